@@ -20,6 +20,7 @@
 #include "network/packet/options.hpp"
 #include "network/packet/packet_list.hpp"
 #include "network/packet/presets.hpp"
+#include "network/packet/queue_laws.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -105,6 +106,8 @@ void register_settings(nb::module_& module) {
         .def_rw("one_window", &packet::Settings::one_window)
         .def_rw("paces_at_rate", &packet::Settings::paces_at_rate)
         .def_rw("acks_first", &packet::Settings::acks_first)
+        .def_rw("queue", &packet::Settings::queue)
+        .def_rw("short_message", &packet::Settings::short_message)
         .def_rw("recovery", &packet::Settings::recovery)
         .def_rw("reordering", &packet::Settings::reordering)
         .def_rw("buffer_bytes", &packet::Settings::buffer_bytes)
@@ -132,6 +135,12 @@ void register_schemes(nb::module_& module) {
         .def_ro("needs_window", &packet::Scheme::needs_window)
         .def_ro("options", &packet::Scheme::options);
     module.def("schemes", &packet::schemes);
+    nb::class_<packet::Discipline>(module, "QueueDiscipline")
+        .def_ro("name", &packet::Discipline::name)
+        .def_ro("help", &packet::Discipline::help)
+        .def_ro("options", &packet::Discipline::options);
+    module.def("queue_disciplines", &packet::disciplines);
+    module.def("broken_queue_law", &packet::broken_law, "discipline"_a);
     nb::class_<packet::Preset>(module, "PacketPreset")
         .def_ro("name", &packet::Preset::name)
         .def_ro("help", &packet::Preset::help);

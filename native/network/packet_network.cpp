@@ -396,6 +396,11 @@ std::vector<NetworkOption> packet_network_options() {
     for (const std::string& name : names) {
         made.push_back(change_of(of_schemes[name].second, of_schemes[name].first));
     }
+    for (const packet::Discipline& discipline : packet::disciplines()) {
+        for (const packet::SchemeOption& option : discipline.options) {
+            made.push_back(change_of(option, discipline.name));
+        }
+    }
     return made;
 }
 

@@ -43,6 +43,7 @@ IN_A_RUN = [
     "network/flow",
     "network/packet",
     "network/packet/cc",
+    "network/packet/queue",
     "network/noc",
     "network/noc/routing",
     "network",

@@ -51,7 +51,7 @@ NATIVE_LAYERS = [
     ("trace/tools", "fabric/routing", "network/flow", "engine", "collective"),
     ("collective/synthesis",),
     ("network/packet", "network/noc"),
-    ("network/packet/cc", "network/noc/routing"),
+    ("network/packet/cc", "network/packet/queue", "network/noc/routing"),
     ("memory", "workload"),
     ("model",),
     ("network",),

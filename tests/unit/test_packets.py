@@ -347,8 +347,14 @@ def test_series_that_cannot_be_are_refused(
     assert said in capsys.readouterr().err
 
 
-def _to_one(senders: int, scheme: str, size: int, **options: float) -> _core.PacketRun:
-    """Run flows of a size from so many hosts to one, over a switch, at 100 Gb/s and 1 us a link."""
+def _to_one(
+    senders: int,
+    scheme: str,
+    size: int | list[int],
+    start_ns: float | list[float] = 0.0,
+    **options: float,
+) -> _core.PacketRun:
+    """Run flows of a size, or of sizes, from so many hosts to one, at 100 Gb/s and 1 us a link."""
     hosts = senders + 1
     start = [*range(hosts), *[hosts] * hosts]
     end = [*[hosts] * hosts, *range(hosts)]
@@ -375,8 +381,8 @@ def _to_one(senders: int, scheme: str, size: int, **options: float) -> _core.Pac
         hops=np.array(to_one, np.uint32).ravel(),
         first_ack_hop=np.arange(senders + 1, dtype=np.uint64) * 2,
         ack_hops=np.array(back, np.uint32).ravel(),
-        bytes=np.full(senders, float(size)),
-        start_ns=np.zeros(senders),
+        bytes=np.broadcast_to(np.asarray(size, float), senders).copy(),
+        start_ns=np.broadcast_to(np.asarray(start_ns, float), senders).copy(),
         graph=graph,
         settings=setup,
     )
@@ -498,3 +504,41 @@ def test_tcp_shares_a_port_fairly_and_fills_it(scheme: str, senders: int) -> Non
     assert rates.sum() ** 2 / (senders * (rates**2).sum()) > 0.9
     assert ends.max() < 1.3 * senders * size * 1.054 / 12.5
     assert run.totals.drops > 0
+
+
+def _queued(queue: str, **options: float) -> dict[str, list[float]]:
+    """Run three long messages and then three short ones into one port; return when they end."""
+    names = [discipline.name for discipline in _core.queue_disciplines()]
+    sizes = [1_000_000, 1_000_000, 1_000_000, 20_000, 20_000, 20_000]
+    later = [0.0, 0.0, 0.0, 50_000.0, 50_000.0, 50_000.0]
+    run = _to_one(6, "none", sizes, later, queue=float(names.index(queue)), **options)
+    assert run.stuck is None
+    ends = (np.asarray(run.end_ns) - later).tolist()
+    return {"long": ends[:3], "short": ends[3:]}
+
+
+def test_short_messages_pass_long_ones_by_strict_priority() -> None:
+    plain = _queued("fifo")
+    first = _queued("strict_priority", short_message=20_000.0)
+    assert max(first["short"]) < 0.5 * max(plain["short"])
+    # The port is never idle while something waits, so the last byte comes when it did.
+    assert max(first["long"]) == pytest.approx(max(plain["long"]), rel=0.01)
+    # Without classes there is nothing to prefer.
+    assert _queued("strict_priority") == plain
+
+
+def test_messages_share_a_port_in_turn_by_deficit_round_robin() -> None:
+    plain, fair = _queued("fifo"), _queued("drr")
+    assert max(fair["short"]) < 0.5 * max(plain["short"])
+    assert max(fair["long"]) == pytest.approx(max(plain["long"]), rel=0.01)
+    assert max(fair["long"]) < 1.01 * min(fair["long"])
+
+
+def test_the_contract_of_queue_disciplines_is_a_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for discipline in _core.queue_disciplines():
+        assert main(["contract", "queue_discipline", discipline.name]) == 0
+        assert f"{discipline.name} keeps the contract" in capsys.readouterr().out
+    assert main(["contract", "queue_discipline", "fivo"]) == 2
+    assert "did you mean 'fifo'" in capsys.readouterr().err

@@ -60,6 +60,20 @@ std::vector<u32> Simulator::pause_cycle() const {
     return {};
 }
 
+// Whether packets that came by a link wait at a port.
+bool Simulator::holds(u32 port, u32 from) const {
+    std::vector<u32> waiting;
+    for (const PacketQueue* queue : {&ports_[port].waits, &ports_[port].relayed}) {
+        for (u32 at = queue->first; at != none; at = at == queue->last ? none : packets_[at].next) {
+            waiting.push_back(at);
+        }
+    }
+    if (!queues_.empty() && queues_[port] != nullptr) {
+        queues_[port]->list(waiting);
+    }
+    return std::any_of(waiting.begin(), waiting.end(), [&](u32 packet) { return packets_[packet].link == from; });
+}
+
 // Whether a circle was found; then `path` is it.
 bool Simulator::follow(u32 port, std::vector<u8>& seen, std::vector<u32>& path) const {
     seen[port] = 1;
@@ -69,13 +83,7 @@ bool Simulator::follow(u32 port, std::vector<u8>& seen, std::vector<u32>& path) 
         if (!out.is_paused) {
             continue;
         }
-        bool holds = false;
-        for (const PacketQueue* queue : {&out.waits, &out.relayed}) {
-            for (u32 at = queue->first; at != none && !holds; at = at == queue->last ? none : packets_[at].next) {
-                holds = packets_[at].link == port;
-            }
-        }
-        if (!holds) {
+        if (!holds(next, port)) {
             continue;
         }
         if (seen[next] == 1) {

@@ -26,6 +26,7 @@ u32 Simulator::next_packet(u32 number) {
     packet.serial = sender.serial;
     packet.kind = PacketKind::data;
     packet.is_marked = false;
+    packet.priority = sender.priority & (most_priorities - 1);
     packet.hops = 0;
     packet.stamp = scheme_->telemetry == TelemetryKind::power ? 0 : now();
     if (sender.resends != 0) {
@@ -145,16 +146,16 @@ void Simulator::receive_ack(u32 packet) {
         const u32 hops = std::min<u32>(of.hops, telemetry_hops_);
         feedback.hops = {telemetry_.data() + std::size_t{packet} * telemetry_hops_, hops};
     }
-    control_->acknowledged(of.sender, feedback);
     senders_.touch(of.sender);
+    control_->acknowledged(of.sender, feedback);
     transmit(port);
 }
 
 void Simulator::complete(u32 number) {
     Sender& sender = senders_[number];
     sender.has_ended = true;
-    --active_;
     senders_.touch(number);
+    --active_;
     --unfinished_;
     control_->end(number);
     senders_.stop_timer(sender.retransmission);
@@ -203,8 +204,8 @@ void Simulator::time_out(u32 number) {
             senders_.board(sender).lost.clear();
         }
     }
-    expect_answer(number);
     senders_.touch(number);
+    expect_answer(number);
     transmit(sender.port);
 }
 

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "network/packet/queue_discipline.hpp"
+
 namespace yantra::packet {
 
 namespace {
@@ -22,6 +24,14 @@ void each_limit(Settings& settings, double MarkLimits::* part, double value) {
     for (MarkLimits& limits : settings.limits) {
         limits.*part = part == &MarkLimits::pmax ? value : value * limits.gbps / gbps;
     }
+}
+
+std::vector<std::string> names_of_disciplines() {
+    std::vector<std::string> names;
+    for (const Discipline& discipline : disciplines()) {
+        names.push_back(discipline.name);
+    }
+    return names;
 }
 
 const std::vector<Setter>& setters() {
@@ -61,6 +71,10 @@ const std::vector<Setter>& setters() {
          [](Settings& to, double value) {
              to.recovery = value == 0.0 ? Recovery::go_back_n : Recovery::selective_repeat;
          }},
+        {{"queue", "", 0.0, 0.0, "Which packet leaves a port of a switch next.", names_of_disciplines()},
+         [](Settings& to, double value) { to.queue = disciplines()[static_cast<std::size_t>(value)].name; }},
+        {{"short_message", "B", 0.0, 0.0, "Messages of up to that size are of the class that goes first."},
+         [](Settings& to, double value) { to.short_message = static_cast<u64>(value); }},
         {{"reordering", "", 1.0, 0.0, "With selective repeat: packets beyond a gap that prove a loss; 0: none do."},
          [](Settings& to, double value) { to.reordering = static_cast<u32>(std::min(value, 1e6)); }},
         {{"retransmission", "ns", 1e6, 1.0, "Silence that is a loss; doubled each time."},
@@ -71,12 +85,15 @@ const std::vector<Setter>& setters() {
     return all;
 }
 
-std::string names_of(const Scheme* scheme) {
+std::string names_of(const Scheme* scheme, const Discipline* queue) {
     std::string names;
     for (const Setter& setter : setters()) {
         names += (names.empty() ? "" : ", ") + setter.option.name;
     }
     for (const SchemeOption& option : scheme->options) {
+        names += ", " + option.name;
+    }
+    for (const SchemeOption& option : queue->options) {
         names += ", " + option.name;
     }
     return names;
@@ -129,6 +146,11 @@ auto named(const List& list, const std::string& name, Of&& of) {
     return std::find_if(list.begin(), list.end(), [&](const auto& one) { return of(one) == name; });
 }
 
+const SchemeOption* option_of(const std::vector<SchemeOption>& options, const std::string& name) {
+    const auto found = named(options, name, [](const SchemeOption& o) { return o.name; });
+    return found == options.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 const std::vector<SchemeOption>& network_options() {
@@ -148,6 +170,12 @@ void change(Settings& settings, const std::map<std::string, double>& options) {
         throw std::invalid_argument("no congestion control is named '" + settings.congestion_control + "'");
     }
     change_limits(settings, options);
+    if (const auto queue = options.find("queue"); queue != options.end()) {   // its options are known by it
+        const auto own = named(setters(), queue->first, [](const Setter& s) { return s.option.name; });
+        check_least(own->option, queue->second);
+        own->set(settings, queue->second);
+    }
+    const Discipline* queue = find_discipline(settings.queue);
     for (const auto& [name, value] : options) {
         if (name.find('@') != std::string::npos) {
             continue;
@@ -158,10 +186,11 @@ void change(Settings& settings, const std::map<std::string, double>& options) {
             own->set(settings, value);
             continue;
         }
-        const auto theirs = named(scheme->options, name, [](const SchemeOption& o) { return o.name; });
-        if (theirs == scheme->options.end()) {
-            throw std::invalid_argument(name + ": not an option of packets under " + scheme->name +
-                                        "; expected one of " + names_of(scheme));
+        const SchemeOption* theirs = option_of(scheme->options, name);
+        theirs = theirs == nullptr ? option_of(queue->options, name) : theirs;
+        if (theirs == nullptr) {
+            throw std::invalid_argument(name + ": not an option of packets under " + scheme->name + " and " +
+                                        queue->name + "; expected one of " + names_of(scheme, queue));
         }
         check_least(*theirs, value);
         settings.options[name] = value;
@@ -180,6 +209,12 @@ void check_scheme(const Settings& settings) {
     }
     if (scheme->needs_window && !settings.has_window) {
         throw std::invalid_argument(scheme->name + " needs a window; leave it on");
+    }
+    if (find_discipline(settings.queue) == nullptr) {
+        throw std::invalid_argument("no queue discipline is named '" + settings.queue + "'");
+    }
+    if (settings.quirks != 0 && settings.queue != "fifo") {
+        throw std::invalid_argument("the ns-3 fork knows the queue fifo alone; take that, or the semantics yantra");
     }
     if (scheme->recovery ? settings.recovery != *scheme->recovery : settings.recovery == Recovery::duplicate_acks) {
         throw std::invalid_argument(scheme->name + " finds losses in its own way; leave recovery to it");

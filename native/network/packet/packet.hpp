@@ -9,6 +9,8 @@
 
 namespace yantra::packet {
 
+inline constexpr u32 most_priorities = 8;
+
 // `open` asks for a connection, `opened` is the answer.
 enum class PacketKind : u8 { data, ack, nack, open, opened, pause, resume };
 
@@ -21,7 +23,8 @@ struct Packet {
     u32 serial = 0;       // of the sender, as places of senders are used again
     u32 payload = 0;      // of an ACK: how far the packet that it answers begins beyond `sequence`; none: before it
     PacketKind kind = PacketKind::data;
-    bool is_marked = false;   // of an ACK: that its data was
+    bool is_marked : 1 = false;   // of an ACK: that its data was
+    u8 priority : 3 = 0;      // class of its message; 0 goes first where a queue discipline looks at it
     u16 hops = 0;         // with telemetry
     u64 sequence = 0;     // of its first byte; of an ACK, the next that is expected
     u64 stamp = 0;        // tick at which its data was sent, or what schemes write in it

@@ -62,6 +62,7 @@ struct Sender {
     u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
     u32 board = none;          // of a flow whose receiver takes any order
     u32 resends = 0;           // packets of it that are to be sent again
+    u8 priority = 0;           // class of its packets
     bool is_open = true;       // it may send data
     bool has_ended = true;
     bool was_looked_at = false;
@@ -116,7 +117,6 @@ public:
     u64 longest_silence() const { return longest_silence_; }
     u32 count() const { return static_cast<u32>(places_); }
 
-    // The pause that is under way stays.
     // Its place in the list of its NIC; none if it is in none.
     u32& place_of(u32 sender) { return place_of_[sender]; }
     // Something happened to it: its NIC is to look at it again.
@@ -126,6 +126,7 @@ public:
         }
     }
 
+    // The pause that is under way stays.
     void set_rate(u32 sender, u64 rate);
     // The pause becomes what it would be at this rate.
     void change_rate(u32 sender, u64 rate);
@@ -144,8 +145,8 @@ public:
     const Transmission transmission;
     const u64 ticks_per_ns;
     Wheel wheel;
-    std::vector<u64> line_rates;    // by link
     std::vector<Ready> ready;       // by port: the senders of its NIC to look at
+    std::vector<u64> line_rates;    // by link
     std::vector<u32> wake_timers;   // by port
     std::vector<u64> wake_ticks;
     Seen* seen = nullptr;           // where changes of rates are noted
@@ -157,8 +158,8 @@ private:
     Pool<Sender> senders_;
     Pool<Timer> timers_;
     Pool<Scoreboard> boards_;
-    u64 longest_silence_ = 0;
     std::vector<u32> place_of_;     // by sender
+    u64 longest_silence_ = 0;
     std::size_t places_ = 0;
     u32 serials_ = 0;
 };

@@ -33,11 +33,12 @@ Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observe
     data_header_ += added;
     ack_bytes_ = 2 + std::max<u32>(46, 32 + added);
     add_ports(fabric);
+    add_queues();
     add_buffers(fabric);
     senders_.wake_timers.assign(ports_.size(), none);
     senders_.wake_ticks.assign(ports_.size(), 0);
-}
     senders_.ready.resize(ports_.size());
+}
 
 Simulator::~Simulator() = default;
 
@@ -68,6 +69,20 @@ void Simulator::add_ports(const FabricSpec& fabric) {
         ports_.push_back(port);
         senders_.line_rates.push_back(port.bits_per_s);
         random_.emplace_back(settings_.seed, u64{0x7061636b6574}, link);
+    }
+}
+
+// A plain list needs no object.
+void Simulator::add_queues() {
+    if (settings_.queue == "fifo") {
+        return;
+    }
+    const Discipline* discipline = find_discipline(settings_.queue);
+    queues_.resize(ports_.size());
+    for (u32 link = 0; link < ports_.size(); ++link) {
+        if (!ports_[link].is_host) {
+            queues_[link] = discipline->make(packets_, settings_);
+        }
     }
 }
 
@@ -258,6 +273,7 @@ void Simulator::start(u32 number) {
         sender.window = settings_.window_bytes;
     }
     sender.window_now = sender.window;
+    sender.priority = sender.size <= settings_.short_message ? 0 : 1;
     sender.next_available = now();
     for (u32 at = spec.data_route; routes_[at] != none; ++at) {
         ++sender.data_links;

@@ -17,6 +17,7 @@
 #include "network/packet/nic.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/port.hpp"
+#include "network/packet/queue_discipline.hpp"
 #include "network/packet/seen.hpp"
 #include "network/packet/sender.hpp"
 #include "network/packet/settings.hpp"
@@ -102,6 +103,7 @@ public:
 private:
     // Of simulator.cpp.
     void add_ports(const FabricSpec& fabric);
+    void add_queues();
     void add_buffers(const FabricSpec& fabric);
     void check_buffer(u32 device, u64 buffer, u64 needed) const;
     void add_buffer(u32 device, u64 buffer, const std::vector<u32>& incoming);
@@ -150,6 +152,7 @@ private:
     // Of diagnosis.cpp.
     std::vector<u32> pause_cycle() const;
     bool follow(u32 port, std::vector<u8>& seen, std::vector<u32>& path) const;
+    bool holds(u32 port, u32 from) const;
 
     const Settings settings_;
     Observer& observer_;
@@ -160,6 +163,7 @@ private:
     std::vector<Port> ports_;              // by link
     std::vector<std::vector<u32>> ports_of_;   // by device: those that leave it
     std::vector<bool> is_host_;
+    std::vector<std::unique_ptr<QueueDiscipline>> queues_;   // by link, of switches; none for plain lists
     std::vector<SharedBuffer> buffers_;    // by device
     std::vector<Nic> nics_;
     Pool<Packet> packets_;

@@ -30,7 +30,11 @@ void Simulator::look(u32 number) {
 void Simulator::enqueue(u32 number, u32 packet, PacketQueue& queue) {
     look(number);
     Port& port = ports_[number];
-    queue.push(packets_, packet);
+    if (!queues_.empty() && &queue == &port.waits && !port.is_host) [[unlikely]] {
+        queues_[number]->push(packet);
+    } else {
+        queue.push(packets_, packet);
+    }
     port.queue_bytes += packets_[packet].bytes;
     port.queue_max = std::max(port.queue_max, port.queue_bytes);
     transmit(number);
@@ -47,6 +51,11 @@ void Simulator::transmit(u32 number) {
         packet = port.control.pop(packets_);
     } else if (!port.is_paused && !port.waits.empty()) {
         packet = port.waits.pop(packets_);
+    } else if (!queues_.empty() && !port.is_host) [[unlikely]] {
+        packet = port.is_paused ? none : queues_[number]->pop();
+        if (packet == none) {
+            return;
+        }
     } else if (port.is_host) {
         transmit_host(number);
         return;

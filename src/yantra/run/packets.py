@@ -58,7 +58,9 @@ def read_options(texts: Iterable[str], preset: str) -> tuple[tuple[str, float], 
     """Read options such as `buffer=16MiB`. Raises ConfigError for what a preset does not have."""
     scheme_name = settings(PacketChoice(preset), 100.0).congestion_control
     scheme = next(scheme for scheme in _core.schemes() if scheme.name == scheme_name)
-    known = {option.name: option for option in [*_core.packet_options(), *scheme.options]}
+    of_queues = [option for queue in _core.queue_disciplines() for option in queue.options]
+    all_options = [*_core.packet_options(), *scheme.options, *of_queues]
+    known = {option.name: option for option in all_options}
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -1,0 +1,30 @@
+// First in, first out: packets leave in the order in which they came. A port serves its own list so, without a call.
+#include "network/packet/queue_discipline.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+class Fifo final : public QueueDiscipline {
+public:
+    using QueueDiscipline::QueueDiscipline;
+
+    void push(u32 packet) override { queue_.push(packets_, packet); }
+    u32 pop() override { return queue_.empty() ? none : queue_.pop(packets_); }
+    void list(std::vector<u32>& into) const override { add_all(queue_, into); }
+
+private:
+    PacketQueue queue_;
+};
+
+const RegisteredDiscipline registered_fifo({
+    "fifo",
+    "packets leave in the order in which they came",
+    [](Pool<Packet>& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
+        return std::make_unique<Fifo>(packets);
+    },
+});
+
+}  // namespace
+
+}  // namespace yantra::packet

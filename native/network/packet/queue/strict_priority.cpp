@@ -1,0 +1,47 @@
+// Strict priority: a packet leaves only where none of a smaller class waits; in a class, first in, first out.
+//
+// Classes are those of messages (`short_message`): with two, short messages pass long ones, of which those under way
+// slow down. Trade-off: what is of the last class may wait for ever while others go on.
+#include <algorithm>
+#include <array>
+
+#include "network/packet/queue_discipline.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+class StrictPriority final : public QueueDiscipline {
+public:
+    using QueueDiscipline::QueueDiscipline;
+
+    void push(u32 packet) override { queues_[packets_[packet].priority].push(packets_, packet); }
+    u32 pop() override {
+        for (PacketQueue& queue : queues_) {
+            if (!queue.empty()) {
+                return queue.pop(packets_);
+            }
+        }
+        return none;
+    }
+    void list(std::vector<u32>& into) const override {
+        for (const PacketQueue& queue : queues_) {
+            add_all(queue, into);
+        }
+    }
+
+private:
+    std::array<PacketQueue, most_priorities> queues_;
+};
+
+const RegisteredDiscipline registered_strict_priority({
+    "strict_priority",
+    "packets of short messages first",
+    [](Pool<Packet>& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
+        return std::make_unique<StrictPriority>(packets);
+    },
+});
+
+}  // namespace
+
+}  // namespace yantra::packet

@@ -1,0 +1,67 @@
+// QueueDiscipline: which of the packets that wait at a port of a switch leaves next.
+//
+// Each registers itself in its own file of network/packet/queue (`const RegisteredDiscipline`), so a new one is a file
+// and nothing else. A port has one object of it, for data: control frames, and ACKs that overtake data, have a queue
+// of their own that goes first. Buffers, pauses and marks are the port's, whatever the discipline. What each keeps is
+// in network/packet/queue_laws.hpp. Trade-off: a virtual call for each packet and switch; the plain list, `fifo`, is
+// served without.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "network/packet/congestion_control.hpp"
+#include "network/packet/packet.hpp"
+#include "network/packet/settings.hpp"
+
+namespace yantra::packet {
+
+class QueueDiscipline {
+public:
+    explicit QueueDiscipline(Pool<Packet>& packets) : packets_(packets) {}
+    QueueDiscipline(const QueueDiscipline&) = delete;
+    QueueDiscipline& operator=(const QueueDiscipline&) = delete;
+    virtual ~QueueDiscipline() = default;
+
+    // A packet waits from now on. Of it `bytes`, `priority` (0 goes first where that counts), `sender` and `serial` are
+    // there to read; `next` is the discipline's until the packet has left.
+    virtual void push(u32 packet) = 0;
+    // Takes the one that leaves next; none if none waits.
+    virtual u32 pop() = 0;
+    // Adds all that wait, in any order.
+    virtual void list(std::vector<u32>& into) const = 0;
+
+protected:
+    void add_all(const PacketQueue& queue, std::vector<u32>& into) const {
+        for (u32 at = queue.first; at != none; at = at == queue.last ? none : packets_[at].next) {
+            into.push_back(at);
+        }
+    }
+
+    Pool<Packet>& packets_;
+};
+
+struct Discipline {
+    using Make = std::unique_ptr<QueueDiscipline> (*)(Pool<Packet>&, const Settings&);
+
+    std::string name;
+    std::string help;   // one line
+    Make make = nullptr;
+    // Packets of one message leave in the order in which they came.
+    bool keeps_order = true;
+    std::vector<SchemeOption> options = {};
+};
+
+// All, by name.
+const std::vector<Discipline>& disciplines();
+// Null if there is none of that name.
+const Discipline* find_discipline(std::string_view name);
+
+struct RegisteredDiscipline {
+    explicit RegisteredDiscipline(Discipline discipline);
+};
+
+}  // namespace yantra::packet
