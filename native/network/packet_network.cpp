@@ -118,8 +118,7 @@ public:
           own_(settings_.ticks_per_ns()),
           theirs_(model.scale.ticks_per_ns()) {
         if (ways_.by_packet()) {
-            throw std::invalid_argument("packets of one message would overtake each other by this routing, and their "
-                                        "receiver takes them in order alone; take ecmp");
+            simulator_.add_ways({});   // refuses, with the reason, what cannot be sprayed
         }
         probe_.keeps(ways_.links(), ways_.groups(), [this](u32 link) { return ways_.group(link); });
     }
@@ -128,12 +127,12 @@ public:
         catch_up();
         const u32 number = transits_.take_as_left();
         transits_[number] = {arrived, departed, queue_.now(), message.bytes};
-        const std::pair<u32, u32> routes = routes_of(ways_.place(message.src), ways_.place(message.dst));
+        const Routes& routes = routes_of(ways_.place(message.src), ways_.place(message.dst));
         probe_.sent(number);
-        probe_.takes(theirs(simulator_.latency(routes.first)));
+        probe_.takes(theirs(simulator_.latency(routes.data)));
         const u64 now = (queue_.now() * own_ + theirs_ - 1) / theirs_;
-        simulator_.send({number, std::max<u64>(message.bytes, 1), routes.first, routes.second, message.src.index(),
-                         message.dst.index()},
+        simulator_.send({number, std::max<u64>(message.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
+                         message.src.index(), message.dst.index()},
                         std::max(now, simulator_.now()));
         ++under_way_;
         wake();
@@ -169,6 +168,13 @@ private:
         u64 start = 0;
         u64 end = 0;
         u64 bytes = 0;
+    };
+
+    struct Routes {
+        u32 data = 0;
+        u32 acks = 0;
+        u32 first_way = 0;
+        u32 ways = 0;
     };
 
     struct Transit {
@@ -244,17 +250,36 @@ private:
         }
     }
 
-    std::pair<u32, u32> routes_of(u32 from, u32 to) {
+    const Routes& routes_of(u32 from, u32 to) {
         const u64 pair = u64{from} << 32U | to;
         const auto known = routes_.find(pair);
         if (known != routes_.end()) {
             return known->second;
         }
-        ways_.route(from, to, 0, nullptr, path_);
-        const u32 data = simulator_.add_route(path_);
+        Routes made;
         ways_.route(to, from, 0, nullptr, path_);
-        const u32 acks = simulator_.add_route(path_);
-        return routes_[pair] = {data, acks};
+        made.acks = simulator_.add_route(path_);
+        ways_.route(from, to, 0, nullptr, path_);
+        made.data = simulator_.add_route(path_);
+        if (ways_.by_packet()) {
+            spray(from, to, made);
+        }
+        return routes_[pair] = made;
+    }
+
+    // The ways that so many packets take, each once; those that leave by another port than the first are left out.
+    void spray(u32 from, u32 to, Routes& made) {
+        std::map<std::vector<u32>, u32> found = {{path_, made.data}};
+        std::vector<u32> routes = {made.data};
+        const u32 port = path_[0];
+        for (u32 packet = 1; packet < settings_.entropies; ++packet) {
+            ways_.route(from, to, packet, nullptr, path_);
+            if (path_[0] == port && found.emplace(path_, 0).second) {
+                routes.push_back(simulator_.add_route(path_));
+            }
+        }
+        made.first_way = simulator_.add_ways(routes);
+        made.ways = static_cast<u32>(routes.size());
     }
 
     void received(u32 number) override {
@@ -321,7 +346,7 @@ private:
     const u64 own_;       // ticks of the simulator per ns
     const u64 theirs_;    // and of the engine
     Pool<Transit> transits_;
-    std::unordered_map<u64, std::pair<u32, u32>> routes_;   // by ends: of data and of ACKs
+    std::unordered_map<u64, Routes> routes_;   // by ends
     std::vector<OpenSpan> open_;   // by link, of a recorded run
     std::vector<u32> path_;
     u64 under_way_ = 0;

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from yantra import chakra
 from yantra.cli import main
 from yantra.compile import compile
+from yantra.run.packets import presets
 from yantra.run.simulate import run
 from yantra.scenario import dump, load
 
@@ -52,7 +54,7 @@ def test_the_fork_hears_of_data_late_and_so_takes_longer(tmp_path: Path) -> None
     assert _makespan(_scenario(tmp_path, "switch", late)) > soon + 6 * 1_000
 
 
-@pytest.mark.parametrize("preset", ["dcqcn", "dctcp", "hpcc95", "swift", "timely", "none"])
+@pytest.mark.parametrize("preset", sorted(presets()))
 def test_every_preset_runs_a_step(tmp_path: Path, preset: str) -> None:
     network = f"{{kind: packet, options: {{preset: {preset}}}}}"
     assert _makespan(_scenario(tmp_path, "switch", network)) > 0
@@ -74,7 +76,21 @@ def test_options_are_set_by_their_names(tmp_path: Path, capsys: pytest.CaptureFi
     [
         (["--set", "network.buffer=10kB"], "for head room alone"),
         (["--fold", "require"], "cannot be folded"),
-        (["--set", "cluster.fabric=SW(4)", "--set", "cluster.routing=spray"], "take ecmp"),
+        (["--set", "cluster.fabric=SW(4)", "--set", "cluster.routing=spray"], "go_back_n takes"),
+        (
+            [
+                *("--set", "cluster.fabric=SW(4)", "--set", "cluster.routing=spray"),
+                *("--set", "network.preset=newreno"),
+            ],
+            "TCP takes that for losses",
+        ),
+        (
+            [
+                *("--set", "cluster.fabric=SW(4)", "--set", "cluster.routing=spray"),
+                *("--set", "network.preset=hpcc95", "--set", "network.recovery=selective_repeat"),
+            ],
+            "reads what the switches of one way say",
+        ),
     ],
 )
 def test_what_packets_cannot_is_refused(
@@ -151,3 +167,35 @@ def test_options_by_rate_come_back_from_the_text_of_a_scenario(tmp_path: Path) -
     again = tmp_path / "again.yaml"
     dump(scenario, again)
     assert load(again).network == scenario.network
+
+
+def _sprayed(path: Path, routing: str) -> Any:
+    """Run a step over two leaves and two spines by the preset uec."""
+    fabric = path.parent / "pod.csv"
+    rows = ["from,to,bandwidth,latency"]
+    rows += [f"{rank},leaf{rank // 2},100Gb/s,500ns" for rank in range(4)]
+    rows += [f"leaf{leaf},spine{spine},100Gb/s,500ns" for leaf in (0, 1) for spine in (0, 1)]
+    fabric.write_text("\n".join(rows) + "\n")
+    text = path.read_text().replace(
+        "  topology:", f"  fabric: {fabric}\n  routing: {routing}\n  topology:"
+    )
+    path.with_name(f"{routing}.yaml").write_text(text)
+    return run(compile(load(path.with_name(f"{routing}.yaml"))))
+
+
+def test_packets_are_sprayed_over_all_ways(tmp_path: Path) -> None:
+    path = _scenario(tmp_path, "switch", "{kind: packet, options: {preset: uec}}", size=2**22)
+    sprayed = _sprayed(path, "spray")
+    ports = sprayed.packets.ports
+    names = ("source", "destination", "bytes", "drops")
+    up: dict[str, list[int]] = {}
+    for source, destination, sent, drops in zip(*map(ports.values, names), strict=True):
+        assert drops == 0
+        if "leaf" in source and "spine" in destination:
+            up.setdefault(source, []).append(sent)
+    assert len(up) == 2
+    for both in up.values():
+        assert len(both) == 2
+        assert min(both) > 0.8 * max(both)
+    # A ring has one message at a time between two leaves, so no way is ever too full.
+    assert sprayed.makespan_ns < 1.05 * _sprayed(path, "ecmp").makespan_ns

@@ -542,3 +542,16 @@ def test_the_contract_of_queue_disciplines_is_a_command(
         assert f"{discipline.name} keeps the contract" in capsys.readouterr().out
     assert main(["contract", "queue_discipline", "fivo"]) == 2
     assert "did you mean 'fifo'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("senders", [4, 16])
+def test_nscc_shares_a_port_and_holds_a_short_queue(senders: int) -> None:
+    size = 4_000_000
+    run = _to_one(senders, "uec", size, buffer=4_000_000.0)
+    ends = np.asarray(run.end_ns)
+    line_ns = senders * size * 1.044 / 12.5
+    assert ends.max() < 1.1 * line_ns  # throughput
+    assert ends.min() > 0.7 * ends.max()  # fairness
+    assert run.totals.drops == 0
+    # The marks end at 120 kB; a round trip of four links of 1 us is 50 kB.
+    assert _queue(run, 2 * senders + 1, 0.4 * line_ns, 0.8 * line_ns) < 250_000

@@ -28,6 +28,11 @@ u32 Simulator::next_packet(u32 number) {
     packet.is_marked = false;
     packet.priority = sender.priority & (most_priorities - 1);
     packet.hops = 0;
+    if (sender.ways != 0) [[unlikely]] {
+        const u32 way = next_way(sender);
+        packet.route = ways_[sender.first_way + way] + 1;
+        packet.hops = static_cast<u16>(way);   // its ACK has that, too
+    }
     packet.stamp = scheme_->telemetry == TelemetryKind::power ? 0 : now();
     if (sender.resends != 0) {
         packet.sequence = next_lost(sender);

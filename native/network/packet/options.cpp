@@ -75,6 +75,8 @@ const std::vector<Setter>& setters() {
          [](Settings& to, double value) { to.queue = disciplines()[static_cast<std::size_t>(value)].name; }},
         {{"short_message", "B", 0.0, 0.0, "Messages of up to that size are of the class that goes first."},
          [](Settings& to, double value) { to.short_message = static_cast<u64>(value); }},
+        {{"entropies", "", 16.0, 1.0, "Ways over which packets of a message are sprayed, by a routing that does so."},
+         [](Settings& to, double value) { to.entropies = static_cast<u32>(std::min(value, 4096.0)); }},
         {{"reordering", "", 1.0, 0.0, "With selective repeat: packets beyond a gap that prove a loss; 0: none do."},
          [](Settings& to, double value) { to.reordering = static_cast<u32>(std::min(value, 1e6)); }},
         {{"retransmission", "ns", 1e6, 1.0, "Silence that is a loss; doubled each time."},

@@ -136,7 +136,7 @@ private:
     void send(u32 flow, u64 at) {
         begins_ns_[flow] = static_cast<double>(at) / ticks_per_ns_;
         const std::span<const u32> way = flows_.route(flow);
-        simulator_.send({flow, static_cast<u64>(flows_.bytes[flow]), routes_[flow].first, routes_[flow].second,
+        simulator_.send({flow, static_cast<u64>(flows_.bytes[flow]), routes_[flow].first, routes_[flow].second, 0, 0,
                          simulator_.ports()[way.front()].from, simulator_.ports()[way.back()].to},
                         at);
     }

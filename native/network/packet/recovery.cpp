@@ -33,6 +33,10 @@ void Simulator::receive_in_any_order(u32 packet) {
 // What an answer says beyond its cumulative part. Returns the bytes that were not known to have arrived.
 u64 Simulator::note_answer(Sender& sender, const Packet& answer) {
     Scoreboard& board = senders_.board(sender);
+    if (sender.ways != 0) {
+        board.was_marked.resize(sender.ways);
+        board.was_marked[answer.hops] = answer.is_marked;
+    }
     u64 newly = 0;
     if (answer.payload != none && settings_.recovery == Recovery::selective_repeat) {
         const u64 from = answer.sequence + answer.payload;
@@ -85,6 +89,20 @@ void Simulator::lose_all(u32 number) {
     }
     board.looked_to = sender.next;
     find_lost(number);
+}
+
+// Ways take turns; one whose last ACK told of a mark is passed over once.
+u32 Simulator::next_way(Sender& sender) {
+    Scoreboard& board = senders_.board(sender);
+    board.was_marked.resize(sender.ways);
+    for (u32 tried = 0; tried < sender.ways; ++tried) {
+        const u32 way = sender.turn++ % sender.ways;
+        if (board.was_marked[way] == 0) {
+            return way;
+        }
+        board.was_marked[way] = 0;
+    }
+    return sender.turn++ % sender.ways;
 }
 
 // Where the next packet to be sent again begins; from then on it is under way.

@@ -19,12 +19,14 @@ struct Scoreboard {
     Stretches received;      // by the receiver, beyond what it expects next
     Stretches told;          // to the sender, beyond what is acknowledged
     std::vector<u64> lost;   // where packets to be sent again begin, the next last
+    std::vector<u8> was_marked;   // by way, that its last ACK told of a mark
     u64 looked_to = 0;       // all packets before it that are missing were sent again, or are in `lost`
 
     void clear() {
         received.clear();
         told.clear();
         lost.clear();
+        was_marked.clear();
         looked_to = 0;
     }
     // Returns whether it is new.

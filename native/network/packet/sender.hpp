@@ -53,6 +53,9 @@ struct Sender {
     u32 data_route = 0;
     u32 ack_route = 0;
     u32 data_links = 0;
+    u32 first_way = 0;         // of those over which its packets are sprayed
+    u32 ways = 0;              // 0: all take data_route
+    u32 turn = 0;              // of ways
     u32 last_bytes = 0;        // of its last packet, with headers
     u32 retransmission = none; // timer
     u64 heard_at = 0;          // tick of its last progress, from which silence is counted

@@ -40,6 +40,7 @@ struct Settings {
     bool acks_first = false;         // ACKs overtake data and are never paused
     Recovery recovery = Recovery::go_back_n;
     u32 reordering = 1;              // with selective repeat: packets beyond a gap that prove a loss; 0: none do
+    u32 entropies = 16;              // ways over which packets of a message are sprayed, where the routing does so
     std::string queue = "fifo";      // discipline of switches
     u64 short_message = 0;           // messages of up to so many bytes are of class 0, all others of class 1
     u64 buffer_bytes = u64{32} << 20;   // of a switch, where its links do not say

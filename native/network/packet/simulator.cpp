@@ -185,6 +185,23 @@ u32 Simulator::add_route(std::span<const u32> links) {
     return at;
 }
 
+u32 Simulator::add_ways(std::span<const u32> routes) {
+    if (settings_.recovery != Recovery::selective_repeat) {
+        throw std::invalid_argument(
+            std::string("packets of one message would overtake each other by this routing, and ") +
+            (settings_.recovery == Recovery::go_back_n ? "the recovery go_back_n takes them in order alone"
+                                                       : "TCP takes that for losses") +
+            "; take recovery selective_repeat with reordering, the preset uec, or the routing ecmp");
+    }
+    if (scheme_->telemetry >= TelemetryKind::hops) {
+        throw std::invalid_argument(scheme_->name + " reads what the switches of one way say, and this routing has "
+                                    "many; take another congestion control, or the routing ecmp");
+    }
+    const u32 first = static_cast<u32>(ways_.size());
+    ways_.insert(ways_.end(), routes.begin(), routes.end());
+    return first;
+}
+
 u64 Simulator::latency(u32 route) const {
     u64 ticks = 0;
     for (u32 at = route; routes_[at] != none; ++at) {
@@ -261,6 +278,9 @@ void Simulator::start(u32 number) {
     sender.seen = spec.seen;
     sender.data_route = spec.data_route;
     sender.ack_route = spec.ack_route;
+    sender.first_way = spec.first_way;
+    sender.ways = spec.ways;
+    sender.turn = spec.ways == 0 ? 0 : sender.serial * 7919u;   // so messages do not take turns in step
     sender.port = routes_[spec.data_route];
     sender.rate = ports_[sender.port].bits_per_s;
     sender.line_rate = sender.rate;

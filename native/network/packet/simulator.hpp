@@ -44,6 +44,8 @@ struct FlowSpec {
     u64 bytes = 0;
     u32 data_route = 0;
     u32 ack_route = 0;
+    u32 first_way = 0;     // of add_ways(), if its packets are sprayed; ACKs take one way
+    u32 ways = 0;
     u32 source = none;     // the caller's numbers of its ends
     u32 destination = none;
     u32 seen = none;       // its row in Seen; set by send()
@@ -71,6 +73,9 @@ public:
 
     // Remembers links one behind the other, for as many flows as one likes.
     u32 add_route(std::span<const u32> links);
+    // Remembers routes over which packets of one message may be sprayed, which all begin with one link. Returns the
+    // number of the first. std::invalid_argument where receivers take packets in order alone.
+    u32 add_ways(std::span<const u32> routes);
     // Sends at a tick, not before now.
     void send(const FlowSpec& flow, u64 tick);
 
@@ -148,6 +153,7 @@ private:
     bool find_lost(u32 sender);
     void lose_all(u32 sender);
     u64 next_lost(Sender& sender);
+    u32 next_way(Sender& sender);
 
     // Of diagnosis.cpp.
     std::vector<u32> pause_cycle() const;
@@ -170,6 +176,7 @@ private:
     u32 packets_made_ = 0;
     std::vector<std::vector<u32>> tables_; // transmission times, by rate, by bytes
     std::vector<u64> table_rates_;
+    std::vector<u32> ways_;                // routes to spray over
     std::vector<u32> routes_;              // links, each route ended by none
     std::vector<Telemetry> telemetry_;     // by packet, `telemetry_hops_` of each
     u32 telemetry_hops_ = 5;
