@@ -232,8 +232,8 @@ def test_a_hundred_thousand_hosts_take_less_than_two_seconds(
         ("nvl72", {"rail_latency": "1 us"}, "fabric.rail_latency: only with several racks"),
         (
             "product",
-            {"dimensions": "R(4)_SW(2)", "bandwidth": ["1 GB/s"], "latency": ["1 ns", "1 ns"]},
-            "fabric.bandwidth: expected one for each of the 2 dimensions, got 1",
+            {"dimensions": "R(4)_SW(2)_SW(2)", "bandwidth": 2 * ["1 GB/s"], "latency": "1 ns"},
+            "fabric.bandwidth: expected one, or one for each of the 3 dimensions, got 2",
         ),
         (
             "product",
@@ -332,3 +332,23 @@ def test_distances_that_would_take_minutes_are_left_out() -> None:
     assert process_time() - begun < 10.0
     assert found.mean_hops.value is None and found.mean_hops.how.startswith("not computed")
     assert (found.diameter.value, found.diameter.how) == (10_000, "formula")
+
+
+def test_one_speed_of_a_product_is_that_of_all_its_dimensions() -> None:
+    """Whether it is one value or a list of one, it builds what a list with it for each builds."""
+    graphs = [
+        read(
+            "product",
+            {"dimensions": "R(4)_FC(2)_SW(2)", "bandwidth": bandwidth, "latency": latency},
+            "fabric",
+        ).graph()
+        for bandwidth, latency in (
+            ("1 GB/s", "3 ns"),
+            (["1 GB/s"], ["3 ns"]),
+            (3 * ["1 GB/s"], 3 * ["3 ns"]),
+        )
+    ]
+    for graph in graphs:
+        assert graph.links.bytes_per_ns.tolist() == graphs[-1].links.bytes_per_ns.tolist()
+        assert graph.links.latency_ns.tolist() == graphs[-1].links.latency_ns.tolist()
+        assert set(graph.links.latency_ns.tolist()) == {3.0}

@@ -8,7 +8,7 @@ plug-ins are such tables.
 
 from __future__ import annotations
 
-from yantra.base.fields.lists import ByRate, Many, NameSet, Numbered
+from yantra.base.fields.lists import ByRate, Many, NameSet, Numbered, OneOrMany
 from yantra.base.fields.plugin import (
     Plugin,
     PluginChoice,
@@ -44,6 +44,7 @@ __all__ = [
     "NameSet",
     "Number",
     "Numbered",
+    "OneOrMany",
     "Plugin",
     "PluginChoice",
     "PluginField",

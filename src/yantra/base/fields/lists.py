@@ -47,6 +47,24 @@ class Many(Field):
         return {"type": "array", "items": self.item.schema()}
 
 
+class OneOrMany(Many):
+    """A list, or one value, held as a tuple with it alone."""
+
+    expected = "a value or a list"
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        if isinstance(tree, list):
+            return super().read(tree, where, folder)
+        return (self.item.read(tree, where, folder),)
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        whole = tree if isinstance(tree, list) else [tree]
+        return super().put(whole, path, value, where, folder)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [self.item.schema(), super().schema()]}
+
+
 class NameSet(Many):
     """A list of names without order, held as a frozen set."""
 

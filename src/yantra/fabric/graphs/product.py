@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from yantra.base.fields import Many, Section, Text
+from yantra.base.fields import OneOrMany, Section, Text
 from yantra.base.records import Record
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY, Builder, Size
 from yantra.fabric.graphs.draft import Draft, Speed
@@ -39,8 +39,16 @@ class Product(Builder):
         Options,
         {
             "dimensions": ("dimensions", Text(), "such as R(4)_FC(8)_SW(32), innermost first"),
-            "bandwidth": ("bytes_per_ns", Many(BANDWIDTH), "of the links of each dimension"),
-            "latency": ("latency_ns", Many(LATENCY), "of the links of each dimension"),
+            "bandwidth": (
+                "bytes_per_ns",
+                OneOrMany(BANDWIDTH),
+                "of links: one, or one for each dimension",
+            ),
+            "latency": (
+                "latency_ns",
+                OneOrMany(LATENCY),
+                "of links: one, or one for each dimension",
+            ),
         },
     )
     example: ClassVar = {
@@ -55,8 +63,9 @@ class Product(Builder):
             ("bandwidth", self.given.bytes_per_ns),
             ("latency", self.given.latency_ns),
         ):
-            if len(values) != count:
-                return key, f"expected one for each of the {count} dimensions, got {len(values)}"
+            if len(values) not in (1, count):
+                problem = f"expected one, or one for each of the {count} dimensions"
+                return key, f"{problem}, got {len(values)}"
         for name, size in self._parts:
             reason = find(name, "dimensions").supports(size)
             if reason is not None:
@@ -90,13 +99,20 @@ class Product(Builder):
                 of_row[:, at] = -1
                 coordinates.append(of_row)
             start, end = np.array(list(block.links(size)), np.int64).T
-            speed = Speed(self.given.bytes_per_ns[at], self.given.latency_ns[at])
+            speed = Speed(
+                _of_each(self.given.bytes_per_ns, at), _of_each(self.given.latency_ns, at)
+            )
             draft.links(members[:, start], members[:, end], speed, f"dimension {at}")
         return draft.graph(np.concatenate(coordinates))
 
     @cached_property
     def _parts(self) -> tuple[tuple[str, int], ...]:
         return parse(self.given.dimensions, "dimensions")
+
+
+def _of_each(values: tuple[float, ...], dimension: int) -> float:
+    """Return the value of a dimension: its own, or the one that is said for all."""
+    return values[0] if len(values) == 1 else values[dimension]
 
 
 def _counts(name: str, size: int) -> tuple[int, int]:
