@@ -146,7 +146,9 @@ def test_a_machine_with_other_rates_and_equal_links_measures_no_group_again() ->
     base = Machine(CLUSTER, 16)
     start, slope = base.line_of(kind, 4, 2)
     faster = Machine(CLUSTER, 16, Scale(peak=2.0, latency=2.0), like=base)
-    assert faster.line_of(kind, 4, 2) == (start / 2, slope)
+    assert faster.line_of(kind, 4, 2) == pytest.approx((start / 2, slope), rel=1e-6)
+    peak = Machine(CLUSTER, 16, Scale(peak=2.0), like=base)
+    assert peak._measured is base._measured
     links = Scale(links=(2.0,))
     alone, like = Machine(CLUSTER, 16, links), Machine(CLUSTER, 16, links, like=base)
     assert alone.line_of(kind, 4, 2) == like.line_of(kind, 4, 2) != (start, slope)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from yantra.workloads.operators.operations import Operation
 
 _SIZES = (1 << 26, 1 << 29)
+_FINE = 1 << 22
+"""Collectives are measured on a network as many times slower: a slope needs digits behind ticks."""
 
 
 class Scale(NamedTuple):
@@ -76,17 +78,23 @@ class Machine:
             peak_flops=device.peak_flops * scale.peak,
             memory_bytes_per_s=device.memory_bytes_per_s * scale.memory,
         )
-        self._latency = scale.latency
         topology = self._parts["topology"]
         given = topology.dimensions
         factors = (*scale.links, *[1.0] * len(given))[: len(given)]
         self._dimensions = tuple(
-            one.replace(bytes_per_ns=one.bytes_per_ns * factor)
+            one.replace(
+                bytes_per_ns=one.bytes_per_ns * factor,
+                latency_ns=one.latency_ns / scale.latency,
+            )
             for one, factor in zip(given, factors, strict=True)
         )
         self._parts["topology"] = topology.replace(dimensions=self._dimensions)
+        collectives = self._parts["collectives"]
+        delays = (collectives.endpoint_delay_ns, collectives.local_reduction_delay_ns)
+        self._delays_ns = tuple(delay / scale.latency for delay in delays)
         # What was measured does not hang on the other rates, so machines with equal links share it.
-        shares = like is not None and like._dimensions == self._dimensions
+        own = self._dimensions, self._delays_ns
+        shares = like is not None and own == (like._dimensions, like._delays_ns)
         self._measured: dict[tuple[CollectiveType, int, int], tuple[float, float]] = (
             like._measured if like is not None and shares else {}
         )
@@ -118,8 +126,7 @@ class Machine:
             low, high = self._measure(kind, size, stride)
             slope = (high - low) / (_SIZES[1] - _SIZES[0])
             self._measured[key] = low - slope * _SIZES[0], slope
-        start, slope = self._measured[key]
-        return start / self._latency, slope
+        return self._measured[key]
 
     def occupancy(self, size: int, stride: int) -> tuple[float, ...]:
         """Return the share of a collective's time in which it uses each dimension's links.
@@ -147,7 +154,7 @@ class Machine:
                 across = one
             inner *= one.size
         hops = 2 if across.kind == "switch" else 1
-        return hops * across.latency_ns / self._latency + size_bytes / across.bytes_per_ns
+        return hops * across.latency_ns + size_bytes / across.bytes_per_ns
 
     def hop_line(self, stride: int, stages: int) -> tuple[float, float]:
         """Return what a message between stages takes in the mean: with no bytes, and each byte."""
@@ -170,16 +177,38 @@ class Machine:
             classes=[RankClass("all", {}, "one")],
             templates={"one": trace.build()},
         )
-        result = simulate(Scenario(workload=Templates(workload=workload), **self._parts))
+        result = simulate(Scenario(workload=Templates(workload=workload), **self._slow()))
         outcome, first = result.outcome, result.outcome.first_node[0]
         nodes = slice(first, first + len(_SIZES))
         times = zip(outcome.start[nodes], outcome.end[nodes], strict=True)
-        return tuple((end - start) / result.model.ticks_per_ns for start, end in times)
+        ticks = _FINE * result.model.ticks_per_ns
+        return tuple((end - start) / ticks for start, end in times)
+
+    def _slow(self) -> dict[str, Any]:
+        """Return the parts with all rates of the network divided, so that ticks are finer."""
+        slow = tuple(
+            one.replace(bytes_per_ns=one.bytes_per_ns / _FINE, latency_ns=one.latency_ns * _FINE)
+            for one in self._dimensions
+        )
+        device = self._parts["device"]
+        return {
+            **self._parts,
+            "topology": self._parts["topology"].replace(dimensions=slow),
+            "device": device.replace(memory_bytes_per_s=device.memory_bytes_per_s / _FINE),
+            "collectives": self._collectives(_FINE),
+        }
+
+    def _collectives(self, times: int) -> Any:
+        """Return the collectives with their delays, so many times as long, in whole ns."""
+        endpoint, reduction = (round(delay * times) for delay in self._delays_ns)
+        return self._parts["collectives"].replace(
+            endpoint_delay_ns=endpoint, local_reduction_delay_ns=reduction
+        )
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parts of a scenario, at the scale of this machine but for its latencies."""
-        return dict(self._parts)
+        """The parts of a scenario, at the scale of this machine; delays in whole ns."""
+        return {**self._parts, "collectives": self._collectives(1)}
 
     @property
     def dimensions(self) -> int:

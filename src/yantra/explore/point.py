@@ -30,17 +30,13 @@ _MOST_RECORDED = 256 << 20
 
 
 def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:
-    """Return the step of a trial's plan as a scenario.
+    """Return the step of a trial's plan as a scenario. Raises ConfigError for one without a plan.
 
-    Raises ConfigError for a trial without a plan, UnsupportedError for one at another latency:
-    that factor is of fixed times of many kinds, which a scenario has no one field for.
+    At another latency the delays of collectives are rounded to whole ns.
     """
     told = finished.trials[number]
     if "plan" not in told:
         raise ConfigError(f"trial {number}", f"has no plan to simulate: {told['broken'][0]}")
-    if told["scale"].get("latency", 1.0) != 1.0:
-        problem = "has another latency, which stands for fixed times of many kinds"
-        raise UnsupportedError(f"trial {number}: {problem}; simulate a trial without it")
     model, cluster, scale, space = space_of(study, number)
     columns = {name: [value] for name, value in told["plan"].items()}
     plan = PlanSpace.plan(space, columns, 0)  # type: ignore[arg-type]
