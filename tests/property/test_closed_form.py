@@ -189,3 +189,10 @@ def test_a_search_without_an_answer_says_what_is_missing() -> None:
         PlanSpace(ranks=16, global_batch=7, pp=())
     with pytest.raises(ConfigError, match="zero: expected 0 or 1"):
         PlanSpace(ranks=16, global_batch=7, zero=(3,))
+
+
+def test_a_group_of_very_many_ranks_is_measured_within_what_the_clock_holds() -> None:
+    machine = Machine(CLUSTER, 16384, Scale(links=(1.0, 0.01)))
+    for kind in (CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL):
+        start, slope = machine.line_of(kind, 2048, 8)
+        assert start > 0 and slope > 0

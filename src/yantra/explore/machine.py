@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _SIZES = (1 << 26, 1 << 29)
 _FINE = 1 << 22
 """Collectives are measured on a network as many times slower: a slope needs digits behind ticks."""
+_LONGEST_NS = 1e15  # a ninth of what the clock holds
 
 
 class Scale(NamedTuple):
@@ -177,25 +178,36 @@ class Machine:
             classes=[RankClass("all", {}, "one")],
             templates={"one": trace.build()},
         )
-        result = simulate(Scenario(workload=Templates(workload=workload), **self._slow()))
+        fine = self._fine(size)
+        result = simulate(Scenario(workload=Templates(workload=workload), **self._slow(fine)))
         outcome, first = result.outcome, result.outcome.first_node[0]
         nodes = slice(first, first + len(_SIZES))
         times = zip(outcome.start[nodes], outcome.end[nodes], strict=True)
-        ticks = _FINE * result.model.ticks_per_ns
+        ticks = fine * result.model.ticks_per_ns
         return tuple((end - start) / ticks for start, end in times)
 
-    def _slow(self) -> dict[str, Any]:
+    def _fine(self, size: int) -> int:
+        """Return how many times slower a group of so many may be measured: what the clock holds."""
+        slowest = min(one.bytes_per_ns for one in self._dimensions)
+        latest = max(one.latency_ns for one in self._dimensions) + sum(self._delays_ns)
+        most = size * (8 * _SIZES[1] / slowest + 64 * latest)
+        fine = _FINE
+        while fine > 1 and fine * most > _LONGEST_NS:
+            fine //= 2
+        return fine
+
+    def _slow(self, fine: int) -> dict[str, Any]:
         """Return the parts with all rates of the network divided, so that ticks are finer."""
         slow = tuple(
-            one.replace(bytes_per_ns=one.bytes_per_ns / _FINE, latency_ns=one.latency_ns * _FINE)
+            one.replace(bytes_per_ns=one.bytes_per_ns / fine, latency_ns=one.latency_ns * fine)
             for one in self._dimensions
         )
         device = self._parts["device"]
         return {
             **self._parts,
             "topology": self._parts["topology"].replace(dimensions=slow),
-            "device": device.replace(memory_bytes_per_s=device.memory_bytes_per_s / _FINE),
-            "collectives": self._collectives(_FINE),
+            "device": device.replace(memory_bytes_per_s=device.memory_bytes_per_s / fine),
+            "collectives": self._collectives(fine),
         }
 
     def _collectives(self, times: int) -> Any:
