@@ -81,6 +81,9 @@ def write(folder: Path) -> None:
     """Write every file that an example reads."""
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
+    simulator = folder / "my_simulator"
+    shutil.copy(ROOT / "adapters/python/store_and_forward.py", simulator)
+    simulator.chmod(0o755)
     _traces(folder)
     _pytorch(folder)
     _sheets(folder)

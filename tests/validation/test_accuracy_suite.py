@@ -27,7 +27,7 @@ BARS = {
     ("bridge_dense", "gb200-nvl72 8 bits", "dense"): 0.15,
     ("bridge_moe", "hgx-h100 8 bits", "moe"): 0.12,
     ("bridge_moe", "gb200-nvl72 8 bits", "moe"): 0.13,
-    ("bridge_moe", "hgx-b200 8 bits", "moe"): 0.23,
+    ("bridge_moe", "hgx-b200 8 bits", "moe"): 0.24,
     ("mpt_fsdp_a100", "dgx-a100-80gb 16 bits", "dense"): 0.07,
     ("mpt_fsdp_h100", "hgx-h100 16 bits", "dense"): 0.08,
     ("vtrain_one_node", "dgx-a100-80gb 16 bits", "dense"): 0.08,
