@@ -1,8 +1,8 @@
 // NSCC: a window from marks and delay together, as the transport of Ultra Ethernet has it, for packets over many ways.
 //
-// After the public descriptions of the Ultra Ethernet Specification 1.0 (2025), section on congestion management,
-// and of SMaRTT (Bonato et al., "SMaRTT-REPS", arXiv 2404.01630, 2024), from which its four cases come. Queueing delay is
-// the round trip less the least one seen; its mean moves by `delay_gain`. For an ACK of n new bytes, packets of m:
+// A model of it and not the specification: the four cases follow public descriptions of the Ultra Ethernet
+// Specification 1.0 (2025) and of SMaRTT (Bonato et al., arXiv 2404.01630, 2024), and the constants are ours. Queueing delay
+// is the round trip less the least one seen; its mean moves by `delay_gain`. For an ACK of n new bytes, packets of m:
 //
 //               delay below target                                  at or above it
 //     no mark   cwnd += proportional (1 - delay / target) m n / cwnd   cwnd += fair m n / cwnd
