@@ -60,7 +60,8 @@ def test_protocols_are_told_by_the_size_from_which_they_run() -> None:
     given = collectives().replace(selection=selection)
     found = told(scenario(ONE, one_all_reduce, collectives=given))
     (by,) = [row["by"] for row in found["ran"]]
-    assert [text.split(" ")[0] for text in by] == ["LL", "LL128", "Simple"]
+    names = [text.split(" from ")[0] for text in by]
+    assert names == ["Ring LL", "Ring LL128", "Ring Simple", "NVLS Simple"]
     assert found["at_best"]["gain"] >= 0  # what is measured to be faster than a bound stays
 
 
