@@ -18,11 +18,12 @@ from yantra.explain.comparison import MOST_ROWS
 from yantra.explain.joined import Data, Joined, Row, joined, values
 from yantra.explain.lanes_drawn import SCRIPT, STYLE, drawn
 from yantra.explain.named import figure_cells, ran_text
-from yantra.explain.parts import PART_TEXTS, kind_text
+from yantra.explain.parts import PART_TEXTS
 from yantra.export.report.bars import Piece, bar, legend
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.shell import Page, Section, render
 from yantra.export.stored import Form
+from yantra.result.critical_path import kind_text
 
 _STYLES = ("report.css", STYLE)
 

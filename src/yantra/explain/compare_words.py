@@ -8,7 +8,8 @@ from typing import Any
 from yantra.base.text import Grid
 from yantra.base.units import format_size, format_time
 from yantra.explain.named import figure_grid, ran_text
-from yantra.explain.parts import PART_TEXTS, block, filled, kind_text, listed
+from yantra.explain.parts import PART_TEXTS, block, filled, listed
+from yantra.result.critical_path import kind_text
 
 _SHOWN = 8
 _NAMED_FROM = 0.05  # of the change: kinds that a sentence names

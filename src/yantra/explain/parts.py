@@ -17,21 +17,6 @@ _WIDTH = 80
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _STEPS = 1000  # tenths of a per cent
 
-KIND_TEXTS: Mapping[str, str] = {
-    "compute": "kernels",
-    "memory": "remote memory",
-    "host": "host work",
-    "latency": "latency of links",
-    "wire": "bytes on links",
-    "queued": "waiting for links",
-    "hand_over": "hand-overs at endpoints",
-    "reduction": "local reductions",
-    "waiting": "waiting for a slot or queue",
-    "other": "other",
-    "mixed": "mixed",
-}
-"""How texts call the kinds of the steps of a critical path."""
-
 PART_TEXTS: Mapping[str, str] = {
     "compute": "kernels",
     "exposed_communication": "communication that no kernel hides",
@@ -42,11 +27,6 @@ PART_TEXTS: Mapping[str, str] = {
     "finished": "idle at the end",
 }
 """How texts call the parts of a rank's time."""
-
-
-def kind_text(kind: str) -> str:
-    """Return how texts call a kind; a kind of a newer version by its own name."""
-    return KIND_TEXTS.get(kind, kind.replace("_", " "))
 
 
 def listed(texts: Sequence[str]) -> str:

@@ -17,12 +17,12 @@ from yantra.explain.parts import (
     PART_TEXTS,
     block,
     filled,
-    kind_text,
     listed,
     percent,
     tenths,
     total,
 )
+from yantra.result.critical_path import kind_text
 
 _NAMED_FROM = 10  # tenths of a per cent from which a sentence names a part by itself
 _GAINS_FROM = 0.005

@@ -7,7 +7,7 @@ one that the engine handled last. docs/concepts/accounting.md defines the kinds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,7 +20,27 @@ from yantra.result.tables import nanoseconds
 KINDS = tuple(kind.name.lower() for kind in _core.StepKind.__members__.values())
 """What a step can be, in the order of the core's numbers."""
 
+KIND_TEXTS: Mapping[str, str] = {
+    "compute": "kernels",
+    "memory": "remote memory",
+    "host": "host work",
+    "latency": "latency of links",
+    "wire": "bytes on links",
+    "queued": "waiting for links",
+    "hand_over": "hand-overs at endpoints",
+    "reduction": "local reductions",
+    "waiting": "waiting for a slot or queue",
+    "other": "other",
+    "mixed": "mixed",
+}
+"""How texts and pictures call the kinds of steps."""
+
 _NONE = 2**32 - 1
+
+
+def kind_text(kind: str) -> str:
+    """Return how texts call a kind; a kind of a newer version by its own name."""
+    return KIND_TEXTS.get(kind, kind.replace("_", " "))
 
 
 class Step(NamedTuple):

@@ -24,15 +24,13 @@ from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.nodes import integers
 from yantra.export.report.run import Run
 from yantra.result.accounting import COLLECTIVE_PARTS
+from yantra.result.critical_path import kind_text
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER
 
 PART_NAMES = {
     "waiting_peers": "waiting for peers",
-    "queued": "queued",
-    "latency": "latency",
-    "wire": "wire",
-    "hand_over": "hand-over",
-    "reducing": "reducing",
+    **{kind: kind_text(kind) for kind in ("queued", "latency", "wire", "hand_over")},
+    "reducing": kind_text("reduction"),
 }
 _BARS = 24
 _NS_PER_S = 1e9

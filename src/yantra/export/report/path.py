@@ -15,21 +15,9 @@ from yantra.base.units import format_time
 from yantra.export.report.bars import Piece, bar
 from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
 from yantra.export.report.run import Run
-from yantra.result.critical_path import KINDS, Step
+from yantra.result.critical_path import KINDS, Step, kind_text
 from yantra.tracing.inspect.names import normalised
 
-ABOUT = {
-    "compute": "kernels",
-    "memory": "remote memory",
-    "host": "work of the host",
-    "latency": "hops of messages",
-    "wire": "bytes of messages on a link",
-    "queued": "messages that wait for a link",
-    "hand_over": "hand-overs between network and memory",
-    "reduction": "local sums",
-    "waiting": "a slot or queue that others hold",
-    "other": "anything else",
-}
 MOST_STEPS = 60_000
 _ROWS = 400
 
@@ -113,24 +101,19 @@ def by_kind_bar(path: Path) -> Html:
     """Return a bar of the kinds of step on the path, and what each kind is."""
     sums = by_kind(path.steps)
     whole = sum(sums.values())
-    pieces = [Piece(_spoken(kind), f"step-{kind}", length) for kind, length in sums.items()]
+    pieces = [Piece(kind_text(kind), f"step-{kind}", length) for kind, length in sums.items()]
     keys = [
         element(
             "li",
             element("span", class_=f"swatch step-{kind}"),
-            f"{_spoken(kind)}: {format_time(length)}, {100 * length / (whole or 1):.1f} %",
-            element("small", f" {ABOUT[kind]}"),
+            f"{kind_text(kind)}: {format_time(length)}, {100 * length / (whole or 1):.1f} %",
             class_="key",
         )
         for kind, length in sums.items()
     ]
-    told = "; ".join(f"{_spoken(kind)} {format_time(length)}" for kind, length in sums.items())
+    told = "; ".join(f"{kind_text(kind)} {format_time(length)}" for kind, length in sums.items())
     picture = element("div", bar(pieces, whole, told, format_time), class_="tall")
     return join([picture, element("ul", *keys, class_="legend list")])
-
-
-def _spoken(kind: str) -> str:
-    return kind.replace("_", "-")
 
 
 def _operations(path: Path) -> Html:
@@ -207,7 +190,7 @@ def _stretch_cells(at: int, part: Stretch) -> list[Cell | Content]:
 def _shares(kinds: dict[str, float], whole: float) -> str:
     ordered = sorted(kinds.items(), key=lambda item: -item[1])
     return ", ".join(
-        f"{_spoken(kind)} {100 * length / whole:.0f} %"
+        f"{kind_text(kind)} {100 * length / whole:.0f} %"
         for kind, length in ordered
         if length >= 0.005 * whole and whole
     )
