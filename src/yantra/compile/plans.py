@@ -296,7 +296,7 @@ class Planner:
             if given.experts % members or members > counts.MOST:
                 problem = f"{given.experts} experts cannot be split over a group of {members} ranks"
                 raise ConfigError(where, f"{problem}; ranks says which groups are routed")
-            exponent = counts.exponent_of(given.routing, "collectives.counts.routing")
+            exponent = counts.exponent_of(given.routing or "", "collectives.counts.routing")
             found = counts.of_routing(exponent, given.experts, members)
         if not isinstance(chosen, tuple) or isinstance(chosen, Timed):
             problem = "not where the time or the traces of an all-to-all are given"

@@ -150,13 +150,15 @@ def _counts(scenario: Scenario) -> None:
     given = scenario.collectives.counts
     if given is None:
         return
-    from yantra.collectives.counts import exponent_of
+    from yantra.collectives.counts import exponent_of, load
 
     where = "collectives.counts"
     if scenario.semantics != "yantra":
         raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
     if bool(given.file) == bool(given.routing):
         raise ConfigError(where, "expected a file or a routing, and not both")
+    if given.file:
+        load(given.file)  # so that a mistake is found though no collective needs it
     if given.routing:
         exponent_of(given.routing, f"{where}.routing")
         if not given.experts:

@@ -30,7 +30,6 @@ from yantra.base.fields import (
     Text,
     Whole,
 )
-from yantra.base.fields.named_file import NamedFile
 from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
 from yantra.scenario import types
@@ -360,8 +359,8 @@ _COUNTS = Section(
     {
         "file": (
             "file",
-            NamedFile("yantra.collectives.counts", "the path of a .csv file of counts"),
-            "a line for each member, with what it sends to each",
+            File(),
+            "a .csv file: a line for each member, with what it sends to each",
         ),
         "routing": ("routing", Text(), "zipf:<alpha>, in place of a file"),
         "experts": ("experts", Whole(at_least=0, at_most=1 << 20), "that tokens are routed to"),

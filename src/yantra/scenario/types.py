@@ -135,8 +135,8 @@ class Counts(Record):
     `ranks` are those of the groups that it is of, 0 for any; a file tells them itself.
     """
 
-    file: str = ""
-    routing: str = ""
+    file: str | None = None
+    routing: str | None = None
     experts: int = 0
     ranks: int = 0
 
