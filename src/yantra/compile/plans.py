@@ -262,18 +262,7 @@ class Planner:
         self.rests_on[chosen.basis] = None
         self._cover_all(layout, kind)
         points = [(size, self._ticks_of(ns, chosen)) for size, ns in chosen.points]
-        program = self.builder.add_timed(points)
-        place = _Place(layout.size, 1, 1, layout.lowest or 0)
-        made = _LevelPrograms({native_kind(kind): program}, {native_kind(kind): program}, None, {})
-        return self.builder.add_plan(
-            levels=[_level(place, False, made)],
-            over_members=True,
-            communicator_size=layout.size,
-            custom=None,
-            masked=False,
-            shared_load=False,
-            whole=True,
-        )
+        return self._plan_of_members(layout, kind, self.builder.add_timed(points), whole=True)
 
     def _counts(
         self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
@@ -307,12 +296,17 @@ class Planner:
         """Plan an all-to-all of unequal counts over the members of a group."""
         from yantra.collectives.counts import program_of
 
-        native = native_kind(kind)
         self._cover_all(layout, kind)
         key = (layout.size, counts)
         if key not in self._counted:
             self._counted[key] = add_program(self.builder, program_of(counts))
-        program = self._counted[key]
+        return self._plan_of_members(layout, kind, self._counted[key], whole=False)
+
+    def _plan_of_members(
+        self, layout: Layout, kind: Kind, program: _core.ProgramId, *, whole: bool
+    ) -> _core.PlanId:
+        """Plan one phase over the members of a group, whatever dimensions they are in."""
+        native = native_kind(kind)
         place = _Place(layout.size, 1, 1, layout.lowest or 0)
         made = _LevelPrograms({native: program}, {native: program}, None, {})
         return self.builder.add_plan(
@@ -322,6 +316,7 @@ class Planner:
             custom=None,
             masked=False,
             shared_load=False,
+            whole=whole,
         )
 
     def _ticks_of(self, ns: float, timed: Timed) -> int:
