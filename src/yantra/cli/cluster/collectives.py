@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 
 _SIZES = "1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB"
@@ -36,7 +35,7 @@ _SIZES = "1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB"
     show_default=True,
     help="The bytes of a rank: its input, or of an all-gather its own part.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@json_option("Print the rows as JSON.")
 def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -> None:
     """Say how long a collective takes on the cluster NAME with `--speeds measured`.
 
@@ -50,8 +49,7 @@ def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -
     asked = [int(units.parse(one.strip(), "size", "B", "--sizes")) for one in sizes.split(",")]
     basis, rows = expected(clusters.load(name), collective, ranks, asked)
     if as_json:
-        form = {"rests_on": basis, "rows": [row._asdict() for row in rows]}
-        sys.stdout.write(json.dumps(form, indent=1) + "\n")
+        print_json({"rests_on": basis, "rows": [row._asdict() for row in rows]})
         return
     head = ("size", "time", "90 %", "bus bandwidth", "runs")
     lines = [
