@@ -161,9 +161,9 @@ class Page:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def until(self, expression: str) -> Any:
-        """Return the value of an expression once it is true."""
-        end = time.monotonic() + LONGEST_S
+    def until(self, expression: str, within_s: float = LONGEST_S) -> Any:
+        """Return the value of an expression once it is true, within a time."""
+        end = time.monotonic() + within_s
         while time.monotonic() < end:
             if value := self.evaluate(expression):
                 return value

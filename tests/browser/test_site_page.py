@@ -35,6 +35,8 @@ KINDS = (
     "api/yantra.scenario.html",
     "internals/GLOSSARY.html",
 )
+_QUERY = "document.querySelector('[data-md-component=search-query]')"
+_TRIES = 5
 _FADED_MS = 450  # colours of the theme change slowly
 
 
@@ -53,12 +55,25 @@ def opened(browser: Chromium, path: Path, scheme: str = "default") -> Page:
     return page
 
 
+def _search(page: Page, words: str) -> None:
+    """Type words until they are answered: the theme loses what is typed before it listens."""
+    page.evaluate(f"{_QUERY}.focus()")
+    for _ in range(_TRIES):
+        page.evaluate(f"{_QUERY}.value = '', {_QUERY}.dispatchEvent(new KeyboardEvent('keyup'))")
+        page.call("Input.insertText", text=words)
+        page.evaluate(f"{_QUERY}.dispatchEvent(new KeyboardEvent('keyup'))")
+        try:
+            page.until("document.querySelectorAll('.md-search-result__item a').length > 1", 10)
+        except AssertionError:
+            continue
+        return
+    raise AssertionError(f"{words!r} was not answered; {page.problems()}")
+
+
 def test_a_search_finds_pages_without_a_server(site: Path) -> None:
     with Chromium() as browser:
         page = opened(browser, site / "reference" / "scenario.html")
-        page.evaluate("document.querySelector('[data-md-component=search-query]').focus()")
-        page.call("Input.insertText", text="pipeline bubble")
-        page.until("document.querySelectorAll('.md-search-result__item a').length > 1")
+        _search(page, "pipeline bubble")
         links = "[...document.querySelectorAll('.md-search-result__item a')].map(one => one.href)"
         assert all(link.startswith(site.as_uri()) for link in page.evaluate(links))
         assert page.problems() == []
