@@ -20,10 +20,13 @@ def written_out(schedule: Schedule) -> Schedule:
     return schedule._replace(rounds=tuple(Round(tuple(schedule.moves(r))) for r in schedule.rounds))
 
 
+# Relays of these pass on what they may have, so a message less may do no harm.
+WITH_RELAYS = ("rail_rings",)
 SCHEDULES = [
     pytest.param(written_out(find(name).schedule(kind, n)), id=f"{name}-{kind}-{n}")
     for name in algorithms.names()
     if not find(name).in_network  # over switches: tests of their own
+    and name not in WITH_RELAYS
     for kind in sorted(find(name).kinds)
     for n in (2, 3, 4, 5, 8)
     if find(name).supports(kind, n) is None

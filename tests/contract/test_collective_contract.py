@@ -41,6 +41,12 @@ def _local(n: int) -> int:
     return max(g for g in range(1, n + 1) if n % g == 0 and g * g <= n)
 
 
+def _on_rails(n: int) -> Fraction:
+    """A step sends the n-th inside the node, and of it what its own ring has to the next node."""
+    g = _local(n)
+    return Fraction(n - 1, n) * (1 if g == 1 else 1 + Fraction(1, g))
+
+
 # Bytes each position sends, as a fraction of the data (of one shard, for an all_gather).
 SENT_PER_POSITION = {
     ("ring", Kind.ALL_REDUCE): lambda n: Fraction(2 * (n - 1), n),
@@ -57,6 +63,9 @@ SENT_PER_POSITION = {
     ("pat", Kind.ALL_REDUCE): lambda n: Fraction(2 * (n - 1), n),
     ("pat", Kind.REDUCE_SCATTER): lambda n: Fraction(n - 1, n),
     ("pat", Kind.ALL_GATHER): lambda n: Fraction(n - 1),
+    ("rail_rings", Kind.ALL_REDUCE): lambda n: 2 * _on_rails(n),
+    ("rail_rings", Kind.REDUCE_SCATTER): lambda n: _on_rails(n),
+    ("rail_rings", Kind.ALL_GATHER): lambda n: n * _on_rails(n),
     ("pairwise", Kind.ALL_TO_ALL): lambda n: Fraction(n - 1, n),
     ("two_level", Kind.ALL_TO_ALL): lambda n: 2 - Fraction(1, _local(n)) - Fraction(_local(n), n),
     ("bruck", Kind.ALL_TO_ALL): lambda n: Fraction(sum(way.bit_count() for way in range(n)), n),

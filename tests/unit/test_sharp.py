@@ -9,6 +9,7 @@ from yantra.collectives.check import find_violation
 from yantra.collectives.schedule import Kind
 from yantra.fabric.graphs.describe import shown
 from yantra.fabric.graphs.switch_trees import trees_of
+from yantra.fabric.graphs.switches import FabricSwitches
 from yantra.run.collective_bench import Question, bench
 
 SIZE = 9 * 10**6
@@ -28,7 +29,9 @@ def test_alone_it_takes_its_formula_to_the_tick(
     fabric = shown(kind, options)
     found = trees_of(fabric.graph)
     assert (len(found), {one.depth for one in found}) == (trees, {levels})
-    assert find_violation(Sharp().on(found).schedule(Kind.ALL_REDUCE, fabric.graph.ranks)) is None
+    n = fabric.graph.ranks
+    placed = Sharp().on(FabricSwitches(fabric.graph, range(n)))
+    assert find_violation(placed.schedule(Kind.ALL_REDUCE, n)) is None
     [row] = bench([fabric], Question(Kind.ALL_REDUCE, (SIZE,), ("sharp",)))
     assert row.time_ns == 2 * levels * (1000 + SIZE / trees / 10)
 

@@ -16,8 +16,8 @@ for efficient data reduction", COMHPC 2016.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
@@ -37,21 +37,34 @@ class Tree(NamedTuple):
             yield from child.walk()
 
     @property
+    def below(self) -> list[int | str]:
+        """The ranks and the switches that have a link to this one."""
+        return [*self.ranks, *(child.switch for child in self.children)]
+
+    @property
     def depth(self) -> int:
         """The levels of links below this switch."""
         return 1 + max((child.depth for child in self.children), default=0)
 
 
+class Leg(NamedTuple):
+    """A move between ends that are positions of ranks, or switches by their names."""
+
+    src: int | str
+    dst: int | str
+    blocks: tuple[int, ...]
+    reduce: bool = False
+
+
 def all_reduce(n: int, tree: Tree, blocks: int = 1) -> Schedule:
     """Return the all-reduce of n positions that adds on the way up and copies on the way down."""
-    return _schedule(
-        Kind.ALL_REDUCE, n, tree, blocks, [*_up(n, tree, blocks), *_down(n, tree, blocks)]
-    )
+    each = _singly(blocks)
+    return _of_tree(Kind.ALL_REDUCE, n, tree, blocks, [*up(tree, each), *down(tree, each)])
 
 
 def barrier(n: int, tree: Tree) -> Schedule:
     """Return the barrier that gathers arrivals on the way up and releases on the way down."""
-    return _schedule(Kind.BARRIER, n, tree, 1, [*_up(n, tree, 1), *_down(n, tree, 1)])
+    return _of_tree(Kind.BARRIER, n, tree, 1, [*up(tree, [(0,)]), *down(tree, [(0,)])])
 
 
 def broadcast(n: int, tree: Tree, blocks: int = 1) -> Schedule:
@@ -59,25 +72,74 @@ def broadcast(n: int, tree: Tree, blocks: int = 1) -> Schedule:
 
     What goes down to where it came from is left out.
     """
-    way = _way_to(tree, 0)
-    at = _positions(n, tree)
-    stops = [0, *(at[one.switch] for one in reversed(way))]
+    stops: list[int | str] = [0, *(one.switch for one in reversed(_way_to(tree, 0)))]
     carried = tuple(range(blocks))
-    up = [Round((Move(a, b, carried),)) for a, b in pairwise(stops)]
-    down = [
-        Round(tuple(move for move in round_.moves if move.dst not in stops))
-        for round_ in _down(n, tree, blocks)
+    rounds = [[Leg(a, b, carried)] for a, b in pairwise(stops)]
+    for legs in down(tree, _singly(blocks)):
+        rounds.append([leg for leg in legs if leg.dst not in stops])
+    return _of_tree(Kind.BROADCAST, n, tree, blocks, [one for one in rounds if one])
+
+
+def up(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
+    """Return the rounds in which ranks' data is added up to the top, level by level.
+
+    `parts` are the blocks of each message.
+    """
+    return [
+        [
+            Leg(below, one.switch, part, reduce=True)
+            for one in level
+            for below in one.below
+            for part in parts
+        ]
+        for level in reversed(_levels(tree))
     ]
-    return _schedule(Kind.BROADCAST, n, tree, blocks, [*up, *(one for one in down if one.moves)])
 
 
-def _schedule(kind: Kind, n: int, tree: Tree, blocks: int, rounds: list[Round]) -> Schedule:
-    names = tuple(one.switch for one in tree.walk())
-    return Schedule(kind, n, blocks, tuple(rounds), lockstep=False, switches=names)
+def down(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
+    """Return the rounds in which data is copied from the top to the ranks, level by level."""
+    return [
+        [Leg(one.switch, below, part) for one in level for below in one.below for part in parts]
+        for level in _levels(tree)
+    ]
 
 
-def _positions(n: int, tree: Tree) -> dict[str, int]:
-    return {one.switch: n + at for at, one in enumerate(tree.walk())}
+def at_once(several: Iterable[list[list[Leg]]]) -> list[list[Leg]]:
+    """Return rounds that have those of several lists side by side."""
+    return [
+        [leg for legs in round_ for leg in legs]
+        for round_ in zip_longest(*several, fillvalue=list[Leg]())
+    ]
+
+
+def scheduled(
+    kind: Kind, n: int, blocks: int, rounds: Iterable[list[Leg]], names: Iterable[str] = ()
+) -> Schedule:
+    """Return the schedule of legs: switches are positions from n on, in the order of `names`.
+
+    Those not named follow in the order in which they are reached. A message goes as soon as the
+    data that it carries is there.
+    """
+    at = {name: n + number for number, name in enumerate(names)}
+    placed: list[Round] = []
+    for legs in rounds:
+        moves = []
+        for leg in legs:
+            src, dst = (
+                end if isinstance(end, int) else at.setdefault(end, n + len(at))
+                for end in (leg.src, leg.dst)
+            )
+            moves.append(Move(src, dst, leg.blocks, leg.reduce))
+        placed.append(Round(tuple(moves)))
+    return Schedule(kind, n, blocks, tuple(placed), lockstep=False, switches=tuple(at))
+
+
+def _singly(blocks: int) -> list[tuple[int, ...]]:
+    return [(block,) for block in range(blocks)]
+
+
+def _of_tree(kind: Kind, n: int, tree: Tree, blocks: int, rounds: list[list[Leg]]) -> Schedule:
+    return scheduled(kind, n, blocks, rounds, (one.switch for one in tree.walk()))
 
 
 def _levels(tree: Tree) -> list[list[Tree]]:
@@ -87,35 +149,6 @@ def _levels(tree: Tree) -> list[list[Tree]]:
         levels.append(level)
         level = [child for one in level for child in one.children]
     return levels
-
-
-def _up(n: int, tree: Tree, blocks: int) -> list[Round]:
-    at = _positions(n, tree)
-    rounds = []
-    for level in reversed(_levels(tree)):
-        moves = [
-            Move(below, at[one.switch], (block,), reduce=True)
-            for one in level
-            for below in (*one.ranks, *(at[child.switch] for child in one.children))
-            for block in range(blocks)
-        ]
-        rounds.append(Round(tuple(moves)))
-    return rounds
-
-
-def _down(n: int, tree: Tree, blocks: int) -> list[Round]:
-    at = _positions(n, tree)
-    return [
-        Round(
-            tuple(
-                Move(at[one.switch], below, (block,))
-                for one in level
-                for below in (*one.ranks, *(at[child.switch] for child in one.children))
-                for block in range(blocks)
-            )
-        )
-        for level in _levels(tree)
-    ]
 
 
 def _way_to(tree: Tree, rank: int) -> list[Tree]:

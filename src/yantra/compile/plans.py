@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from yantra.collectives.algorithm import CollectiveAlgorithm
     from yantra.collectives.counts import Counts
-    from yantra.collectives.switch_tree import Tree
     from yantra.compile.fabric import OnFabric
+    from yantra.fabric.graphs.switches import FabricSwitches
 
 KINDS = tuple(Kind)
 _OF_COMM_TYPE = (
@@ -115,7 +115,7 @@ class Planner:
         self.builder = builder
         self.on_fabric = on_fabric
         self.has_switches = False
-        self._switch_trees: tuple[Tree, ...] | None = None
+        self._switches: FabricSwitches | None = None
         self.without = without
         self._slower = slowdown_of(scenario).communication
         self._ticks_per_ns = ticks_per_ns
@@ -501,10 +501,10 @@ class Planner:
         if _is_own(name) and not algorithm.in_astra_sim:
             faithful = False  # there is nothing it could be faithful to
         if algorithm.in_network:
-            on_trees = self._on_trees(algorithm, n)
-            if isinstance(on_trees, str):
-                return on_trees
-            algorithm = on_trees
+            lack = self._lack_of_switches(n)
+            if lack is not None:
+                return lack
+            algorithm = self._on_switches(algorithm)
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
@@ -518,20 +518,16 @@ class Planner:
         numbers = self._numbers_of(named, f"collectives.{kind.value}")
         return tuple(add_program(self.builder, program, numbers) for program in made)
 
-    def _on_trees(self, algorithm: CollectiveAlgorithm, n: int) -> CollectiveAlgorithm | str:
-        """Return an algorithm over the trees of switches of the fabric, or why there are none."""
+    def _on_switches(self, algorithm: CollectiveAlgorithm) -> CollectiveAlgorithm:
+        """Return an algorithm over the switches of the fabric."""
         from yantra.collectives.in_network import InNetwork
-        from yantra.fabric.graphs.switch_trees import trees_of
+        from yantra.fabric.graphs.switches import FabricSwitches
 
-        lack = self._lack_of_switches(n)
-        if lack is not None:
-            return lack
         assert isinstance(algorithm, InNetwork) and self.on_fabric is not None
-        if self._switch_trees is None:
-            self._switch_trees = trees_of(self.on_fabric.graph)
-        if not self._switch_trees:
-            return "no switch of the fabric reaches all ranks"
-        return algorithm.on(self._switch_trees)
+        if self._switches is None:
+            graph, placement = self.on_fabric.graph, self.on_fabric.placement
+            self._switches = FabricSwitches(graph, placement.tolist())
+        return algorithm.on(self._switches)
 
     def _lack_of_switches(self, n: int) -> str | None:
         """Return why no switch can take part in a collective over n positions; None if some can."""

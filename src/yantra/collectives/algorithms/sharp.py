@@ -14,8 +14,8 @@ for efficient data reduction", COMHPC 2016.
 from __future__ import annotations
 
 from yantra.collectives.in_network import InNetwork
-from yantra.collectives.schedule import Kind, Move, Round, Schedule
-from yantra.collectives.switch_tree import all_reduce
+from yantra.collectives.schedule import Kind, Schedule
+from yantra.collectives.switch_tree import at_once, down, scheduled, up
 
 
 class Sharp(InNetwork):
@@ -23,24 +23,17 @@ class Sharp(InNetwork):
 
     kinds = frozenset({Kind.ALL_REDUCE})
 
+    def lacks(self, n: int) -> str | None:
+        return None if self.trees(n) else "no switch of the fabric reaches all ranks"
+
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)
         trees = self.trees(n)
-        made = [all_reduce(n, tree) for tree in trees]
-        rounds: list[list[Move]] = [[] for _ in made[0].rounds]
-        names: list[str] = []
-        for block, one in enumerate(made):
-            for moves, round_ in zip(rounds, one.rounds, strict=True):
-                moves += [_placed(move, n, len(names), block) for move in round_.moves]
-            names += one.switches
-        whole = tuple(Round(tuple(moves)) for moves in rounds)
-        return Schedule(kind, n, len(trees), whole, lockstep=False, switches=tuple(names))
-
-
-def _placed(move: Move, n: int, before: int, block: int) -> Move:
-    """Return the move of one tree among several: its switches behind those of the trees before."""
-    src, dst = (at if at < n else at + before for at in (move.src, move.dst))
-    return Move(src, dst, (block,), move.reduce)
+        rounds = at_once(
+            [*up(tree, [(block,)]), *down(tree, [(block,)])] for block, tree in enumerate(trees)
+        )
+        names = (one.switch for tree in trees for one in tree.walk())
+        return scheduled(kind, n, len(trees), rounds, names)
 
 
 PLUGIN = Sharp

@@ -1,4 +1,4 @@
-"""Trees of switches over all ranks of a fabric, as collectives in the network run over them.
+"""Trees of switches over ranks of a fabric, as collectives in the network run over them.
 
 A tree is found from each switch by breadth first, over cables that go both ways; the trees with
 the fewest levels of links count, as many of them as share no switch, by the order of the fabric.
@@ -16,24 +16,27 @@ from yantra.collectives.switch_tree import Tree
 from yantra.fabric.graphs.graph import DeviceKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yantra.fabric.graphs.graph import Graph
 
 MOST_SWITCHES = 1024
 """Switches up to which trees are looked for: a search of the fabric from each of them."""
 
 
-def trees_of(graph: Graph) -> tuple[Tree, ...]:
-    """Return the trees; none where no switch reaches all ranks.
+def trees_of(graph: Graph, ranks: Sequence[int] | None = None) -> tuple[Tree, ...]:
+    """Return the trees over some ranks, or all; none where no switch reaches them.
 
     Raises UnsupportedError for a fabric with too many switches.
     """
-    switches = [at for at in range(graph.ranks, graph.devices) if _is_switch(graph, at)]
+    members = frozenset(range(graph.ranks) if ranks is None else ranks)
+    switches = [at for at in range(graph.ranks, graph.devices) if is_switch(graph, at)]
     if len(switches) > MOST_SWITCHES:
         raise UnsupportedError(
             f"trees are found in fabrics of up to {MOST_SWITCHES} switches; got {len(switches)}"
         )
-    beside = _cables(graph)
-    found = [tree for root in switches if (tree := _tree(graph, beside, root)) is not None]
+    beside = cables_of(graph)
+    found = [tree for at in switches if (tree := _tree(graph, beside, at, members)) is not None]
     least = min((tree.depth for tree in found), default=0)
     taken: set[str] = set()
     chosen = []
@@ -45,11 +48,11 @@ def trees_of(graph: Graph) -> tuple[Tree, ...]:
     return tuple(chosen)
 
 
-def _is_switch(graph: Graph, device: int) -> bool:
+def is_switch(graph: Graph, device: int) -> bool:
     return bool(graph.kinds[device] == DeviceKind.SWITCH)
 
 
-def _cables(graph: Graph) -> list[list[int]]:
+def cables_of(graph: Graph) -> list[list[int]]:
     """Return, of each device, those it has links to and from, ascending."""
     pairs = set(zip(graph.links.start.tolist(), graph.links.end.tolist(), strict=True))
     beside: list[list[int]] = [[] for _ in range(graph.devices)]
@@ -59,7 +62,7 @@ def _cables(graph: Graph) -> list[list[int]]:
     return beside
 
 
-def _tree(graph: Graph, beside: list[list[int]], root: int) -> Tree | None:
+def _tree(graph: Graph, beside: list[list[int]], root: int, members: frozenset[int]) -> Tree | None:
     """Return the tree below a switch, without switches that have no ranks; None if ranks lack."""
     above: dict[int, int] = {root: root}
     ranks: dict[int, list[int]] = {}
@@ -69,19 +72,20 @@ def _tree(graph: Graph, beside: list[list[int]], root: int) -> Tree | None:
         following = []
         for device in level:
             # What is behind a network card is below the switch before it.
-            at = device if _is_switch(graph, device) else above[device]
+            at = device if is_switch(graph, device) else above[device]
             for other in beside[device]:
                 if other in above:
                     continue
                 above[other] = at
                 if other < graph.ranks:
-                    ranks.setdefault(at, []).append(other)
+                    if other in members:
+                        ranks.setdefault(at, []).append(other)
                     continue
                 following.append(other)
-                if _is_switch(graph, other):
+                if is_switch(graph, other):
                     children.setdefault(at, []).append(other)
         level = following
-    if sum(map(len, ranks.values())) < graph.ranks:
+    if sum(map(len, ranks.values())) < len(members):
         return None
     return _made(graph, ranks, children, root)
 

@@ -1,0 +1,102 @@
+"""Rings of NCCL's channels over nodes: one for each place of a node, each on a rail of its own.
+
+Ring k enters every node at place k, goes round the node, and leaves it at the place before k. That
+one's adapter is on another rail than the next node's place k, so its data goes over NVLink to place
+k, which sends it on: NCCL's PXN. So all adapters of a node are busy, where one ring of all ranks
+uses those at its ends. `rail_rings8` has nodes of 8 ranks, one after the other; without a number
+they have the divisor of n next to its square root.
+
+A step is a hop inside the nodes and one between them, and all steps are alike. Alone, with l_1 and
+B_1 from a rank to its node's switch, l_2 and B_2 from a rank to the leaf of its rail, and
+hand-overs of d ns, an all-reduce of S bytes over n = g N ranks takes
+
+    d + 2 (n - 1) (2 d + 2 l_1 + S / (n B_1) + 2 l_2 + S / (n g B_2))
+
+A reduce-scatter takes half of the steps, and so does an all-gather of what it has at last.
+
+Trade-off: a step waits for its slower hop; with several chunks of a collective hops overlap. A ring
+inside one node is that of `ring`. Source: NCCL 2.30.7, src/graph/rings.cc and src/graph/paths.cc;
+NVIDIA, "Doubling all2all performance with NCCL 2.12" (2022), for PXN.
+"""
+
+from __future__ import annotations
+
+from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.in_network import usual_local
+from yantra.collectives.schedule import Kind, Move, Round, Schedule
+
+
+class RailRings(CollectiveAlgorithm):
+    """`window` positions are a node; each has a ring that begins with it."""
+
+    kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER})
+    windowed = True
+    number_is = "ranks of a node"
+    without_number = "the divisor next to the square root"
+
+    def supports(self, kind: Kind, n: int, *, faithful: bool = False) -> str | None:
+        if n > 1 and n % self.local(n):
+            return f"{n} positions are no whole number of nodes of {self.local(n)}"
+        return super().supports(kind, n, faithful=faithful)
+
+    def local(self, n: int) -> int:
+        """Return the positions of a node; all of them where they are no more than one has."""
+        return usual_local(n) if self.window is None else min(self.window, n)
+
+    def schedule(self, kind: Kind, n: int) -> Schedule:
+        self.require(kind, n)
+        rings = _Rings(n, self.local(n))
+        scatter = [one for step in range(n - 1) for one in rings.step(step, reduce=True)]
+        gather = [one for step in range(n - 1) for one in rings.step(step, reduce=False)]
+        rounds = {
+            Kind.REDUCE_SCATTER: scatter,
+            Kind.ALL_GATHER: gather,
+            Kind.ALL_REDUCE: scatter + gather,
+        }
+        return Schedule(kind, n, n * rings.local, tuple(one for one in rounds[kind] if one.moves))
+
+
+class _Rings:
+    """`local` rings; block (p * local + k) is what ring k has for position p."""
+
+    def __init__(self, n: int, local: int) -> None:
+        self.n = n
+        self.local = local
+
+    def position(self, ring: int, at: int) -> int:
+        """Return the position that is so far along a ring, from place `ring` of the first node."""
+        node, along = divmod(at % self.n, self.local)
+        return node * self.local + (ring + along) % self.local
+
+    def step(self, step: int, *, reduce: bool) -> tuple[Round, Round]:
+        """Return the hops inside nodes, those to the relay included, and those between nodes."""
+        inside: dict[tuple[int, int, bool], list[int]] = {}
+        across: dict[tuple[int, int, bool], list[int]] = {}
+        for ring in range(self.local):
+            for at in range(self.n):
+                owner = (at - step - (1 if reduce else 0)) % self.n
+                block = self.position(ring, owner) * self.local + ring
+                src, dst = self.position(ring, at), self.position(ring, at + 1)
+                if at % self.local < self.local - 1 or self.local == self.n:
+                    inside.setdefault((src, dst, reduce), []).append(block)
+                    continue
+                # The first of the node passes on what its last has. It has added its own to that
+                # before, unless the block's way began behind it: then it adds it now.
+                first = at - at % self.local
+                begins_behind = first <= owner < at
+                relay = self.position(ring, first)
+                if relay != src:
+                    inside.setdefault((src, relay, reduce and begins_behind), []).append(block)
+                next_ = (at + 1) % self.n
+                adds = reduce and not next_ <= owner < next_ + self.local - 1
+                across.setdefault((relay, dst, adds), []).append(block)
+        return _round(inside), _round(across)
+
+
+def _round(moves: dict[tuple[int, int, bool], list[int]]) -> Round:
+    return Round(
+        tuple(Move(src, dst, tuple(blocks), adds) for (src, dst, adds), blocks in moves.items())
+    )
+
+
+PLUGIN = RailRings
