@@ -161,11 +161,12 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
         }, nb::kw_only(), "runs"_a, "window"_a, "sends"_a, "barrier"_a, "result"_a, "round_up"_a)
         .def("add_graph", [](ModelBuilder& self, const std::vector<std::vector<Operation>>& positions,
                              Symmetry symmetry, Share result, bool round_up, std::vector<u32> switches,
-                             std::vector<u32> hosts) {
-            return self.add_program(
-                {make_graph(positions, symmetry, std::move(switches), std::move(hosts)), result, round_up});
+                             std::vector<u32> hosts, u64 step) {
+            GraphProgram program = make_graph(positions, symmetry, std::move(switches), std::move(hosts));
+            program.step = step;
+            return self.add_program({std::move(program), result, round_up});
         }, nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a,
-           "switches"_a = std::vector<u32>{}, "hosts"_a = std::vector<u32>{})
+           "switches"_a = std::vector<u32>{}, "hosts"_a = std::vector<u32>{}, "step"_a = 0)
         .def("add_switch", &ModelBuilder::add_switch, "device"_a)
         .def("add_timed", [](ModelBuilder& self, const std::vector<std::pair<u64, u64>>& points) {
             TimedProgram program;

@@ -96,6 +96,7 @@ struct GraphProgram {
     // receives, and the position of the rank that begins its operations with its own.
     std::vector<u32> switches;
     std::vector<u32> hosts;
+    u64 step = 0;               // ticks of a hand-over of received data beside the endpoint delay
 };
 
 // A phase of which the time alone is known, as it was measured, and no message: all members end together,

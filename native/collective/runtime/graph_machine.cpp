@@ -154,7 +154,8 @@ void GraphMachine::run_local(ChunkId chunk, u32 op_index) {
     const GraphOp& op = op_of(phase, op_index);
     const SystemParameters& system = model_.system;
     if (phase.fixed_hand_over || !system.bus.enabled) {
-        const u64 ticks = phase.fixed_hand_over ? system.group_hand_over : system.endpoint_delay;
+        const u64 step = op.from_memory ? graph_of(*phase.program).step : 0;
+        const u64 ticks = (phase.fixed_hand_over ? system.group_hand_over : system.endpoint_delay) + step;
         engine_.of_ranks.schedule(phase.actor, ticks, {Owner::graph, handed_over}, chunk.index(),
                                   op_index);
         return;

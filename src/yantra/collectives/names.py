@@ -7,8 +7,12 @@ dimension.
 from __future__ import annotations
 
 from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.light import Literal
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
+
+ProtocolName = Literal["ll", "ll128", "simple"]
+"""NCCL's protocols, as a scenario names them."""
 
 _ALGORITHMS = {
     "ring": "ring",

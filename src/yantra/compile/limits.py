@@ -86,6 +86,8 @@ def _times(scenario: Scenario) -> Iterator[tuple[str, float]]:
     collectives = scenario.collectives
     yield "collectives.endpoint_delay", collectives.endpoint_delay_ns
     yield "collectives.local_reduction_delay", collectives.local_reduction_delay_ns
+    if collectives.protocol is not None:
+        yield "collectives.protocol.step", collectives.protocol.step_ns or 0
     bus = collectives.shared_bus
     if bus is not None:
         yield "collectives.shared_bus.l", bus.l_ns

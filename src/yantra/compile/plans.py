@@ -14,8 +14,10 @@ from yantra.base.tuples import NamedTuple
 from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithms import algorithms
+from yantra.collectives.lower import lower
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
+from yantra.collectives.protocols import LINES, on_the_wire
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
@@ -299,7 +301,11 @@ class Planner:
         self._cover_all(layout, kind)
         key = (layout.size, counts)
         if key not in self._counted:
-            self._counted[key] = add_program(self.builder, program_of(counts))
+            program, protocol = program_of(counts), self.scenario.collectives.protocol
+            if protocol is not None:
+                program = on_the_wire(program, protocol.kind)
+            added = add_program(self.builder, program, step_ticks=self._step_ticks())
+            self._counted[key] = added
         return self._plan_of_members(layout, kind, self._counted[key], whole=False)
 
     def _plan_of_members(
@@ -508,7 +514,11 @@ class Planner:
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
-        made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
+        protocol = self.scenario.collectives.protocol
+        if protocol is None:
+            made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
+        else:
+            made = (on_the_wire(lower(algorithm.schedule(kind, n)), protocol.kind),)
         if len(made) > 2:
             return f"{len(made)} programs that take turns; at most two can"
         named = {switch for one in made for switch in getattr(one, "switches", ())}
@@ -516,7 +526,16 @@ class Planner:
         if lack is not None:
             return lack
         numbers = self._numbers_of(named, f"collectives.{kind.value}")
-        return tuple(add_program(self.builder, program, numbers) for program in made)
+        step = self._step_ticks()
+        return tuple(add_program(self.builder, program, numbers, step) for program in made)
+
+    def _step_ticks(self) -> int:
+        """Return what a step waits for its protocol."""
+        protocol = self.scenario.collectives.protocol
+        if protocol is None or "hand_overs" in self.without:
+            return 0
+        own = LINES[protocol.kind].step_ns
+        return round((own if protocol.step_ns is None else protocol.step_ns) * self._ticks_per_ns)
 
     def _on_switches(self, algorithm: CollectiveAlgorithm) -> CollectiveAlgorithm:
         """Return an algorithm over the switches of the fabric."""
@@ -603,9 +622,15 @@ def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.
 
 
 def add_program(
-    builder: _core.ModelBuilder, program: Program, switches: Mapping[str, int] | None = None
+    builder: _core.ModelBuilder,
+    program: Program,
+    switches: Mapping[str, int] | None = None,
+    step_ticks: int = 0,
 ) -> _core.ProgramId:
-    """Add a program to a model; return its id. `switches` are the numbers of those it names."""
+    """Add a program to a model; return its id. `switches` are the numbers of those it names.
+
+    `step_ticks` are what hand-overs of received data take beside the endpoint delay.
+    """
     result = _share(program.final_num, program.final_den)
     if isinstance(program, ExchangeProgram):
         return builder.add_exchange(
@@ -627,6 +652,7 @@ def add_program(
         round_up=program.round_up,
         switches=[(switches or {})[name] for name in program.switches],
         hosts=list(program.hosts),
+        step=step_ticks,
     )
 
 

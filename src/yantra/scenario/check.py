@@ -40,6 +40,7 @@ def check(scenario: Scenario) -> None:
     _shared_bandwidth(scenario)
     _interference(scenario)
     _counts(scenario)
+    _protocol(scenario)
     _memory(scenario.memory, scenario.topology.ranks, scenario.semantics)
     _collectives(scenario.collectives, len(scenario.topology.dimensions), scenario.semantics)
     _resources(scenario.resources)
@@ -163,6 +164,16 @@ def _counts(scenario: Scenario) -> None:
         exponent_of(given.routing, f"{where}.routing")
         if not given.experts:
             raise ConfigError(f"{where}.experts", "missing; expected how many experts there are")
+
+
+def _protocol(scenario: Scenario) -> None:
+    if scenario.collectives.protocol is None:
+        return
+    where = "collectives.protocol"
+    if scenario.semantics != "yantra":
+        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    if scenario.collectives.shared_bus is not None:
+        raise ConfigError(where, "not with shared_bus, which has times of hand-overs of its own")
 
 
 def _interference(scenario: Scenario) -> None:

@@ -31,6 +31,7 @@ from yantra.base.fields import (
     Whole,
 )
 from yantra.base.records import Record
+from yantra.collectives.names import ProtocolName
 from yantra.collectives.selection import FIELD as SELECTION
 from yantra.scenario import types
 from yantra.scenario.background_fields import BackgroundField
@@ -367,6 +368,13 @@ _COUNTS = Section(
         "ranks": ("ranks", Whole(at_least=0), "of the groups that are routed; 0: any"),
     },
 )
+_PROTOCOL = Section(
+    types.Protocol,
+    {
+        "kind": ("kind", Choice(ProtocolName), "which of NCCL's"),
+        "step": ("step_ns", _WHOLE_NS, "of a hand-over of received data; else the protocol's"),
+    },
+)
 _INTERFERENCE = Section(
     types.Interference,
     {
@@ -422,6 +430,7 @@ COLLECTIVES = Section(
         "rendezvous": ("rendezvous", Flag(), "announce every message before it is sent"),
         "selection": ("selection", SELECTION, "which algorithm runs what, by size and group"),
         "counts": ("counts", _COUNTS, "what pairs of an all-to-all exchange, where unequal"),
+        "protocol": ("protocol", _PROTOCOL, "lines and steps of the messages, as NCCL has them"),
         "interference": (
             "interference",
             _INTERFERENCE,

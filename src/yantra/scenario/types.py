@@ -14,6 +14,7 @@ from yantra.base.light import Literal
 from yantra.base.plugin_files import Named
 from yantra.base.records import Amount, Record, amount
 from yantra.base.tuples import NamedTuple
+from yantra.collectives.names import ProtocolName
 from yantra.scenario.disturbances import BackgroundTraffic, Failure
 
 TYPE_CHECKING = False
@@ -141,6 +142,16 @@ class Counts(Record):
     ranks: int = 0
 
 
+class Protocol(Record):
+    """How messages of collectives are on the wire; `step_ns` None for the protocol's own.
+
+    See `yantra.collectives.protocols`.
+    """
+
+    kind: ProtocolName
+    step_ns: int | None = None
+
+
 class Interference(Record):
     """What collectives take of a device while a rank is in one, for as long as it is.
 
@@ -198,6 +209,7 @@ class Collectives(Record):
     selection: PluginChoice | None = None
     interference: Interference | None = None
     counts: Counts | None = None
+    protocol: Protocol | None = None
 
     def by_type(self) -> dict[str, Algorithms]:
         """Return the algorithms of the four collectives by their name."""

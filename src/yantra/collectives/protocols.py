@@ -1,0 +1,50 @@
+"""NCCL's protocols on the wire: what a message carries beside its data, and what a step waits for.
+
+| | a line | of it data | a step waits beyond LL |
+| --- | --- | --- | --- |
+| LL | 8 B | 4 B, the rest is the flag that says they are there | 0 |
+| LL128 | 128 B | 120 B | 1.3 us |
+| Simple | 1 B | 1 B; flags are apart, and both ends fence and poll for whole slices | 2.8 us |
+
+A message has whole lines for every block. A step is one hand-over of received data: the times are
+by what NCCL's tuner has a hop of a ring over NVLink take longer than with LL; a scenario may state
+its own.
+
+Trade-off: a sender is not held up by the eight slots of a channel's buffer, and all hops of a
+collective have one time, those over a network too. Source: Hu et al., "Demystifying NCCL", arXiv
+2507.04786 (2025), table I; NCCL 2.30.7, src/graph/tuning.cc.
+"""
+
+from __future__ import annotations
+
+from yantra.base.tuples import NamedTuple
+from yantra.collectives.names import ProtocolName
+from yantra.collectives.program import GraphProgram, Op
+
+
+class Line(NamedTuple):
+    """The bytes of a line on the wire, those of data in it, and what a step waits beyond LL."""
+
+    bytes: int
+    data: int
+    step_ns: float
+
+
+LINES: dict[ProtocolName, Line] = {
+    "ll": Line(8, 4, 0.0),
+    "ll128": Line(128, 120, 1300.0),
+    "simple": Line(1, 1, 2800.0),
+}
+
+
+def on_the_wire(program: GraphProgram, protocol: ProtocolName) -> GraphProgram:
+    """Return a program with its messages in lines; what positions hold and add stays."""
+    line = LINES[protocol]
+    ops = tuple(tuple(_in_lines(op, line) for op in of_one) for of_one in program.ops)
+    return program._replace(ops=ops)
+
+
+def _in_lines(op: Op, line: Line) -> Op:
+    if op.kind == "local":
+        return op
+    return op._replace(num=op.num * line.bytes, den=op.den * line.data)
