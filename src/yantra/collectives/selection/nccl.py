@@ -14,6 +14,11 @@ graphs to groups on one node, or on several, that have as many ranks in a node a
 Graphs of the scenario go before those of the log. NCCL searches them for each communicator, so
 `local` may restrict one to groups with so many ranks in a node.
 
+    selection: {kind: nccl, options: {gpu: hopper, cpu: intel, topology: topo.txt, nic: 400 Gb/s}}
+
+`topology` is what `nvidia-smi topo -m` prints, and `nic` the bandwidth of an adapter: graphs are
+then those that NCCL's search finds (yantra.collectives.nccl.search). A log goes before them.
+
 A collective then is one phase without messages, as with `measured`. Trade-off: nothing that shares
 a link slows it down; and NCCL made the tuner to choose, so its times are off by tens of percent.
 All-to-alls are sends to NCCL, and keep the algorithm of the scenario. Source:
@@ -33,13 +38,17 @@ from yantra.base.fields.named_file import NamedFile
 from yantra.base.records import Record
 from yantra.collectives.nccl.constants import Algorithm, Cpu, Gpu
 from yantra.collectives.nccl.debug_log import Printed, load
+from yantra.collectives.nccl.search import Machine, machine_of, searched
 from yantra.collectives.nccl.system import Graph, System
 from yantra.collectives.nccl.table import KINDS, Table, tuner_table
+from yantra.collectives.nccl.topology import load as load_topology
 from yantra.collectives.nccl.tuner import chosen, segments
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
 
 Nodes = Literal["one", "several"]
 _MOST_BYTES = 1 << 43
+_WHERE = "collectives.selection.options"
+_TOPOLOGY = "the path of what nvidia-smi topo -m printed"
 LOG = "the path of a log that NCCL wrote"
 _GATHERED = "all_gather"  # traces state the part of one rank, NCCL counts all of them
 
@@ -63,6 +72,8 @@ class Options(Record):
     cpu: Cpu
     graphs: tuple[GraphLine, ...] = ()
     log: str = ""
+    topology: str = ""
+    nic_bytes_per_ns: float = 0.0
     adapter_latency_ns: float = 0.0
     ll128: bool = True
     nvls: bool = False
@@ -105,6 +116,16 @@ class Nccl(Selection):
                 NamedFile("yantra.collectives.nccl.debug_log", LOG),
                 "a log of NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH, whose graphs count",
             ),
+            "topology": (
+                "topology",
+                NamedFile("yantra.collectives.nccl.topology", _TOPOLOGY),
+                "the output of nvidia-smi topo -m, from which graphs are searched",
+            ),
+            "nic": (
+                "nic_bytes_per_ns",
+                Quantity("bandwidth", "GB/s", above=0),
+                "of each adapter of that topology; without it there are no graphs over nodes",
+            ),
             "adapter_latency": (
                 "adapter_latency_ns",
                 Quantity("time", "ns", at_least=0),
@@ -133,7 +154,8 @@ class Nccl(Selection):
         nodes = ceil(group.ranks / local)
         where: Nodes = "one" if nodes == 1 else "several"
         lines = [g for g in given.graphs if g.nodes == where and g.local in (0, local)]
-        logged = _logged(given.log, group.ranks, nodes, local)
+        found = [*_searched(given), *(load(given.log) if given.log else ())]
+        logged = _logged(found, group.ranks, nodes, local)
         graphs: dict[str, Graph] = {}
         graphs |= {one.algorithm: _printed(one, given.adapter_latency_ns) for one in logged}
         if "NVLS" in graphs:  # one search for both
@@ -141,15 +163,14 @@ class Nccl(Selection):
         graphs |= {line.algorithm: _graph(line, given.adapter_latency_ns) for line in lines}
         if "Ring" not in graphs:
             raise ConfigError(
-                "collectives.selection.options.graphs",
+                f"{_WHERE}.graphs",
                 f"no graph of Ring for {_placed(group.ranks, nodes)}; add one with "
-                f"nodes: {where}, and local: {local} or none; or give a log of such a group",
+                f"nodes: {where}, and local: {local} or none; or give a log of such a group, or "
+                "a topology with nic",
             )
         for name in ("NVLS", "NVLSTree"):
             if name in graphs and not graphs[name].nvlink:
-                raise ConfigError(
-                    "collectives.selection.options.graphs", f"{name} runs over NVLink alone"
-                )
+                raise ConfigError(f"{_WHERE}.graphs", f"{name} runs over NVLink alone")
         return System(
             ranks=group.ranks,
             nodes=nodes,
@@ -181,11 +202,24 @@ def _graph(line: GraphLine, latency_ns: float) -> Graph:
     )
 
 
-def _logged(file: str, ranks: int, nodes: int, local: int) -> list[Printed]:
-    """Return the graphs of a log for a group, those of as many ranks last."""
+def _searched(given: Options) -> tuple[Printed, ...]:
+    """Return the graphs for a topology, if one is given."""
+    if not given.topology:
+        if given.nic_bytes_per_ns:
+            raise ConfigError(f"{_WHERE}.nic", "only with topology, whose adapters it is of")
+        return ()
+    topology = load_topology(given.topology)
+    if given.nic_bytes_per_ns and not topology.nics:
+        raise ConfigError(f"{_WHERE}.nic", f"{given.topology} has no adapters")
+    machine: Machine = machine_of(topology, given.gpu, given.nic_bytes_per_ns, f"{_WHERE}.topology")
+    return searched(machine)
+
+
+def _logged(found: list[Printed], ranks: int, nodes: int, local: int) -> list[Printed]:
+    """Return the graphs for a group among those found, those of as many ranks last."""
     some = [
         one
-        for one in (load(file) if file else ())
+        for one in found
         if (one.nodes == 1) == (nodes == 1) and one.ranks in (0, local * one.nodes)
     ]
     return sorted(some, key=lambda one: one.ranks == ranks)
