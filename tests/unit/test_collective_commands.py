@@ -44,6 +44,38 @@ def test_a_ring_on_a_switch_takes_its_closed_form() -> None:
     assert row.bus_bytes_per_ns == pytest.approx(2 * 3 / 4 * 2**24 / expected, rel=1e-6)
 
 
+def test_chunks_overlap_what_goes_up_and_what_comes_down() -> None:
+    options = {"bandwidth": "50 GB/s", "latency": "500 ns", "ranks_per_rack": 8, "switches": 2}
+    fabric = shown("nvl72", options)
+    one, many = (
+        next(bench([fabric], Question(Kind.ALL_REDUCE, (2**30,), ("nvls",), chunks=chunks)))
+        for chunks in (1, 32)
+    )
+    assert one.time_ns is not None and many.time_ns is not None
+    assert 0.5 * one.time_ns < many.time_ns < 0.7 * one.time_ns
+
+
+def test_sizes_mean_the_same_in_all_commands(capsys: Captured) -> None:
+    """Of an all-gather what a rank has at last, as nccl-tests count it."""
+    line = ["cluster", "collectives", "hgx-h100", "--ranks", "8", "--sizes", "64 MiB", "--json"]
+    buses = {}
+    for kind in ("all_gather", "reduce_scatter"):
+        assert main([*line, "--collective", kind]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        buses[kind] = row["bus_bytes_per_s"]
+        assert row["bus_bytes_per_s"] == pytest.approx(7 / 8 * 2**26 / row["time_ns"] * 1e9)
+    assert 0.5 < buses["all_gather"] / buses["reduce_scatter"] < 2
+    helps = []
+    for command in (["cluster", "collectives"], ["collective", "bench"]):
+        assert main([*command, "--help"]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        helps.append(text.partition("--sizes TEXT")[2].partition("[default:")[0])
+    assert helps[0] == helps[1]
+    for wrong in ("8 MiB,,1 B", "0 B"):
+        assert main([*line[:5], "--sizes", wrong]) == 2
+        assert "--sizes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("n", [4, 6, 8])
 def test_rounds_of_one_message_each_take_the_sum_of_their_messages(n: int) -> None:
     """On a switch, alone: two links of latency a round, and the bytes of its message."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from yantra.cli.complete import fabrics
@@ -12,6 +15,24 @@ set_option = click.option(
 )
 SIZE_IS = "The bytes of a rank: its input, or of an all-gather what it has at last."
 size_option = click.option("--size", default="1 GiB", show_default=True, help=SIZE_IS)
+
+
+def sizes_option(default: str) -> Callable[[Callable[..., Any]], Any]:
+    """Return the option `--sizes`, for `sizes_of`."""
+    return click.option("--sizes", default=default, show_default=True, help=SIZE_IS)
+
+
+def split(text: str, where: str) -> list[str]:
+    """Return what commas separate; `where` is the option that a mistake is reported at."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise click.UsageError(f"{where}: expected values with commas between them, got {text!r}")
+    return parts
+
+
+def sizes_of(text: str) -> tuple[int, ...]:
+    """Return the whole bytes of each of `--sizes`."""
+    return tuple(size_of(part, "--sizes") for part in split(text, "--sizes"))
 
 
 def size_of(text: str, option: str = "--size") -> int:

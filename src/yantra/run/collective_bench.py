@@ -39,6 +39,8 @@ _TYPES = {
 BENCHED = tuple(_TYPES)
 """The collectives that have both a bound and algorithms."""
 
+_AT_ONCE = 4  # chunks of a collective
+
 Progress = Callable[[float, int], None]
 
 
@@ -59,13 +61,17 @@ class Row(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What to run: sizes are a rank's input, or the output of an all-gather."""
+    """What to run: sizes are a rank's input, or the output of an all-gather.
+
+    `chunks` are pieces of a collective, of which up to four run at a time.
+    """
 
     kind: Kind
     sizes: tuple[int, ...]
     algorithms: tuple[str, ...]
     network: str = "flow"
     routing: str = "even_spray"
+    chunks: int = 1
 
 
 def default_algorithms(kind: Kind) -> tuple[str, ...]:
@@ -133,7 +139,13 @@ def _scenario(
     workload = of_all_ranks(_TYPES[asked.kind], per_rank, n)
     scenario = loads(json.dumps(_tree(shown, asked, n)))
     used = type(algorithm) if name == MADE else name
-    collectives = scenario.collectives.replace(**{str(asked.kind): (used,)})
+    at_once = min(asked.chunks, _AT_ONCE)
+    collectives = scenario.collectives.replace(
+        chunks=asked.chunks,
+        active_chunks=at_once,
+        queues_per_dimension=at_once,
+        **{str(asked.kind): (used,)},
+    )
     return scenario.replace(workload=Templates(workload=workload), collectives=collectives)
 
 

@@ -8,8 +8,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
-
-_SIZES = "1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB"
+from yantra.cli.fabric_options import sizes_of, sizes_option
 
 
 @click.command(
@@ -29,12 +28,7 @@ _SIZES = "1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB"
     show_default=True,
     help="What runs.",
 )
-@click.option(
-    "--sizes",
-    default=_SIZES,
-    show_default=True,
-    help="The bytes of a rank: its input, or of an all-gather its own part.",
-)
+@sizes_option("1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB")
 @json_option("Print the rows as JSON.")
 def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -> None:
     """Say how long a collective takes on the cluster NAME with `--speeds measured`.
@@ -46,8 +40,7 @@ def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -
     from yantra.fabric import clusters
     from yantra.fabric.clusters.collectives import expected
 
-    asked = [int(units.parse(one.strip(), "size", "B", "--sizes")) for one in sizes.split(",")]
-    basis, rows = expected(clusters.load(name), collective, ranks, asked)
+    basis, rows = expected(clusters.load(name), collective, ranks, sizes_of(sizes))
     if as_json:
         print_json({"rests_on": basis, "rows": [row._asdict() for row in rows]})
         return

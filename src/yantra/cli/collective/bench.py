@@ -9,7 +9,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics
-from yantra.cli.fabric_options import SIZE_IS, size_of
+from yantra.cli.fabric_options import sizes_of, sizes_option, split
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
         "yantra collective bench torus --sizes '64 KiB, 64 MiB'",
         "yantra collective bench switch dgx1 --sizes 1MiB --json",
         "yantra collective bench pod.csv --algorithms ring,synthesized --sizes 1MiB",
+        "yantra collective bench nvl72 --algorithms ring,nvls --chunks 32 --sizes '1 GiB'",
     ],
     epilog="A collective runs alone on a network of links, without hand-overs at its ranks. Bus "
     "bandwidth is that of nccl-tests; the bound has no latency.",
@@ -43,16 +44,18 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
     show_default=True,
     help="What runs.",
 )
-@click.option(
-    "--sizes",
-    default="64 KiB, 1 MiB, 16 MiB, 256 MiB",
-    show_default=True,
-    help=SIZE_IS,
-)
+@sizes_option("64 KiB, 1 MiB, 16 MiB, 256 MiB")
 @click.option(
     "--algorithms",
     metavar="NAMES",
     help="Which, by commas; all that perform it, and 'synthesized', if not said.",
+)
+@click.option(
+    "--chunks",
+    type=click.IntRange(min=1, max=1024),
+    default=1,
+    show_default=True,
+    help="Pieces of a collective, up to four at a time, which overlap.",
 )
 @click.option(
     "--network",
@@ -74,6 +77,7 @@ def command(
     collective: str,
     sizes: str,
     algorithms: str | None,
+    chunks: int,
     network: str,
     routing: str | None,
     as_json: bool,
@@ -90,7 +94,7 @@ def command(
     if settings and len(fabric) > 1:
         raise click.UsageError("--set goes with one fabric")
     kind = Kind(collective)
-    names = tuple(_split(algorithms, "--algorithms")) if algorithms else default_algorithms(kind)
+    names = tuple(split(algorithms, "--algorithms")) if algorithms else default_algorithms(kind)
     for name in names:
         if name != MADE:
             find(name, "--algorithms")
@@ -98,10 +102,11 @@ def command(
     routings.find(routing, "--routing")
     asked = Question(
         kind,
-        tuple(size_of(part, "--sizes") for part in _split(sizes, "--sizes")),
+        sizes_of(sizes),
         names,
         network,
         routing,
+        chunks,
     )
     found = [shown(name, parsed(settings)) for name in fabric]
     with progress("runs", counted=True) as report:
@@ -112,13 +117,6 @@ def command(
         )
     else:
         _print(rows)
-
-
-def _split(text: str, where: str) -> list[str]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(parts):
-        raise click.UsageError(f"{where}: expected values with commas between them, got {text!r}")
-    return parts
 
 
 def _forms(rows: list[Row]) -> list[dict[str, object]]:

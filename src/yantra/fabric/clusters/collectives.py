@@ -27,7 +27,7 @@ MOST_BYTES = 1 << 43
 
 
 class Expected(NamedTuple):
-    """A collective of `size_bytes` of a rank: its input, of an all-gather its own part.
+    """A collective of `size_bytes` of a rank: its input, of an all-gather what it has at last.
 
     Times are in ns; `low_ns` and `high_ns` hold 90 %. `bus_bytes_per_s` is what nccl-tests call
     busbw; `runs` is the algorithm and protocol.
@@ -55,12 +55,12 @@ def expected(
     for size in sizes:
         if not 0 < size <= MOST_BYTES:
             raise ConfigError("--sizes", expected_got("sizes from 1 B to 8 TiB", f"{size} B"))
-        ns = _between(timed.points, size)
+        stated = size / ranks if kind == "all_gather" else float(size)
+        ns = _between(timed.points, stated)
         off = exp(timed.interval)
-        counted = size * ranks if kind == "all_gather" else size
-        bus = FACTORS[kind] * (ranks - 1) / ranks * counted / ns * 1e9
+        bus = FACTORS[kind] * (ranks - 1) / ranks * size / ns * 1e9
         starts = [start for start, _ in timed.runs]
-        runs = timed.runs[bisect_right(starts, size) - 1][1]
+        runs = timed.runs[bisect_right(starts, stated) - 1][1]
         rows.append(Expected(size, ns, ns / off, ns * off, bus, runs))
     return timed.basis, rows
 
@@ -91,7 +91,7 @@ def _product(shape: tuple[int, ...]) -> int:
     return made
 
 
-def _between(points: tuple[tuple[int, float], ...], size: int) -> float:
+def _between(points: tuple[tuple[int, float], ...], size: float) -> float:
     """Return the ns of a size, on the straight line between those beside it."""
     at = min(max(bisect_right([one for one, _ in points], size), 1), len(points) - 1)
     (low, less), (high, more) = points[at - 1], points[at]
