@@ -222,6 +222,17 @@ def test_options_that_are_left_out_take_their_defaults() -> None:
     [
         (OPTIONS, {"sise": 2}, "network.options.sise: unknown key; did you mean 'size'?"),
         (OPTIONS, {"x": 2}, "network.options.x: unknown key; expected one of size, share, wait"),
+        (
+            OPTIONS,
+            {"sise": 2, "wate": 1, "a\nb": 3},
+            "network.options.sise: unknown key (so are wate, \"a\\nb\"); did you mean 'size'?",
+        ),
+        (
+            OPTIONS,
+            dict.fromkeys("abcdefgh"),
+            "network.options.a: unknown key (so are b, c, d, e, f and 2 more); expected one of "
+            "size, share, wait",
+        ),
         (OPTIONS, {"size": 0}, "network.options.size: must be at least 1; got 0"),
         (OPTIONS, {"size": 1, "share": 2}, "network.options.share: must be at most 1; got 2"),
         (OPTIONS, None, "network.options.size: missing; expected a whole number"),

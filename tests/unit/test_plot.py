@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from tests.clusters import dimension, scenario
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.cli import main
 from yantra.cli.plot import _FIGURES
 from yantra.export.plot import FIGURES
+from yantra.export.stored import load_result
 from yantra.result import Result
 from yantra.run.simulate import simulate
 
@@ -41,6 +44,37 @@ def test_bars_of_links_are_their_busy_shares_the_busiest_first(result: Result) -
     busy = sorted(result.links.values("busy"), reverse=True)
     assert [bar.get_width() for bar in axes.patches] == pytest.approx([100 * b for b in busy])
     assert axes.get_yticklabels()[0].get_text().startswith("rank ")
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("network", ["store_and_forward", "analytical"])
+def test_a_result_in_a_file_is_drawn_as_the_run_was(
+    network: str, figure: str, tmp_path: Path
+) -> None:
+    whole = run(network)
+    whole.to_json(tmp_path / "r.json")
+    (drawn,), (again,) = (
+        one.plot(figure).axes for one in (whole, load_result(tmp_path / "r.json"))
+    )
+    for axes in (drawn, again):
+        axes.figure.draw_without_rendering()
+    assert _seen(again) == _seen(drawn)
+
+
+def _seen(axes: Any) -> list[Any]:
+    """Return the texts and the extents of what is in axes."""
+    labels = [label.get_text() for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    shapes = [*axes.patches, *axes.lines, *axes.collections]
+    return [axes.get_title(), labels, [str(one.get_window_extent()) for one in shapes]]
+
+
+def test_a_result_in_a_file_needs_no_traces_to_be_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("store_and_forward").to_json(tmp_path / "r.json")
+    monkeypatch.chdir(tmp_path)
+    assert main(["plot", "links", "r.json", "-o", "l.svg"]) == 0
+    assert (tmp_path / "l.svg").read_text(encoding="utf-8").count("rank 0 to rank 1") == 1
 
 
 def test_a_network_without_links_shows_dimensions_and_says_so(tmp_path: Path) -> None:

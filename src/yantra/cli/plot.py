@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +11,9 @@ from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import case_of, cluster_option, set_option
 from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
+
+if TYPE_CHECKING:
+    from yantra.scenario import Case
 
 _FIGURES = ("links", "bandwidth", "gantt")
 
@@ -41,16 +45,29 @@ def command(
 ) -> None:
     """Draw how busy links are, the bandwidth of collectives by size, or when ranks do what.
 
-    FILE is what yantra run takes. Needs matplotlib: pip install 'yantra[plots]'.
+    FILE is what yantra run takes. A result in JSON is drawn as it is, with --set it is run again.
+    Needs matplotlib: pip install 'yantra[plots]'.
     """
-    from yantra.run.simulate import simulate
-    from yantra.scenario import load
+    from yantra.result.forms import exporter
 
-    case = case_of(file, cluster, settings)
-    result = simulate(load(case.path, cluster=case.cluster, settings=case.settings))
-    notes = result.export("plot", output, figure=figure)
+    drawn = exporter("plot")
+    notes = drawn.write(_result(case_of(file, cluster, settings)), output, figure=figure)
     if as_json:
         print_json({"figure": figure, "output": output, "notes": notes})
         return
     for note in notes:
         sys.stderr.write(f"note: {note}\n")
+
+
+def _result(case: Case) -> Any:
+    """Return the result of a case, or the one that its file holds."""
+    from yantra.run.simulate import simulate
+    from yantra.scenario.recognise import recognise
+    from yantra.scenario.text import of_known
+
+    known = recognise(case.path)
+    if known.kind == "result" and not case.cluster and not case.settings:
+        from yantra.export.stored import StoredResult, result_of
+
+        return StoredResult(result_of(known.text, known.name), known.name)
+    return simulate(of_known(known, case.cluster, case.settings))

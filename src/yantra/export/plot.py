@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.output import Path, whole_file
 from yantra.export.exporter import Exporter
+from yantra.export.stored import StoredResult
 from yantra.result import Result, Table
 from yantra.result.frames import needed
+
+if TYPE_CHECKING:
+    from yantra.result.link_load import LinkName
 
 _FORMS = ("svg", "pdf", "png")
 _MOST_LINKS = 40
@@ -34,7 +38,9 @@ _COLOURS = {
 class Plot(Exporter):
     """One of FIGURES, or columns of a table."""
 
-    def write(self, result: Result, path: Path, figure: str = "gantt", **options: Any) -> list[str]:
+    def write(
+        self, result: Result | StoredResult, path: Path, figure: str = "gantt", **options: Any
+    ) -> list[str]:
         """Write a figure; return what it leaves out."""
         form = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
         if form not in _FORMS:
@@ -46,7 +52,7 @@ class Plot(Exporter):
             drawn.savefig(name, format=form)
         return notes
 
-    def figure(self, result: Result, figure: str) -> Any:
+    def figure(self, result: Result | StoredResult, figure: str) -> Any:
         """Return a figure."""
         return _drawn(result, figure)[0]
 
@@ -64,13 +70,14 @@ class Plot(Exporter):
         return figure
 
 
-def _drawn(result: Result, figure: str) -> tuple[Any, list[str]]:
+def _drawn(result: Result | StoredResult, figure: str) -> tuple[Any, list[str]]:
     if figure not in FIGURES:
         hint = did_you_mean(figure, FIGURES) or f"; there are {', '.join(FIGURES)}"
         raise ConfigError("plot", f"no figure is named '{figure}'{hint}")
     drawn, axes = _axes()
     notes = FIGURES[figure](result, axes)
-    axes.set_title(result.what_ran.short, fontsize="medium")
+    ran = result.what_ran
+    axes.set_title(ran.short if ran else "", fontsize="medium")  # an older file does not say
     return drawn, notes
 
 
@@ -81,18 +88,16 @@ def _axes() -> tuple[Any, Any]:
     return figure, figure.add_subplot()
 
 
-def _links(result: Result, axes: Any) -> list[str]:
+def _links(result: Result | StoredResult, axes: Any) -> list[str]:
     """The share of the run for which each link is busy; dimensions, where no link is kept."""
-    if not result.model.keeps_links:
+    loads = result.links.values("busy")
+    if not loads:
         uses = result.dimension_uses
         names, busy = [use.label for use in uses], [use.busy for use in uses]
         notes = ["this network keeps no links, so the figure has its dimensions"]
     else:
-        from yantra.result.link_load import link_names
-
-        loads = result.links.values("busy")
         order = sorted(range(len(loads)), key=lambda at: -loads[at])[:_MOST_LINKS]
-        all_names = link_names(result.model, result.outcome.links)
+        all_names = _link_names(result)
         names, busy = [all_names[at].text for at in order], [loads[at] for at in order]
         left = len(loads) - len(order)
         notes = [f"{left} less busy links are not drawn"] if left else []
@@ -103,7 +108,20 @@ def _links(result: Result, axes: Any) -> list[str]:
     return notes
 
 
-def _bandwidth(result: Result, axes: Any) -> list[str]:
+def _link_names(result: Result | StoredResult) -> list[LinkName]:
+    """Return what the rows of `links` are called; a file has the numbers of devices alone."""
+    from yantra.result.link_load import LinkName, link_names, numbered_name
+
+    if isinstance(result, Result):
+        return link_names(result.model, result.outcome.links)
+    columns = [result.links.values(name) for name in ("dimension", "source", "destination")]
+    rows, ranks = zip(*columns, strict=True), len(result.ranks)
+    if result.what_ran and result.what_ran.fabric:
+        return [LinkName(f"label {label}", f"device {a}", f"device {b}") for label, a, b in rows]
+    return [numbered_name(dimension, a, b, ranks) for dimension, a, b in rows]
+
+
+def _bandwidth(result: Result | StoredResult, axes: Any) -> list[str]:
     """The algorithm bandwidth of each call of a collective against its size, by kind."""
     table = result.collectives
     points: dict[str, set[tuple[int, float]]] = {}
@@ -124,7 +142,7 @@ def _bandwidth(result: Result, axes: Any) -> list[str]:
     return []
 
 
-def _gantt(result: Result, axes: Any) -> list[str]:
+def _gantt(result: Result | StoredResult, axes: Any) -> list[str]:
     """When the nodes of each rank run: a row for each rank, kinds side by side in it."""
     first, left = _ranks_shown(result)
     bars = _bars(result, first)
@@ -143,14 +161,16 @@ def _gantt(result: Result, axes: Any) -> list[str]:
     return [f"{left} more ranks are not drawn"] if left else []
 
 
-def _ranks_shown(result: Result) -> tuple[list[int], int]:
+def _ranks_shown(result: Result | StoredResult) -> tuple[list[int], int]:
     """Return ranks from the first to the last, spread evenly, and how many are left out."""
-    ranks = result.model.ranks
+    ranks = len(result.ranks)
     shown = min(ranks, _MOST_RANKS)
     return [place * ranks // shown for place in range(shown)], ranks - shown
 
 
-def _bars(result: Result, ranks: list[int]) -> list[dict[str, list[tuple[float, float]]]]:
+def _bars(
+    result: Result | StoredResult, ranks: list[int]
+) -> list[dict[str, list[tuple[float, float]]]]:
     """Return (begin, length) in ms of the nodes of some ranks, by type."""
     import numpy as np
 
@@ -167,7 +187,7 @@ def _bars(result: Result, ranks: list[int]) -> list[dict[str, list[tuple[float, 
     return found
 
 
-FIGURES: dict[str, Callable[[Result, Any], list[str]]] = {
+FIGURES: dict[str, Callable[[Result | StoredResult, Any], list[str]]] = {
     "links": _links,
     "bandwidth": _bandwidth,
     "gantt": _gantt,

@@ -150,6 +150,12 @@ class StoredResult:
 
         return summarise(self).text()
 
+    def plot(self, figure: str = "gantt") -> Any:
+        """Return a figure of matplotlib, as `Result.plot` does."""
+        from yantra.result.forms import exporter
+
+        return exporter("plot").figure(self, figure)
+
     def to_csv(self, path: Path, table: str = "ranks") -> None:
         """Write one table as CSV."""
         self.table(table).to_csv(path)

@@ -59,12 +59,14 @@ def link_names(model: Model, links: list[_core.LinkRecord]) -> list[LinkName]:
             for link in links
         ]
     ranks = model.ranks
-    return [
-        LinkName(
-            f"dimension {link.dimension}", _end(link.source, ranks), _end(link.destination, ranks)
-        )
-        for link in links
-    ]
+    return [numbered_name(link.dimension, link.source, link.destination, ranks) for link in links]
+
+
+def numbered_name(
+    dimension: int, source: int | None, destination: int | None, ranks: int
+) -> LinkName:
+    """Return what a link is called by its numbers; switches have those after the ranks."""
+    return LinkName(f"dimension {dimension}", _end(source, ranks), _end(destination, ranks))
 
 
 def _device(graph: Any, device: int | None) -> str:

@@ -15,6 +15,7 @@ Entry = tuple[str, Field, str]
 """What stands at a key: the name of the record's field, its kind, and one line of meaning."""
 
 _REQUIRED: Any = object()
+_MOST_KEYS = 5  # so that a file of another kind has one line
 
 
 class Section(Field):
@@ -37,9 +38,9 @@ class Section(Field):
     def read(self, tree: Any, where: str, folder: str) -> Any:
         if not isinstance(tree, dict):
             raise ConfigError(where or "scenario", expected_got(self.expected, tree))
-        for key in tree:
-            if key not in self.entries:
-                raise ConfigError(_at(where, key), f"unknown key{self._known(key)}")
+        if wrong := [key for key in tree if key not in self.entries]:
+            problem = f"unknown key{_so_are(wrong[1:])}{self._known(wrong[0])}"
+            raise ConfigError(_at(where, wrong[0]), problem)
         values: dict[str, Any] = {}
         for key, name, field, default in self._rows:
             if key in tree:
@@ -159,6 +160,15 @@ def read_options(section: Section | None, tree: Any, where: str, folder: str) ->
 def _help(field: Field, meaning: str) -> str:
     """Return what an editor shows; of a quantity the JSON Schema itself cannot say the range."""
     return f"{meaning}: {field.describe()}" if isinstance(field, Ranged) else meaning
+
+
+def _so_are(keys: list[Any]) -> str:
+    """Return which further keys of the same mapping are unknown, to be mended at once."""
+    if not keys:
+        return ""
+    more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+    shown = ", ".join(_at("", key) for key in keys[:_MOST_KEYS])
+    return f" (so {'is' if len(keys) == 1 else 'are'} {shown}{more})"
 
 
 def _join(where: str, key: str) -> str:
