@@ -393,7 +393,7 @@ def test_a_table_is_saved_as_csv_with_all_its_rows(opened: Any) -> None:
     assert list(csv.reader(io.StringIO(saved(page, "#path .export"))))[1:] == texts
 
 
-@pytest.mark.parametrize("chart", ["#roofline", "#memory", "#topology"])
+@pytest.mark.parametrize("chart", ["#roofline", "#memory", "#topology", "#bandwidth"])
 def test_a_chart_is_saved_as_svg_that_looks_the_same_alone(opened: Any, chart: str) -> None:
     page = opened("step")
     root = ElementTree.fromstring(saved(page, f"{chart} .export"))
@@ -401,6 +401,34 @@ def test_a_chart_is_saved_as_svg_that_looks_the_same_alone(opened: Any, chart: s
     assert all("class" not in node.attrib for node in root.iter())
     drawn = [node for node in root.iter() if node.tag.endswith(("line", "path", "circle"))]
     assert drawn and all("rgb" in node.attrib["stroke"] + node.attrib["fill"] for node in drawn)
+
+
+@pytest.mark.parametrize("box", ["#time .bars", "#time .tall", "#communication .bars"])
+def test_bars_are_saved_as_svg_with_their_words_and_their_key(opened: Any, box: str) -> None:
+    page = opened("step")
+    root = ElementTree.fromstring(saved(page, f"{box} + .export"))
+    texts = [node.text or "" for node in root.iter() if node.tag.endswith("}text")]
+    bars = [node for node in root if node.tag.endswith("}svg")]
+    shown = f"document.querySelectorAll('{box} .bar').length"
+    assert len(bars) == page.evaluate(shown) > 0
+    keys = page.evaluate(
+        f"(box => [...(box.matches('.tall') ? box.nextElementSibling.nextElementSibling"
+        f" : box.previousElementSibling).children])(document.querySelector('{box}'))"
+        ".map(key => key.textContent)"
+    )
+    assert texts[-len(keys) :] == keys
+    filled = {node.attrib["fill"] for bar in bars for node in bar.iter() if node.tag[-4:] == "rect"}
+    swatches = {node.attrib["fill"] for node in root if node.tag.endswith("}rect")}
+    assert filled and filled <= swatches
+
+
+def test_every_table_and_every_chart_but_the_timeline_can_be_saved(opened: Any) -> None:
+    page = opened("step")
+    tables = "[...document.querySelectorAll('table')]"
+    assert page.evaluate(f"{tables}.every(one => one.parentElement.querySelector('.export'))")
+    charts = "[...document.querySelectorAll('svg[role=img]:not(.bar)')]"
+    assert page.evaluate(f"{charts}.length") >= 4
+    assert page.evaluate(f"{charts}.every(one => one.parentElement.querySelector('.export'))")
 
 
 def test_what_would_help_has_the_bound_first(opened: Any) -> None:

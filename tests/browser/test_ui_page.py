@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -55,6 +57,27 @@ def change(page: Page, name: str, value: str) -> None:
         "e.dispatchEvent(new Event('input', {bubbles: true}))}"
     )
     page.until(f"document.documentElement.dataset.runs !== '{before}'")
+
+
+def test_the_best_plans_are_saved_as_csv_and_printed_without_controls(page: Page) -> None:
+    page.evaluate("document.getElementById('plan').click()")
+    page.until("document.documentElement.dataset.plans")
+    page.evaluate(
+        "globalThis.kept = []; const old = URL.createObjectURL;"
+        "URL.createObjectURL = blob => { kept.push(blob); return old.call(URL, blob) };"
+        "HTMLAnchorElement.prototype.click = () => {}; 0"
+    )
+    page.evaluate("document.querySelector('#best .export').click()")
+    page.until("kept.length > 0")
+    rows = list(csv.reader(io.StringIO(page.evaluate("kept[0].text()"))))
+    assert rows[0][:4] == ["time", "MFU", "memory", "tp"] and len(rows) > 1
+    assert all(len(row) == len(rows[0]) for row in rows)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    visible = (
+        "[...document.querySelectorAll('button, [type=range], a')].filter(e => e.checkVisibility())"
+    )
+    assert page.evaluate(f"{visible}.map(e => e.textContent)") == []
+    assert page.evaluate("document.getElementById('controls').checkVisibility()")
 
 
 def test_a_change_runs_the_step_again(page: Page) -> None:

@@ -18,8 +18,8 @@ export function drawnToFit(box, make) {
     if (width === drawn) return;
     drawn = width;
     const made = make(width);
-    const pictures = made.filter((one) => one.tagName === "svg");
-    box.replaceChildren(...made, ...pictures.map(svgButton));
+    box.replaceChildren(...made);
+    for (const picture of box.querySelectorAll("svg")) picture.after(svgButton(picture));
   };
   new ResizeObserver(draw).observe(box);
   draw();

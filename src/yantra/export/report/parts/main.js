@@ -3,6 +3,7 @@
 import { drawBandwidth } from "./bandwidth.js";
 import { setUpCopying } from "./copy.js";
 import { loadColumns, pageData } from "./data.js";
+import { barsButton } from "./download.js";
 import { byId, el } from "./dom.js";
 import { drawMemory } from "./memory.js";
 import { Job } from "./nodes.js";
@@ -19,6 +20,7 @@ async function start() {
   setUpTheme();
   setUpTables();
   setUpCopying();
+  for (const box of document.querySelectorAll(".bars, .tall")) box.after(barsButton(box));
   const page = pageData();
   const columns = await loadColumns();
   const job = new Job(page, columns);

@@ -1,6 +1,6 @@
 // The page of `yantra ui`: sends the controls when one changes, and shows the last answer.
 
-import { setUpTables } from "./tables.js";
+import { csvButton } from "./download.js";
 import { byId, el } from "./dom.js";
 import { formatPercent } from "./format.js";
 import { setUpTheme } from "./theme.js";
@@ -53,7 +53,7 @@ function shown(answer) {
     el("p", { class: "note" }, answer.ran),
     ...answer.warnings.map((text) => el("p", { class: "warnings" }, text)),
     table("What the run gains", ["with", "shorter by"], gains),
-    el("p", {}, el("a", { href: answer.report, target: "_blank" }, "Open the report")),
+    el("p", { class: "open" }, el("a", { href: answer.report, target: "_blank" }, "Open the report")),
   ];
 }
 
@@ -120,25 +120,27 @@ function setUpSliders() {
 
 function table(name, heads, rows) {
   const top = heads.map((text) =>
-    text ? el("th", { scope: "col" }, text) : el("td", {}),
+    text ? el("th", { scope: "col" }, text) : el("td", { class: "control" }),
   );
-  const body = rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell))));
-  return el(
-    "div",
-    { class: "table" },
+  const body = rows.map((row) =>
     el(
-      "table",
+      "tr",
       {},
-      el("caption", {}, name),
-      el("thead", {}, el("tr", {}, ...top)),
-      el("tbody", {}, ...body),
+      ...row.map((cell) => el("td", { class: cell instanceof Element ? "control" : null }, cell)),
     ),
   );
+  const drawn = el(
+    "table",
+    {},
+    el("caption", {}, name),
+    el("thead", {}, el("tr", {}, ...top)),
+    el("tbody", {}, ...body),
+  );
+  return el("div", { class: "table" }, drawn, csvButton(drawn));
 }
 
 function start() {
   setUpTheme();
-  setUpTables();
   setUpSliders();
   let timer;
   const controls = byId("controls");
