@@ -135,8 +135,8 @@ def test_the_words_name_the_largest_causes(slow: Result, fast: Result) -> None:
     assert text.startswith("both: 4 ranks, Ring 4, analytical network, Yantra ")
     assert text.partition("\n\n")[2].startswith(
         "now.json takes 100.000 us and new.json 80.000 us: 20.000 us (20.0 %) less. Both\n"
-        "are bound by the network. The critical path has 21.000 us less bytes on links.\n"
-        "The phase of it that changed most is of wire, 21.000 us less.\n"
+        "are bound by the network. The critical path spends 21.000 us less on bytes on\n"
+        "links. The phase that changed most is of wire, 21.000 us less.\n"
     )
     assert "together          100.000 us  80.000 us  -20.000 us" in text
 

@@ -80,7 +80,7 @@ def _bounds(data: Mapping[str, Any]) -> str:
 
 
 def _causes(data: Mapping[str, Any]) -> str:
-    """Say of what the critical path has more and less; the table below adds up to the change."""
+    """Say on what the critical path spends more and less; the table below adds up to the change."""
     path = data["critical_path"]
     if not path:
         return ""
@@ -89,7 +89,7 @@ def _causes(data: Mapping[str, Any]) -> str:
     if not named:
         return "Their critical paths are alike by kind."
     texts = [_more_or_less(row["change_ns"], kind_text(row["kind"])) for row in named]
-    return f"The critical path has {listed(texts)}."
+    return f"The critical path spends {listed(texts)}."
 
 
 def _place(data: Mapping[str, Any]) -> str:
@@ -101,11 +101,11 @@ def _place(data: Mapping[str, Any]) -> str:
     first = changed[0]
     more = "more" if first["change_ns"] > 0 else "less"
     size = format_time(abs(first["change_ns"]))
-    return f"The phase of it that changed most is {first['phase']}, {size} {more}."
+    return f"The phase that changed most is {first['phase']}, {size} {more}."
 
 
-def _more_or_less(change_ns: float, of: str) -> str:
-    return f"{format_time(abs(change_ns))} {'more' if change_ns > 0 else 'less'} {of}"
+def _more_or_less(change_ns: float, on: str) -> str:
+    return f"{format_time(abs(change_ns))} {'more' if change_ns > 0 else 'less'} on {on}"
 
 
 def signed(change_ns: float) -> str:
