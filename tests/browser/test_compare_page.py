@@ -44,6 +44,7 @@ def test_timelines_of_several_results_zoom_together(tmp_path: Path) -> None:
         page.evaluate("document.getElementById('whole').click()")
         assert page.evaluate(f"[...{boxes}]") == whole
         assert page.evaluate("document.querySelectorAll('button.export').length") > 5
+        assert page.evaluate("document.querySelector('#path .bars + .export').textContent") == "SVG"
         assert page.problems() == []
         assert [url for url in page.requests() if not url.startswith("file:")] == []
         page.close()

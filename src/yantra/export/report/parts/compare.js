@@ -1,6 +1,7 @@
 // The last script of a comparison: one part of the time is shown in all timelines at once.
 
 import { byId, el } from "./dom.js";
+import { barsButton } from "./download.js";
 import { formatTime, shortTime } from "./format.js";
 import { setUpTables } from "./tables.js";
 import { setUpTheme } from "./theme.js";
@@ -52,4 +53,5 @@ function setUpZoom() {
 setUpTheme();
 setUpTables();
 setUpZoom();
+for (const box of document.querySelectorAll("#path .bars")) box.after(barsButton(box));
 document.documentElement.dataset.ready = "yes";
