@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import random
 import re
-import resource
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,6 +24,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.child import in_child
 from tests.fuzz.mutate import mutated
 from tests.golden.astra_sim_inputs import CASES, write
 from yantra.base.errors import YantraError
@@ -251,30 +249,12 @@ def tried(job: Job, files: Files) -> tuple[str, Fault | None]:
 
 
 def _in_child(command: list[str]) -> tuple[str, Fault | None]:
-    with tempfile.TemporaryFile("w+", errors="backslashreplace") as out:
-        child = os.fork()
-        if child == 0:
-            _run_and_exit(command, out)
-        end = time.monotonic() + LONGEST_SECONDS
-        pause = 0.001
-        while True:
-            pid, status, usage = os.wait4(child, os.WNOHANG)
-            if pid:
-                break
-            if time.monotonic() > end:
-                os.kill(child, signal.SIGKILL)
-                os.wait4(child, 0)
-                return "hang", Fault(f"took more than {LONGEST_SECONDS:.0f} s", " ".join(command))
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
-        out.seek(0)
-        text = out.read()
-    code = os.waitstatus_to_exitcode(status)
-    # A process starts with the peak of the one that starts it, which says nothing of its own.
-    inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
-    problem = _problem(command[0], code, text, peak * 1024)
-    return f"status {code}", Fault(problem, " ".join(command) + "\n" + text) if problem else None
+    ended = in_child(command, LONGEST_SECONDS)
+    if ended.status is None:
+        return "hang", Fault(f"took more than {LONGEST_SECONDS:.0f} s", " ".join(command))
+    problem = _problem(command[0], ended.status, ended.text, ended.peak_bytes)
+    said = " ".join(command) + "\n" + ended.text
+    return f"status {ended.status}", Fault(problem, said) if problem else None
 
 
 def _problem(command: str, code: int, text: str, peak: int) -> str:
@@ -301,20 +281,6 @@ def _warm_up(originals: list[Job]) -> None:
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         for job in originals:
             main(job.command)
-
-
-def _run_and_exit(command: list[str], out: io.TextIOBase) -> None:
-    """In the child: run the command with its output in a file, and leave without cleaning up."""
-    code = 99
-    try:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        from yantra.cli import main
-
-        with redirect_stdout(out), redirect_stderr(out):  # type: ignore[type-var]
-            code = main(command)
-        out.flush()
-    finally:
-        os._exit(code)
 
 
 def _keep(job: Job, files: Files, number: int) -> Path:

@@ -2,24 +2,26 @@
 
 Compared are the lines that say when a rank finished and what it exposed, in their order. Where the
 binary stops half-way, those it printed are compared with ours. It crashes on some sound jobs after
-it has printed every line, so its exit status says nothing.
+it has printed every line, so its exit status says nothing. It does not end on some others: it may
+use the processor for so long, whatever else the machine does, and such a job is not compared.
 """
 
 from __future__ import annotations
 
-import io
 import re
+import resource
 import signal
 import subprocess
 import tempfile
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.child import in_child
 from tests.reference import jobs
-from yantra.cli import main
 
-LONGEST_SECONDS = 60
+LONGEST_SECONDS = 60  # of Yantra, by the clock
+WALL_TIMES = 10  # of the reference's limit, before one that sleeps is ended
+LATE = "the reference does not end"
 _LINE = re.compile(r"sys\[(\d+)\] finished, (\d+) cycles, exposed communication (\d+) cycles")
 
 
@@ -32,11 +34,15 @@ class Finish(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`equal`, `different`, or which of the two did not complete; what each said."""
+    """`equal`, `different`, or which of the two did not complete; what each said.
+
+    `reference_s` is what the reference took of the processor.
+    """
 
     name: str
     kind: str
     text: str = ""
+    reference_s: float = 0.0
 
 
 def finishes(text: str) -> list[Finish]:
@@ -44,56 +50,75 @@ def finishes(text: str) -> list[Finish]:
     return [Finish(*map(int, found.groups())) for found in _LINE.finditer(text)]
 
 
-def reference(binary: Path, files: jobs.Files) -> tuple[list[Finish], str]:
-    """Run the binary; return its finish lines and the end of what it said."""
+def reference(binary: Path, files: jobs.Files, limit_s: int) -> tuple[list[Finish], str]:
+    """Run the binary for so many seconds of the processor; return its finish lines and its end."""
     command = [str(binary), *files.options(), f"--logging-folder={files.folder / 'theirs'}"]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=LONGEST_SECONDS, cwd=files.folder
-        )
-    except subprocess.TimeoutExpired as late:
-        out = late.stdout or b""
-        return finishes(out.decode() if isinstance(out, bytes) else out), "takes too long"
-    said = (done.stdout + done.stderr).strip().splitlines()
-    return finishes(done.stdout), f"status {done.returncode}: {said[-1][-200:] if said else ''}"
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=files.folder
+    ) as process:
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (limit_s, limit_s + 1))
+        try:
+            out, err = process.communicate(timeout=WALL_TIMES * limit_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGXCPU)
+            out, err = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode == -signal.SIGXCPU:
+        return finishes(out), LATE
+    last = (out + err).strip().splitlines()[-1:]
+    return finishes(out), f"status {process.returncode}: {''.join(last)[-200:]}"
 
 
 def ours(backend: str, files: jobs.Files) -> tuple[list[Finish], str]:
-    """Run `yantra astra-sim` in this process; return its finish lines and its errors."""
-    out, err = io.StringIO(), io.StringIO()
+    """Run `yantra astra-sim` in a child; return its finish lines and how it ended."""
     command = [
         *("astra-sim", *files.options(), f"--network-backend=congestion-{backend}"),
         f"--logging-folder={files.folder / 'ours'}",
     ]
-    signal.alarm(LONGEST_SECONDS)
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            status = main(command)
-    finally:
-        signal.alarm(0)
-    return finishes(out.getvalue()), f"status {status}: {err.getvalue().strip()[-300:]}"
+    status, text, _ = in_child(command, LONGEST_SECONDS)
+    if status is None:
+        return [], f"takes more than {LONGEST_SECONDS} s"
+    return finishes(text), f"status {status}: {text.strip()[-300:]}"
 
 
-def compared(kind: str, seed: int, backend: str, binary: Path) -> Verdict:
+def compared(kind: str, seed: int, backend: str, binary: Path, limit_s: int) -> Verdict:
     """Run one job on both and say how they compare."""
-    name = f"{kind} {seed} {backend}"
     with tempfile.TemporaryDirectory() as folder:
         files = jobs.write(kind, seed, Path(folder))
-        theirs, said = reference(binary, files)
+        before = _children_s()
+        theirs, said = reference(binary, files, limit_s)
+        took = round(_children_s() - before, 3)
         mine, told = ours(backend, files)
     if len(theirs) == files.ranks:
-        if mine == theirs:
-            return Verdict(name, "equal")
-        if len(mine) < files.ranks:
-            return Verdict(name, "only the reference completes", told)
-        return Verdict(name, "different", f"{_first_difference(mine, theirs)}")
-    if len(mine) == files.ranks:
-        unlike = {each.rank: each for each in theirs}
-        if any(unlike.get(each.rank, each) != each for each in mine):
-            return Verdict(name, "different before the reference stops", said)
-        return Verdict(name, "only Yantra completes", said)
-    known = "status 2" in told[:8] or "status 3" in told[:8]
-    return Verdict(name, "neither completes" if known else "fault", f"{told} / {said}")
+        how, text = _both_complete(mine, theirs, told)
+    elif len(mine) == files.ranks:
+        how, text = _half_way(mine, theirs, said)
+    else:
+        known = "status 2" in told[:8] or "status 3" in told[:8]
+        how, text = "neither completes" if known else "fault", f"{told} / {said}"
+    return Verdict(f"{kind} {seed} {backend}", how, text, took)
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _both_complete(mine: list[Finish], theirs: list[Finish], told: str) -> tuple[str, str]:
+    if mine == theirs:
+        return "equal", ""
+    if len(mine) < len(theirs):
+        return "only the reference completes", told
+    return "different", _first_difference(mine, theirs)
+
+
+def _half_way(mine: list[Finish], theirs: list[Finish], said: str) -> tuple[str, str]:
+    unlike = {each.rank: each for each in theirs}
+    if any(unlike.get(each.rank, each) != each for each in mine):
+        return "different before the reference stops", said
+    return (LATE, "") if said == LATE else ("only Yantra completes", said)
 
 
 def _first_difference(mine: list[Finish], theirs: list[Finish]) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.reference import jobs, runs
+from tests.reference import campaign, jobs, runs
+
+SEED = 1  # of ranks that all finish
+LIMIT_S = 30
 
 
 def _stand_in(folder: Path, change: str) -> Path:
@@ -55,5 +60,66 @@ def test_a_seed_gives_the_same_files_which_are_sound(kind: str, tmp_path: Path) 
 def test_a_binary_that_says_something_else_is_found(
     change: str, verdict: str, tmp_path: Path
 ) -> None:
-    seed = 1  # of ranks that all finish
-    assert runs.compared("symmetric", seed, "unaware", _stand_in(tmp_path, change)).kind == verdict
+    binary = _stand_in(tmp_path, change)
+    assert runs.compared("symmetric", SEED, "unaware", binary, LIMIT_S).kind == verdict
+
+
+def test_a_binary_that_does_not_end_is_ended_and_said_so(tmp_path: Path) -> None:
+    endless = tmp_path / "reference"
+    endless.write_text(f"#!{sys.executable}\nwhile True: pass\n")
+    endless.chmod(0o755)
+    verdict = runs.compared("symmetric", SEED, "unaware", endless, 1)
+    assert verdict.kind == runs.LATE
+    assert 0.9 < verdict.reference_s < 3
+
+
+def test_a_job_that_yantra_crashes_on_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yantra.cli.main", lambda _: os.kill(os.getpid(), 9))
+    silent = tmp_path / "reference"
+    silent.write_text("#!/bin/sh\n")
+    silent.chmod(0o755)
+    verdict = runs.compared("symmetric", SEED, "unaware", silent, LIMIT_S)
+    assert (verdict.kind, verdict.text) == ("fault", "status -9:  / status 0: ")
+
+
+def test_what_was_compared_is_not_run_again_even_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign, "FOLDER", tmp_path)
+    monkeypatch.setattr(campaign, "compared", _noted(tmp_path / "ran"))
+    file = tmp_path / "verdicts"
+    tasks = campaign.tasks(0, 20, {"unaware": tmp_path})
+    for verdict in campaign.run(tasks, file, LIMIT_S, 2):
+        assert verdict in campaign.kept(file).values()
+    with file.open("r+b") as cut:
+        cut.truncate(file.stat().st_size - 3)
+    known = campaign.kept(file)
+    assert len(known) == 19
+    todo = [task for task in tasks if task.name not in known]
+    again = list(campaign.run(todo, file, LIMIT_S, 2))
+    assert [verdict.name for verdict in again] == [task.name for task in todo]
+    assert set(campaign.kept(file)) == {task.name for task in tasks}
+    assert len((tmp_path / "ran").read_text().splitlines()) == 21
+
+
+def _noted(ran: Path) -> Callable[..., runs.Verdict]:
+    """Return what compares nothing, and notes that it was asked."""
+
+    def compared(kind: str, seed: int, backend: str, *_: object) -> runs.Verdict:
+        with ran.open("a") as lines:
+            lines.write(f"{seed}\n")
+        return runs.Verdict(f"{kind} {seed} {backend}", "equal")
+
+    return compared
+
+
+def test_another_binary_or_limit_has_results_of_its_own(tmp_path: Path) -> None:
+    binary = tmp_path / "binary"
+    binary.write_text("one")
+    first = campaign.results_file({"unaware": binary}, 1)
+    assert campaign.results_file({"unaware": binary}, 1) == first
+    assert campaign.results_file({"unaware": binary}, 2) != first
+    binary.write_text("two")
+    assert campaign.results_file({"unaware": binary}, 1) != first

@@ -1,0 +1,73 @@
+"""Runs a command of Yantra in a forked child, so that what was imported need not be again.
+
+A crash, a hang and the memory that a command takes are the child's: what started it goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import tempfile
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from io import TextIOBase
+from typing import NamedTuple
+
+
+class Ended(NamedTuple):
+    """How a command ended: its status, None if it did not; what it said; the most bytes it had."""
+
+    status: int | None
+    text: str
+    peak_bytes: int
+
+
+def in_child(command: list[str], longest_s: float) -> Ended:
+    """Run a command of Yantra in a child, for so many seconds at most."""
+    with tempfile.TemporaryFile("w+", errors="backslashreplace") as out:
+        child = os.fork()
+        if child == 0:
+            _run_and_exit(command, out)
+        try:
+            status, peak = _waited(child, longest_s)
+        except BaseException:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise
+        out.seek(0)
+        return Ended(status, out.read(), peak)
+
+
+def _waited(child: int, longest_s: float) -> tuple[int | None, int]:
+    """Return the status of a child, None if it has to be killed, and the most bytes that it had."""
+    end = time.monotonic() + longest_s
+    pause = 0.001
+    while True:
+        pid, status, usage = os.wait4(child, os.WNOHANG)
+        if pid:
+            break
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None, 0
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+    # A process starts with the peak of the one that starts it, which says nothing of its own.
+    inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
+    return os.waitstatus_to_exitcode(status), peak * 1024
+
+
+def _run_and_exit(command: list[str], out: TextIOBase) -> None:
+    """In the child: run the command with its output in a file, and leave without cleaning up."""
+    code = 99
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        from yantra.cli import main
+
+        with redirect_stdout(out), redirect_stderr(out):  # type: ignore[type-var]
+            code = main(command)
+        out.flush()
+    finally:
+        os._exit(code)
