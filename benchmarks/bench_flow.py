@@ -46,17 +46,24 @@ CASES = (
     Case(256, 16, True, 20.0),
 )
 STEPS = {
-    "leaf-spine, 64 ranks a leaf": {"kind": "leaf_spine", "leaves": 256, "ranks_per_leaf": 64},
+    "leaf-spine, 64 ranks a leaf": {
+        "kind": "leaf_spine",
+        "leaves": 256,
+        "ranks_per_leaf": 64,
+        "spines": 32,
+    },
     "rails, 16 boxes of 8 a leaf": {
         "kind": "rail_optimised",
         "boxes": 2048,
         "ranks_per_box": 8,
         "boxes_per_leaf": 16,
+        "spines": 32,
         "box_bandwidth": "450 GB/s",
         "box_latency": "150 ns",
     },
+    "fat tree of 32 ports": {"kind": "fat_tree", "k": 32},
 }
-SPEEDS = {"bandwidth": "50 GB/s", "latency": "500 ns", "spines": 32, "oversubscription": 2}
+SPEEDS = {"bandwidth": "50 GB/s", "latency": "500 ns", "oversubscription": 2}
 GOAL_STEP_S = 10.0
 ROUTED = 100_000
 GOAL_ROUTED_S = 5.0

@@ -74,7 +74,7 @@ public:
     }
     bool run_for(u64 events) {
         return watched([this, events] {
-            return whole_ ? whole_->run_for(events) : run_folded(events);
+            return whole_ ? whole_->run_for(events) : folded_->run_for(events);
         });
     }
     // Where the clock would have passed what it counts; TooLong was thrown there.
@@ -124,16 +124,6 @@ private:
             late_ = yantra::late(whole_ ? *whole_ : folded_->simulation(), error);
             throw;
         }
-    }
-    // Begins again where shortcuts turn out to have left out too much.
-    bool run_folded(u64 events) {
-        const bool is_over = folded_->run_for(events);
-        if (!folded_->has_met()) {
-            return is_over;
-        }
-        folded_ = std::make_unique<FoldedRun>(model_, classes_, nullptr);
-        folded_->start();
-        return folded_->run_for(events);
     }
     Simulation& whole() {
         ensure(whole_ != nullptr, "jobs cannot arrive where one rank stands for many");

@@ -52,6 +52,7 @@ bool FlowPartition::list_pairs() {
 bool FlowPartition::make_bundles() {
     std::vector<std::pair<u64, u64>> hash(ways_->links());
     Way way;
+    std::pair<double, u64> known{1.0, exact(1.0)};   // links of a way often carry the same
     u64 crossings = 0;
     for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
         for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
@@ -68,7 +69,9 @@ bool FlowPartition::make_bundles() {
             for (std::size_t at = 0; at < way.links.size(); ++at) {
                 auto& [one, other] = hash[way.links[at]];
                 one = mix(one, u64{pair} + 1);
-                other = mix(mix(other, exact(way.part(at).carried)), pair);
+                const double part = way.part(at).carried;
+                known = part == known.first ? known : std::pair{part, exact(part)};
+                other = mix(mix(other, known.second), pair);
             }
         }
     }
@@ -93,6 +96,7 @@ bool FlowPartition::make_bundles() {
 
 bool FlowPartition::reduce_ways() {
     Way way;
+    crossed_.resize(links_in_.size());
     for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
         for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
             first_entry_.push_back(entries_.size());
@@ -108,25 +112,27 @@ bool FlowPartition::reduce_ways() {
 
 // False where a bundle is not crossed as one; only links of equal hashes could be that.
 bool FlowPartition::add_entries(const Way& way) {
-    const std::size_t begin = entries_.size();
-    std::vector<std::pair<u32, double>> parts;
+    bundles_.clear();
+    bool as_one = true;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
-        parts.emplace_back(bundle_of_[way.links[at]], way.part(at).carried);
-    }
-    std::sort(parts.begin(), parts.end());
-    for (std::size_t at = 0; at < parts.size();) {
-        const auto [bundle, part] = parts[at];
-        std::size_t end = at;
-        while (end < parts.size() && parts[end].first == bundle && exact(parts[end].second) == exact(part)) {
-            ++end;
+        const u32 bundle = bundle_of_[way.links[at]];
+        const double part = way.part(at).carried;
+        Crossed& crossed = crossed_[bundle];
+        if (crossed.links++ == 0) {
+            bundles_.push_back(bundle);
+            crossed.part = part;
+        } else if (part != crossed.part) {
+            as_one &= exact(part) == exact(crossed.part);
+            crossed.part = std::min(part, crossed.part);
         }
-        if (end - at != links_in_[bundle] || (entries_.size() > begin && entries_.back().bundle == bundle)) {
-            return false;
-        }
-        entries_.push_back({bundle, part});
-        at = end;
     }
-    return true;
+    std::sort(bundles_.begin(), bundles_.end());
+    for (u32 bundle : bundles_) {
+        const Crossed crossed = std::exchange(crossed_[bundle], {});
+        as_one &= crossed.links == links_in_[bundle];
+        entries_.push_back({bundle, crossed.part});
+    }
+    return as_one;
 }
 
 bool FlowPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {

@@ -50,6 +50,11 @@ private:
         u32 bundle;
         double part;
     };
+    // The same while links are counted.
+    struct Crossed {
+        u32 links = 0;
+        double part = 0.0;
+    };
     // What crosses a bundle: so many flows of a class, and their parts in all.
     struct Crossing {
         u32 bundle;
@@ -86,6 +91,8 @@ private:
     std::vector<double> latency_ns_;     // by pair
     std::vector<u64> first_entry_;       // by pair, and the end
     std::vector<Entry> entries_;
+    std::vector<Crossed> crossed_;       // by bundle: by the way that is looked at
+    std::vector<u32> bundles_;           // that it crosses
     // Bundles.
     std::vector<u32> bundle_of_;         // by link
     std::vector<u32> links_in_;          // by bundle

@@ -78,14 +78,13 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
       options_(options),
       sharing_(rates_of(*ways_)),
       probe_(engine.recorder()),
-      use_(ways_->links()),
-      divided_bytes_(ways_->links()),
+      uses_{std::vector<LinkUse>(ways_->links()), std::vector<double>(ways_->links())},
       flows_over_(ways_->links()),
       busy_since_(ways_->links()),
       is_parted_(ways_->by_packet() && !ways_->divides()),
       is_over_classes_(ways_->class_of() != nullptr),
       under_way_over_(is_over_classes_ ? ways_->links() : 0),
-      held_until_(under_way_over_.size()),
+      held_(under_way_over_.size()),
       next_end_ns_(no_end_ns) {
     probe_.keeps(ways_->links(), ways_->groups(), [this](u32 link) { return ways_->group(link); });
     probe_.stand_for(ways_->class_of());
@@ -163,26 +162,31 @@ u32 FlowNetwork::add_route(const Way& way) {
 }
 
 // Counts bytes of a flow, and of those alike, on all links of a way.
-void FlowNetwork::carry(u32 number, i64 bytes, u32 messages) {
+void FlowNetwork::carry(u32 number, i64 bytes, u64 messages, Uses& uses) const {
     const Way& way = routes_[number].way;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
         const Way::Part part = way.part(at);
-        LinkUse& use = use_[way.links[at]];
-        use.messages += u64{messages} * part.flows;
+        LinkUse& use = uses.whole[way.links[at]];
+        use.messages += messages * part.flows;
         if (part.shared == static_cast<double>(part.flows)) {
             use.bytes += static_cast<u64>(bytes * i64{part.flows});
         } else {
-            divided_bytes_[way.links[at]] += static_cast<double>(bytes) * part.shared;
+            uses.divided_bytes[way.links[at]] += static_cast<double>(bytes) * part.shared;
         }
     }
 }
 
 std::vector<LinkUse> FlowNetwork::rounded_use() const {
-    std::vector<LinkUse> use = use_;
-    for (std::size_t link = 0; link < use.size(); ++link) {
-        use[link].bytes += static_cast<u64>(std::llround(divided_bytes_[link] + nudge_bytes));
+    Uses uses = uses_;
+    for (const Turn& turn : turns_) {
+        for (const Turn::Messages& messages : turn.messages) {
+            carry_alone(messages.route, messages.bytes, messages.times * turn.holds, uses);
+        }
     }
-    return use;
+    for (std::size_t link = 0; link < uses.whole.size(); ++link) {
+        uses.whole[link].bytes += static_cast<u64>(std::llround(uses.divided_bytes[link] + nudge_bytes));
+    }
+    return std::move(uses.whole);
 }
 
 void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) {
@@ -229,16 +233,18 @@ FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 by
 }
 
 void FlowNetwork::send_part(const Part& sent) {
+    if (is_over_classes_) {
+        meet(sent.route);
+    }
     const Route& route = routes_[sent.route];
     const u32 number = parts_.take(sent);
     parts_made_ = std::max(parts_made_, number + 1);
     Part& part = parts_[number];
     part.next = std::exchange(transits_[sent.transit].first_part, number);
     part.enters_ns = now_ns() + route.way.latency_ns;
-    carry(part.route, static_cast<i64>(part.bytes), 1);
+    carry(part.route, static_cast<i64>(part.bytes), 1, uses_);
     for (std::size_t at = 0; is_over_classes_ && at < route.way.links.size(); ++at) {
         ++under_way_over_[route.way.links[at]];
-        has_met_ = has_met_ || held_until_[route.way.links[at]] > queue_.now();
     }
     queue_.schedule(tick_of(part.enters_ns), {Owner::network, enters}, number);
 }
@@ -318,15 +324,20 @@ void FlowNetwork::begin(u32 number, double start_ns) {
         arrive(number);
         return;
     }
-    part.flow = sharing_.start(of_class, static_cast<double>(part.bytes), start_ns);
-    if (part_of_.size() <= part.flow) {
-        part_of_.resize(part.flow + std::size_t{1}, none);
-    }
-    part_of_[part.flow] = number;
-    busy(part.route, 1);
+    is_flow(number, sharing_.start(of_class, static_cast<double>(part.bytes), start_ns));
     if (!is_down_.empty()) {
         watch(number);
     }
+}
+
+// From now on a part holds its links.
+void FlowNetwork::is_flow(u32 number, u32 flow) {
+    parts_[number].flow = flow;
+    if (part_of_.size() <= flow) {
+        part_of_.resize(flow + std::size_t{1}, none);
+    }
+    part_of_[flow] = number;
+    busy(parts_[number].route, 1);
 }
 
 // The flows that are through by then.
@@ -457,7 +468,7 @@ void FlowNetwork::busy(u32 route, i32 change) {
         }
         flows_over_[link] = static_cast<u32>(static_cast<i32>(flows_over_[link]) + change);
         if (flows_over_[link] == 0) {
-            use_[link].busy_ticks += queue_.now() - busy_since_[link];
+            uses_.whole[link].busy_ticks += queue_.now() - busy_since_[link];
         }
     }
 }

@@ -23,13 +23,14 @@
 #include "base/variant.hpp"
 #include "engine/engine.hpp"
 #include "network/flow/sharing.hpp"
+#include "network/held_links.hpp"
 #include "network/network.hpp"
 #include "network/ways.hpp"
 #include "network/ways_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-class FlowNetwork final : public NetworkModel, private LinkLoads {
+class FlowNetwork final : public NetworkModel, public HeldLinks, private LinkLoads {
 public:
     struct Options {
         bool rtt_fairness = false;
@@ -46,12 +47,16 @@ public:
         found.holds_links = is_over_classes_;
         return found;
     }
+    HeldLinks* held_links() override { return is_over_classes_ ? this : nullptr; }
+    void tell(Holder& holder) override { holder_ = &holder; }
     u64 undisturbed(const Message& message) override;
-    bool hold(std::span<const MessagesInTurn> messages, u64 ticks) override;
-    bool has_met() const override { return has_met_; }
+    u32 learn(std::span<const MessagesInTurn> messages) override;
+    bool hold(u32 learnt, u64 ticks, u32 name) override;
+    void give_up(u32 learnt, u64 through) override;
+    void carry_on(const Message& message, Notice arrived, u64 since) override;
     std::vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
     std::vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
-    std::vector<u64> busiest() const override { return ways_->busiest(use_); }
+    std::vector<u64> busiest() const override { return ways_->busiest(rounded_use()); }
     Disturbance disturbance() const override { return disturbance_; }
 
 private:
@@ -97,6 +102,27 @@ private:
         double alike_bytes_per_ns = 0.0;   // and of each of the flows alike
     };
 
+    // By link.
+    struct Uses {
+        std::vector<LinkUse> whole;
+        std::vector<double> divided_bytes;   // of flows of which it carries a part
+    };
+    // By whom a link is held, and until when.
+    struct Held {
+        u64 until = 0;   // tick
+        u32 name = none;
+    };
+    // Messages in turn, by their routes, for which links may be held.
+    struct Turn {
+        struct Messages {
+            u32 route = none;
+            u64 bytes = 0;
+            u64 times = 0;
+        };
+        std::vector<Messages> messages;
+        std::vector<u32> links;   // each once
+        u64 holds = 0;            // that have not been given up
+    };
     // How long a message takes if it shares no link.
     struct Alone {
         double transfer_ns = 0.0;
@@ -111,9 +137,12 @@ private:
     u32 route_of(u32 from, u32 to, u32 packet);
     u32 known_route(const Way& way);
     u32 add_route(const Way& way);
-    void carry(u32 route, i64 bytes, u32 messages);
+    void carry(u32 route, i64 bytes, u64 messages, Uses& uses) const;
     std::vector<LinkUse> rounded_use() const;
+    // Of flow_network_held.cpp.
     u64 alone_ticks(u32 route, u64 bytes) const;
+    void carry_alone(u32 route, u64 bytes, u64 times, Uses& uses) const;
+    void meet(u32 route);
     u32 parts_of(u64 bytes) const;
     Alone send_parts(u32 transit, u32 from, u32 to, u64 bytes);
     void send_part(const Part& part);
@@ -133,6 +162,7 @@ private:
     void enter_all();
     void enter(u32 part, double start_ns);
     void begin(u32 part, double start_ns);
+    void is_flow(u32 part, u32 flow);
     // Of flow_network_order.cpp.
     bool waits_in_line(u32 part);
     void next_in_line(u32 part);
@@ -162,8 +192,7 @@ private:
     Options options_;
     FlowSharing sharing_;
     WaysProbe probe_;
-    std::vector<LinkUse> use_;             // by link
-    std::vector<double> divided_bytes_;    // by link: of flows of which it carries a part
+    Uses uses_;
     std::vector<u32> flows_over_;
     std::vector<u64> busy_since_;
     std::vector<Route> routes_;
@@ -190,9 +219,10 @@ private:
     bool is_settling_ = false;
     const bool is_parted_;                 // messages go in parts, each its way
     const bool is_over_classes_;           // links stand for classes
-    std::vector<u32> under_way_over_;           // by link, over classes alone: messages
-    std::vector<u64> held_until_;          // the same: ticks
-    bool has_met_ = false;
+    std::vector<u32> under_way_over_;      // by link, over classes alone: messages
+    std::vector<Held> held_;               // the same
+    std::vector<Turn> turns_;
+    Holder* holder_ = nullptr;
     double next_end_ns_;                   // as rates were solved last
 };
 

@@ -99,8 +99,8 @@ void FlowNetwork::take_another_way(u32 number) {
         part_of_[part.flow] = number;
         part.entered = queue_.now();
     }
-    carry(part.route, -static_cast<i64>(left), 0);
-    carry(route, static_cast<i64>(left), 1);
+    carry(part.route, -static_cast<i64>(left), 0, uses_);
+    carry(route, static_cast<i64>(left), 1, uses_);
     part.bytes = left;
     part.route = route;
     watch(number);

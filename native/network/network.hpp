@@ -55,12 +55,6 @@ struct FixedWay {
     LinkUse* use = nullptr;   // null: there is no such way
 };
 
-// Messages that are sent one after the other.
-struct MessagesInTurn {
-    Message message;
-    u64 times = 0;
-};
-
 namespace packet {
 class Seen;
 }
@@ -69,7 +63,7 @@ class Seen;
 struct NetworkCapabilities {
     bool messages_never_wait = false;   // so `alone` knows the time of each
     bool is_its_events = false;         // pending events and what was carried are all its state
-    bool holds_links = false;           // so `undisturbed` knows the time of messages for which it holds links
+    bool holds_links = false;           // of messages that come in turn and meet no others: held_links()
 };
 
 // One of several messages alike, each over a link that is all its way, and of whose arrival an event tells
@@ -80,6 +74,8 @@ struct OverLink {
     RankId src;
     RankId dst;
 };
+
+class HeldLinks;
 
 inline namespace YANTRA_RUN {
 
@@ -121,15 +117,8 @@ public:
     virtual u64 alone(const Message&, u64 /*times*/, std::vector<LinkUse>& /*use*/) const {
         fail("a network that did not promise to know the time of a message");
     }
-    // With `holds_links`: the ticks of a message that meets no others but those alike.
-    virtual u64 undisturbed(const Message&) { fail("a network that did not promise to hold links"); }
-    // The same: has the links of messages that come in turn for so many ticks from now, and counts what
-    // they carry; false if others are under way on them. Who sends over them meanwhile has met them: then the
-    // run is not what it would be with all messages.
-    virtual bool hold(std::span<const MessagesInTurn> /*messages*/, u64 /*ticks*/) {
-        fail("a network that did not promise to hold links");
-    }
-    virtual bool has_met() const { return false; }
+    // Null where no links are held.
+    virtual HeldLinks* held_links() { return nullptr; }
     // With `is_its_events`: what was carried since `before` is carried so many times more.
     virtual void repeat(const std::vector<LinkUse>& /*before*/, u64 /*times*/) {
         fail("a network that did not promise that it can repeat");

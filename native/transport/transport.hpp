@@ -12,6 +12,7 @@
 #include "engine/completion.hpp"
 #include "engine/engine.hpp"
 #include "engine/order_watcher.hpp"
+#include "network/held_links.hpp"
 #include "network/network.hpp"
 #include "transport/matcher.hpp"
 #include "transport/transport_probe.hpp"
@@ -77,6 +78,12 @@ public:
     void pass(const Message& message, Notice arrived) {
         count(message.ranks);
         network_.send(message, arrived, {});
+    }
+
+    // The same of a message that was sent so many ticks ago, over links that were held.
+    void pass_on(const Message& message, Notice arrived, u64 since) {
+        count(message.ranks);
+        network_.held_links()->carry_on(message, arrived, since);
     }
 
     // The same over the link that is all the way, if there is one.

@@ -10,10 +10,10 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, scenario
+from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, collectives, scenario
 from tests.oracles.fabric_jobs import fabric_case
 from yantra import _core
 from yantra.base.errors import ConfigError, UnsupportedError
@@ -152,35 +152,92 @@ def test_a_recorded_folded_run_uses_every_link_as_the_whole_run_does() -> None:
                 assert one == other or math.isclose(one, other, rel_tol=1e-9), (name, column)
 
 
-def with_messages(micros: int) -> Scenario:
-    """Boxes of two add 1 MB in a ring, while some messages leave them after a while."""
+def with_messages(micros: int, size: int) -> Scenario:
+    """Boxes of four add 1 MB in a ring, while some messages leave them after a while."""
 
     def write(trace: TraceBuilder, rank: int) -> None:
-        trace.collective(ALL_REDUCE, 1 << 20, group=str(rank // 2 + 1))
+        trace.collective(ALL_REDUCE, 1 << 20, group=str(rank // 4 + 1))
         work = trace.compute(duration_micros=micros)
-        trace.send((rank + 2) % 8, 5000, tag=1, after=work)
-        trace.recv((rank - 2) % 8, 5000, tag=1)
+        trace.send((rank + 4) % 16, size, tag=1, after=work)
+        trace.recv((rank - 4) % 16, size, tag=1)
 
-    groups = tuple((at + 1, (2 * at, 2 * at + 1)) for at in range(4))
-    one = scenario(cluster(("switch", 8, 50.0, 500.0)), write, groups=groups)
-    fabric = leaf_spine(4, 2, 2, 25.0)
+    groups = tuple((at + 1, tuple(range(4 * at, 4 * at + 4))) for at in range(4))
+    one = scenario(cluster(("switch", 16, 50.0, 500.0)), write, groups=groups)
+    fabric = leaf_spine(4, 4, 2, 25.0)
     return one.replace(network="flow", fabric=fabric, routing="even_spray")
 
 
-@pytest.mark.parametrize(("micros", "is_played"), [(3, True), (11, True), (9000, False)])
-def test_a_phase_is_one_event_unless_other_messages_meet_it_on_its_links(
-    micros: int, is_played: bool
+def played(model: Model, *, shortcuts: bool) -> Any:
+    """Run one rank per class, with phases as one event or message by message."""
+    simulation = _core.Simulation(model.native, folding=find(model), shortcuts=shortcuts)
+    simulation.start()
+    assert simulation.run_for(1 << 40)
+    return simulation.outcome()
+
+
+@pytest.mark.parametrize("size", [1, 5000, 900_000])
+@pytest.mark.parametrize("micros", [*range(1, 50), 9000])
+def test_a_phase_is_one_event_until_other_messages_meet_it_on_its_links(
+    micros: int, size: int
 ) -> None:
-    """What is not played is held against what is: met too late, all is played again."""
-    model = compile(with_messages(micros))
-    classes = find(model)
-    outcomes = []
-    for shortcuts in (True, False):
-        simulation = _core.Simulation(model.native, folding=classes, shortcuts=shortcuts)
-        simulation.start()
-        assert simulation.run_for(1 << 40)
-        outcomes.append(simulation.outcome())
-    short, played = outcomes
-    assert (short.events == played.events) == is_played
-    assert short.end.tolist() == played.end.tolist()
+    """Whenever they come: while a packet is handed over, added up, on its way or on the links."""
+    model = compile(with_messages(micros, size))
+    short, long = (played(model, shortcuts=shortcuts) for shortcuts in (True, False))
+    assert short.end.tolist() == long.end.tolist()
+    assert short.messages == long.messages
+    assert short.events < long.events
     assert is_alike(model)
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_what_is_played_of_a_phase_that_is_met_is_what_is_left_of_it(step: int) -> None:
+    """The later it is met, the fewer events it takes."""
+    events = [
+        played(compile(with_messages(micros, 5000)), shortcuts=True).events
+        for micros in (*range(2, 30, 4 * step), 9000)
+    ]
+    assert events == sorted(events, reverse=True)
+    assert events[0] > events[-2] > events[-1]
+
+
+# Rings of a box, rings across, and messages between neighbours, each after some work.
+STEPS = st.tuples(st.sampled_from("bam"), st.integers(0, 40), st.sampled_from((1, 4096, 300_000)))
+
+
+@settings(max_examples=60)
+@given(
+    in_box=st.sampled_from((2, 4)),
+    jobs=st.lists(st.lists(STEPS, min_size=1, max_size=5), min_size=2, max_size=3),
+    latency=st.sampled_from((500.0, 333.3333, 12.25)),
+    delay=st.sampled_from((0, 10)),
+)
+def test_phases_that_are_met_on_a_fat_tree_tell_what_all_messages_do(
+    in_box: int, jobs: list[list[tuple[str, int, int]]], latency: float, delay: int
+) -> None:
+    """Several chains of work go on at once on each of 32 ranks, so messages meet by chance."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        for number, steps in enumerate(jobs):
+            last: Any = ()
+            for at, (kind, micros, size) in enumerate(steps):
+                last = trace.compute(duration_micros=micros, after=last)
+                if kind == "m":
+                    tag = 10 * number + at
+                    trace.send((rank + in_box) % 32, size, tag=tag, after=last)
+                    last = trace.recv((rank - in_box) % 32, size, tag=tag, after=last)
+                else:
+                    group = rank // in_box + 1 if kind == "b" else 100 + rank % in_box
+                    last = trace.collective(ALL_REDUCE, size, group=str(group), after=last)
+
+    boxes = [(at + 1, tuple(range(at * in_box, (at + 1) * in_box))) for at in range(32 // in_box)]
+    across = [(100 + at, tuple(range(at, 32, in_box))) for at in range(in_box)]
+    policies = collectives(chunks=2, endpoint_delay_ns=delay)
+    one = scenario(
+        cluster(("switch", 32, 50.0, 500.0)),
+        write,
+        groups=(*boxes, *across),
+        collectives=policies,
+    )
+    options = (("k", 4), ("oversubscription", 2), ("bytes_per_ns", 8.0), ("latency_ns", latency))
+    tree = Plugin(kind="fat_tree", options=options)
+    is_alike(compile(one.replace(network="flow", fabric=tree, routing="even_spray")))

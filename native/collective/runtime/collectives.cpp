@@ -209,39 +209,45 @@ void Collectives::start_phase(ChunkId chunk) {
         engine_.of_ranks.schedule(c.actor, 0, {Owner::collectives, phase_done}, chunk.index());
         return;
     }
-    const Plan& plan = model_.plans[c.plan];
     const Program& program = model_.programs[phase.program];
     if (const auto* timed = std::get_if<TimedProgram>(&program.machine)) {
         start_timed(chunk, *timed);
         return;
     }
-    const u32 communicator = plan.over_members ? c.communicator : none;
-    const PhaseInput input{.actor = c.actor,
-                           .program = program,
-                           .data = phase.data,
-                           .place = planner_.place_on(plan, phase.level, communicator, c.actor),
-                           .clockwise = phase.clockwise,
-                           .fixed_hand_over = phase.fixed_hand_over,
-                           .plan = c.plan,
-                           .level = phase.level,
-                           .communicator = communicator,
-                           .table = c.table,
-                           .member = c.member,
-                           .phase = Chunks::phase_number(c),
-                           .tag = c.tag,
-                           .number = c.id,
-                           .node = chunks_.instance(c).place};
+    const PhaseInput input = input_of(chunk);
     if (!std::holds_alternative<ExchangeProgram>(program.machine)) {
         graph_.start(chunk, input);
         return;
     }
     if (options_.times != nullptr && exchange_.counts_arrivals(c.table)) [[unlikely]] {
-        if (const std::optional<u64> ticks = options_.times->ticks(input)) {
+        if (const std::optional<u64> ticks = options_.times->ticks(input, chunk)) {
             engine_.of_ranks.schedule(c.actor, *ticks, {Owner::collectives, phase_done}, chunk.index());
             return;
         }
     }
     exchange_.start(chunk, input);
+}
+
+PhaseInput Collectives::input_of(ChunkId chunk) const {
+    const Chunk& c = chunks_[chunk];
+    const Phase& phase = chunks_.phase_of(c);
+    const Plan& plan = model_.plans[c.plan];
+    const u32 communicator = plan.over_members ? c.communicator : none;
+    return {.actor = c.actor,
+            .program = model_.programs[phase.program],
+            .data = phase.data,
+            .place = planner_.place_on(plan, phase.level, communicator, c.actor),
+            .clockwise = phase.clockwise,
+            .fixed_hand_over = phase.fixed_hand_over,
+            .plan = c.plan,
+            .level = phase.level,
+            .communicator = communicator,
+            .table = c.table,
+            .member = c.member,
+            .phase = Chunks::phase_number(c),
+            .tag = c.tag,
+            .number = c.id,
+            .node = chunks_.instance(c).place};
 }
 
 // All members end together: the last of them knows when.
@@ -260,6 +266,8 @@ void Collectives::handle(const RankEvent& event) {
     const ChunkId chunk(event.a);
     if (event.kind.kind() == timed_done) {
         probe_.time_is_over(event, engine_.now());
+    } else if (options_.times != nullptr && options_.times->is_void(chunk)) {
+        return;
     } else {
         probe_.phase_done(event, engine_.now(), chunks_.instance(chunks_[chunk]).place);
     }

@@ -45,16 +45,20 @@ inline void Exchange::inject(ChunkId chunk, Packets& x) {
                               chunk.index(), run);
 }
 
-// Sends to the current peer. The message will count at the peer's counter for this rank.
-inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
+// Where the current peer counts a message: at its counter for this rank.
+inline Notice Exchange::notice_of_arrival(Packets& x) {
     if (x.to_chunk.is_none()) {
         x.to_chunk = tables_.chunk(x.table, x.to_member);
     }
-    Notice notice{{Owner::exchange, x.to_mark}, x.to_chunk.index()};
     if (x.to_chunk.is_none()) {
-        notice = {{Owner::exchange, early_arrival},
-                  tables_.keep_early({x.table, x.to_member, x.to_mark, none})};
+        return {{Owner::exchange, early_arrival}, tables_.keep_early({x.table, x.to_member, x.to_mark, none})};
     }
+    return {{Owner::exchange, x.to_mark}, x.to_chunk.index()};
+}
+
+// Sends to the current peer.
+inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
+    const Notice notice = notice_of_arrival(x);
     probe_.message_sent(x.send_bytes, x.to_rank, x.tag);
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->chunk_sends(x.actor, chunk, x.number);
@@ -103,6 +107,11 @@ inline void Exchange::send(ChunkId chunk, Packets& x) {
         send_counted(chunk, x);
         post(chunk, x);
     }
+    sent_one(x);
+}
+
+// The next packet may go to another peer.
+inline void Exchange::sent_one(Packets& x) {
     if (x.sent.advance(*x.machine) && x.left > 0) {
         resolve_peer(x);
     }
@@ -122,6 +131,42 @@ void Exchange::join(ChunkId chunk, u32 node, u32 early) {
 }
 
 void Exchange::start(ChunkId chunk, const PhaseInput& start) {
+    Packets& x = prepare(chunk, start);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->exchange_starts(x.actor, chunk);
+    }
+    for (u64 i = 0; i < x.machine->window; ++i) {
+        inject(chunk, x);
+    }
+}
+
+void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at) {
+    Packets& x = prepare(chunk, start);
+    ensure(x.machine->window == 1 && counts_arrivals(x.table), "a phase of which it is not known where it is");
+    for (u64 packet = 0; packet < at.packets; ++packet) {
+        x.injected.advance(*x.machine);
+        --x.left;
+        ++x.receipts;
+        sent_one(x);
+    }
+    transport_.count(at.packets * x.ranks);
+    const u32 run = x.injected.run;
+    x.injected.advance(*x.machine);
+    if (at.next != PhaseProgress::Next::arrival) {
+        const bool is_handed_over = at.next == PhaseProgress::Next::reduction;
+        x.pending = 1;
+        engine_.of_ranks.schedule(x.actor, at.ticks, {Owner::exchange, is_handed_over ? reduced : handed_over},
+                                  chunk.index(), run);
+        return;
+    }
+    --x.left;
+    transport_.pass_on({RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks}, notice_of_arrival(x), at.ticks);
+    post(chunk, x);
+    sent_one(x);
+}
+
+// What is settled before the first packet.
+Exchange::Packets& Exchange::prepare(ChunkId chunk, const PhaseInput& start) {
     if (state_.chunks.size() <= chunk.index()) {
         state_.chunks.resize(chunk.index() + 1);
     }
@@ -154,12 +199,7 @@ void Exchange::start(ChunkId chunk, const PhaseInput& start) {
         open_counters(chunk, x);
     }
     resolve_peer(x);
-    if (watcher_ != nullptr) [[unlikely]] {
-        watcher_->exchange_starts(x.actor, chunk);
-    }
-    for (u64 i = 0; i < x.machine->window; ++i) {
-        inject(chunk, x);
-    }
+    return x;
 }
 
 void Exchange::open_counters(ChunkId chunk, Packets& x) {

@@ -12,6 +12,7 @@
 #include "collective/runtime/exchange_probe.hpp"
 #include "collective/runtime/phase_end.hpp"
 #include "collective/runtime/phase_input.hpp"
+#include "collective/runtime/phase_times.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
 #include "engine/order_watcher.hpp"
@@ -109,6 +110,8 @@ public:
     // A chunk joins a peer table; `early` is what came for it before.
     void join(ChunkId chunk, u32 node, u32 early);
     void start(ChunkId chunk, const PhaseInput& start);
+    // Starts a phase where it would be now. Precondition: it hands over one packet at a time.
+    void play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at);
     // Ticks of a hand-over to the memory agent that does not cross the shared bus.
     u64 hand_over_ticks(bool fixed) const {
         return fixed ? model_.system.group_hand_over : model_.system.endpoint_delay;
@@ -154,6 +157,9 @@ private:
         return x.counters == none ? x.near[slot] : state_.counters[x.counters + slot];
     }
 
+    Packets& prepare(ChunkId chunk, const PhaseInput& start);
+    Notice notice_of_arrival(Packets& x);
+    void sent_one(Packets& x);
     void open_counters(ChunkId chunk, Packets& x);
     void close_counters(Packets& x);
     u64 in_order(const Packets& x, u64 arrives);

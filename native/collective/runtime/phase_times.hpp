@@ -1,7 +1,8 @@
 // PhaseTimes: somebody who may know what a phase of the exchange machine takes without its messages.
 //
 // A run has one only where it is known that all that take part in a phase do the same at the same time
-// (fold/shortcuts/closed_form.hpp).
+// (fold/shortcuts/closed_form.hpp). What was known may turn out not to hold, while the phase is under way: then it
+// is played from where it is (PhaseProgress), and the end that was known is void.
 #pragma once
 
 #include <optional>
@@ -10,10 +11,20 @@
 
 namespace yantra {
 
+// How far a phase is that hands over one packet at a time, before what happens in the present tick.
+struct PhaseProgress {
+    enum class Next : u8 { hand_over, reduction, arrival };   // that ends next, of the packet of now
+    u64 packets = 0;   // before it: the messages of all of them are through
+    Next next = Next::hand_over;
+    u64 ticks = 0;     // until that; of an arrival, since the message was sent
+};
+
 class PhaseTimes {
 public:
     // None where only events can tell. Counts the phase, if not: its messages will not be sent.
-    virtual std::optional<u64> ticks(const PhaseInput& input) = 0;
+    virtual std::optional<u64> ticks(const PhaseInput& input, ChunkId chunk) = 0;
+    // Whether an end of a phase of a chunk that comes now is void.
+    virtual bool is_void(ChunkId chunk) = 0;
 
 protected:
     ~PhaseTimes() = default;

@@ -30,8 +30,6 @@ public:
     Outcome outcome() const;
     // Why the run tells nothing of the whole; empty if it does.
     const TickOrder& order() const { return guard_.found(); }
-    // Whether shortcuts left messages out that others met: then it is to be run without them.
-    bool has_met() const { return run_.network().has_met(); }
     std::optional<Mismatch> mismatch() const { return run_.mismatch(); }
     u64 now() const { return run_.now(); }
     u64 nodes_done() const { return run_.nodes_done(); }

@@ -42,13 +42,14 @@ bool OrderGuard::has_one_collective_at_a_time() const {
 
 // What the last tick left open is looked at first, as a new tick forgets it.
 void OrderGuard::actor_changes(ActorId actor) {
-    const ReadySet& ready = executor_->state().actors[actor].ready;
     if (links_ != nullptr && !sends_.actor_changes(actor.index(), now(), ticks_.event())) {
         ticks_.note("chunks that start together send in the tick in which something else starts",
                     actor.index());
     }
-    ticks_.settle(actor.index(), now(), ready.wanted([](u32) { return true; }),
-                  [&](u32 queue) { return queues_->waits(actor, queue); });
+    ticks_.settle(
+        actor.index(), now(),
+        [&] { return executor_->state().actors[actor].ready.wanted([](u32) { return true; }); },
+        [&](u32 queue) { return queues_->waits(actor, queue); });
 }
 
 // The slots that the end of a node frees and that its children want, as bits, and those that stand

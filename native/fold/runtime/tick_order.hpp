@@ -110,13 +110,13 @@ public:
         }
     }
     // Before the slots and queues of an actor change: looks at those that were contested in an earlier tick.
-    template <class StillWaits>
-    void settle(u32 actor, u64 tick, u64 wanted_slots, StillWaits&& waits_in) {
+    template <class Wanted, class StillWaits>
+    void settle(u32 actor, u64 tick, Wanted&& wanted_slots, StillWaits&& waits_in) {
         Touched& t = touched_[actor];
         if (t.tick == tick) {
             return;
         }
-        if ((t.contested_slots & wanted_slots) != 0) {
+        if (t.contested_slots != 0 && (t.contested_slots & wanted_slots()) != 0) {
             note("two operations that end in one tick free or want a slot that more wait for", actor,
                  t.node, t.other);
         }

@@ -216,7 +216,7 @@ private:
         const u64 wanted = random_.below(8);
         const u64 waiting = random_.below(4) & random_.below(4);
         slow_.settle(actor, tick_, wanted, waiting);
-        fast_.settle(actor, tick_, wanted, [&](u32 queue) { return (waiting >> queue & 1) != 0; });
+        fast_.settle(actor, tick_, [&] { return wanted; }, [&](u32 queue) { return (waiting >> queue & 1) != 0; });
     }
 
     void call(u32 actor, u64 step) {

@@ -14,7 +14,8 @@ constexpr u64 longest = u64{1} << 60U;   // ticks; what the clock can still add 
 struct Steps {
     u64 count = 0;       // hand-overs
     u64 sends = 0;       // of them followed by a send
-    u64 hand_over = 0;   // ticks, with the reduction
+    u64 hand_over = 0;   // ticks, of a packet
+    u64 reduction = 0;   // ticks
     u64 message = 0;     // ticks
     u32 to = 0;          // counter for the sender where the message arrives
     u32 from = 0;        // counter for the sender of the message that is then waited for
@@ -42,7 +43,7 @@ std::vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedF
         sends -= steps.sends;
         steps.hand_over = phase.hand_over_ticks;
         if (run.reduce.num != 0) {
-            steps.hand_over += phase.reduction_ticks(run.reduce.of(phase.data, phase.round_up));
+            steps.reduction = phase.reduction_ticks(run.reduce.of(phase.data, phase.round_up));
         }
         if (steps.sends > 0) {
             const u32 to = place.position_at(run.out, run.by_xor, phase.clockwise);
@@ -51,7 +52,7 @@ std::vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedF
             if (network_can.messages_never_wait) {
                 steps.message = network.alone(message, steps.sends, form.use);
             } else {
-                steps.message = network.undisturbed(message);
+                steps.message = network.held_links()->undisturbed(message);
                 form.on_links.push_back({message, steps.sends});
             }
         }
@@ -69,7 +70,7 @@ u64 sum(const std::vector<Steps>& all) {
     for (const Steps& steps : all) {
         u64 handed = 0;
         u64 sent = 0;
-        if (__builtin_mul_overflow(steps.count, steps.hand_over, &handed) ||
+        if (__builtin_mul_overflow(steps.count, steps.hand_over + steps.reduction, &handed) ||
             __builtin_mul_overflow(steps.sends, steps.message, &sent) || handed > longest ||
             sent > longest || ticks > longest) {
             return never;
@@ -123,7 +124,10 @@ private:
         }
     }
 
-    void inject() { schedule(advance(injected_).hand_over, handed_over, 0); }
+    void inject() {
+        const Steps& steps = advance(injected_);
+        schedule(steps.hand_over + steps.reduction, handed_over, 0);
+    }
 
     void receive() {
         ++receipts_;
@@ -203,6 +207,30 @@ std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& netw
     }
     form.ticks = one_at_a_time ? sum(steps) : Clocked(machine, steps, phase.place.size).play();
     return form.ticks <= longest ? std::optional(std::move(form)) : std::nullopt;
+}
+
+PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 ticks) {
+    ClosedForm form;
+    u64 packets = 0;
+    for (const Steps& steps : settle(phase, network, form)) {
+        // What ends in the present tick has not ended.
+        const u64 each = steps.hand_over + steps.reduction + steps.message;
+        const u64 before = ticks == 0 ? 0 : std::min(steps.sends, (ticks - 1) / std::max<u64>(each, 1));
+        packets += before;
+        ticks -= before * each;
+        if (before == steps.count) {
+            continue;
+        }
+        if (ticks <= steps.hand_over) {
+            return {packets, PhaseProgress::Next::hand_over, steps.hand_over - ticks};
+        }
+        ticks -= steps.hand_over;
+        if (ticks <= steps.reduction) {
+            return {packets, PhaseProgress::Next::reduction, steps.reduction - ticks};
+        }
+        return {packets, PhaseProgress::Next::arrival, ticks - steps.reduction};
+    }
+    fail("a phase that is over");
 }
 
 bool all_peers(const ExchangeProgram& machine, const Place& place,

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "collective/plan.hpp"
+#include "collective/runtime/phase_times.hpp"
+#include "network/held_links.hpp"
 #include "network/network.hpp"
 #include "base/never.hpp"
 
@@ -26,6 +28,7 @@ struct ClosedForm {
     u64 messages = 0;            // that one rank sends
     std::vector<LinkUse> use;    // of those, by dimension
     std::vector<MessagesInTurn> on_links;   // where it holds only as long as no others meet them
+    u32 learnt = none;           // number of these, by the network that holds links
 };
 
 // A phase as one rank sees it.
@@ -43,6 +46,9 @@ struct LonePhase {
 // finds that and says so. None either where messages may wait for others, unless they come in turn and the network
 // holds their links for them.
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network);
+
+// Where a phase is after so many ticks, if it has such a form with messages in turn.
+PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
 // Whether `alike(rank)` holds for all that a member of a level sends to or hears from in a program. It hears
 // from those that are as far behind it as it sends ahead, and either way round may be ahead.

@@ -4,6 +4,7 @@
 // times are random. Where a form is refused, there is a reason that the oracle can see, too.
 #include "fold/shortcuts/closed_form.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -230,6 +231,65 @@ void forms_are_what_all_ranks_take() {
     check(found > 5000 && refused > 500, "too few forms are found or refused", found);
 }
 
+// What comes next of a phase with one packet at a time, by going through its packets.
+PhaseProgress next_at(const LonePhase& phase, u64 tick) {
+    using Next = PhaseProgress::Next;
+    u64 now = 0;
+    u64 packets = 0;
+    for (const Run& run : phase.machine.runs) {
+        for (u64 at = 0; at < run.count && packets <= phase.machine.sends; ++at, ++packets) {
+            now += phase.hand_over_ticks;
+            if (now >= tick) {
+                return {packets, Next::hand_over, now - tick};
+            }
+            now += run.reduce.num == 0 ? 0 : reduction_ticks(run.reduce.of(phase.data, phase.round_up));
+            if (now >= tick) {
+                return {packets, Next::reduction, now - tick};
+            }
+            const u64 sent = now;
+            const u32 to = phase.place.position_at(run.out, run.by_xor, phase.clockwise);
+            now += OddNetwork::ticks(phase.place.rank_at(phase.place.position), phase.place.rank_at(to),
+                                     run.bytes.of(phase.data, phase.round_up));
+            if (now >= tick) {
+                return {packets, Next::arrival, tick - sent};
+            }
+        }
+    }
+    check(false, "a phase that is over", tick);
+    return {};
+}
+
+// At every tick of it.
+void progress_is_where_the_packets_are() {
+    OddNetwork network(false);
+    u64 asked[3] = {0, 0, 0};
+    for (u32 seed = 0; seed < 20'000; ++seed) {
+        test::Random random(seed);
+        const u32 size = 2 + static_cast<u32>(random.below(5));
+        ExchangeProgram machine = any_machine(random, size);
+        machine.window = 1;
+        machine.barrier_at = 0;
+        const Place place{.size = size, .stride = 2, .base = 1,
+                          .position = static_cast<u32>(random.below(size))};
+        const LonePhase phase{machine, place, 1 + random.below(20), random.one_in(2), random.one_in(2),
+                              random.below(6), reduction_ticks};
+        const std::optional<ClosedForm> form = closed_form(phase, network);
+        const bool takes_time = std::all_of(machine.runs.begin(), machine.runs.end(), [&](const Run& run) {
+            const u32 to = place.position_at(run.out, run.by_xor, phase.clockwise);
+            return run.into == -run.out &&
+                   OddNetwork::ticks(place.rank_at(place.position), place.rank_at(to), 0) > 0;
+        });
+        for (u64 tick = 0; form && takes_time && tick < form->ticks; ++tick) {
+            const PhaseProgress got = progress_after(phase, network, tick);
+            const PhaseProgress wanted = next_at(phase, tick);
+            check(got.packets == wanted.packets, "so many packets are through", seed);
+            check(got.next == wanted.next && got.ticks == wanted.ticks, "something else comes next", seed);
+            ++asked[static_cast<u32>(got.next)];
+        }
+    }
+    check(asked[0] > 1000 && asked[1] > 1000 && asked[2] > 1000, "too few were asked", asked[0]);
+}
+
 // A phase of which the first packet takes `hand_over` ticks, and no message takes any time of its bytes.
 std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool waits = false) {
     Run run;
@@ -333,6 +393,7 @@ void forms_are_found_once_and_repeated() {
 
 int main() {
     forms_are_what_all_ranks_take();
+    progress_is_where_the_packets_are();
     what_no_clock_holds_is_refused();
     all_peers_are_asked();
     forms_are_found_once_and_repeated();

@@ -1,38 +1,52 @@
 // KnownPhases: what phases take among ranks that do the same, by closed form and not by messages.
+//
+// Where messages share links, a closed form holds as long as nobody else sends over those of the phase. They are held
+// (network/held_links.hpp), and a phase that is met there is played from where it is. So what is left out costs
+// nothing, and what is met costs what it does in a run of all messages.
 #pragma once
 
+#include <set>
+#include <utility>
 #include <vector>
 
-#include "collective/runtime/exchange.hpp"
+#include "base/ensure.hpp"
 #include "collective/runtime/phase_times.hpp"
 #include "collective/runtime/reduction.hpp"
 #include "engine/actors.hpp"
 #include "fold/shortcuts/closed_form.hpp"
+#include "network/held_links.hpp"
+#include "run/simulation.hpp"
 
 namespace yantra {
 
-class KnownPhases final : public PhaseTimes {
+class KnownPhases final : public PhaseTimes, private HeldLinks::Holder {
 public:
     KnownPhases(const Model& model, const ActorClasses& classes) : model_(model), classes_(classes) {}
-    void ask(NetworkModel& network, const Exchange& exchange) {
-        network_ = &network;
-        exchange_ = &exchange;
+    void ask(Simulation& run) {
+        run_ = &run;
+        links_ = run.network().held_links();
+        if (links_ != nullptr) {
+            links_->tell(*this);
+        }
     }
 
     // None unless all that take part in the phase do what its actor does. A message of a phase reaches
     // no rank that the program does not name, so whatever else the classes of the communicator do, they
     // are not in it.
-    std::optional<u64> ticks(const PhaseInput& input) override {
+    std::optional<u64> ticks(const PhaseInput& input, ChunkId chunk) override {
         ClosedForms::Used& used =
             forms_.of({input.data, input.actor.index(), input.plan, input.communicator, input.level,
                        program_number(input), input.clockwise},
                       [&] { return find(input); });
-        if (!used.form || (!used.form->on_links.empty() && !network_->hold(used.form->on_links, used.form->ticks))) {
+        if (!used.form || (used.form->learnt != none && !holds(used, chunk))) {
             return std::nullopt;
         }
         ++used.times;
         return used.form->ticks;
     }
+
+    // An end is void once, at the tick that was known.
+    bool is_void(ChunkId chunk) override { return !void_.empty() && void_.erase({run_->now(), chunk}) > 0; }
 
     // Adds the messages of the phases that were not played.
     void add_to(u64& messages, std::vector<LinkUse>& dimensions) const {
@@ -55,23 +69,59 @@ private:
         return static_cast<u32>(&input.program - model_.programs.data());
     }
 
+    // A phase whose links are held, by its chunk.
+    struct Held {
+        ClosedForms::Used* used = nullptr;
+        u64 began = 0;   // tick
+    };
+
+    LonePhase alone(const PhaseInput& input) const {
+        return {std::get<ExchangeProgram>(input.program.machine), input.place, input.data, input.program.round_up,
+                input.clockwise, run_->collectives().exchange().hand_over_ticks(input.fixed_hand_over),
+                [this](u64 bytes) { return reduction_ticks(model_, bytes); }};
+    }
+
     std::optional<ClosedForm> find(const PhaseInput& input) const {
-        const ExchangeProgram& machine = *std::get_if<ExchangeProgram>(&input.program.machine);
         auto does_the_same = [&](u32 rank) { return classes_.class_of[rank] == input.actor.index(); };
-        if (!all_peers(machine, input.place, does_the_same)) {
+        if (!all_peers(std::get<ExchangeProgram>(input.program.machine), input.place, does_the_same)) {
             return std::nullopt;
         }
-        return closed_form({machine, input.place, input.data, input.program.round_up, input.clockwise,
-                            exchange_->hand_over_ticks(input.fixed_hand_over),
-                            [this](u64 bytes) { return reduction_ticks(model_, bytes); }},
-                           *network_);
+        std::optional<ClosedForm> form = closed_form(alone(input), run_->network());
+        if (form && !form->on_links.empty()) {
+            form->learnt = links_->learn(form->on_links);
+        }
+        return form;
+    }
+
+    bool holds(ClosedForms::Used& used, ChunkId chunk) {
+        if (!links_->hold(used.form->learnt, used.form->ticks, chunk.index())) {
+            return false;
+        }
+        if (held_.size() <= chunk.index()) {
+            held_.resize(chunk.index() + std::size_t{1});
+        }
+        held_[chunk.index()] = {&used, run_->now()};
+        return true;
+    }
+
+    void meets(u32 name) override {
+        const ChunkId chunk(name);
+        const Held& held = held_[name];
+        const PhaseProgress at = progress_after(alone(run_->collectives().input_of(chunk)), run_->network(),
+                                                run_->now() - held.began);
+        links_->give_up(held.used->form->learnt, at.packets);
+        --held.used->times;
+        void_.emplace(held.began + held.used->form->ticks, chunk);
+        run_->collectives().play_on(chunk, at);
     }
 
     const Model& model_;
     const ActorClasses& classes_;
-    NetworkModel* network_ = nullptr;
-    const Exchange* exchange_ = nullptr;
+    Simulation* run_ = nullptr;
+    HeldLinks* links_ = nullptr;
     ClosedForms forms_;
+    std::vector<Held> held_;
+    std::set<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
 };
 
 }  // namespace yantra

@@ -15,7 +15,7 @@ public:
         : model_(model), classes_(classes), phases_(model, classes) {}
 
     NextLook watch(Simulation& run, OrderGuard& guard) override {
-        phases_.ask(run.network(), run.collectives().exchange());
+        phases_.ask(run);
         if (!run.network().capabilities().is_its_events) {
             return {};
         }
