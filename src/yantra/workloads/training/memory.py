@@ -126,6 +126,8 @@ def _dynamic(
 def _offloaded(program: Sequence[Action], passes: Mapping[PassKey, Drafted]) -> int:
     """Return the most bytes of activations that were stored and not yet loaded again."""
     now = most = 0
+    if not any(item.operation.kind == STORE for one in passes.values() for item in one.items):
+        return 0
     for action in program:
         for play in action:
             for item in passes[play.key].items:
@@ -144,9 +146,14 @@ def _in_order(passes: Sequence[Drafted]) -> Iterable[Item]:
 
 
 def _run(items: Iterable[Item]) -> _Run:
-    now = peak = Moment()
+    saved = held = 0
+    peak, most = (0, 0), 0
     for item in items:
-        now = now.plus(Moment(item.operation.saves, item.holds))
-        peak = max(peak, now, key=lambda moment: moment.total)
-        now = now.plus(Moment(-item.operation.frees, -item.releases))
-    return _Run(now, peak)
+        operation = item.operation
+        saved += operation.saves
+        held += item.holds
+        if saved + held > most:
+            peak, most = (saved, held), saved + held
+        saved -= operation.frees
+        held -= item.releases
+    return _Run(Moment(saved, held), Moment(*peak))

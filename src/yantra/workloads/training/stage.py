@@ -7,15 +7,21 @@ except where routing to experts is skewed (`expert_rank`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
 from yantra.workloads.operators.graph.graph import WIDTHS
 from yantra.workloads.operators.operations import Pass, StageWork
+from yantra.workloads.training.repeated import BUILT, Pattern, longest_run, pattern_of
 
 if TYPE_CHECKING:
     from yantra.workloads.plan.plan import Plan
+
+_PATTERNS = 256
+"""Patterns that are kept: plans of one search share them."""
+_NONE: Any = ()
 
 
 class Parts(Protocol):
@@ -102,4 +108,41 @@ def stage_work(
     expert_rank: int = 0,
 ) -> StageWork:
     """Return the work of one rank on layers `layers[0]` to `layers[1] - 1` of a model."""
-    return Chunk(model, setting_of(plan, sequence, expert_rank), layers, front, tail).work()
+    setting = setting_of(plan, sequence, expert_rank)
+    first, end = layers
+    run = longest_run(model.layers[first:end])
+    if run.length > BUILT:
+        behind = first + run.first + run.length
+        kept = (*model.layers[first : first + run.first + BUILT], *model.layers[behind:end])
+        some = _Some(model.front if front else None, kept, model.tail if tail else None)
+        axes = tuple(sorted(setting.axes.items()))
+        pattern = _pattern(some, run.first, tuple(setting._replace(axes=_NONE)), axes)
+        if pattern is not None:
+            return pattern.work(first, run.length)
+    return Chunk(model, setting, layers, front, tail).work()
+
+
+class _Some(NamedTuple):
+    """Some layers of a model, and its ends where they belong to the chunk."""
+
+    front: Any
+    layers: tuple[Block, ...]
+    tail: Any
+
+
+@lru_cache(maxsize=_PATTERNS)
+def _pattern(
+    some: _Some, first: int, setting: tuple[Any, ...], axes: tuple[tuple[str, int], ...]
+) -> Pattern | None:
+    """Return the pattern of some layers, of which those from `first` on are a run."""
+    whole = Setting(*setting)._replace(axes=dict(axes))
+
+    def work(parts: _Some) -> StageWork:
+        ends = some.front is not None, some.tail is not None
+        return Chunk(parts, whole, (0, len(parts.layers)), *ends).work()
+
+    longer = None
+    if whole.recompute in ("operators", "full"):
+        layers = (*some.layers[:first], some.layers[first], *some.layers[first:])
+        longer = work(some._replace(layers=layers))
+    return pattern_of(work(some), first, longer)

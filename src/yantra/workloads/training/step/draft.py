@@ -196,7 +196,8 @@ class Draft:
         return key
 
     def _finished(self, item: Item) -> Item:
-        waits = tuple(dict.fromkeys(self._waits.get(item.key, ())))
-        holds, releases = self._bytes.get(item.key, (0, 0))
-        starts = item.starts or item.key in self._starts
-        return item._replace(waits=waits, starts=starts, holds=holds, releases=releases)
+        key = item.key
+        waits = tuple(dict.fromkeys(self._waits.get(key, ())))
+        holds, releases = self._bytes.get(key, (0, 0))
+        starts = item.starts or key in self._starts
+        return Item(key, item.operation, waits, starts, item.at_end, holds, releases)

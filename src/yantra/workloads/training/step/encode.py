@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from yantra.chakra import Attribute, Kind, Node, NodeType, Trace
+from yantra.chakra import Attribute, Kind, NodeType, Trace
+from yantra.chakra.blocks import Attributes, BlockBuilder
 from yantra.workloads.operators.operations import Operation
 from yantra.workloads.training.step.draft import LOAD, STORE, Item, Source
 from yantra.workloads.training.step.turns import Part
+
+_COSTS = slice(Operation._fields.index("tensor_flops"), Operation._fields.index("saves"))
 
 
 class Inner(NamedTuple):
@@ -106,7 +109,7 @@ def _segment(
     inner: list[Inner] = []
     outer: list[Outer] = []
     starts: list[int] = []
-    nodes = []
+    block = BlockBuilder()
     for position, item in enumerate(items):
         data: list[int] = []
         control: list[int] = []
@@ -128,9 +131,9 @@ def _segment(
                 starts.append(position)
             elif computed not in data and computed not in control:
                 control.append(computed)
-        nodes.append(_node(item.operation, position, data, control, chunk))
+        _add(block, item.operation, data, control, chunk)
     return Segment(
-        Trace(nodes),
+        block.build(),
         chains.first_compute,
         chains.compute,
         tuple(chains.groups.values()),
@@ -140,30 +143,41 @@ def _segment(
     )
 
 
-def _node(
-    operation: Operation, id: int, data: Sequence[int], control: Sequence[int], chunk: int | None
-) -> Node:
+def _add(
+    block: BlockBuilder,
+    operation: Operation,
+    data: list[int],
+    control: list[int],
+    chunk: int | None,
+) -> None:
+    """Add a node. Checks are made once for operations that cost the same, not for each of them."""
+    kind, costs = _costs(operation.kind, operation[_COSTS])
+    place = (operation.phase, operation.unit, chunk, operation.saves, operation.frees)
+    if operation.peer:
+        block.message(operation.size_bytes, operation.tag)
+    block.node(operation.name, kind, (costs, _common(*place)), data, control)
+
+
+@lru_cache(maxsize=4096)
+def _costs(kind: str, numbers: tuple[Any, ...]) -> tuple[int, Attributes]:
+    """Return the type of a node and what it costs; most layers have the same operations."""
+    operation = Operation("", kind, "forward", "", (), *numbers)
     attributes: Sequence[Attribute]
     if operation.collective is not None:
-        kind, attributes = NodeType.COMM_COLL, _collective(operation)
+        type, attributes = NodeType.COMM_COLL, _collective(operation)
     elif operation.peer:
-        is_send = operation.kind == "send"
-        kind = NodeType.COMM_SEND if is_send else NodeType.COMM_RECV
-        attributes = _message(operation)
-    elif operation.kind in (LOAD, STORE):
-        kind = NodeType.MEM_LOAD if operation.kind == LOAD else NodeType.MEM_STORE
+        type = NodeType.COMM_SEND if kind == "send" else NodeType.COMM_RECV
+        Attribute("comm_tag", operation.tag, Kind.INT32)  # checked, and added by itself
+        attributes = [Attribute("comm_peer", operation.peer, Kind.STRING), _ON_DEVICE]
+    elif kind in (LOAD, STORE):
+        type = NodeType.MEM_LOAD if kind == LOAD else NodeType.MEM_STORE
         attributes = [Attribute("tensor_size", operation.size_bytes, Kind.UINT64), _ON_DEVICE]
     else:
-        costs = operation._replace(name="", unit="", after=(), saves=0, frees=0)
-        kind, attributes = NodeType.COMP, _computation(costs)
-    place = (operation.phase, operation.unit, chunk, operation.saves, operation.frees)
-    both = (*attributes, *_common(*place))
-    return Node(id, operation.name, kind, 0, data, control, both)
+        type, attributes = NodeType.COMP, _computation(operation)
+    return int(type), Attributes.of(attributes)
 
 
-@lru_cache(maxsize=1024)
-def _computation(operation: Operation) -> tuple[Attribute, ...]:
-    """Return what an operation costs; most layers have the same operations."""
+def _computation(operation: Operation) -> list[Attribute]:
     moved = operation.bytes_read + operation.bytes_written
     flops = operation.tensor_flops + operation.vector_flops
     attributes = [
@@ -186,7 +200,7 @@ def _computation(operation: Operation) -> tuple[Attribute, ...]:
             for name, size in zip(names, operation.shape, strict=True)
         ]
     attributes += [Attribute(name, size, Kind.INT64) for name, size in operation.sizes if size]
-    return tuple(attributes)
+    return attributes
 
 
 def _collective(operation: Operation) -> list[Attribute]:
@@ -198,19 +212,8 @@ def _collective(operation: Operation) -> list[Attribute]:
     ]
 
 
-def _message(operation: Operation) -> list[Attribute]:
-    return [
-        Attribute("comm_size", operation.size_bytes, Kind.INT64),
-        Attribute("comm_tag", operation.tag, Kind.INT32),
-        Attribute("comm_peer", operation.peer, Kind.STRING),
-        _ON_DEVICE,
-    ]
-
-
 @lru_cache(maxsize=1024)
-def _common(
-    phase: str, unit: str, chunk: int | None, saves: int, frees: int
-) -> tuple[Attribute, ...]:
+def _common(phase: str, unit: str, chunk: int | None, saves: int, frees: int) -> Attributes:
     """Return what nodes of a kind of operation in a layer have in common."""
     attributes = [Attribute("phase", phase, Kind.STRING)]
     if unit:
@@ -222,7 +225,7 @@ def _common(
         attributes.append(Attribute("act_alloc", saves, Kind.INT64))
     if frees:
         attributes.append(Attribute("act_free", frees, Kind.INT64))
-    return tuple(attributes)
+    return Attributes.of(attributes)
 
 
 _ON_DEVICE = Attribute("is_cpu_op", False, Kind.BOOL)

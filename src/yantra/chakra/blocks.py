@@ -1,0 +1,65 @@
+"""`BlockBuilder`: short traces of nodes whose attributes are checked once for many of them.
+
+A generator writes thousands of nodes that differ in name and place alone. `Attributes` are made
+and checked once; each node takes a few of them together. `TemplateBuilder` copies what comes out.
+
+Trade-off: what is given with a node itself, its name and its dependencies, is not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from yantra import _core
+from yantra.chakra.schema import Attribute, Kind
+from yantra.chakra.trace import Trace
+
+
+class Attributes(NamedTuple):
+    """Attributes of the kinds STRING, BOOL, INT64 and UINT64, side by side."""
+
+    names: tuple[str, ...]
+    kinds: bytes
+    values: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, attributes: Sequence[Attribute]) -> Attributes:
+        """Take attributes apart."""
+        return cls(
+            tuple(one.name for one in attributes),
+            bytes(int(one.kind) for one in attributes),
+            tuple(one.value for one in attributes),
+        )
+
+
+class BlockBuilder:
+    """Collects nodes, whose ids count from 0, and makes a trace of them."""
+
+    def __init__(self) -> None:
+        self._recorder = _core.TraceRecorder()
+        self._recorder.end_metadata("")
+        self._size = 0
+
+    def message(self, size_bytes: int, tag: int) -> None:
+        """Give the next node the size and the tag of a message."""
+        self._recorder.attribute("comm_size", Kind.INT64, size_bytes, "")
+        self._recorder.attribute("comm_tag", Kind.INT32, tag, "")
+
+    def node(
+        self,
+        name: str,
+        type: int,
+        attributes: Iterable[Attributes],
+        data: list[int],
+        control: list[int],
+    ) -> None:
+        """Add a node with some attributes and the ids that it depends on."""
+        names, kinds, values = zip(*attributes, strict=True)
+        self._recorder.attributes(sum(names, ()), b"".join(kinds), sum(values, ()))
+        self._recorder.node(self._size, name, type, 0, 0, data, control)
+        self._size += 1
+
+    def build(self) -> Trace:
+        """Return the trace."""
+        return Trace.from_native(self._recorder.finish())

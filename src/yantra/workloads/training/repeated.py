@@ -1,0 +1,284 @@
+"""The work of many equal layers from the work of four: built once, and the third one copied.
+
+Behind a first layer all equal layers but the last have equal operations, which need what is as far
+before them. So a chunk is built with four of them; the second and the third are compared, operation
+by operation; and the third is copied with names, places and tags moved on. Where the two differ
+otherwise, or anything behind them needs what is before the third, there is no pattern.
+
+Trade-off: only the longest run of equal layers is copied; layers that alternate are all built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from yantra.workloads.operators.operations import Operation, Pass, StageWork, Weight
+
+BUILT = 4
+_LAYER = re.compile(r"layers\.(\d+)(.*)", re.DOTALL)
+_BEHIND = Operation._fields.index("after") + 1
+_make = tuple.__new__
+
+
+class Run(NamedTuple):
+    """Equal layers behind each other: the place of the first in the chunk, and how many."""
+
+    first: int
+    length: int
+
+
+def longest_run(layers: Sequence[Any]) -> Run:
+    """Return the longest run of equal layers, the first of several."""
+    best = Run(0, 0)
+    first = 0
+    for at in range(1, len(layers) + 1):
+        if at == len(layers) or layers[at] != layers[first]:
+            if at - first > best.length:
+                best = Run(first, at - first)
+            first = at
+    return best
+
+
+class Pattern(NamedTuple):
+    """The work of a chunk with four layers of a run, the first of which is `first` of the chunk."""
+
+    first: int
+    forward: _PassPattern
+    backward: _PassPattern
+    weights: tuple[Weight, ...]
+    input_bytes: int
+    output_bytes: int
+
+    def work(self, layer: int, count: int) -> StageWork:
+        """Return the work where the chunk begins with `layer` and the run has `count` layers."""
+        extra = count - BUILT
+        return StageWork(
+            self.forward.expanded(layer, extra),
+            self.backward.expanded(layer, extra),
+            self._weights(layer, extra),
+            self.input_bytes,
+            self.output_bytes,
+        )
+
+    def _weights(self, layer: int, extra: int) -> tuple[Weight, ...]:
+        third = self.first + 2
+        made: list[Weight] = []
+        copied: list[Weight] = []
+        numbers = [_numbered(weight.unit)[0] for weight in self.weights]
+        for weight, number in zip(self.weights, numbers, strict=True):
+            if copied and number != third:
+                made += [
+                    _moved(one, layer + more) for more in range(1, extra + 1) for one in copied
+                ]
+                copied = []
+            if number == third:
+                copied.append(weight)
+            shift = layer + extra if number is not None and number > third else layer
+            made.append(weight if number is None else _moved(weight, shift))
+        return tuple(made)
+
+
+def pattern_of(work: StageWork, first: int, longer: StageWork | None = None) -> Pattern | None:
+    """Return the pattern of a chunk whose layers `first` to `first + 3` are equal, if it has one.
+
+    The layers of `work` are numbered from 0. `longer` has one more; it is needed where bytes of
+    each layer may be kept by an operation that is in none of them.
+    """
+    forward, backward = (_pass_pattern(one, first) for one in (work.forward, work.backward))
+    second, third = (
+        [_moved(weight, -at) for weight in work.weights if weight.unit == f"layers.{at}"]
+        for at in (first + 1, first + 2)
+    )
+    numbers = [_numbered(weight.unit)[0] for weight in work.weights]
+    layered = [number for number in numbers if number is not None]
+    if forward is None or backward is None or second != third or layered != sorted(layered):
+        return None
+    found = Pattern(first, forward, backward, work.weights, work.input_bytes, work.output_bytes)
+    return found if longer is None else _with_growth(found, longer)
+
+
+def _with_growth(pattern: Pattern, longer: StageWork) -> Pattern | None:
+    """Return a pattern that knows what grows with the layers; None if it is not of both works."""
+    made = pattern.work(0, BUILT + 1)
+    grown = []
+    for pattern_pass, one, other in (
+        (pattern.forward, made.forward, longer.forward),
+        (pattern.backward, made.backward, longer.backward),
+    ):
+        if len(one.operations) != len(other.operations):
+            return None
+        growth = tuple(
+            (at, b.saves - a.saves, b.frees - a.frees)
+            for at, (a, b) in enumerate(zip(one.operations, other.operations, strict=True))
+            if a is not b and a != b
+        )
+        fourth = pattern_pass.starts[3] if pattern_pass.parts else 0
+        if any(at >= fourth for at, _, _ in growth):
+            return None
+        grown.append(pattern_pass._replace(growth=growth))
+    pattern = pattern._replace(forward=grown[0], backward=grown[1])
+    return pattern if pattern.work(0, BUILT + 1) == longer else None
+
+
+def _moved(weight: Weight, shift: int) -> Weight:
+    """Return a weight of a layer as one of that `shift` further."""
+    number, rest = _numbered(weight.name)
+    unit = f"layers.{(number or 0) + shift}"
+    return Weight(f"{unit}{rest}", unit, *weight[2:])
+
+
+def _numbered(name: str) -> tuple[int | None, str]:
+    found = _LAYER.fullmatch(name)
+    return (int(found[1]), found[2]) if found else (None, name)
+
+
+class _Part(NamedTuple):
+    """One operation of a pattern: its layer in the chunk, if it is in one, and its name's.
+
+    `named` counts from the operation's layer where it has one. `rest` is the name behind the layer,
+    `more` the fields behind `after`.
+    """
+
+    layer: int | None
+    named: int | None
+    rest: str
+    operation: Operation
+    more: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, operation: Operation) -> _Part:
+        layer, _ = _numbered(operation.unit)
+        named, rest = _numbered(operation.name)
+        if named is not None and layer is not None:
+            named -= layer
+        return cls(layer, named, rest, operation, operation[_BEHIND:])
+
+    def at(self, layer: int, after: tuple[int, ...], tags: int) -> Operation:
+        """Return the operation of a layer, or of none where its name has one."""
+        one = self.operation
+        name, unit, more = one.name, one.unit, self.more
+        if self.layer is not None:
+            unit = f"layers.{layer}"
+            layer += self.named or 0
+        if self.named is not None:
+            name = f"layers.{layer}{self.rest}"
+        if tags and one.peer:
+            more = one._replace(tag=one.tag + tags)[_BEHIND:]
+        return _make(Operation, (name, one.kind, one.phase, unit, after, *more))
+
+
+class _PassPattern(NamedTuple):
+    """A pass over a chunk with four layers of a run, from `first` of the chunk on.
+
+    `starts` are the places where the four begin in the order of the pass, and where the last of
+    them ends. `step` is 1 where layers come in the order of their numbers, else -1. `tags` is by
+    how much those of one layer are above those of the one before. `growth` are operations before
+    the copies that save and free so much more for each layer.
+    """
+
+    parts: tuple[_Part, ...]
+    entries: tuple[int, ...]
+    exit: int | None
+    first: int
+    starts: tuple[int, ...]
+    step: int
+    tags: int
+    growth: tuple[tuple[int, int, int], ...] = ()
+
+    def expanded(self, layer: int, extra: int) -> Pass:
+        """Return the pass where the chunk begins with `layer` and has `extra` layers more."""
+        if not self.parts:
+            return Pass(())
+        opening, _, third, fourth, _ = self.starts
+        length = fourth - third
+        shift, tags = extra * length, extra * self.tags
+        made: list[Operation] = []
+        for part in self.parts[:fourth]:
+            made.append(part.at(self._number(part, layer, extra), part.operation.after, 0))
+        for at, saves, frees in self.growth:
+            one = made[at]
+            more_saves, more_frees = one.saves + extra * saves, one.frees + extra * frees
+            made[at] = one._replace(saves=more_saves, frees=more_frees)
+        begins = layer + self.first + (2 if self.step > 0 else extra + 1)
+        for more in range(1, extra + 1):
+            number, by = begins + self.step * more, more * length
+            for part in self.parts[third:fourth]:
+                after = tuple([at + by if at >= opening else at for at in part.operation.after])
+                made.append(part.at(number, after, more * self.tags))
+        for part in self.parts[fourth:]:
+            after = tuple([at + shift if at >= third else at for at in part.operation.after])
+            made.append(part.at(self._number(part, layer, extra), after, tags))
+        entries = tuple(at + shift if at >= fourth else at for at in self.entries)
+        exit = self.exit
+        if exit is not None and exit >= third:
+            exit += shift
+        return Pass(tuple(made), entries, exit)
+
+    def _number(self, part: _Part, layer: int, extra: int) -> int:
+        """Return the layer in the model of what is before the copies or behind them."""
+        number = part.named if part.layer is None else part.layer
+        if number is None:
+            return 0
+        # In a pass that descends, the copies are those of the second layer.
+        last = self.first + (2 if self.step > 0 else 0)
+        return layer + number + (extra if number > last else 0)
+
+
+def _pass_pattern(one: Pass, first: int) -> _PassPattern | None:
+    if not one.operations:
+        return _PassPattern((), (), None, first, (), 1, 0)
+    parts = tuple(map(_Part.of, one.operations))
+    layers = [part.layer for part in parts]
+    run = range(first, first + BUILT)
+    if any(number not in layers for number in run):
+        return None
+    found = {number: layers.index(number) for number in run}
+    order = sorted(run, key=found.__getitem__)
+    starts = [found[number] for number in order]
+    end = len(layers) - layers[::-1].index(order[-1])
+    cut = [*starts, end]
+    whole = [
+        number for number, at, to in zip(order, cut, cut[1:], strict=False) for _ in range(to - at)
+    ]
+    step = order[1] - order[0]
+    inner = {first + 1, first + 2}
+    tags = _tags_between(parts, cut)
+    if (
+        layers[starts[0] : end] != whole
+        or order not in (list(run), list(run)[::-1])
+        or tags is None
+        or not _are_alike(parts, cut)
+        or any(part.layer is None and part.named in inner for part in parts)
+        or any(starts[1] <= at < starts[3] for at in one.entries)
+        or (one.exit is not None and starts[0] <= one.exit < starts[2])
+    ):
+        return None
+    return _PassPattern(parts, one.entries, one.exit, first, tuple(cut), step, tags)
+
+
+def _are_alike(parts: tuple[_Part, ...], starts: list[int]) -> bool:
+    """Return whether the third layer is the second again, and what follows needs none before it."""
+    opening, second, third, fourth, _ = starts
+    length = fourth - third
+    if third - second != length:
+        return False
+    for one, other in zip(parts[second:third], parts[third:fourth], strict=True):
+        a, b = (part.operation._replace(name="", unit="", after=(), tag=0) for part in (one, other))
+        afters = one.operation.after, other.operation.after
+        if a != b or (one.named, one.rest) != (other.named, other.rest):
+            return False
+        if [at + length if at >= opening else at for at in afters[0]] != list(afters[1]):
+            return False
+        if any(at < second for at in afters[1] if at >= opening):
+            return False
+    return not any(opening <= at < third for part in parts[fourth:] for at in part.operation.after)
+
+
+def _tags_between(parts: tuple[_Part, ...], starts: list[int]) -> int | None:
+    """Return by how much the tags of the third layer are above the second's; None if by several."""
+    second, third, fourth = starts[1:4]
+    pairs = zip(parts[second:third], parts[third:fourth], strict=False)
+    by = {b.operation.tag - a.operation.tag for a, b in pairs if a.operation.peer}
+    return None if len(by) > 1 else by.pop() if by else 0
