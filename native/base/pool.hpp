@@ -4,8 +4,7 @@
 // survives growth, and cannot dangle into unmapped memory.
 #pragma once
 
-#include <vector>
-
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 
 namespace yantra {
@@ -48,8 +47,8 @@ private:
         return static_cast<u32>(items_.size() - 1);
     }
 
-    std::vector<T> items_;
-    std::vector<u32> next_free_;
+    HugeVector<T> items_;
+    HugeVector<u32> next_free_;
     u32 first_free_ = none;
 };
 

@@ -160,6 +160,7 @@ void Simulator::complete(u32 number) {
     Sender& sender = senders_[number];
     sender.has_ended = true;
     senders_.touch(number);
+    ++senders_.ready[sender.port].ended;
     --active_;
     --unfinished_;
     control_->end(number);
@@ -192,7 +193,7 @@ void Simulator::time_out(u32 number) {
         sender.retransmission = senders_.start_timer(TimerKind::retransmits, number, due - now());
         return;
     }
-    ++sender.timeouts;
+    sender.timeouts = static_cast<u8>(std::min(sender.timeouts + 1, 255));
     ++totals_.timeouts;
     if (!sender.is_open) {
         connect(number);

@@ -29,7 +29,8 @@ public:
     template <class Ended>
     u32 next(Senders& all, Ready& ready, bool is_paused, Ended&& ended) {
         const u32 count = static_cast<u32>(senders_.size());
-        if (count == 0) {
+        // In a pause nobody sends, and there is nothing to look for but who has ended.
+        if (count == 0 || (is_paused && ready.ended == 0)) {
             return none;
         }
         wake(all);
@@ -70,6 +71,14 @@ public:
             least = sender.can_send() ? std::min(least, sender.next_available) : least;
         }
         return least;
+    }
+
+    // Who will probably be next, or none; only a guess.
+    u32 likely_next(const Ready& ready) const {
+        const u32 count = static_cast<u32>(senders_.size());
+        const u32 begin = last_ + 1 < count ? last_ + 1 : 0;
+        const u32 at = ready.from(begin, count);
+        return at < count ? senders_[at] : none;
     }
 
 private:
@@ -131,6 +140,7 @@ private:
             const u32 sender = senders_[at];
             const bool is_ready = ready.has(at);
             if (is_ready && all[sender].has_ended) {   // who has ended is ready
+                --ready.ended;
                 ended(sender);
                 continue;
             }

@@ -9,7 +9,8 @@
 
 namespace yantra::packet {
 
-struct Port {
+// In lines of the cache, by who reads them.
+struct alignas(64) Port {
     // What the transmitter reads for each packet.
     PacketQueue control;
     PacketQueue waits;
@@ -19,40 +20,40 @@ struct Port {
     bool is_host = false;      // it is a NIC's
     bool to_host = false;
     bool relays_next = false;  // whose turn it is at a host, of what it relays and its own flows
+    bool has_paused = false;   // it told the other end to pause
+    u8 threshold_shift = 0;
     u32 of_rate = 0;           // table of transmission times
     u64 delay = 0;
     u64 queue_bytes = 0;       // that wait, of all priorities
-    u64 data_bytes = 0;        // that wait, of the data's
     u64 next_look = ~u64{0};   // tick from which on a change is noted first (network/packet/seen.hpp)
+
+    // What it writes for each packet.
     u64 sent_bytes = 0;        // with headers, of all packets
     u64 payload_bytes = 0;     // of data
+    u64 packets = 0;
+    u64 busy_ticks = 0;
+    u64 last_tick = 0;         // at which the last packet left the queue
+    u64 queue_max = 0;
+    u32 last_bytes = 0;
     u32 from = none;
     u32 to = none;
-    u32 twin = none;           // the port back; none if there is none
     u32 nic = none;            // of the host it is at
 
-    // Marks.
+    // What a switch reads: marks, and what came over its link and is still in the device at its end.
+    u64 data_bytes = 0;        // that wait to leave, of the data's
     u64 kmin = 0;
     u64 kmax = 0;
-    double pmax = 0.0;
-
-    // What came over its link and is still in the device at its end.
     u64 ingress_bytes = 0;
     u64 headroom_used = 0;
     u64 headroom = 0;
-    u32 threshold_shift = 0;
-    bool has_paused = false;   // it told the other end to pause
+    double pmax = 0.0;
+    u32 twin = none;           // the port back; none if there is none
+    u32 pause_timer = none;    // that ends the pause
 
     u64 bits_per_s = 0;
-    u64 last_tick = 0;         // at which the last packet left the queue
-    u32 last_bytes = 0;
-    u32 pause_timer = none;    // that ends the pause
     double utilisation = 0.0;  // of PINT
 
     // Counts.
-    u64 packets = 0;
-    u64 busy_ticks = 0;
-    u64 queue_max = 0;
     u64 pauses = 0;            // that it obeyed
     u64 resumes = 0;
     u64 paused_since = 0;

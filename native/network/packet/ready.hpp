@@ -13,6 +13,9 @@ namespace yantra::packet {
 
 class Ready {
 public:
+    // How many of the list have ended and are still in it.
+    u32 ended = 0;
+
     void set(u32 at) {
         if (at / 64 >= words_.size()) [[unlikely]] {
             words_.resize(at / 64 + std::size_t{1});

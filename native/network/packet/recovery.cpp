@@ -96,13 +96,13 @@ u32 Simulator::next_way(Sender& sender) {
     Scoreboard& board = senders_.board(sender);
     board.was_marked.resize(sender.ways);
     for (u32 tried = 0; tried < sender.ways; ++tried) {
-        const u32 way = sender.turn++ % sender.ways;
+        const u32 way = board.turn++ % sender.ways;
         if (board.was_marked[way] == 0) {
             return way;
         }
         board.was_marked[way] = 0;
     }
-    return sender.turn++ % sender.ways;
+    return board.turn++ % sender.ways;
 }
 
 // Where the next packet to be sent again begins; from then on it is under way.

@@ -20,6 +20,7 @@ struct Scoreboard {
     Stretches told;          // to the sender, beyond what is acknowledged
     std::vector<u64> lost;   // where packets to be sent again begin, the next last
     std::vector<u8> was_marked;   // by way, that its last ACK told of a mark
+    u32 turn = 0;            // of ways
     u64 looked_to = 0;       // all packets before it that are missing were sent again, or are in `lost`
 
     void clear() {
@@ -27,6 +28,7 @@ struct Scoreboard {
         told.clear();
         lost.clear();
         was_marked.clear();
+        turn = 0;
         looked_to = 0;
     }
     // Returns whether it is new.

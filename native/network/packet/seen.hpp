@@ -151,7 +151,7 @@ public:
         sender.next_look = ~u64{0};
     }
     // Takes what all are now.
-    void update(const std::vector<Port>& ports, const Totals& totals, u64 now) {
+    void update(const HugeVector<Port>& ports, const Totals& totals, u64 now) {
         totals_ = totals;
         counts_.clear();
         present_.clear();

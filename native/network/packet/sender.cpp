@@ -9,7 +9,6 @@ namespace yantra::packet {
 u32 Senders::add() {
     const u32 made = senders_.take_as_left();
     places_ = std::max(places_, std::size_t{made} + 1);
-    place_of_.resize(places_, none);
     Sender& sender = senders_[made];
     sender = Sender{};
     if (settings.recovery != Recovery::go_back_n) {
@@ -27,7 +26,7 @@ void Senders::end(u32 number) {
         boards_.give_back(sender.board);
         sender.board = none;
     }
-    place_of_[number] = none;
+    sender.place = none;
     senders_.give_back(number);
 }
 

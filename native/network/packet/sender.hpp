@@ -22,6 +22,7 @@ namespace yantra::packet {
 
 enum class EventKind : u32 { sent, arrived, timer, begins, created, starts, samples };
 inline constexpr u32 event_index_bits = 28;
+inline constexpr u32 event_index = (1u << event_index_bits) - 1;
 
 constexpr u32 event(EventKind kind, u32 index) {
     return static_cast<u32>(kind) << event_index_bits | index;
@@ -37,51 +38,56 @@ struct Timer {
     bool is_void = false;
 };
 
-struct Sender {
+// In lines of the cache, by who reads them: a million flows do not fit in it, so what an event touches are misses.
+struct alignas(64) Sender {
+    // What a NIC looks at.
     u64 size = 0;
     u64 acknowledged = 0;      // bytes
     u64 next = 0;              // byte to be sent
     u64 next_available = 0;    // tick, by pacing
-    u64 rate = 0;              // bit/s
-    u64 line_rate = 0;
-    u64 window = 0;            // bytes; 0 for none
-    u64 window_now = 0;        // in force
-    u64 base_rtt = 0;          // ticks
-    u32 port = none;           // of its NIC
-    u32 flow = none;           // as the caller numbers it
+    u64 window_now = 0;        // bytes in force; 0 for none
+    u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
+    u32 resends = 0;           // packets of it that are to be sent again
     u32 serial = 0;
     u32 data_route = 0;
-    u32 ack_route = 0;
-    u32 data_links = 0;
-    u32 first_way = 0;         // of those over which its packets are sprayed
-    u32 ways = 0;              // 0: all take data_route
-    u32 turn = 0;              // of ways
-    u32 last_bytes = 0;        // of its last packet, with headers
-    u32 retransmission = none; // timer
-    u64 heard_at = 0;          // tick of its last progress, from which silence is counted
-    u64 silence = 0;           // ticks of it that are a loss; 0: those of the settings
-    u32 timeouts = 0;          // in a row
-    u64 resent = 0;            // bytes
-    u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
-    u32 board = none;          // of a flow whose receiver takes any order
-    u32 resends = 0;           // packets of it that are to be sent again
     u8 priority = 0;           // class of its packets
-    bool is_open = true;       // it may send data
+    u8 timeouts = 0;           // in a row, up to 255
     bool has_ended = true;
-    bool was_looked_at = false;
-    u32 seen = none;           // its row in Seen
-    u64 next_look = ~u64{0};   // tick from which on a change of its rate is noted first
+    bool is_open : 1 = true;   // it may send data
+    bool was_looked_at : 1 = false;
 
-    // The other end.
-    u64 expected = 0;
-    u64 last_nack = 0;
+    // What each packet and answer needs beyond.
+    u64 expected = 0;          // by the receiver
+    u64 rate = 0;              // bit/s
+    u64 heard_at = 0;          // tick of its last progress, from which silence is counted
+    u64 next_look = ~u64{0};   // tick from which on a change of its rate is noted first
+    u32 flow = none;           // as the caller numbers it
+    u32 ack_route = 0;
+    u32 board = none;          // of a flow whose receiver takes any order
+    u32 port = none;           // of its NIC
+    u32 place = none;          // in the list of its NIC; none: it is in none
+    u32 retransmission = none; // timer
+    u32 last_bytes = 0;        // of its last packet, with headers
+    u32 seen = none;           // its row in Seen
+
+    // What some schemes and rare events need.
+    u64 window = 0;            // bytes; 0 for none
+    u64 line_rate = 0;
+    u64 base_rtt = 0;          // ticks
+    u64 silence = 0;           // ticks of it that are a loss; 0: those of the settings
+    u64 resent = 0;            // bytes
+    u64 last_nack = 0;         // of the receiver
     u64 nacks_again_at = 0;
+    u32 first_way = 0;         // of those over which its packets are sprayed
+    u16 ways = 0;              // 0: all take data_route
+    u16 data_links = 0;
 
     u64 left() const { return next < size ? size - next : 0; }
     u64 under_way() const { return next - acknowledged - elsewhere; }
     bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
     bool can_send() const { return (next < size && !is_blocked()) || resends != 0; }
 };
+static_assert(sizeof(Sender) == 3 * 64, "a sender is three lines of the cache");
 
 // What an ACK tells.
 struct Feedback {
@@ -121,11 +127,12 @@ public:
     u32 count() const { return static_cast<u32>(places_); }
 
     // Its place in the list of its NIC; none if it is in none.
-    u32& place_of(u32 sender) { return place_of_[sender]; }
+    u32& place_of(u32 sender) { return senders_[sender].place; }
     // Something happened to it: its NIC is to look at it again.
     void touch(u32 sender) {
-        if (place_of_[sender] != none) {
-            ready[senders_[sender].port].set(place_of_[sender]);
+        const Sender& of = senders_[sender];
+        if (of.place != none) {
+            ready[of.port].set(of.place);
         }
     }
 
@@ -161,7 +168,6 @@ private:
     Pool<Sender> senders_;
     Pool<Timer> timers_;
     Pool<Scoreboard> boards_;
-    std::vector<u32> place_of_;     // by sender
     u64 longest_silence_ = 0;
     std::size_t places_ = 0;
     u32 serials_ = 0;

@@ -93,7 +93,7 @@ public:
     // Of flows of which some have not ended, with no event left or no progress for long.
     std::optional<Stuck> stuck() const;
 
-    const std::vector<Port>& ports() const { return ports_; }
+    const HugeVector<Port>& ports() const { return ports_; }
     const Totals& totals() const { return totals_; }
     u32 flows_under_way() const { return active_; }
     const Senders& senders() const { return senders_; }
@@ -115,6 +115,7 @@ private:
     u32 table_of(u64 bits_per_s);
     void start(u32 spec);
     void fire(u32 timer);
+    struct Ahead;
     void note_sample();
     u64 alone(const FlowSpec& flow) const;
 
@@ -166,7 +167,7 @@ private:
     Senders senders_;
     const Scheme* scheme_ = nullptr;
     std::unique_ptr<CongestionControl> control_;
-    std::vector<Port> ports_;              // by link
+    HugeVector<Port> ports_;              // by link
     std::vector<std::vector<u32>> ports_of_;   // by device: those that leave it
     std::vector<bool> is_host_;
     std::vector<std::unique_ptr<QueueDiscipline>> queues_;   // by link, of switches; none for plain lists
@@ -177,8 +178,8 @@ private:
     std::vector<std::vector<u32>> tables_; // transmission times, by rate, by bytes
     std::vector<u64> table_rates_;
     std::vector<u32> ways_;                // routes to spray over
-    std::vector<u32> routes_;              // links, each route ended by none
-    std::vector<Telemetry> telemetry_;     // by packet, `telemetry_hops_` of each
+    HugeVector<u32> routes_;              // links, each route ended by none
+    HugeVector<Telemetry> telemetry_;     // by packet, `telemetry_hops_` of each
     u32 telemetry_hops_ = 5;
     u32 most_links_ = 0;
     Pool<FlowSpec> waiting_;               // flows to be sent

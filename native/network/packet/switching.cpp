@@ -101,8 +101,11 @@ void Simulator::transmit_host(u32 number) {
         return;
     }
     const bool is_stale = settings_.has(Quirk::stale_wake_up);
+    if (!is_stale && port.is_paused) {
+        return;
+    }
     const u64 next = nics_[port.nic].next_available(senders_, senders_.ready[number], is_stale);
-    if (next == ~u64{0} || next <= now() || (!is_stale && port.is_paused)) {
+    if (next == ~u64{0} || next <= now()) {
         return;
     }
     if (!is_stale && senders_.wake_timers[number] != none && next < senders_.wake_ticks[number]) {

@@ -1,5 +1,6 @@
 // The wheel hands out events by time, and in the order of scheduling within a time, and moves to any moment before the
-// next. The oracle keeps all pending events in a vector and looks for the first.
+// next. The oracle keeps all pending events in a vector and looks for the first. Who is told of events ahead of their time is
+// told of those that are pending, and near ones come within a turn of the lowest level.
 #include "network/packet/wheel.hpp"
 
 #include <algorithm>
@@ -17,6 +18,24 @@ struct Pending {
     u32 what;
 };
 
+struct Watcher {
+    const packet::Wheel& wheel;
+    const std::vector<Pending>& pending;
+    u64& told;
+
+    const Pending& find(u32 what) const {
+        const auto at =
+            std::find_if(pending.begin(), pending.end(), [what](const Pending& one) { return one.what == what; });
+        check(at != pending.end(), "an event told ahead is pending", what);
+        return *at;
+    }
+    void is_near(u32 what) const {
+        check(find(what).time - wheel.now() < 4096, "a near event is near", what);
+        ++told;
+    }
+    void is_far(u32 what) const { check(find(what).time > wheel.now(), "a far event is to come", what); }
+};
+
 u64 any_delay(test::Random& random) {
     return random.one_in(3) ? 0 : random.below(u64{1} << random.below(45));
 }
@@ -26,6 +45,7 @@ void run(u32 seed) {
     packet::Wheel wheel;
     std::vector<Pending> pending;
     u32 scheduled = 0;
+    u64 told = 0;
     for (u64 step = 0; step < 20000; ++step) {
         if (pending.empty() || random.below(20) < (step / 2000 % 2 == 0 ? 11u : 9u)) {
             const u64 time = wheel.now() + any_delay(random);
@@ -40,11 +60,12 @@ void run(u32 seed) {
             wheel.advance_to(wheel.now() + random.below(first->time - wheel.now() + 1));
             continue;
         }
-        check(wheel.next() == first->what, "the next event", step);
+        check(wheel.next(Watcher{wheel, pending, told}) == first->what, "the next event", step);
         check(wheel.now() == first->time, "the clock", step);
         pending.erase(first);
     }
     check(wheel.empty() == pending.empty(), "what is left", 0);
+    check(told > 1000, "many events are told ahead", told);
 }
 
 }  // namespace
