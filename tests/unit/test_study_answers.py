@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import sqrt
+from math import log, sqrt
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 
 from yantra.base.errors import ConfigError
@@ -18,12 +19,17 @@ from yantra.explore.breaks import (
 from yantra.explore.breaks import words as break_words
 from yantra.explore.next_dollar import NextDollar, Offer, next_dollar, read_offer
 from yantra.explore.next_dollar import words as dollar_words
-from yantra.explore.odds import CLOSED_FORM, chance, odds_of, read_within
+from yantra.explore.odds import _shares, chance, odds_of, read_within
 from yantra.explore.odds import words as odds_words
+from yantra.explore.point import scenario_of
 from yantra.explore.study import Finished, front_of, run_study
-from yantra.explore.study_file import Study, read_study
+from yantra.explore.study_file import Study, read_study, study_of
 from yantra.explore.study_page import study_page
 from yantra.explore.trial import figures, plans_of
+from yantra.explore.widths import CLOSED_FORM, Width, widths_of
+from yantra.fabric import stacks
+from yantra.run.simulate import simulate
+from yantra.scenario.layout import STACK
 
 TEXT = """
 model: llama3-8b
@@ -137,8 +143,6 @@ def test_odds_sum_to_one_and_are_those_of_pairs_where_there_are_two() -> None:
 
 
 def test_odds_of_three_agree_with_draws() -> None:
-    import numpy as np
-
     study, finished = _study_of([1.0, 1.03, 1.1])
     found = {one.trial: one.best for one in odds_of(study, finished, {"": 0.1})}
     sigma = np.log(1.1) / NormalDist().inv_cdf(0.95)
@@ -149,10 +153,59 @@ def test_odds_of_three_agree_with_draws() -> None:
 
 def test_the_winner_of_the_study_is_the_likeliest(ran: tuple[Study, Finished]) -> None:
     found = odds_of(*ran)
-    assert found[0].trial == ran[1].front[0] and found[0].within == CLOSED_FORM
+    assert found[0].trial == ran[1].front[0]
+    assert sum(one.best for one in found) == pytest.approx(1.0)
     assert next(iter(odds_words(*ran, found))).startswith("trial ")
     with pytest.raises(ConfigError, match="did you mean 'hgx-h100'"):
         odds_of(*ran, {"hgx-h10": 0.1})
+    with pytest.raises(ConfigError, match="megatron-2022"):
+        odds_of(*ran, stack="megatron-202")
+
+
+def test_how_wide_a_trial_is_follows_from_the_interval_of_its_estimate() -> None:
+    study, finished = _near_study()
+    values = {n: one["step_time"] for n, one in enumerate(finished.trials)}
+    for name in ("unknown", "megatron-2021"):
+        found = widths_of(study, finished, values, name)
+        for number, width in found.items():
+            cluster = finished.trials[number]["cluster"]
+            part = stacks.load(name).scenario_part(cluster)
+            scenario = scenario_of(study, finished, number)
+            with_stack = scenario.replace(stack=STACK.read(part, "stack", ""))
+            interval = simulate(with_stack).interval
+            assert interval is not None
+            deviation = log(interval.high / interval.low) / 2 / NormalDist().inv_cdf(0.95)
+            assert width.of_cluster == pytest.approx(deviation)
+            assert width.within > interval.high - 1 > CLOSED_FORM
+
+
+def _near_study() -> tuple[Study, Finished]:
+    """Return a study whose two clusters are near enough to have their trials simulated."""
+    study = study_of(
+        {
+            "model": "llama3-8b",
+            "global_batch": 8,
+            "sequence": 1024,
+            "clusters": ["hgx-h100", "hgx-h200"],
+            "ranks": [8],
+            "objectives": ["step_time"],
+        },
+        "study",
+    )
+    return study, run_study(study)
+
+
+def test_what_trials_of_a_cluster_share_changes_nothing_between_them() -> None:
+    values = [1.0, 1.05]
+    own = [Width(0.02), Width(0.02)]
+    shared = [Width(0.02, 0.2, "a"), Width(0.02, 0.2, "a")]
+    apart = [Width(0.02, 0.2, "a"), Width(0.02, 0.2, "b")]
+    assert own[0].apart(own[1]) == shared[0].apart(shared[1]) < apart[0].apart(apart[1])
+    first, second, third = (_shares(np.array(values), one)[1] for one in (own, shared, apart))
+    assert first == pytest.approx(second, abs=4e-3)
+    assert third == pytest.approx(
+        1 - NormalDist().cdf(log(1.05) / apart[0].apart(apart[1])), abs=4e-3
+    )
 
 
 @pytest.mark.parametrize("text", ["10", "a=b%", "x%", "-5%"])

@@ -28,6 +28,7 @@ from yantra.explore.study import Finished, as_points, run_study
 from yantra.explore.study_file import Search, Study, read_study, study_of
 from yantra.explore.study_page import study_page
 from yantra.explore.why import Why, read_plan, why_not, winner
+from yantra.explore.widths import NO_STACK
 from yantra.result.columns import Kind
 from yantra.result.table import Column, Table
 
@@ -167,9 +168,14 @@ class Explored:
         """Say what offers such as "links 1 x2 0.15 USD/h" are worth; see `NextDollar`."""
         return next_dollar(self.study, self._number(trial), [read_offer(one) for one in offers])
 
-    def odds(self, *within: str) -> tuple[Odds, ...]:
-        """Return how probable each trial is to be the best; `within` as "10%", "hgx-h100=5%"."""
-        return odds_of(self.study, self.finished, dict(read_within(text) for text in within))
+    def odds(self, *within: str, stack: str = NO_STACK) -> tuple[Odds, ...]:
+        """Return how probable each trial is to be the best.
+
+        By the intervals of the estimates under a stack, a name or a file; `within` such as "10%" or
+        "hgx-h100=5%" is in their place.
+        """
+        widths = dict(read_within(text) for text in within)
+        return odds_of(self.study, self.finished, widths, stack)
 
     def simulate(self, trial: int | None = None) -> Result:
         """Simulate the plan of a trial at its scale, exactly."""

@@ -1,19 +1,25 @@
 """How sure the winner of a study is: the probability of each trial to be the best, and to beat it.
 
-Each value is known to within an interval of 90 of 100 cases, value / (1 + w) to value x (1 + w);
-its logarithm is taken as normal. Values err independently of each other, so
+Each value is known to within an interval of 90 of 100 cases; its logarithm is taken as normal. Two
+things make it wide (`widths.py`). The interval of the run's estimate, `Result.interval`, is that of
+machine and framework: the trials of one cluster share it, so it changes nothing between them, and
+those of different clusters err by themselves. The error of the closed form is each trial's own.
 
-    P(A beats B) = Phi(ln(B / A) / sqrt(sA^2 + sB^2))
+    P(A beats B) = Phi(ln(B / A) / s)
+    s^2 = oA^2 + oB^2 + cA^2 + cB^2; for two of one cluster oA^2 + oB^2 + (cA - cB)^2
     P(A is best) = integral of the density of A times the chance of all others to be above
 
-Trade-off: what is wrong with all trials alike changes no order. Intervals that include such errors
-make the odds look more even than they are.
+where o and c are the deviations of a value's own and of its cluster. Where clusters have some, the
+second is counted over draws, always the same ones.
+
+Trade-off: what is wrong with all clusters alike changes no order either, and counts here as each
+cluster's own, so odds between clusters look more even than they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import erf, log, log1p, sqrt
+from math import erf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +29,9 @@ from yantra.base.text import table
 from yantra.explore.objectives import sign
 from yantra.explore.study import Finished
 from yantra.explore.study_file import Study
+from yantra.explore.widths import NO_STACK, Width, deviation_of, widths_of
 
-CLOSED_FORM = 0.035
-"""Nine tenths of plans are within this of their simulation; `benchmarks.closed_form_error`."""
-_OF_90 = 1.6448536269514722  # standard deviations that 90 of 100 cases are within
+_DRAWS = 1 << 16
 _STEPS = 4001
 _LEAST = 1e-300
 _REACH = 8.0
@@ -48,22 +53,23 @@ class Odds(NamedTuple):
 
 def chance(first: float, second: float, first_within: float, second_within: float) -> float:
     """Return the probability that the first of two values is below the second."""
-    spread = sqrt(_sigma(first_within) ** 2 + _sigma(second_within) ** 2)
-    distance = log(second / first)
-    if spread == 0.0:
-        return 0.5 if distance == 0.0 else float(distance > 0.0)
-    return 0.5 * (1.0 + erf(distance / spread / sqrt(2.0)))
+    widths = [Width(deviation_of(one)) for one in (first_within, second_within)]
+    return _chance(first, second, *widths)
 
 
 def odds_of(
-    study: Study, finished: Finished, within: Mapping[str, float] | None = None
+    study: Study,
+    finished: Finished,
+    within: Mapping[str, float] | None = None,
+    stack: str = NO_STACK,
 ) -> tuple[Odds, ...]:
     """Return the odds of all feasible trials in the first objective, the likeliest first.
 
-    `within` are half-widths of 90 % intervals by cluster, "" for the others; without, the closed
-    form's. Raises ConfigError where nothing is feasible, and for a cluster the study does not have.
+    Intervals are those of the estimates under a `stack`, a name or a file. `within` are half-widths
+    of 90 % intervals by cluster, "" for the others, in place of them. Raises ConfigError where
+    nothing is feasible, for a cluster the study does not have and for an unknown stack.
     """
-    given = {"": CLOSED_FORM, **(within or {})}
+    given = dict(within or {})
     for name in given:
         if name and name not in study.clusters:
             problem = expected_got(f"one of {', '.join(study.clusters)}", name)
@@ -75,16 +81,24 @@ def odds_of(
     shown = [float(finished.trials[n][first]) for n in feasible]
     # Where more is better, its reciprocal is less.
     values = [max(value, _LEAST) ** sign(first) for value in shown]
-    widths = [given.get(finished.trials[n]["cluster"], given[""]) for n in feasible]
-    best = _best(np.array(values), np.array([_sigma(one) for one in widths]))
+    clusters = [finished.trials[n]["cluster"] for n in feasible]
+    if "" in given or all(name in given for name in clusters):
+        made = {n: Width(0.0) for n in feasible}
+    else:
+        made = widths_of(study, finished, dict(zip(feasible, values, strict=True)), stack)
+    widths = [
+        Width(deviation_of(given.get(name, given[""]))) if name in given or "" in given else made[n]
+        for n, name in zip(feasible, clusters, strict=True)
+    ]
+    best = _shares(np.array(values), widths)
     winner = int(np.argmin(values))
     found = [
         Odds(
             n,
             value,
-            width,
+            width.within,
             float(share),
-            None if at == winner else chance(value, values[winner], width, widths[winner]),
+            None if at == winner else _chance(value, values[winner], width, widths[winner]),
         )
         for at, (n, value, width, share) in enumerate(
             zip(feasible, values, widths, best, strict=True)
@@ -95,8 +109,31 @@ def odds_of(
     return tuple(one._replace(value=of[one.trial]) for one in found)
 
 
-def _sigma(within: float) -> float:
-    return log1p(within) / _OF_90
+def _chance(first: float, second: float, one: Width, other: Width) -> float:
+    spread = one.apart(other)
+    distance = log(second / first)
+    if spread == 0.0:
+        return 0.5 if distance == 0.0 else float(distance > 0.0)
+    return 0.5 * (1.0 + erf(distance / spread / sqrt(2.0)))
+
+
+def _shares(values: np.ndarray, widths: list[Width]) -> np.ndarray:
+    """Return each value's probability to be the least; they sum to 1."""
+    own = np.array([one.own for one in widths])
+    names = sorted({one.cluster for one in widths if one.of_cluster})
+    if not names:
+        return _best(values, own)
+    rng = np.random.default_rng(0)
+    drawn = {name: rng.standard_normal(_DRAWS) for name in names}
+    least, best = np.full(_DRAWS, np.inf), np.zeros(_DRAWS, dtype=np.int64)
+    for at, (value, one) in enumerate(zip(values, widths, strict=True)):
+        logarithm = log(value) + one.own * rng.standard_normal(_DRAWS)
+        if one.of_cluster:
+            logarithm += one.of_cluster * drawn[one.cluster]
+        lower = logarithm < least
+        least[lower], best[lower] = logarithm[lower], at
+    counts: np.ndarray = np.bincount(best, minlength=len(values)) / _DRAWS
+    return counts
 
 
 def _best(values: np.ndarray, sigmas: np.ndarray) -> np.ndarray:

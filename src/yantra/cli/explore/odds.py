@@ -13,6 +13,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     cls=WithExamples,
     examples=[
         "yantra explore odds finished-study",
+        "yantra explore odds finished-study --stack megatron-2022",
         "yantra explore odds finished-study --within 10% --within hgx-h100=5% --json",
     ],
 )
@@ -22,20 +23,28 @@ from yantra.cli.command import WithExamples, json_option, print_json
     "widths",
     multiple=True,
     metavar="[CLUSTER=]N%",
-    help="The 90 % interval of the values; that of the closed form if left out.",
+    help="The 90 % interval of the values, in place of that of their estimates.",
+)
+@click.option(
+    "--stack",
+    default="unknown",
+    show_default=True,
+    metavar="NAME",
+    help="The framework whose measured steps say how wide estimates are: a name or a file.",
 )
 @json_option()
-def command(study: str, widths: tuple[str, ...], as_json: bool) -> int:
+def command(study: str, widths: tuple[str, ...], stack: str, as_json: bool) -> int:
     """Say how probable each trial in the folder STUDY is to be the best in the first objective.
 
-    Values err independently of each other.
+    Trials of one cluster share the error of machine and framework, which changes no order between
+    them; those of different clusters err independently.
     """
     from yantra.explore.odds import odds_of, read_within, words
     from yantra.explore.study import kept
 
     within = dict(read_within(text) for text in widths)
     of, finished = kept(study)
-    found = odds_of(of, finished, within)
+    found = odds_of(of, finished, within, stack)
     if as_json:
         print_json({"objective": of.objectives[0], "odds": [one._asdict() for one in found]})
     else:
