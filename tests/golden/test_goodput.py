@@ -83,6 +83,27 @@ def test_goodput_rises_with_the_time_between_failures(
     assert best_interval(mtti, d) <= mtti
 
 
+@given(mtbf=st.floats(1e6, 1e9), devices=st.integers(1, 20_000), more=st.integers(1, 20_000))
+def test_goodput_falls_with_the_number_of_devices(mtbf: float, devices: int, more: int) -> None:
+    fewer, many = (
+        best_goodput(mtti_of({"devices": (count, mtbf)}), 60.0, 300.0).share
+        for count in (devices, devices + more)
+    )
+    assert many <= fewer <= 1.0
+
+
+@given(mtti=times, share=st.floats(1e-4, 0.1), restart=st.floats(0, 1e4))
+def test_the_interval_of_daly_is_no_worse_than_that_of_young_within_a_hundredth(
+    mtti: float, share: float, restart: float
+) -> None:
+    d = share * mtti
+    daly, young = (
+        goodput(mtti, d, restart, interval)
+        for interval in (daly_interval(mtti, d), young_interval(mtti, d))
+    )
+    assert daly >= young * 0.99
+
+
 def test_a_job_that_never_fails_pays_its_checkpoints_alone() -> None:
     assert mtti_of({}) == inf
     assert goodput(inf, 10.0, 100.0, 90.0) == 0.9
