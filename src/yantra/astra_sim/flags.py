@@ -225,7 +225,7 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
     "plugin": (
         "plugins",
         _text,
-        "Python file with a topology or algorithm that the files name; may be given often",
+        "Python file with a topology or algorithm that the files name; may be repeated",
     ),
     "fold": (
         "fold",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _GAP = "  "
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class Grid(NamedTuple):
@@ -30,6 +31,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> 
         ).rstrip()
         for row in (head, *rows)
     ]
+
+
+def filled(text: str, width: int = 80) -> str:
+    """Return a text in lines of at most `width` columns; a number stays with its unit."""
+    import re
+    from textwrap import wrap
+
+    bound = re.sub(r"(?<=\d) (?=(?:ns|us|ms|s)\b|%)", _NO_BREAK, text)
+    return "\n".join(wrap(bound, width)).replace(_NO_BREAK, " ")
 
 
 def count(number: int, noun: str) -> str:

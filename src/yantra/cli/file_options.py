@@ -17,7 +17,7 @@ set_option = click.option(
     multiple=True,
     metavar="PATH=VALUE",
     help="Set a field of the scenario: network=ideal, cluster.topology[0].bandwidth=x2 (or +10%). "
-    "May be given often.",
+    "May be repeated.",
 )
 cluster_option = click.option(
     "--cluster",

@@ -19,5 +19,5 @@ option = click.option(
     metavar="FILE",
     expose_value=False,
     callback=_plug_in,
-    help="A Python file whose plug-in is known by its name in this command; may be given often.",
+    help="A Python file whose plug-in is known by its name in this command; may be repeated.",
 )

@@ -86,8 +86,8 @@ def _form_and_file(text: str) -> tuple[str, str]:
 @click.option(
     "--speeds",
     type=click.Choice(["achievable", "nominal", "measured"]),
-    help="For a workload: what software reaches of links and products, the data sheet's rates, or "
-    "kernels by tables of measurements.",
+    help="For a workload: the speeds of links and kernels, as software achieves them, as the data "
+    "sheet states them, or from tables of measured kernels.",
 )
 @click.option(
     "--all-reduce",
@@ -135,7 +135,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
     multiple=True,
     callback=lambda _context, _option, texts: [_form_and_file(text) for text in texts],
     metavar="FORM=FILE",
-    help="Write the result in any form, by its name or file (./mine.py=out); may be given often.",
+    help="Write the result in any form, by its name or file (./mine.py=out); may be repeated.",
 )
 @click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(

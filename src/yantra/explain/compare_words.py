@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yantra.base.text import Grid
+from yantra.base.text import Grid, filled
 from yantra.base.units import format_size, format_time
 from yantra.explain.named import figure_grid, ran_text
-from yantra.explain.parts import PART_TEXTS, block, filled, listed
+from yantra.explain.parts import PART_TEXTS, block, listed
 from yantra.result.critical_path import kind_text
 
 _SHOWN = 8

@@ -6,15 +6,11 @@ of Hamilton): each is rounded down, and the tenths that lack go to the largest r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
 
 from yantra.base.text import Grid, as_text
 from yantra.result.path import ns_of, ps_of
 
-_WIDTH = 80
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 _STEPS = 1000  # tenths of a per cent
 
 PART_TEXTS: Mapping[str, str] = {
@@ -62,12 +58,6 @@ def tenths(parts: Sequence[float]) -> list[int]:
     for at in by_remainder[: _STEPS - sum(floors)]:
         floors[at] += 1
     return floors
-
-
-def filled(text: str) -> str:
-    """Return a text in lines of at most 80 columns; a number stays with its unit."""
-    bound = re.sub(r"(?<=\d) (?=(?:%|ns|us|ms|s)\b|%)", _NO_BREAK, text)
-    return "\n".join(wrap(bound, _WIDTH)).replace(_NO_BREAK, " ")
 
 
 def block(title: str, grid: Grid) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from yantra.base.text import Grid
+from yantra.base.text import Grid, filled
 from yantra.base.units import format_time
 from yantra.explain.compare_words import sentences, signed, value_of
 from yantra.explain.joined import Data, Joined, joined, values
 from yantra.explain.named import figure_cells, ran_text
-from yantra.explain.parts import PART_TEXTS, block, filled
+from yantra.explain.parts import PART_TEXTS, block
 from yantra.result.critical_path import kind_text
 
 _SHOWN = 8

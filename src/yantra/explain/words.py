@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yantra.base.text import Grid
+from yantra.base.text import Grid, filled
 from yantra.base.units import format_time
 from yantra.explain.advice import in_words
 from yantra.explain.named import ran_text
 from yantra.explain.parts import (
     PART_TEXTS,
     block,
-    filled,
     listed,
     percent,
     tenths,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from yantra.base.text import Grid, as_text
+from yantra.base.text import Grid, as_text, filled
 from yantra.export.exporter import TextExporter
 from yantra.result import Result
 from yantra.result.tables import PARTS
@@ -65,10 +65,8 @@ class Summary(NamedTuple):
 
     def text(self) -> str:
         """Return plain text of at most 80 columns, without an end of line at the end."""
-        from textwrap import wrap
-
         sentences = [*self.packets, self.bound_by, *self.disturbed]
-        closing = "\n".join(line for text in sentences for line in wrap(text, _WIDTH))
+        closing = "\n".join(filled(text, _WIDTH) for text in sentences)
         grids = map(as_text, (self.ranks, self.dimensions))
         return "\n\n".join(filter(None, [self.head(), *grids, closing]))
 

@@ -28,7 +28,7 @@ from yantra.cli.complete import clusters as cluster_names
     type=click.Choice(["achievable", "nominal", "measured"]),
     default="achievable",
     show_default=True,
-    help="Of the scenario: what software reaches of links and products, or the data sheet's rates.",
+    help="Of the scenario: speeds as software achieves them, or as the data sheet states them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_json: bool) -> None:
