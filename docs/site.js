@@ -15,6 +15,12 @@ function mend() {
     pages.removeAttribute("aria-labelledby");
     pages.setAttribute("aria-label", pages.parentElement.querySelector("a").textContent.trim());
   }
+  // A heading may have the name of a part of the page: a class `Search` has one.
+  for (const part of document.querySelectorAll(".md-nav--secondary nav[aria-label='Search']")) {
+    part.setAttribute("aria-label", "Below Search");
+  }
+  const search = document.querySelector(".md-search:not([aria-label])"); // of the page not found
+  search?.setAttribute("aria-label", "Search");
 }
 
 let asked = 0;
