@@ -103,7 +103,9 @@ def rates_add_up(result: Result, where: str) -> None:
     if describe(scenario.network) == "flow" and not scenario.tier_networks:
         assert (rates["utilisation"] <= 1 + 1e-9).all(), where
     if result.model.ticks_per_ns > 1 or not outcome.folded:
-        np.testing.assert_allclose(carried, expected - at_once, rtol=1e-9, atol=1e-3, err_msg=where)
+        # Background that ends with the job has carried whole bytes, rounded for each flow.
+        near = 1e-9 if result.model.background is None else 1e-6
+        np.testing.assert_allclose(carried, expected - at_once, rtol=near, atol=1e-3, err_msg=where)
 
 
 def messages_take_their_time(result: Result, where: str) -> None:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "base/variant.hpp"
 #include "engine/event_queue.hpp"
@@ -22,8 +23,8 @@ struct Engine {
     EventQueue queue;
     RankEvents of_ranks;
     bool paused = false;
-    // Whether all work is done, and no more is known to come; who runs the engine sets it.
-    std::function<bool()> is_done;
+    // The tick at which all work was done, if it is and no more is known to come; who runs the engine sets it.
+    std::function<std::optional<u64>()> done_at;
 };
 
 }  // namespace yantra

@@ -88,10 +88,12 @@ u32 Executor::accept(std::vector<std::pair<ActorId, std::shared_ptr<const Job>>>
     return static_cast<u32>(arrivals_.size() - 1);
 }
 
-bool Executor::is_done() const {
-    return state_.finish_order.size() == actors_.count() &&
-           std::all_of(arrivals_.begin(), arrivals_.end(),
-                       [](const Arrival& arrival) { return arrival.ended != never; });
+std::optional<u64> Executor::done_at() const {
+    const bool is_done = state_.finish_order.size() == actors_.count() &&
+                         std::all_of(arrivals_.begin(), arrivals_.end(),
+                                     [](const Arrival& arrival) { return arrival.ended != never; });
+    const std::vector<u64>& finish = state_.finish.values();
+    return is_done ? std::optional(*std::max_element(finish.begin(), finish.end())) : std::nullopt;
 }
 
 void Executor::begin(u32 at) {

@@ -92,7 +92,7 @@ public:
     void begin(u32 arrival);
     const Arrival& arrival(u32 arrival) const { return arrivals_[arrival]; }
     // Whether all actors have finished, and all jobs that are to arrive have ended.
-    bool is_done() const;
+    std::optional<u64> done_at() const;
     // Those that ended since the last call.
     std::vector<u32> take_ended() { return std::exchange(ended_, {}); }
 

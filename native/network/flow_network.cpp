@@ -250,10 +250,17 @@ void FlowNetwork::send_part(const Part& sent) {
 }
 
 void FlowNetwork::handle(const Event& event) {
+    if (!background_.empty() && !background_is_over_ && engine_.done_at) {
+        if (const std::optional<u64> tick = engine_.done_at()) {
+            stop_background(*tick);
+        }
+    }
     switch (static_cast<Kind>(event.kind.kind())) {
         case enters:
-            entering_.push_back(event.index);
-            settle_later();
+            if (!parts_[event.index].is_over) {
+                entering_.push_back(event.index);
+                settle_later();
+            }
             return;
         case leaves:
             ask(event.index);
@@ -274,8 +281,10 @@ void FlowNetwork::handle(const Event& event) {
             reroute();
             return;
         case formula:
-            busy(parts_[event.index].route, -1);
-            arrive(event.index);
+            if (!parts_[event.index].is_over) {
+                busy(parts_[event.index].route, -1, queue_.now());
+                arrive(event.index);
+            }
             return;
         case background:
             start_background();
@@ -314,7 +323,8 @@ void FlowNetwork::begin(u32 number, double start_ns) {
     }
     const Route& route = routes_[part.route];
     if (part.bytes > 0 && route.of_class == none && std::isfinite(route.bytes_per_ns)) {
-        busy(part.route, 1);
+        part.by_formula = true;
+        busy(part.route, 1, queue_.now());
         const double ends_ns = part.enters_ns + static_cast<double>(part.bytes) / route.bytes_per_ns;
         queue_.schedule(tick_of(ends_ns), {Owner::network, formula}, number);
         return;
@@ -337,7 +347,7 @@ void FlowNetwork::is_flow(u32 number, u32 flow) {
         part_of_.resize(flow + std::size_t{1}, none);
     }
     part_of_[flow] = number;
-    busy(parts_[number].route, 1);
+    busy(parts_[number].route, 1, queue_.now());
 }
 
 // The flows that are through by then.
@@ -346,7 +356,7 @@ void FlowNetwork::end(double until_ns) {
         ended_.clear();
         sharing_.end_next(ended_);
         for (u32 flow : ended_) {
-            busy(parts_[part_of_[flow]].route, -1);
+            busy(parts_[part_of_[flow]].route, -1, queue_.now());
             arrive(part_of_[flow]);
         }
     }
@@ -355,7 +365,7 @@ void FlowNetwork::end(double until_ns) {
 void FlowNetwork::arrive(u32 number) {
     parts_[number].is_over = true;
     parts_[number].flow = none;
-    note_carried(number, parts_[number].bytes);
+    note_carried(number, parts_[number].bytes, queue_.now());
     if (parts_[number].is_in_line) {
         next_in_line(number);
     }
@@ -461,27 +471,27 @@ void FlowNetwork::settle() {
     }
 }
 
-void FlowNetwork::busy(u32 route, i32 change) {
+void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
     for (u32 link : routes_[route].way.links) {
         if (flows_over_[link] == 0) {
-            busy_since_[link] = queue_.now();
+            busy_since_[link] = tick;
         }
         flows_over_[link] = static_cast<u32>(static_cast<i32>(flows_over_[link]) + change);
         if (flows_over_[link] == 0) {
-            uses_.whole[link].busy_ticks += queue_.now() - busy_since_[link];
+            uses_.whole[link].busy_ticks += tick - busy_since_[link];
         }
     }
 }
 
 // So many bytes of a part, over its way since it entered.
-void FlowNetwork::note_carried(u32 number, u64 bytes) {
+void FlowNetwork::note_carried(u32 number, u64 bytes, u64 until) {
     const Part& part = parts_[number];
     const Way& way = routes_[part.route].way;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
         const u32 link = way.links[at];
         const double share = way.part(at).shared;
         const u64 here = share == 1.0 ? bytes : static_cast<u64>(std::llround(static_cast<double>(bytes) * share));
-        probe_.carried(part.transit, link, part.entered, queue_.now(), here);
+        probe_.carried(part.transit, link, part.entered, until, here);
     }
 }
 

@@ -14,6 +14,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -87,6 +88,7 @@ private:
         u64 entered = 0;       // tick
         u64 waits_since = never;   // tick, for a link that is down
         bool is_over = false;
+        bool by_formula = false;   // holds its links without sharing them
         bool is_in_line = false;   // others between the same two places wait for it
     };
     // What goes between two places, in order.
@@ -150,6 +152,8 @@ private:
     void start_background();
     void schedule_background();
     void send_in_background(const BackgroundFlow& flow);
+    void stop_background(u64 tick);
+    void stop_part(u32 part, double now_ns, u64 tick);
     static bool is_background(const Transit& transit) { return transit.arrived.kind.is_none(); }
     // The next five are of flow_network_changes.cpp.
     void change_links();
@@ -174,8 +178,8 @@ private:
     void depart(Transit& transit);
     void settle();
     void settle_later();
-    void busy(u32 route, i32 change);
-    void note_carried(u32 part, u64 bytes);
+    void busy(u32 route, i32 change, u64 tick);
+    void note_carried(u32 part, u64 bytes, u64 until);
     double now_ns() const { return static_cast<double>(queue_.now()) / ticks_per_ns_; }
     u64 tick_of(double ns) const { return std::max(scale_.ticks(ns + nudge_ns_), queue_.now()); }
 
@@ -212,6 +216,7 @@ private:
     std::vector<bool> is_avoided_;         // by link, as of the last reroute
     std::size_t next_background_ = 0;
     bool background_rests_ = false;        // none is scheduled, as all work is done
+    bool background_is_over_ = false;      // as it is
     u32 next_change_ = 0;
     bool is_resting_ = false;              // no change is scheduled, as nothing is under way
     u64 under_way_ = 0;                    // messages

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/test.hpp"
@@ -179,13 +180,14 @@ void background_shares_links_and_delays_nothing_else() {
         u64 bytes;
         u32 from;
         u64 arrived_ns;
+        u64 carried;   // of it, until then, over the first link
     };
     const Beside cases[] = {
-        {0, 1'000'000, 0, 200'200},     // half the rate, both end together
-        {0, 500'000, 0, 150'200},       // half until it is through, at 100 us
-        {60'000, 1'000'000, 0, 140'200},   // from 60.2 us on: 400,000 bytes were left
-        {0, 1'000'000, 1, 100'200},     // the other way round, so over other links
-        {200'000, 1'000'000, 0, 100'200},   // never begins, as the message is there
+        {0, 1'000'000, 0, 200'200, 1'000'000},     // half the rate, both end together
+        {0, 500'000, 0, 150'200, 500'000},       // half until it is through, at 100 us
+        {60'000, 1'000'000, 0, 140'200, 400'000},   // from 60.2 us on: 400,000 bytes were left
+        {0, 1'000'000, 1, 100'200, 1'000'000},     // the other way round, so over other links
+        {200'000, 1'000'000, 0, 100'200, 0},   // never begins, as the message is there
     };
     u64 step = 100;
     for (const Beside& of : cases) {
@@ -195,7 +197,9 @@ void background_shares_links_and_delays_nothing_else() {
         Engine engine(1);
         FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), {});
         u64 arrived = never_arrived;
-        engine.is_done = [&arrived] { return arrived != never_arrived; };
+        engine.done_at = [&arrived] {
+            return arrived != never_arrived ? std::optional(1000 * arrived) : std::nullopt;
+        };
         network.send({RankId(0), RankId(1), bytes}, {{Owner::transport, 0}, 0}, {});
         while (!engine.queue.empty()) {
             const Event event = engine.queue.next();
@@ -206,8 +210,10 @@ void background_shares_links_and_delays_nothing_else() {
             }
         }
         check(arrived == of.arrived_ns, "a message beside background arrives at another time", step);
-        const u64 begun = of.at_ns < of.arrived_ns ? of.bytes : 0;
-        check(network.dimensions()[0].bytes == bytes + begun, "bytes of the background came or went", step);
+        check(network.dimensions()[0].bytes == bytes + of.carried, "bytes of the background came or went", step);
+        for (u64 busy : network.busiest()) {
+            check(busy <= 1000 * of.arrived_ns, "a link is busy for longer than the run takes", step);
+        }
         ++step;
     }
 }

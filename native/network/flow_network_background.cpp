@@ -1,8 +1,9 @@
 // Traffic of nobody's job in the flow network: it shares links with messages, and nobody waits for it.
 //
-// Flows are one chain of events, each of which schedules the next. Once all work is done no more begin; those that
-// have begun are carried to their end, so that bytes add up.
+// Flows are one chain of events, each of which schedules the next. Once all work is done no more begin, and those
+// that have begun end with the bytes that they have carried: a link is not used for longer than the run takes.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "network/flow_network.hpp"
@@ -11,6 +12,7 @@ namespace yantra {
 
 void FlowNetwork::schedule_background() {
     if (std::exchange(background_rests_, false)) {
+        background_is_over_ = false;
         while (next_background_ < background_.size() && background_[next_background_].tick < queue_.now()) {
             ++next_background_;   // what would have begun while there was no work
         }
@@ -22,7 +24,7 @@ void FlowNetwork::schedule_background() {
 
 // All flows of this time.
 void FlowNetwork::start_background() {
-    if (engine_.is_done && engine_.is_done()) {
+    if (background_is_over_) {
         background_rests_ = true;
         return;
     }
@@ -40,6 +42,41 @@ void FlowNetwork::send_in_background(const BackgroundFlow& flow) {
     probe_.sent_by_nobody(number);
     ++under_way_;
     send_parts(number, flow.from, flow.to, flow.bytes);
+}
+
+// All work was done at this tick, which no event of the network has come since.
+void FlowNetwork::stop_background(u64 tick) {
+    background_is_over_ = true;
+    const double done_ns = std::max(static_cast<double>(tick) / ticks_per_ns_, sharing_.now_ns());
+    for (u32 number = 0; number < parts_made_; ++number) {
+        const Part& part = parts_[number];
+        if (part.route != none && !part.is_over && is_background(transits_[part.transit])) {
+            stop_part(number, done_ns, tick);
+        }
+    }
+    settle_later();
+}
+
+// Its events and those of its message may be to come, so both keep their numbers.
+void FlowNetwork::stop_part(u32 number, double now_ns, u64 tick) {
+    Part& part = parts_[number];
+    const Route& route = routes_[part.route];
+    double carried = 0.0;
+    if (part.flow != none) {
+        carried = static_cast<double>(part.bytes) - sharing_.stop(part.flow, now_ns);
+    } else if (route.of_class == none) {
+        carried = (now_ns - part.enters_ns) * route.bytes_per_ns;
+    }
+    const bool has_entered = part.flow != none || part.by_formula;
+    const u64 bytes = has_entered ? std::min(static_cast<u64>(std::llround(std::max(carried, 0.0))), part.bytes) : 0;
+    carry(part.route, static_cast<i64>(bytes) - static_cast<i64>(part.bytes), has_entered ? 0 : ~u64{0}, uses_);
+    if (has_entered) {
+        busy(part.route, -1, tick);
+        note_carried(number, bytes, tick);
+    }
+    part.is_over = true;
+    part.flow = none;
+    under_way_ -= --transits_[part.transit].parts_left == 0 ? 1 : 0;
 }
 
 }  // namespace yantra

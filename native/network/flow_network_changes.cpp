@@ -91,9 +91,9 @@ void FlowNetwork::take_another_way(u32 number) {
         const double now = std::max(now_ns(), sharing_.now_ns());
         const double bytes = sharing_.stop(part.flow, now);
         left = std::min(static_cast<u64>(std::llround(bytes)), part.bytes);
-        note_carried(number, part.bytes - left);
-        busy(part.route, -1);
-        busy(route, 1);
+        note_carried(number, part.bytes - left, queue_.now());
+        busy(part.route, -1, queue_.now());
+        busy(route, 1, queue_.now());
         part.flow = sharing_.start(routes_[route].of_class, std::max(bytes, 1e-9), now);
         part_of_.resize(std::max<std::size_t>(part_of_.size(), part.flow + std::size_t{1}), none);
         part_of_[part.flow] = number;

@@ -51,7 +51,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
                    {match_by_tag || model.match_by_tag, cast.watcher, cast.times}),
       executor_(model, actors_, engine_, transport_, memory_, local_, collectives_, cast.watcher) {
     ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
-    engine_.is_done = [this] { return executor_.is_done(); };
+    engine_.done_at = [this] { return executor_.done_at(); };
 }
 
 void Simulation::start() { executor_.start(); }

@@ -204,3 +204,23 @@ def test_background_is_refused_where_the_network_carries_none(tmp_path: Path) ->
     file = _write(tmp_path, "{kind: incast, size: 1 MB}", network="store_and_forward")
     with pytest.raises(ConfigError, match="carries none; take one of flow"):
         compile(load(file))
+
+
+@pytest.mark.parametrize("size", ["1 MB", "30 MB", "900 MB"])
+@pytest.mark.parametrize("record", [False, True])
+def test_no_link_is_used_for_longer_than_the_job_takes(
+    tmp_path: Path, size: str, record: bool
+) -> None:
+    """Background goes on behind the end of the job; links count what they carried until then."""
+    file = _write(tmp_path, f"{{kind: incast, size: {size}, hosts: '1,4-6', at: 1 ms}}")
+    result = simulate(load(file), record=record)
+    shares = [*result.links.as_dict()["busy"], *result.dimensions.as_dict()["busy"]]
+    assert max(shares) <= 1.0
+    assert max(shares) > 0.4
+    assert max(result.dimensions.as_dict()["utilisation"]) <= 1.0
+    if record:
+        for name in ("utilisation", "link_utilisation"):
+            table = getattr(result.recording, name)(bins=7).as_dict()
+            for column, values in table.items():
+                if "utili" in column or "busy" in column:
+                    assert max(values) <= 1.0 + 1e-6  # whole bytes
