@@ -65,6 +65,13 @@ def test_messages_in_a_tier_by_formula_take_what_each_takes_alone(tmp_path: Path
     identities.hold(run(alone.model, record=True))
 
 
+def test_with_all_tiers_by_formula_each_message_takes_what_it_does_alone(tmp_path: Path) -> None:
+    tiers = "{box: analytical, rank: analytical}"
+    posts = [(0, 4, MB), (1, 4, MB), (2, 4, 2 * MB)]
+    alone = [_ends(simulate(load(_write(tmp_path, tiers, [post]))))[0] for post in posts]
+    assert sorted(_ends(simulate(load(_write(tmp_path, tiers, posts))))) == sorted(alone)
+
+
 def test_other_tiers_are_shared_as_on_flow(tmp_path: Path) -> None:
     """Two messages of one rank to its rail: 5 GB/s each, whatever the box does."""
     posts = [(0, 4, MB), (4, 0, MB), *[(1, 5, MB), (5, 1, MB)]]
@@ -122,13 +129,21 @@ def test_a_result_says_which_tiers_went_by_formula(tmp_path: Path) -> None:
     ("tiers", "problem"),
     [
         ("{bax: analytical}", "no links of the fabric are called so; did you mean 'box'"),
-        ("{box: flow}", r"tier_networks\.box: expected one of analytical"),
+        ("{box: flaw}", r"tier_networks\.box: expected one of analytical"),
         ("[box]", "expected tiers with their network"),
     ],
 )
 def test_tiers_that_are_not_there_are_refused(tmp_path: Path, tiers: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         compile(load(_write(tmp_path, tiers, IN_A_BOX)))
+
+
+@pytest.mark.parametrize("network", ["flow", "packet", "store_and_forward", "ideal"])
+def test_a_network_that_cannot_be_that_of_a_tier_is_told_what_can(
+    tmp_path: Path, network: str
+) -> None:
+    with pytest.raises(UnsupportedError, match=r"tier_networks\.box: .* a tier may be analytical"):
+        load(_write(tmp_path, f"{{box: {network}}}", IN_A_BOX))
 
 
 def test_tiers_are_refused_where_the_formula_would_not_hold(tmp_path: Path) -> None:
@@ -139,7 +154,7 @@ def test_tiers_are_refused_where_the_formula_would_not_hold(tmp_path: Path) -> N
         compile(load(_write(tmp_path, "{box: analytical}", IN_A_BOX, failing)))
     file = _write(tmp_path, "{box: analytical}", IN_A_BOX)
     file.write_text(file.read_text().replace("network: flow", "network: store_and_forward"))
-    with pytest.raises(ConfigError, match="has one level for all tiers; take one of flow"):
+    with pytest.raises(UnsupportedError, match="one level for all tiers; set network to one of"):
         compile(load(file))
     # A slow tier by formula before a fast one that is shared.
     file = _write(tmp_path, "{rank up: analytical}", [(0, 4, MB)])

@@ -68,6 +68,9 @@ def set_fabric(
         able = [name for name in networks.names() if networks.find(name).on_fabric]
         advice = f"take one of {', '.join(able)}" if able else "no network of this version does"
         problem = f"the network {level.name} does not run over a fabric; {advice}"
+        if by_tier := [name for name in able if networks.find(name).takes_tiers]:
+            problem += f"; for the formula of each message alone, {by_tier[0]} with all tiers"
+            problem += " in tier_networks"
         raise ConfigError("cluster.fabric", problem)
     graph = graph_of_scenario(scenario)
     placement = placed(scenario.placement, scenario.topology.ranks, graph, "cluster")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra import network as networks
-from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.compile.fabric import OnFabric
 from yantra.compile.what_fails import Failures
 from yantra.scenario import Scenario
@@ -19,14 +19,16 @@ def set_tiers(
 ) -> None:
     """Tell a model which groups of links go by formula.
 
-    Raises ConfigError for a tier that is not there, for links that fail, and where the network has
-    one level for all.
+    Raises ConfigError for a tier that is not there and for links that fail, and UnsupportedError
+    where the network has one level for all.
     """
     level = networks.level_of(scenario.network)
     if not level.takes_tiers:
         able = [name for name in networks.names() if networks.find(name).takes_tiers]
-        problem = f"the network {level.name} has one level for all tiers; take one of"
-        raise ConfigError("tier_networks", f"{problem} {', '.join(able)}")
+        raise UnsupportedError(
+            f"tier_networks: the network {level.name} has one level for all tiers; set network to "
+            f"one of {', '.join(able)}, in which a tier may be analytical"
+        )
     groups: list[int] = []
     for name, _ in scenario.tier_networks:
         found = _of_dimensions(scenario, name) if on is None else _of_labels(on, name)

@@ -9,7 +9,7 @@ A tier is the links of one label of the fabric, or of all labels that begin with
 
 from __future__ import annotations
 
-from yantra.base.errors import ConfigError, expected_got
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got
 from yantra.base.fields import Choice, Field, Schema, Text
 from yantra.base.light import Literal
 
@@ -31,12 +31,22 @@ class TierField(Field):
         if not isinstance(tree, dict):
             raise ConfigError(where, expected_got(self.expected, tree))
         pairs = {
-            self._name.read(str(key), where, folder): self._network.read(
+            self._name.read(str(key), where, folder): self._network_of(
                 value, f"{where}.{key}", folder
             )
             for key, value in tree.items()
         }
         return tuple(sorted(pairs.items()))
+
+    def _network_of(self, value: Any, where: str, folder: str) -> str:
+        from yantra import network as networks
+
+        if value != "analytical" and value in networks.names():
+            raise UnsupportedError(
+                f"{where}: a tier cannot go by the network {value}; in the network flow a tier may "
+                "be analytical, and all other tiers are flow"
+            )
+        return str(self._network.read(value, where, folder))
 
     def check(self, value: Any, where: str) -> None:
         if not isinstance(value, tuple):
