@@ -119,6 +119,26 @@ def test_a_larger_space_has_no_worse_optimum() -> None:
     assert best == sorted(best, reverse=True)
 
 
+@pytest.mark.parametrize(("ranks", "batch", "seq"), [(16, 16, 2048), (8, 8, 1024)])
+def test_the_best_plan_of_a_small_space_is_that_of_simulating_all(
+    ranks: int, batch: int, seq: int
+) -> None:
+    model = find("llama3-8b")
+    space = PlanSpace(
+        ranks=ranks, global_batch=batch, sequence=seq, most_tp=8, recompute=("none",), pp=(1, 2)
+    )
+    answer = best_plans(model, CLUSTER, space)
+    columns, parts = space.columns(model), cluster_parts(CLUSTER, ranks)
+    times = []
+    for row in range(len(columns["tp"])):
+        workload = train(model, space.plan(columns, row), seq)
+        if max(workload.peaks().values()) <= answer.capacity_bytes:
+            scenario = Scenario(workload=Templates(workload=workload), **parts)
+            times.append(simulate(scenario).makespan_ns)
+    assert len(times) == answer.fitting
+    assert answer.ranked[0].time_ns == min(times)
+
+
 def test_differences_of_the_ranked_add_up_to_their_times() -> None:
     answer = best_plans(
         find("llama3-8b"), CLUSTER, PlanSpace(ranks=16, global_batch=32, sequence=2048), top=3

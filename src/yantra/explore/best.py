@@ -3,8 +3,9 @@
 A kind of plan is its split, micro-batch and recomputation. Of each kind the best member stands for
 the others, so the answer shows plans that differ in kind. The fastest kinds are simulated; the
 largest error of the closed form among them is a band, and kinds whose closed form is within the
-band of the best are simulated, too, twelve in all. A plan whose simulation would take too long has
-the closed form's time, and says so.
+band of the best are simulated, too, twelve in all. So are all plans of a small space that the band
+leaves near the best, whatever their kind; of a large one the nearest few. A plan whose simulation
+would take too long has the closed form's time, and says so.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.training.train import train
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from yantra.fabric.clusters.types import Cluster
     from yantra.workloads.plan.plan import Plan
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 KIND = ("tp", "cp", "ep", "pp", "micro_batch", "recompute")
 _MOST = 12
+_SMALL = 2_000  # plans of a space of which all within the band are simulated
+_NEAREST = {True: 96, False: 4}  # of a small space, and of a large one
+_BAND = 0.035  # nine tenths of closed forms are within it; `benchmarks.closed_form_error`
 _NEAR = 1.25  # times the memory there is; a plan that needs more is not worth telling of
 _KEPT = 24  # steps, some 20 MB each for a large model
 
@@ -126,7 +130,7 @@ def best_plans(
     fits = judged.memory_bytes <= machine.memory_bytes
     order = _by_kind(columns, judged, fits)
     runner = _Runner(model, machine, space, columns, judged, shared)
-    found = runner.all_of(order, top, tell)
+    found = runner.all_of(order, top, tell, fits, len(near) <= _SMALL)
     exact = [one for one in found if not one.not_simulated]
     return Answer(
         cluster=machine.name,
@@ -135,7 +139,7 @@ def best_plans(
         judged=len(fits),
         fitting=int(fits.sum()),
         judged_s=seconds,
-        simulated=len(exact),
+        simulated=runner.simulated,
         error=max((_error(one) for one in exact), default=None),
         ranked=tuple(sorted(found, key=lambda one: one.time_ns))[:top],
         lost=_lost(machine, space, columns, judged, found),
@@ -179,14 +183,24 @@ class _Runner:
         self.cluster, self.space, self.shared = cluster, space, shared
         self.columns, self.judged = columns, judged
         self.budget = Budget()
+        self.simulated = 0
         self.parts = cluster_parts(cluster, space.ranks)
         self.rates = rates_of(cluster)
         self.tokens = space.global_batch * (space.sequence or model.sequence)
 
     def all_of(
-        self, order: np.ndarray, top: int, tell: Callable[[str], None] | None
+        self,
+        order: np.ndarray,
+        top: int,
+        tell: Callable[[str], None] | None,
+        fits: np.ndarray,
+        small: bool,
     ) -> list[Ranked]:
-        """Simulate the first `top` rows, and further ones within the band of the best."""
+        """Simulate the first `top` rows, and further ones within the band of the best.
+
+        `order` has a row of each kind; of each kind the best comes back.
+        """
+        seen: set[int] = set()
         found: list[Ranked] = []
         for number, row in enumerate(order):
             if number >= top and self._is_beyond(int(row), found):
@@ -195,12 +209,38 @@ class _Runner:
                 break
             if tell is not None:
                 tell(f"{self.cluster.name}: simulating plan {number + 1}")
+            seen.add(int(row))
             one = self.one(int(row))
             if one is not None:
                 found.append(one)
         if not found:
             raise CapacityError("memory", "none of the best plans fits once its step is made")
-        return found
+        found += self._nearest(seen, found, fits, small, tell)
+        return _best_of_kinds(found)
+
+    def _nearest(
+        self,
+        seen: set[int],
+        found: list[Ranked],
+        fits: np.ndarray,
+        small: bool,
+        tell: Callable[[str], None] | None,
+    ) -> Iterator[Ranked]:
+        """Simulate plans of any kind that could be better than the best, the likeliest first."""
+        exact = [one for one in found if not one.not_simulated]
+        if not exact:
+            return
+        band = max(_BAND, *(_error(one) for one in exact))
+        best = min(one.time_ns for one in exact)
+        times = self.judged.time_ns
+        near = np.flatnonzero(fits & (times * (1 - band) <= best))
+        rows = [int(row) for row in near[np.argsort(times[near], kind="stable")]]
+        for number, row in enumerate([row for row in rows if row not in seen][: _NEAREST[small]]):
+            if tell is not None:
+                tell(f"{self.cluster.name}: simulating plan {len(seen) + number + 1}")
+            one = self.one(row)
+            if one is not None and not one.not_simulated:
+                yield one
 
     def _is_beyond(self, row: int, found: list[Ranked]) -> bool:
         exact = [_error(one) for one in found if not one.not_simulated]
@@ -218,6 +258,7 @@ class _Runner:
         if need > self.cluster.memory_bytes:
             return None
         exact = self.budget.simulate(Scenario(workload=Templates(workload=workload), **self.parts))
+        self.simulated += exact.result is not None
         closed = float(self.judged.time_ns[row])
         time = closed if exact.result is None else exact.result.makespan_ns
         scale = time / closed
@@ -239,6 +280,13 @@ class _Runner:
             parts_ns=(kernels, communication, bubble, behind),
             not_simulated=exact.reason,
         )
+
+
+def _best_of_kinds(found: list[Ranked]) -> list[Ranked]:
+    best: dict[tuple[Any, ...], Ranked] = {}
+    for one in sorted(found, key=lambda one: one.time_ns):
+        best.setdefault(tuple(getattr(one.plan, name) for name in KIND), one)
+    return list(best.values())
 
 
 def _by_kind(columns: Columns, judged: Judged, fits: np.ndarray) -> np.ndarray:
