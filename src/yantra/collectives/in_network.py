@@ -11,10 +11,9 @@ would bound is not modelled (`yantra.collectives.switch_tree`).
 
 from __future__ import annotations
 
-from math import isqrt
-
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.numbered_nodes import usual_local
 from yantra.collectives.schedule import Kind
 from yantra.collectives.switch_tree import Tree
 
@@ -79,8 +78,3 @@ class InNetwork(CollectiveAlgorithm):
             Node(tuple(range(first, first + local)), (f"box switch {first // local}",))
             for first in range(0, n, local)
         )
-
-
-def usual_local(n: int) -> int:
-    """Return the positions of a node where nobody says: the divisor of n next to its root."""
-    return max(g for g in range(1, isqrt(n) + 1) if n % g == 0)

@@ -21,27 +21,14 @@ NVIDIA, "Doubling all2all performance with NCCL 2.12" (2022), for PXN.
 
 from __future__ import annotations
 
-from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.in_network import usual_local
+from yantra.collectives.numbered_nodes import OfNodes
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
-class RailRings(CollectiveAlgorithm):
+class RailRings(OfNodes):
     """`window` positions are a node; each has a ring that begins with it."""
 
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER})
-    windowed = True
-    number_is = "ranks of a node"
-    without_number = "the divisor next to the square root"
-
-    def supports(self, kind: Kind, n: int, *, faithful: bool = False) -> str | None:
-        if n > 1 and n % self.local(n):
-            return f"{n} positions are no whole number of nodes of {self.local(n)}"
-        return super().supports(kind, n, faithful=faithful)
-
-    def local(self, n: int) -> int:
-        """Return the positions of a node; all of them where they are no more than one has."""
-        return usual_local(n) if self.window is None else min(self.window, n)
 
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)

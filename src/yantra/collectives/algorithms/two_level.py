@@ -19,30 +19,14 @@ communication", EuroMPI 2014. NCCL's PXN goes to the right rail in the same way.
 
 from __future__ import annotations
 
-from math import isqrt
-
-from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.numbered_nodes import OfNodes
 from yantra.collectives.schedule import Kind, Move, Round, Schedule, Symmetry
 
 
-class TwoLevel(CollectiveAlgorithm):
+class TwoLevel(OfNodes):
     """`window` positions are a node."""
 
     kinds = frozenset({Kind.ALL_TO_ALL})
-    windowed = True
-    number_is = "ranks of a node"
-    without_number = "the divisor next to the square root"
-
-    def supports(self, kind: Kind, n: int, *, faithful: bool = False) -> str | None:
-        if n > 1 and n % self.local(n):
-            return f"{n} positions are no whole number of nodes of {self.local(n)}"
-        return super().supports(kind, n, faithful=faithful)
-
-    def local(self, n: int) -> int:
-        """Return the positions of a node; all of them where they are no more than one has."""
-        if self.window is None:
-            return max(g for g in range(1, isqrt(n) + 1) if n % g == 0)
-        return min(self.window, n)
 
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)
