@@ -5,12 +5,16 @@ it, directly or through others (Fidge and Mattern's vector clocks). An access mu
 last write, and a write after all reads since: the argument of FastTrack (Flanagan and Freund, PLDI
 2009), by which a program has a race exactly if this finds one.
 
-Trade-off: clocks are kept for a few GPUs at a time, so memory stays bounded and large programs are
+Most accesses are ordered by what waits inside their own GPU, which takes a clock for each of its
+few thread blocks. Clocks of all are kept for the other GPUs alone.
+
+Trade-off: these are kept for a few GPUs at a time, so memory stays bounded and large programs are
 walked several times.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from yantra.collectives.msccl.execution import Execution
@@ -29,27 +33,35 @@ def find_race(execution: Execution) -> tuple[int, str] | None:
         lanes = lanes_of.setdefault(event.gpu, [])
         if not lanes or lanes[-1] != event.lane:
             lanes.append(event.lane)
+    inside = {lane: at for lanes in lanes_of.values() for at, lane in enumerate(lanes)}
+    clocks = _clocks(order, inside, across=False)
+    unsure = {order.events[event].gpu for event, _ in _unordered(execution, inside, clocks)}
     room = max(1, _CLOCKS_AT_ONCE // max(1, len(order.events)))
     batch: list[int] = []
-    width = 0
     for gpu, lanes in lanes_of.items():
-        if batch and width + len(lanes) > room:
-            race = _among(execution, batch, lanes_of)
+        if gpu not in unsure:
+            continue
+        if batch and len(batch) + len(lanes) > room:
+            race = _race_among(execution, batch)
             if race is not None:
                 return race
-            batch, width = [], 0
-        batch.append(gpu)
-        width += len(lanes)
-    return _among(execution, batch, lanes_of) if batch else None
+            batch = []
+        batch += lanes
+    return _race_among(execution, batch) if batch else None
 
 
-def _among(
-    execution: Execution, gpus: list[int], lanes_of: dict[int, list[int]]
-) -> tuple[int, str] | None:
+def _race_among(execution: Execution, lanes: list[int]) -> tuple[int, str] | None:
+    """Return the first race on the GPUs that have some thread blocks."""
+    column = {lane: at for at, lane in enumerate(lanes)}
+    clocks = _clocks(execution.order, column, across=True)
+    return next(_unordered(execution, column, clocks), None)
+
+
+def _unordered(
+    execution: Execution, column: dict[int, int], clocks: Any
+) -> Iterator[tuple[int, str]]:
+    """Yield accesses of some thread blocks that clocks do not order behind those before."""
     order = execution.order
-    column = {lane: at for at, lane in enumerate(lane for g in gpus for lane in lanes_of[g])}
-    clocks = _clocks(order, column)
-    wanted = set(gpus)
     written: dict[Spot, int] = {}
     read: dict[Spot, list[int]] = {}
 
@@ -58,34 +70,36 @@ def _among(
         return bool(clocks[later, column[at.lane]] > at.step.number)
 
     for event in order.sequence:
-        if order.events[event].gpu not in wanted:
+        if order.events[event].lane not in column:
             continue
         access = execution.accesses[event]
         for spot in access.reads:
             last = written.get(spot)
             if last is not None and not ordered(last, event):
-                return event, _words(order, spot, last, "reads", "writes")
+                yield event, _words(order, spot, last, "reads", "writes")
             read.setdefault(spot, []).append(event)
         for spot in access.writes:
             last = written.get(spot)
             if last is not None and not ordered(last, event):
-                return event, _words(order, spot, last, "writes", "writes")
+                yield event, _words(order, spot, last, "writes", "writes")
             for earlier in read.pop(spot, ()):
                 if earlier != event and not ordered(earlier, event):
-                    return event, _words(order, spot, earlier, "writes", "reads")
+                    yield event, _words(order, spot, earlier, "writes", "reads")
             written[spot] = event
-    return None
 
 
-def _clocks(order: Order, column: dict[int, int]) -> Any:
+def _clocks(order: Order, column: dict[int, int], *, across: bool) -> Any:
+    """Return the clocks of thread blocks at each event; `across` GPUs, or inside each alone."""
     import numpy as np
 
-    clocks = np.zeros((len(order.events), len(column)), np.int32)
+    width = max(column.values(), default=-1) + 1
+    clocks = np.zeros((len(order.events), width), np.int32)
     for event in order.sequence:
         row = clocks[event]
-        for earlier in order.before[event]:
-            np.maximum(row, clocks[earlier], out=row)
         at = order.events[event]
+        for earlier in order.before[event]:
+            if across or order.events[earlier].gpu == at.gpu:
+                np.maximum(row, clocks[earlier], out=row)
         if at.lane in column:
             row[column[at.lane]] = at.step.number + 1
     return clocks
