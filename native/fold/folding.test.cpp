@@ -310,9 +310,10 @@ void what_is_not_folded_says_why() {
     Op given = plain;
     given.custom = 0;
     check(fold(plain_model(given)).refusal == custom, "a collective given by traces is folded", 0);
-    given.kind = OpKind::memory;
-    check(fold(plain_model(given)).refusal == custom, "a collective given by traces, and memory", 0);
-    Model model = plain_model(plain);
+    Model model = plain_model(given);
+    model.distinct_jobs = {test::job_of({{access, {}}, {given, {}}})};
+    check(fold(model).refusal == custom, "a collective given by traces, and memory", 0);
+    model = plain_model(plain);
     model.plans[0].custom = 0;
     check(fold(model).refusal == custom, "a plan given by traces is folded", 0);
     model = plain_model(plain);

@@ -33,18 +33,15 @@ u64 hash_of(u64 hash, const JobNames& names, const Op& op) {
     const u64 kinds = u64{static_cast<u8>(op.kind)} | u64{static_cast<u8>(op.node_class)} << 8U |
                       u64{op.resource} << 16U | u64{static_cast<u8>(op.collective)} << 24U |
                       u64{op.wakes} << 32U;
-    const u64 seldom = (u64{op.tag} | u64{op.custom} << 32U) ^ std::rotl(op.busy_ticks * odd, 17) ^
-                       std::rotl(op.involved * odd, 31) ^ std::rotl(static_cast<u64>(op.priority) * odd, 47);
     hash = mix(hash, kinds ^ std::rotl(index_in(names, op), 40));
     hash = mix(hash, op.bytes ^ std::rotl(op.ticks * odd, 23));
-    return mix(hash, seldom);
+    return mix(hash, op.tag ^ std::rotl(op.busy_ticks * odd, 17));
 }
 
 bool is_same_apart_from_names(const Op& a, const Op& b) {
     return a.kind == b.kind && a.node_class == b.node_class && a.resource == b.resource &&
-           a.collective == b.collective && a.wakes == b.wakes && a.tag == b.tag && a.custom == b.custom &&
-           a.bytes == b.bytes && a.ticks == b.ticks && a.busy_ticks == b.busy_ticks &&
-           a.involved == b.involved && a.priority == b.priority;
+           a.collective == b.collective && a.wakes == b.wakes && a.tag == b.tag && a.bytes == b.bytes &&
+           a.ticks == b.ticks && a.busy_ticks == b.busy_ticks;
 }
 
 void add_communicator(JobNames& names, const Op& op) {
@@ -69,9 +66,9 @@ JobNames names_of(const Job& job) {
     u32 last_peer = none;
     u32 last_index = none;
     for (const Op& op : job.ops) {
-        names.has_custom_collective |= op.custom != none;
         names.accesses_memory |= op.kind == OpKind::memory;
         if (op.kind == OpKind::collective) {
+            names.has_custom_collective |= op.custom != none;
             add_communicator(names, op);
         } else if (is_message(op)) {
             if (op.peer != last_peer) {

@@ -90,9 +90,8 @@ bool repeats(const Job& job, u32 node, u32 later, u32 tag_step) {
     const Op& b = job.ops[later];
     return a.kind == b.kind && a.node_class == b.node_class && a.resource == b.resource &&
            a.collective == b.collective && a.wakes == b.wakes &&
-           a.communicator == b.communicator && a.peer == b.peer && a.custom == b.custom &&
-           a.bytes == b.bytes && a.ticks == b.ticks && a.busy_ticks == b.busy_ticks &&
-           a.involved == b.involved && a.priority == b.priority &&
+           a.communicator == b.communicator && a.peer == b.peer && a.bytes == b.bytes &&
+           a.ticks == b.ticks && a.busy_ticks == b.busy_ticks &&
            b.tag - a.tag == (is_message(a) ? tag_step : 0);
 }
 

@@ -70,7 +70,7 @@ void check_operations(const Model& model, std::size_t at) {
     for (const Op& op : model.distinct_jobs[at]->ops) {
         ensure(op.resource == unlimited || op.resource < model.resources.capacity.size(),
                "model: an operation in a slot that is not there");
-        ensure(op.custom == none || op.custom < model.custom.size(),
+        ensure(op.kind != OpKind::collective || op.custom == none || op.custom < model.custom.size(),
                "model: an operation of a custom collective that is not there");
         ensure(is_template || op.communicator < model.communicators.size(),
                "model: an operation of a communicator that is not there");

@@ -50,7 +50,7 @@ inline Op timed(u8 resource, u64 ticks) {
 
 inline Op collective(CollectiveKind kind, u64 bytes) {
     Op op;
-    op.kind = OpKind::collective;
+    make_collective(op);
     op.node_class = NodeClass::communication;
     op.collective = kind;
     op.bytes = bytes;

@@ -24,23 +24,39 @@ inline constexpr u32 node_classes = 5;
 // A kind of slot of which there are always enough.
 inline constexpr u8 unlimited = 0xff;
 
-// As wide as a line of a cache.
-struct alignas(64) Op {
+// A run of many distinct traces has one for every node of every rank, so it is as small as can be: what
+// only collectives have shares its place with what they lack. Two are compared by the members named first.
+struct Op {
     OpKind kind = OpKind::skip;
     NodeClass node_class = NodeClass::invalid;
     u8 resource = unlimited;     // kind of slot that the node occupies while it runs
-    CollectiveKind collective = CollectiveKind::all_reduce;
-    bool wakes = true;           // whether its end lets other nodes of the rank start
+    CollectiveKind collective : 7 = CollectiveKind::all_reduce;
+    bool wakes : 1 = true;       // whether its end lets other nodes of the rank start
     u32 communicator = 0;
     u32 peer = none;
-    u32 tag = 0;
-    u32 custom = none;           // custom collective for this node alone
+    union {
+        u32 tag = 0;             // of a message
+        u32 custom;              // of a collective: the custom one for this node alone, or none
+    };
     u64 bytes = 0;
-    u64 ticks = 0;               // of a timed node; of an access to memory that does not say itself
-    u64 busy_ticks = 0;          // of these, counted as compute
-    u64 involved = ~u64{0};      // bit set of the dimensions of a collective
-    i64 priority = 0;
+    union {
+        u64 ticks = 0;           // of a timed node; of an access to memory that does not say itself
+        i64 priority;            // of a collective
+    };
+    union {
+        u64 busy_ticks = 0;      // of the ticks, counted as compute
+        u64 involved;            // of a collective: bit set of its dimensions
+    };
 };
+static_assert(sizeof(Op) == 40);
+
+// A collective of all dimensions by the algorithm of its kind.
+inline void make_collective(Op& op) {
+    op.kind = OpKind::collective;
+    op.custom = none;
+    op.priority = 0;
+    op.involved = ~u64{0};
+}
 
 inline bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::receive; }
 

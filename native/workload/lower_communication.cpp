@@ -135,7 +135,7 @@ void check_algorithms(NodeReader& reader, const Op& op) {
 void lower_collective(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const LowerOptions& options = reader.options;
-    op.kind = OpKind::collective;
+    make_collective(op);
     const std::optional<u64> type = reader.integer(graph.comm_type, "comm_type", true);
     const bool carries_data = type != barrier_type;
     op.bytes = reader.size(graph.comm_size, "comm_size", carries_data).value_or(0);

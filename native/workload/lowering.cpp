@@ -128,7 +128,11 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
         if (problems.size() > found) {
             continue;  // what is wrong with it has been said, and its duration means nothing
         }
-        if (__builtin_add_overflow(busy_ticks, job->ops.back().busy_ticks, &busy_ticks) ||
+        const Op& op = job->ops.back();
+        if (op.kind != OpKind::timed) {
+            continue;
+        }
+        if (__builtin_add_overflow(busy_ticks, op.busy_ticks, &busy_ticks) ||
             busy_ticks > latest_tick) {
             reader.fail("with it, the rank computes for longer than the " +
                         std::to_string(options.scale.longest_ns()) + " ns that a run may last");
