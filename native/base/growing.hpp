@@ -27,6 +27,14 @@ public:
         items_[size_++] = item;
     }
 
+    // One item more, for the caller to fill in place.
+    T& grow_by_one() {
+        if (size_ == capacity_) [[unlikely]] {
+            grow();
+        }
+        return items_[size_++];
+    }
+
     void append(const T* first, const T* last) {
         for (; first != last; ++first) {
             push(*first);
@@ -48,11 +56,14 @@ public:
 
 private:
     [[gnu::noinline]] void grow_for(T item) {
+        grow();
+        items_[size_++] = item;
+    }
+    [[gnu::noinline]] void grow() {
         capacity_ = std::max<std::size_t>(16, 2 * capacity_);
         auto bigger = std::make_unique_for_overwrite<T[]>(capacity_);
         std::copy(begin(), end(), bigger.get());
         items_ = std::move(bigger);
-        items_[size_++] = item;
     }
 
     std::unique_ptr<T[]> items_;

@@ -96,6 +96,17 @@ struct EventRun {
         ++count;
         return true;
     }
+    // Makes it a run of one event, field by field: a value that is built first and copied stalls on its own
+    // fresh stores.
+    void begin(u64 at, EventKind kind, u32 index, const Trail& of) {
+        time = at;
+        first_kind = kind;
+        first = index;
+        count = 1;
+        kind_stride = 0;
+        stride = 0;
+        trail = of;
+    }
     // Forgets the first events. Precondition: there are more.
     void leave_out(u32 events) {
         first_kind = kind(events);

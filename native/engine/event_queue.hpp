@@ -103,6 +103,11 @@ public:
         return wheel_.empty() ? earliest_far() : wheel_.next(now_);
     }
 
+    // For whoever looks ahead: the next tick after a near one that has events, if any near one has, and the first
+    // of them; null where there are none.
+    u64 near_after(u64 time) const { return wheel_.empty() ? time : wheel_.next(time + 1); }
+    const EventRun* first_at(u64 time) const { return wheel_.first_at(time); }
+
     // What is pending, in the order in which it will come. Precondition: tick_is_over().
     std::vector<Event> pending() const {
         std::vector<Event> all;
@@ -164,7 +169,8 @@ private:
             not_later();
         }
         const u32 bucket = bucket_of(block_of(time));
-        push_far(bucket, {time, kind, index, 1, 0, 0, recorder_.trail});
+        used_ |= u64{1} << bucket;
+        buckets_[bucket].grow_by_one().begin(time, kind, index, recorder_.trail);
         if (of_time == nullptr) {
             of_time = &newest_[replace_ ^= 1];
         }

@@ -18,7 +18,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class EventWheel {
 public:
-    static constexpr u32 tick_bits = 11;
+    static constexpr u32 tick_bits = 12;
     static constexpr u64 ticks = u64{1} << tick_bits;
 
     bool empty() const { return filled_ == 0; }
@@ -29,7 +29,7 @@ public:
         const u32 slot = slot_of(time);
         const List& list = lists_[slot];
         if (list.first == none || !entries_[list.last].run.goes_on(kind, index)) {
-            push({time, kind, index, 1, 0, 0, trail}, slot);
+            at_end(slot).begin(time, kind, index, trail);
         }
     }
     void append(EventRun run) {
@@ -46,14 +46,15 @@ public:
             return;
         }
         run.leave_out(1);
-        push(run, slot);
+        at_end(slot) = run;
     }
 
     // Puts a run before all others of its tick.
     void put_first(const EventRun& run) {
         const u32 slot = slot_of(run.time);
         List& list = lists_[slot];
-        const u32 entry = fresh(run);
+        const u32 entry = fresh();
+        entries_[entry].run = run;
         entries_[entry].next = list.first;
         if (list.first == none) {
             list.last = entry;
@@ -75,6 +76,11 @@ public:
         taken.next = free_;
         free_ = entry;
         return taken.run;
+    }
+
+    const EventRun* first_at(u64 time) const {
+        const u32 entry = lists_[slot_of(time)].first;
+        return entry == none ? nullptr : &entries_[entry].run;
     }
 
     // The first tick with events, of those that begin with `from`. Precondition: not empty().
@@ -127,20 +133,21 @@ private:
         }
     }
 
-    u32 fresh(const EventRun& run) {
+    u32 fresh() {
         if (free_ == none) [[unlikely]] {
-            entries_.push({run, none});
+            entries_.push({});
             return static_cast<u32>(entries_.size() - 1);
         }
         const u32 entry = free_;
         free_ = entries_[entry].next;
-        entries_[entry].run = run;
         return entry;
     }
 
-    void push(const EventRun& run, u32 slot) {
-        const u32 entry = fresh(run);
-        entries_[entry].next = none;
+    // A new entry at the end of a list, for the caller to fill.
+    EventRun& at_end(u32 slot) {
+        const u32 entry = fresh();
+        Entry& made = entries_[entry];
+        made.next = none;
         List& list = lists_[slot];
         if (list.first == none) {
             list.first = entry;
@@ -149,6 +156,7 @@ private:
             entries_[list.last].next = entry;
         }
         list.last = entry;
+        return made.run;
     }
 
     u64 filled_ = 0;   // of these words, those that are not 0

@@ -76,29 +76,28 @@ public:
         return true;
     }
 
-    // For who runs events of many actors in step, if each is all that its actor has pending: the event of
-    // a batch, or null where there is more to it; then either it is taken, or it becomes another one.
-    // And one for an actor that has none. What is to come at a tick, the caller tells the queue.
+    // For who runs events of many actors in step: the event of a batch, or null where there is more to it. Then
+    // it is taken, which tells whose it was. And an event for a later tick is put beside what its actor has
+    // pending: the batch whose beginning the caller tells the queue, or none where the queue knows of it.
     const RankEvent* only_event(u32 batch) const {
+        const Batch& asked =
+            batch < actors_ ? own_[ActorId(batch)].batch : batches_[batch - actors_].batch;
+        return asked.more == none ? &asked.first : nullptr;
+    }
+    ActorId take_only(u32 batch) {
         if (batch >= actors_) [[unlikely]] {
-            return nullptr;
+            return take_further(batch - actors_);
         }
-        const Own& own = own_[ActorId(batch)];
-        return own.batch.more == none && own.newest == none ? &own.batch.first : nullptr;
+        own_[ActorId(batch)].batch.tick = nothing;
+        return ActorId(batch);
     }
-    void take_only(ActorId actor) { own_[actor].batch.tick = nothing; }
-    void turn_only(ActorId actor, u64 tick, EventKind into) {
-        Batch& batch = own_[actor].batch;
-        batch.tick = tick;
-        batch.first.kind = into;
-    }
-    bool put_only(ActorId actor, u64 tick, EventKind kind, u32 a, u32 b) {
+    u32 put(ActorId actor, u64 tick, EventKind kind, u32 a, u32 b = none) {
         Own& own = own_[actor];
         if (own.batch.tick != nothing || own.newest != none) [[unlikely]] {
-            return false;
+            return put_beside(actor, tick, {kind, a, b, queue_.recorder().trail});
         }
         fill(own.batch, tick, {kind, a, b, queue_.recorder().trail});
-        return true;
+        return actor.index();
     }
     bool is_running() const { return !running_.is_none(); }
     template <class Handle>
@@ -166,31 +165,47 @@ private:
 
     static void fill(Batch& batch, u64 tick, const RankEvent& event) {
         batch.tick = tick;
-        batch.first = event;
+        batch.first.kind = event.kind;   // field by field, so that no copy waits for its own stores
+        batch.first.a = event.a;
+        batch.first.b = event.b;
+        batch.first.trail = event.trail;
         batch.more = none;
     }
 
     // Apart, so that the usual case saves no registers for it.
     [[gnu::noinline]] void schedule_beside(ActorId actor, u64 delay, const RankEvent& event) {
         const u64 tick = queue_.now() + delay;
-        Own& own = own_[actor];
         if (delay == 0 && actor == running_) {
             append(more_, last_, event);
-        } else if (own.batch.tick == tick) {
-            append(own.batch.more, own.batch.last, event);
-        } else if (Batch* const batch = find(actor, tick)) {
-            append(batch->more, batch->last, event);
-        } else if (own.batch.tick == nothing) {
-            fill(own.batch, tick, event);
-            queue_.schedule(tick, batch_begins, actor.index());
-        } else {
-            const u32 fresh = batches_.take_as_left();
-            fill(batches_[fresh].batch, tick, event);
-            batches_[fresh].actor = actor;
-            batches_[fresh].older = own.newest;
-            own.newest = fresh;
-            queue_.schedule(tick, batch_begins, actors_ + fresh);
+        } else if (const u32 batch = put_beside(actor, tick, event); batch != none) {
+            queue_.schedule(tick, batch_begins, batch);
         }
+    }
+    [[gnu::noinline]] u32 put_beside(ActorId actor, u64 tick, const RankEvent& event) {
+        Own& own = own_[actor];
+        if (own.batch.tick == tick) {
+            append(own.batch.more, own.batch.last, event);
+            return none;
+        }
+        if (Batch* const batch = find(actor, tick)) {
+            append(batch->more, batch->last, event);
+            return none;
+        }
+        if (own.batch.tick == nothing) {
+            fill(own.batch, tick, event);
+            return actor.index();
+        }
+        const u32 fresh = batches_.take_as_left();
+        fill(batches_[fresh].batch, tick, event);
+        batches_[fresh].actor = actor;
+        batches_[fresh].older = own.newest;
+        own.newest = fresh;
+        return actors_ + fresh;
+    }
+    [[gnu::noinline]] ActorId take_further(u32 batch) {
+        const ActorId actor = batches_[batch].actor;
+        unlink(batch);
+        return actor;
     }
 
     // The further batch of an actor for a tick, or null. The one that runs is in no list.

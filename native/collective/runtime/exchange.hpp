@@ -183,7 +183,7 @@ private:
     u32 send_in_step(const EventRun& run, u32 at, u32 until);
     u32 send_over_links(const EventRun& run, u32 at, u32 until);
     bool sends_in_step(const RankEvent* event) const;
-    void sent_in_step(ActorId actor, Packets& x);
+    void sent_in_step(u32 batch, Packets& x);
     void arrive(ChunkId chunk, u32 mark);
     void arrive_early(u32 early);
     void receive(ChunkId chunk, Packets& x);

@@ -56,16 +56,18 @@ u32 Exchange::arrive_in_step(const EventRun& run, u32 at, u32 until) {
             continue;
         }
         const u64 tick = now + x.hand_over_ticks;
-        if (tick == now ||
-            !events.put_only(x.actor, tick, {Owner::exchange, handed_over}, chunk, x.injected.run))
-            [[unlikely]] {
+        if (tick == now) [[unlikely]] {
             break;
         }
+        const u32 batch =
+            events.put(x.actor, tick, {Owner::exchange, handed_over}, chunk, x.injected.run);
         ++arrived;
         ++x.receipts;
         ++x.pending;
         x.injected.advance(*x.machine);
-        row.schedule(tick, RankEvents::batch_begins, x.actor.index());
+        if (batch != none) [[likely]] {
+            row.schedule(tick, RankEvents::batch_begins, batch);
+        }
     }
     row.flush();
     return at;
@@ -117,13 +119,17 @@ u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
         if (event == nullptr || event->kind != is_handed_over) {
             break;
         }
-        const Packets& x = packets[event->a];
+        const u32 chunk = event->a;
+        const Packets& x = packets[chunk];
         const u64 ticks = x.reduce_ticks;
         if (x.reduce_run != event->b || ticks >= shares_memory || ticks == 0) {
             break;
         }
-        events.turn_only(ActorId(batch), now + ticks, {Owner::exchange, reduced});
-        row.schedule(now + ticks, RankEvents::batch_begins, batch);
+        const u32 later =
+            events.put(events.take_only(batch), now + ticks, {Owner::exchange, reduced}, chunk);
+        if (later != none) [[likely]] {
+            row.schedule(now + ticks, RankEvents::batch_begins, later);
+        }
     }
     row.flush();
     return at;
@@ -143,8 +149,8 @@ inline bool Exchange::sends_in_step(const RankEvent* event) const {
            !x.to_chunk.is_none() && counter(x, x.from_counter) <= 0;
 }
 
-inline void Exchange::sent_in_step(ActorId actor, Packets& x) {
-    engine_.of_ranks.take_only(actor);
+inline void Exchange::sent_in_step(u32 batch, Packets& x) {
+    engine_.of_ranks.take_only(batch);
     --counter(x, x.from_counter);
     --x.left;
     --x.pending;
@@ -166,7 +172,7 @@ u32 Exchange::send_in_step(const EventRun& run, u32 at, u32 until) {
         if (use == nullptr) {
             break;
         }
-        sent_in_step(ActorId(batch), x);
+        sent_in_step(batch, x);
         messages += x.ranks;
         use->bytes += x.send_bytes * x.ranks;
         use->messages += x.ranks;
@@ -197,7 +203,7 @@ u32 Exchange::send_over_links(const EventRun& run, u32 at, u32 until) {
         if (x.link == none || x.send_bytes != bytes || x.to_mark != mark) {
             break;
         }
-        sent_in_step(ActorId(batch), x);
+        sent_in_step(batch, x);
         over_links_.push_back({x.link, x.to_chunk.index(), RankId(x.rank), RankId(x.to_rank)});
     }
     if (!over_links_.empty()) {
