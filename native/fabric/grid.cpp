@@ -33,22 +33,6 @@ Grid::Grid(std::vector<Dimension> dimensions, std::vector<std::shared_ptr<const 
     }
 }
 
-u32 Grid::hops(u32 d, u32 from, u32 to) const {
-    const Dimension& dimension = dimensions_[d];
-    switch (dimension.block) {
-        case Block::fully_connected:
-            return 1;
-        case Block::switched:
-            return 2;
-        case Block::table:
-            return hops_in_table(d, from, to);
-        case Block::ring:
-            break;
-    }
-    const u32 clockwise = to >= from ? to - from : to + dimension.size - from;
-    return std::min(clockwise, dimension.size - clockwise);
-}
-
 u32 Grid::hops_in_table(u32 d, u32 from, u32 to) const { return tables_[d]->hops(from, to); }
 
 }  // namespace yantra

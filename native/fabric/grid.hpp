@@ -5,6 +5,7 @@
 // tables, or any other given by one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -59,7 +60,21 @@ public:
     }
 
     // Hops between two coordinates of one dimension; a ring is used in its shorter direction.
-    u32 hops(u32 d, u32 from, u32 to) const;
+    u32 hops(u32 d, u32 from, u32 to) const {
+        const Dimension& dimension = dimensions_[d];
+        switch (dimension.block) {
+            case Block::fully_connected:
+                return 1;
+            case Block::switched:
+                return 2;
+            case Block::table:
+                return hops_in_table(d, from, to);
+            case Block::ring:
+                break;
+        }
+        const u32 clockwise = to >= from ? to - from : to + dimension.size - from;
+        return std::min(clockwise, dimension.size - clockwise);
+    }
 
 private:
     // Apart, so that the blocks without a table do not save registers for it.

@@ -28,6 +28,20 @@ const RegisteredNetwork registered_analytical({
 
 }  // namespace
 
+inline u64 AnalyticalNetwork::known_delay(u32 d, u32 hops, u64 bytes) {
+    const u64 mixed = (bytes + (u64{hops} << 40U)) * 0x9e3779b97f4a7c15u;
+    KnownDelay& known = known_[(std::size_t{d} << known_bits) + (mixed >> (64 - known_bits))];
+    if (known.bytes != bytes || known.hops != hops) [[unlikely]] {
+        known = {bytes, ticks_in(d, hops, bytes), hops};
+    }
+    return known.ticks;
+}
+
+inline u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, const Message& message) {
+    count(use_[d], message.bytes, message.ranks);
+    return known_delay(d, hops, message.bytes);
+}
+
 void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice departed) {
     const u32 src = message.src.index();
     const u32 dst = message.dst.index();
@@ -42,19 +56,6 @@ void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice depa
     const u64 delay = crosses_one() ? delay_in(first, hops, message)
                                     : delay_across(message, message.ranks, use_);
     queue_.schedule(queue_.now() + delay, arrived);
-}
-
-u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, const Message& message) {
-    count(use_[d], message.bytes, message.ranks);
-    return last_delay(d, hops, message.bytes);
-}
-
-u64 AnalyticalNetwork::last_delay(u32 d, u32 hops, u64 bytes) {
-    LastDelay& last = last_[d];
-    if (last.bytes != bytes || last.hops != hops) {
-        last = {bytes, ticks_in(d, hops, bytes), hops};
-    }
-    return last.ticks;
 }
 
 u64 AnalyticalNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
@@ -86,7 +87,7 @@ FixedWay AnalyticalNetwork::fixed_way(const Message& message) {
     const u32 d = grid_.lowest_difference(src, dst);
     ensure(d < grid_.dimensions(), "a message to its own sender");
     const u32 hops = grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d));
-    return {last_delay(d, hops, message.bytes), &use_[d]};
+    return {known_delay(d, hops, message.bytes), &use_[d]};
 }
 
 u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,

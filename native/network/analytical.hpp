@@ -24,7 +24,7 @@ public:
           queue_(engine.queue),
           lowest_dimension_only_(lowest_dimension_only),
           use_(grid.dimensions()),
-          last_(grid.dimensions()) {}
+          known_(std::size_t{grid.dimensions()} << known_bits) {}
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
@@ -36,16 +36,18 @@ public:
     std::vector<LinkUse> dimensions() const override { return use_; }
 
 private:
-    // The last delay of a dimension; collectives repeat theirs thousands of times.
-    struct LastDelay {
+    // A delay of a dimension. Collectives repeat theirs thousands of times, and messages between nodes have
+    // few sizes, so those that were asked for last are kept, each where its size and hops lead.
+    struct KnownDelay {
         u64 bytes = 0;
         u64 ticks = 0;
         u32 hops = 0;  // 0: nothing yet
     };
+    static constexpr u32 known_bits = 6;
 
     bool crosses_one() const { return lowest_dimension_only_ || grid_.dimensions() == 1; }
     u64 delay_in(u32 dimension, u32 hops, const Message& message);
-    u64 last_delay(u32 dimension, u32 hops, u64 bytes);
+    u64 known_delay(u32 dimension, u32 hops, u64 bytes);
     u64 ticks_in(u32 dimension, u32 hops, u64 bytes) const;
     u64 delay_across(const Message& message, u64 times, std::vector<LinkUse>& use) const;
 
@@ -54,7 +56,7 @@ private:
     EventQueue& queue_;
     bool lowest_dimension_only_;
     std::vector<LinkUse> use_;
-    std::vector<LastDelay> last_;
+    std::vector<KnownDelay> known_;   // 2 to the power of known_bits for each dimension
 };
 
 }  // namespace yantra
