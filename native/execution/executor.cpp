@@ -68,13 +68,245 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     a.parts.push_back(std::move(part));
 }
 
+// What every node goes through, from the end of one to the start of the next. It is inlined into one
+// function: to pass from one call to the next costs as much as what each does.
+
+// Fetches what nodes a few places on will read: ranks take turns, so it is in no cache by itself. The node
+// that is ahead of all others of its rank may be followed by one that is as far ahead of it as the trace has
+// nodes under way.
+void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
+    constexpr u32 ops_ahead = 16;
+    constexpr u32 numbers_ahead = 24;
+    const u32 in_job = node.index() - part.first;
+    __builtin_prefetch(part.ops + in_job + ops_ahead);
+    __builtin_prefetch(part.child_begin + in_job + numbers_ahead);
+    __builtin_prefetch(a.waiting.data() + node.index() + numbers_ahead, 1);
+    __builtin_prefetch(part.child + part.child_begin[in_job] + numbers_ahead);
+}
+
+[[gnu::always_inline]] inline void Executor::post_message(ActorId actor, const Part& part,
+                                                          NodeId node, const Op& op) {
+    const bool sends = op.kind == OpKind::send;
+    const RankId rank = actors_.rank(actor);
+    const RankId peer = part.peer(op.peer);
+    const Actors::Ends ends = actors_.ends(actor, peer, sends);
+    const Completion then{done(op), actor.index(), node.index()};
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->message_posted(actor, op.bytes, op.tag, sends ? ends.src : ends.dst, sends);
+    }
+    if (sends) {
+        transport_.send(ends, rank, peer, op.bytes, op.tag, then);
+    } else {
+        transport_.receive(ends, rank, peer, op.bytes, op.tag, then);
+    }
+}
+
+[[gnu::always_inline]] inline void Executor::issue(ActorId actor, OfActor& a, const Part& part,
+                                                   NodeId node) {
+    const Op& op = part.op(node);
+    const u32 at = part.place(node);
+    fetch_ahead(a, part, node);
+    const Recorder::Scope scope(engine_.recorder());
+    probe_.issued(actor, at, engine_.now(), op);
+    state_.start[at] = engine_.now();
+    const bool noted =
+        notes_ == Notes::nodes || (notes_ == Notes::groups && op.kind == OpKind::collective);
+    if (noted) [[unlikely]] {
+        note(actor, node.index(), Happening::starts);
+    }
+    if (op.kind == OpKind::skip) {
+        skip(actor, part, node);
+        return;
+    }
+    if (op.resource != unlimited) {
+        if (++a.occupied[op.resource] >= model_.resources.capacity[op.resource]) {
+            a.ready.shut(op.resource);
+        }
+    }
+    ++a.in_flight;
+    switch (op.kind) {
+        case OpKind::timed:
+            if (slow_ranks_.any() && op.busy_ticks > 0) [[unlikely]] {
+                const u64 ticks = slower(actor, op);
+                a.compute_busy += ticks;
+                engine_.of_ranks.schedule(actor, ticks, done(op), node.index());
+                return;
+            }
+            a.compute_busy += op.busy_ticks;
+            if (op.busy_ticks > 0) {
+                local_.schedule_kernel(actor, op.ticks, op.bytes, done(op), node.index());
+            } else {
+                local_.schedule(actor, op.ticks, op.bytes, done(op), node.index());
+            }
+            return;
+        case OpKind::collective:
+            enter_collective(actor, part, node, op);
+            return;
+        case OpKind::send:
+        case OpKind::receive:
+            post_message(actor, part, node, op);
+            return;
+        case OpKind::memory:
+            memory_.access({actor, actors_.rank(actor), op.bytes, at, done(op), node.index(),
+                            op.ticks});
+            return;
+        case OpKind::skip:
+            break;
+    }
+    fail("an operation of no known kind");
+}
+
+void Executor::make_ready(OfActor& a, std::vector<NodeId> nodes) {
+    for (NodeId node : nodes) {
+        make_ready(a, part_of(a, node), node);
+    }
+}
+
+void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
+    const u32 in_job = node.index() - part.first;
+    __builtin_prefetch(part.ops + in_job + 1);   // which is ready next, most often
+    a.ready.insert(slot_wanted(a, part, node), node.index(),
+                   part.position == nullptr ? node.index() : part.first + part.position[in_job]);
+}
+
+// Issues every ready node whose slot is free, in the order of positions: in that of ids where nobody
+// schedules. Of two jobs the one that came first goes first. A skipped node that does not wake its
+// rank leaves its children for the next pass. Where nothing is in flight no next pass would come, so
+// it follows at once (upstream stalls there for good). `first` was ready before all that wait for open slots.
+[[gnu::always_inline]] inline void Executor::issue_ready(ActorId actor, OfActor& a, NodeId first) {
+    a.issuing = true;
+    for (NodeId node = first;; node = NodeId::none) {
+        if (node.is_none() && a.ready.may_have_open()) {
+            node = NodeId(a.ready.take_first([&](u32 slot) { return slot_open(a, slot); }));
+        }
+        if (!node.is_none()) {
+            issue(actor, a, part_of(a, node), node);
+            continue;
+        }
+        if (a.freed.empty() || a.in_flight > 0) {
+            break;
+        }
+        make_ready(a, std::exchange(a.freed, {}));
+    }
+    if (!a.freed.empty()) [[unlikely]] {
+        make_ready(a, std::exchange(a.freed, {}));
+    }
+    a.issuing = false;
+}
+
+// Returns the node that is to be issued next, where one child alone is ready and no other node can start: most
+// often so in traces of messages, and such a node need not wait among others. Else none.
+[[gnu::always_inline]] inline NodeId Executor::release_children(OfActor& a, const Part& part,
+                                                                NodeId node) {
+    constexpr u32 children_ahead = 8;
+    const u32 in_job = node.index() - part.first;
+    const bool deferred = a.issuing && !part.ops[in_job].wakes;
+    const u32 end = part.child_begin[in_job + 1];
+    NodeId alone = NodeId::none;
+    bool waits = a.issuing || a.ready.may_have_open();
+    __builtin_prefetch(part.child + end + children_ahead);
+    for (u32 i = part.child_begin[in_job]; i < end; ++i) {
+        const u32 child = part.first + part.child[i];
+        probe_.frees(part.first_place + part.child[i]);
+        if (--a.waiting[child] > 0) {
+            continue;
+        }
+        if (deferred) {
+            a.freed.push_back(NodeId(child));
+        } else if (!waits && alone.is_none()) {
+            alone = NodeId(child);
+        } else {
+            if (!alone.is_none()) {
+                make_ready(a, part, std::exchange(alone, NodeId::none));
+                waits = true;
+            }
+            make_ready(a, part, NodeId(child));
+        }
+    }
+    if (!alone.is_none() && !slot_open(a, slot_wanted(a, part, alone))) {
+        make_ready(a, part, std::exchange(alone, NodeId::none));
+    }
+    return alone;
+}
+
+// The run pauses where jobs that arrived have ended, so that whoever sent them hears of it.
+[[gnu::always_inline]] inline void Executor::node_of_arrival_ends(const Part& part) {
+    if (part.arrival != none) [[unlikely]] {
+        count_arrival(part);
+    }
+}
+
+void Executor::count_arrival(const Part& part) {
+    Arrival& arrival = arrivals_[part.arrival];
+    if (--arrival.nodes_left == 0) {
+        arrival.ended = engine_.now();
+        ended_.push_back(part.arrival);
+        engine_.pause();
+    }
+}
+
+// An actor is done when nothing runs and nothing is ready. Nodes on a cycle never become ready. With
+// the astra-sim semantics they are dropped, as upstream drops them (the reader warns of them).
+[[gnu::always_inline]] inline void Executor::finish_if_done(ActorId actor, OfActor& a) {
+    if (a.in_flight == 0 && !a.finished && a.ready.empty()) [[unlikely]] {
+        finish(actor, a);
+    }
+}
+
+void Executor::finish(ActorId actor, OfActor& a) {
+    a.finished = true;
+    state_.finish[actor] = engine_.now();
+    probe_.finished(actor);
+    state_.finish_order.push_back(actor);
+    if (notes_ != Notes::nothing) [[unlikely]] {
+        note(actor, none, Happening::finishes);
+    }
+}
+
+void Executor::complete(ActorId actor, NodeId node, EventKind done) {
+    const u8 slot = static_cast<u8>(done.kind());
+    OfActor& a = state_.actors[actor];
+    const Part& part = part_of(a, node);
+    const u32 at = part.place(node);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->actor_changes(actor);
+    }
+    if (slot != unlimited) {
+        --a.occupied[slot];
+        a.ready.reopen(slot);
+    }
+    if ((done.kind() & of_collective) != 0) {
+        local_.collective_ends(actor);
+    }
+    --a.in_flight;
+    ++state_.nodes_done;
+    ++a.done;
+    state_.end[at] = engine_.now();
+    probe_.ended(actor, at, part.op(node));
+    if (notes_ == Notes::nodes) [[unlikely]] {
+        note(actor, node.index(), Happening::ends);
+    }
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->node_ends(actor, node);
+    }
+    const NodeId first = release_children(a, part, node);
+    node_of_arrival_ends(part);
+    issue_ready(actor, a, first);
+    finish_if_done(actor, a);
+}
+
+void Executor::start_ready(ActorId actor) {
+    OfActor& a = state_.actors[actor];
+    issue_ready(actor, a);
+    finish_if_done(actor, a);
+}
+
 void Executor::start() {
     for (u32 at = 0; at < actors_.count(); ++at) {
         make_roots_ready(ActorId(at), state_.actors[ActorId(at)].parts.front());
     }
     for (u32 at = 0; at < actors_.count(); ++at) {
-        issue_ready(ActorId(at));
-        finish_if_done(ActorId(at));
+        start_ready(ActorId(at));
     }
 }
 
@@ -118,8 +350,7 @@ void Executor::begin(u32 at) {
         engine_.pause();
     }
     for (const auto& [actor, job] : jobs) {
-        issue_ready(actor);
-        finish_if_done(actor);
+        start_ready(actor);
     }
 }
 
@@ -143,11 +374,11 @@ const Executor::Part& Executor::later_part_of(const std::vector<Part>& parts, No
 void Executor::handle(ActorId actor, const RankEvent& event) {
     const NodeId node(event.a);
     probe_.node_done(event, engine_.now(), place(actor, node), op(actor, node).node_class);
-    complete(actor, node, static_cast<u8>(event.kind.kind()));
+    complete(actor, node, event.kind);
 }
 
 void Executor::completed(const Completion& completion) {
-    complete(ActorId(completion.a), NodeId(completion.b), static_cast<u8>(completion.kind.kind()));
+    complete(ActorId(completion.a), NodeId(completion.b), completion.kind);
 }
 
 // Messages whose other half was there first never wait, so most runs of collectives keep no column.
@@ -157,121 +388,6 @@ void Executor::message_begins(const Completion& completion) {
         state_.begun.resize(state_.start.size(), never);
     }
     state_.begun[at] = engine_.now();
-}
-
-// Issues every ready node whose slot is free, in the order of positions: in that of ids where nobody
-// schedules. Of two jobs the one that came first goes first. A skipped node that does not wake its
-// rank leaves its children for the next pass. Where nothing is in flight no next pass would come, so
-// it follows at once (upstream stalls there for good). `first` was ready before all that wait for open slots.
-void Executor::issue_ready(ActorId actor, NodeId first) {
-    OfActor& a = state_.actors[actor];
-    a.issuing = true;
-    if (!first.is_none()) {
-        issue(actor, first);
-    }
-    for (;;) {
-        const u32 node = a.ready.take_first([&](u32 slot) { return slot_open(a, slot); });
-        if (node != none) {
-            issue(actor, NodeId(node));
-            continue;
-        }
-        if (a.freed.empty() || a.in_flight > 0) {
-            break;
-        }
-        make_ready(a, std::exchange(a.freed, {}));
-    }
-    if (!a.freed.empty()) [[unlikely]] {
-        make_ready(a, std::exchange(a.freed, {}));
-    }
-    a.issuing = false;
-}
-
-void Executor::make_ready(OfActor& a, std::vector<NodeId> nodes) {
-    for (NodeId node : nodes) {
-        make_ready(a, part_of(a, node), node);
-    }
-}
-
-void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
-    const u32 in_job = node.index() - part.first;
-    __builtin_prefetch(part.ops + in_job + 1);   // which is ready next, most often
-    a.ready.insert(slot_wanted(a, part, node), node.index(),
-                   part.position == nullptr ? node.index() : part.first + part.position[in_job]);
-}
-
-// Fetches what nodes a few places on will read: ranks take turns, so it is in no cache by itself. To look
-// at the children themselves would be to wait for what says which they are.
-void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
-    constexpr u32 ops_ahead = 5;
-    constexpr u32 numbers_ahead = 12;
-    const u32 in_job = node.index() - part.first;
-    __builtin_prefetch(part.ops + in_job + ops_ahead);
-    __builtin_prefetch(part.child_begin + in_job + numbers_ahead);
-    __builtin_prefetch(a.waiting.data() + node.index() + numbers_ahead, 1);
-}
-
-// Fetches what the first child does, which is asked for when all is noted of its parent.
-void Executor::fetch_child(const Part& part, NodeId node) {
-    const u32 at = part.child_begin[node.index() - part.first];
-    if (at < part.child_begin[node.index() - part.first + 1]) {
-        __builtin_prefetch(part.ops + part.child[at]);
-    }
-}
-
-void Executor::issue(ActorId actor, NodeId node) {
-    OfActor& a = state_.actors[actor];
-    const Part& part = part_of(a, node);
-    const Op& op = part.op(node);
-    const u32 at = part.place(node);
-    fetch_ahead(a, part, node);
-    const Recorder::Scope scope(engine_.recorder());
-    probe_.issued(actor, at, engine_.now(), op);
-    state_.start[at] = engine_.now();
-    const bool noted =
-        notes_ == Notes::nodes || (notes_ == Notes::groups && op.kind == OpKind::collective);
-    if (noted) [[unlikely]] {
-        note(actor, node.index(), Happening::starts);
-    }
-    if (op.kind == OpKind::skip) {
-        skip(actor, part, node);
-        return;
-    }
-    if (op.resource != unlimited) {
-        if (++a.occupied[op.resource] >= model_.resources.capacity[op.resource]) {
-            a.ready.shut(op.resource);
-        }
-    }
-    ++a.in_flight;
-    switch (op.kind) {
-        case OpKind::timed:
-            if (slow_ranks_.any() && op.busy_ticks > 0) [[unlikely]] {
-                const u64 ticks = slower(actor, op);
-                a.compute_busy += ticks;
-                engine_.of_ranks.schedule(actor, ticks, done(op.resource), node.index());
-                return;
-            }
-            a.compute_busy += op.busy_ticks;
-            if (op.busy_ticks > 0) {
-                local_.schedule_kernel(actor, op.ticks, op.bytes, done(op.resource), node.index());
-            } else {
-                local_.schedule(actor, op.ticks, op.bytes, done(op.resource), node.index());
-            }
-            return;
-        case OpKind::collective:
-            enter_collective(actor, part, node, op);
-            return;
-        case OpKind::send:
-        case OpKind::receive:
-            post_message(actor, part, node, op);
-            return;
-        case OpKind::memory:
-            memory_.access({actor, actors_.rank(actor), op.bytes, at, done(op.resource), node.index(),
-                            op.ticks});
-            return;
-        case OpKind::skip:
-            break;
-    }
-    fail("an operation of no known kind");
 }
 
 u64 Executor::slower(ActorId actor, const Op& op) const {
@@ -289,23 +405,7 @@ void Executor::enter_collective(ActorId actor, const Part& part, NodeId node, co
                         .actor = actor,
                         .node = node,
                         .place = part.place(node),
-                        .then = {done(op.resource), actor.index(), node.index()}});
-}
-
-void Executor::post_message(ActorId actor, const Part& part, NodeId node, const Op& op) {
-    const bool sends = op.kind == OpKind::send;
-    const RankId rank = actors_.rank(actor);
-    const RankId peer = part.peer(op.peer);
-    const Actors::Ends ends = actors_.ends(actor, peer, sends);
-    const Completion then{done(op.resource), actor.index(), node.index()};
-    if (watcher_ != nullptr) [[unlikely]] {
-        watcher_->message_posted(actor, op.bytes, op.tag, sends ? ends.src : ends.dst, sends);
-    }
-    if (sends) {
-        transport_.send(ends, rank, peer, op.bytes, op.tag, then);
-    } else {
-        transport_.receive(ends, rank, peer, op.bytes, op.tag, then);
-    }
+                        .then = {done(op), actor.index(), node.index()}});
 }
 
 // Finishes a node that takes no time: no slot is held and, with the quirk, no issue pass follows.
@@ -321,101 +421,6 @@ void Executor::skip(ActorId actor, const Part& part, NodeId node) {
     ++a.done;
     release_children(a, part, node);
     node_of_arrival_ends(part);
-}
-
-// Returns the node that is to be issued next, where one child alone is ready and no other node can start: most
-// often so in traces of messages, and such a node need not wait among others. Else none.
-NodeId Executor::release_children(OfActor& a, const Part& part, NodeId node) {
-    constexpr u32 children_ahead = 8;
-    const u32 in_job = node.index() - part.first;
-    const bool deferred = a.issuing && !part.ops[in_job].wakes;
-    const u32 end = part.child_begin[in_job + 1];
-    NodeId alone = NodeId::none;
-    bool waits = a.issuing || a.ready.may_have_open();
-    __builtin_prefetch(part.child + end + children_ahead);
-    for (u32 i = part.child_begin[in_job]; i < end; ++i) {
-        const u32 child = part.first + part.child[i];
-        probe_.frees(part.first_place + part.child[i]);
-        if (--a.waiting[child] > 0) {
-            continue;
-        }
-        if (deferred) {
-            a.freed.push_back(NodeId(child));
-        } else if (!waits && alone.is_none()) {
-            alone = NodeId(child);
-        } else {
-            if (!alone.is_none()) {
-                make_ready(a, part, std::exchange(alone, NodeId::none));
-                waits = true;
-            }
-            make_ready(a, part, NodeId(child));
-        }
-    }
-    if (!alone.is_none() && !slot_open(a, slot_wanted(a, part, alone))) {
-        make_ready(a, part, std::exchange(alone, NodeId::none));
-    }
-    return alone;
-}
-
-void Executor::complete(ActorId actor, NodeId node, u8 slot) {
-    OfActor& a = state_.actors[actor];
-    const Part& part = part_of(a, node);
-    fetch_child(part, node);
-    const u32 at = part.place(node);
-    if (watcher_ != nullptr) [[unlikely]] {
-        watcher_->actor_changes(actor);
-    }
-    if (slot != unlimited) {
-        --a.occupied[slot];
-        a.ready.reopen(slot);
-    }
-    if (part.op(node).kind == OpKind::collective) {
-        local_.collective_ends(actor);
-    }
-    --a.in_flight;
-    ++state_.nodes_done;
-    ++a.done;
-    state_.end[at] = engine_.now();
-    probe_.ended(actor, at, part.op(node));
-    if (notes_ == Notes::nodes) [[unlikely]] {
-        note(actor, node.index(), Happening::ends);
-    }
-    if (watcher_ != nullptr) [[unlikely]] {
-        watcher_->node_ends(actor, node);
-    }
-    const NodeId first = release_children(a, part, node);
-    node_of_arrival_ends(part);
-    issue_ready(actor, first);
-    finish_if_done(actor);
-}
-
-// The run pauses where jobs that arrived have ended, so that whoever sent them hears of it.
-void Executor::node_of_arrival_ends(const Part& part) {
-    if (part.arrival == none) [[likely]] {
-        return;
-    }
-    Arrival& arrival = arrivals_[part.arrival];
-    if (--arrival.nodes_left == 0) {
-        arrival.ended = engine_.now();
-        ended_.push_back(part.arrival);
-        engine_.pause();
-    }
-}
-
-// An actor is done when nothing runs and nothing is ready. Nodes on a cycle never become ready. With
-// the astra-sim semantics they are dropped, as upstream drops them (the reader warns of them).
-void Executor::finish_if_done(ActorId actor) {
-    OfActor& a = state_.actors[actor];
-    if (a.finished || a.in_flight > 0 || !a.ready.empty()) {
-        return;
-    }
-    a.finished = true;
-    state_.finish[actor] = engine_.now();
-    probe_.finished(actor);
-    state_.finish_order.push_back(actor);
-    if (notes_ != Notes::nothing) [[unlikely]] {
-        note(actor, none, Happening::finishes);
-    }
 }
 
 void Executor::note(ActorId actor, u32 node, Happening::What what) {

@@ -101,6 +101,24 @@ public:
     // The first byte of the message that a posted node waits for moves now.
     void message_begins(const Completion& completion);
 
+    // For whoever knows that a node ends soon: fetches what says which nodes wait for it, then these.
+    void fetch_node(ActorId actor, NodeId node) const {
+        const Part& part = part_of(actor, node);
+        __builtin_prefetch(part.child_begin + node.index() - part.first);
+        __builtin_prefetch(state_.end.data() + part.place(node), 1);
+    }
+    void fetch_what_waits(ActorId actor, NodeId node) const {
+        const OfActor& a = state_.actors[actor];
+        const Part& part = part_of(a, node);
+        const u32 at = part.child_begin[node.index() - part.first];
+        if (at < part.child_begin[node.index() - part.first + 1]) {
+            const u32 child = part.child[at];
+            __builtin_prefetch(part.ops + child);
+            __builtin_prefetch(a.waiting.data() + part.first + child, 1);
+            __builtin_prefetch(state_.start.data() + part.first_place + child, 1);
+        }
+    }
+
     const Op& op(ActorId actor, NodeId node) const {
         return part_of(actor, node).op(node);
     }
@@ -132,9 +150,12 @@ public:
     State& state() { return state_; }
 
 private:
-    // A node is done. The kind says which slot it held, so that nobody looks it up again: the node was
-    // read long ago. Of an actor's events, a: the node; of completions, a: the actor, b: the node.
-    static EventKind done(u8 slot) { return {Owner::execution, slot}; }
+    // A node is done. The kind says which slot it held and whether it was a collective, so that nobody looks
+    // it up again: the node was read long ago. Of an actor's events, a: the node; of completions, a: the actor, b: the node.
+    static EventKind done(const Op& op) {
+        return {Owner::execution, u32{op.resource} | (op.kind == OpKind::collective ? of_collective : 0)};
+    }
+    static constexpr u32 of_collective = 0x100;
 
     static const Part& part_of(const OfActor& a, NodeId node) {
         return a.parts.size() == 1 ? a.parts.front() : later_part_of(a.parts, node);
@@ -144,18 +165,20 @@ private:
     void make_roots_ready(ActorId actor, const Part& part);
     void make_ready(OfActor& a, const Part& part, NodeId node);
     void make_ready(OfActor& a, std::vector<NodeId> nodes);
-    void issue_ready(ActorId actor, NodeId first = NodeId::none);
+    void issue_ready(ActorId actor, OfActor& a, NodeId first = NodeId::none);
+    [[gnu::noinline]] void start_ready(ActorId actor);
     static void fetch_ahead(const OfActor& a, const Part& part, NodeId node);
-    static void fetch_child(const Part& part, NodeId node);
-    void issue(ActorId actor, NodeId node);
-    void skip(ActorId actor, const Part& part, NodeId node);
+    void issue(ActorId actor, OfActor& a, const Part& part, NodeId node);
+    [[gnu::noinline]] void skip(ActorId actor, const Part& part, NodeId node);
     [[gnu::noinline]] u64 slower(ActorId actor, const Op& op) const;
-    void enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op);
+    [[gnu::noinline]] void enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op);
     void post_message(ActorId actor, const Part& part, NodeId node, const Op& op);
-    void complete(ActorId actor, NodeId node, u8 slot);
+    void complete(ActorId actor, NodeId node, EventKind done);
     NodeId release_children(OfActor& a, const Part& part, NodeId node);
     void node_of_arrival_ends(const Part& part);
-    void finish_if_done(ActorId actor);
+    [[gnu::noinline]] void count_arrival(const Part& part);
+    void finish_if_done(ActorId actor, OfActor& a);
+    [[gnu::noinline]] void finish(ActorId actor, OfActor& a);
     [[gnu::noinline]] void note(ActorId actor, u32 node, Happening::What what);
 
     const Model& model_;

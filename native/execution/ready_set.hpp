@@ -5,7 +5,7 @@
 //
 // Upstream walks every ready node at every completion; here a completion costs a few steps, however
 // many nodes wait for a busy slot. Nodes become ready nearly in their order: those that do stand in a
-// list as they came, and only one that comes behind its turn goes to a heap. A word tells which kinds of
+// list as they came; one that comes behind its turn is put among the last few, or goes to a heap. A word tells which kinds of
 // slot are waited for, so those that nobody wants cost nothing.
 #pragma once
 
@@ -116,6 +116,10 @@ private:
                 in_order_.push_back(waiting);
                 return;
             }
+            if (in_order_.size() - next_ <= near || in_order_[in_order_.size() - near] < waiting) {
+                insert_near_the_end(waiting);
+                return;
+            }
             heap_.push_back(waiting);
             std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
         }
@@ -160,7 +164,18 @@ private:
             }
         }
 
+        // Precondition: it stands before the last, and behind those that were taken.
+        void insert_near_the_end(u64 waiting) {
+            std::size_t at = in_order_.size() - 1;
+            in_order_.push_back(in_order_.back());
+            for (; at > next_ && in_order_[at - 1] > waiting; --at) {
+                in_order_[at] = in_order_[at - 1];
+            }
+            in_order_[at] = waiting;
+        }
+
         static constexpr u32 few = 64;
+        static constexpr u32 near = 16;
 
         u64 first_ = nobody;
         std::vector<u64> in_order_;   // ascending

@@ -49,7 +49,8 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
            actors_.count()),
       collectives_(model, grid_, actors_, engine_, transport_, bus_, local_, *this,
                    {match_by_tag || model.match_by_tag, cast.watcher, cast.times}),
-      executor_(model, actors_, engine_, transport_, memory_, local_, collectives_, cast.watcher) {
+      executor_(model, actors_, engine_, transport_, memory_, local_, collectives_, cast.watcher),
+      ahead_(engine_.queue, transport_, executor_) {
     ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
     engine_.done_at = [this] { return executor_.done_at(); };
 }
@@ -127,6 +128,7 @@ void Simulation::start() { executor_.start(); }
             collectives_.exchange().handle(event);
             return;
         case Owner::transport:
+            ahead_.step();
             transport_.handle(event);
             return;
         case Owner::network:

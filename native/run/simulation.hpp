@@ -21,6 +21,7 @@
 #include "memory/shared_bus.hpp"
 #include "network/network.hpp"
 #include "model/model.hpp"
+#include "run/look_ahead.hpp"
 #include "run/outcome.hpp"
 #include "transport/transport.hpp"
 
@@ -101,6 +102,7 @@ private:
     SharedBus bus_;
     Collectives collectives_;
     Executor executor_;
+    LookAhead ahead_;
     Timers timers_;
     std::vector<Timers::Handle> arrivals_;
 };

@@ -74,7 +74,15 @@ public:
     // The message waits, where nobody of the other side does.
     template <class At>
     void wait(Place place, const MatchKey& key, Side side, u32 message, At&& at) {
-        at(message) = {key, none, message, side};
+        // Field by field: a value that is built first and copied stalls on its own fresh stores.
+        Waiting& own = at(message);
+        own.key.bytes = key.bytes;
+        own.key.tag = key.tag;
+        own.key.src = key.src;
+        own.key.dst = key.dst;
+        own.next = none;
+        own.last = message;
+        own.side = side;
         Slot& found = slots_[place.slot];
         if (found.first != none) {
             Waiting& first = at(found.first);

@@ -70,9 +70,25 @@ public:
           watcher_(watcher),
           probe_(engine.recorder()) {}
 
-    // `ends` is how the two halves find each other. `then` completes when the sender may go on.
-    void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes, u32 tag, Completion then);
-    void receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes, u32 tag, Completion then);
+    // `ends` is how the two halves find each other. `then` completes when the sender may go on. These are
+    // inlined into whoever posts messages, down to the table: what is put together in memory for a call and
+    // read there as wider words waits until every store before it is done.
+    [[gnu::always_inline]] void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes,
+                                     u32 tag, Completion then) {
+        if (parameters_.rendezvous) [[unlikely]] {
+            ask_to_send(ends, from, to, bytes, tag, then);
+            return;
+        }
+        send_now({bytes, tag, ends.src, ends.dst}, from, to, then);
+    }
+    [[gnu::always_inline]] void receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes,
+                                        u32 tag, Completion then) {
+        if (parameters_.rendezvous) [[unlikely]] {
+            offer_to_receive(ends, at, from, bytes, tag, then);
+            return;
+        }
+        receive_now({bytes, tag, ends.src, ends.dst}, then);
+    }
 
     // Sends what nobody matches.
     void pass(const Message& message, Notice arrived) {
@@ -114,6 +130,10 @@ private:
     enum Kind : u32 { arrived, departed, receive_ready };
     enum Step : u32 { may_send, may_receive };
 
+    [[gnu::noinline]] void ask_to_send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes,
+                                       u32 tag, const Completion& then);
+    [[gnu::noinline]] void offer_to_receive(const Actors::Ends& ends, RankId at, RankId from,
+                                            u64 bytes, u32 tag, const Completion& then);
     void send_now(const MatchKey& key, RankId from, RankId to, Completion then);
     void receive_now(const MatchKey& key, Completion then);
     u64 carried(u64 bytes) const;
@@ -130,5 +150,53 @@ private:
     TransportProbe probe_;
     State state_;
 };
+
+// The flight of a half: that of the other half if it waits, else a fresh one that waits now.
+[[gnu::always_inline]] inline u32 Transport::meet(const MatchKey& key, Matcher::Side side, bool& fresh) {
+    const auto waiting = state_.waiting();
+    const Matcher::Place place = state_.matcher.find(key, waiting);
+    const u32 partner = state_.matcher.take(place, side, waiting);
+    fresh = partner == none;
+    if (!fresh) {
+        return partner;
+    }
+    const u32 flight = state_.flights.take_as_left();
+    Flight& f = state_.flights[flight];
+    f.sent = {};
+    f.received = {};
+    f.receive_posted = false;
+    f.delivered = false;
+    state_.matcher.wait(place, key, side, flight, waiting);
+    return flight;
+}
+
+[[gnu::always_inline]] inline void Transport::send_now(const MatchKey& key, RankId from, RankId to,
+                                                       Completion then) {
+    bool fresh = false;
+    const u32 flight = meet(key, Matcher::Side::send, fresh);
+    Flight& f = state_.flights[flight];
+    f.sent = then;
+    if (!fresh) {
+        completions_.begins(f.received);
+    }
+    const u64 ranks = actors_.ranks_of(actors_.of(from));
+    state_.messages += ranks;
+    probe_.sent(flight, fresh, key.bytes, to, key.tag);
+    const bool departs = !then.kind.is_none() && !parameters_.send_completes_on_arrival;
+    network_.send({from, to, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
+                  departs ? Notice{{Owner::transport, departed}, flight} : Notice{});
+}
+
+[[gnu::always_inline]] inline void Transport::receive_now(const MatchKey& key, Completion then) {
+    bool fresh = false;
+    const u32 flight = meet(key, Matcher::Side::receive, fresh);
+    Flight& f = state_.flights[flight];
+    f.received = then;
+    f.receive_posted = true;
+    probe_.posted(flight, fresh);
+    if (f.delivered) {
+        engine_.queue.schedule(engine_.now(), {Owner::transport, receive_ready}, flight);
+    }
+}
 
 }  // namespace yantra
