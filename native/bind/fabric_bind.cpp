@@ -97,17 +97,20 @@ struct Paths {
     std::vector<u32> links;
 };
 
-Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, const Array<i64>& number) {
+// `packets`: how many ways of each flow, those of its packets 0, 1, ...
+Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, const Array<i64>& number, u32 packets) {
     if (from.size() != to.size() || from.size() != number.size()) {
         throw std::invalid_argument("flows: columns of different lengths");
     }
     Paths paths;
     for (std::size_t at = 0; at < from.size(); ++at) {
-        paths.first.push_back(paths.links.size());
-        const Flow flow{static_cast<u32>(from.data()[at]), static_cast<u32>(to.data()[at]),
-                        static_cast<u64>(number.data()[at]), 0};
-        const std::vector<u32>& path = router.route(flow);
-        paths.links.insert(paths.links.end(), path.begin(), path.end());
+        for (u32 packet = 0; packet < packets; ++packet) {
+            paths.first.push_back(paths.links.size());
+            const Flow flow{static_cast<u32>(from.data()[at]), static_cast<u32>(to.data()[at]),
+                            static_cast<u64>(number.data()[at]), packet};
+            const std::vector<u32>& path = router.route(flow);
+            paths.links.insert(paths.links.end(), path.begin(), path.end());
+        }
     }
     paths.first.push_back(paths.links.size());
     return paths;
@@ -138,7 +141,7 @@ void bind_routings(nb::module_& module) {
         .def("path", [](Router& self, u32 source, u32 destination, u64 number, u32 packet) {
             return self.route({source, destination, number, packet});
         }, "source"_a, "destination"_a, "number"_a = 0, "packet"_a = 0)
-        .def("paths", &paths_of, "sources"_a, "destinations"_a, "numbers"_a);
+        .def("paths", &paths_of, "sources"_a, "destinations"_a, "numbers"_a, "packets"_a = 1u);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
+#include "network/packet/cc_laws.hpp"
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
 #include "network/packet/packet_list.hpp"
@@ -64,14 +65,15 @@ std::unique_ptr<packet::PacketRun> sent(const Array<u64>& first_hop, const Array
                                         const Array<double>& bytes, const Array<double>& start_ns,
                                         const std::vector<u32>& after, const std::vector<double>& delay_ns,
                                         const FabricGraph& graph, const packet::Settings& settings, u32 sampled_link,
-                                        double sample_ns) {
+                                        double sample_ns, u32 ways, const std::vector<u64>& first_way_hop,
+                                        const std::vector<u32>& way_hops) {
     LinkSpeeds speeds;
     for (u32 link = 0; link < graph.links(); ++link) {
         speeds.bytes_per_ns.push_back(graph.bytes_per_ns(link));
         speeds.latency_ns.push_back(graph.latency_ns(link));
     }
     return packet::send_packets({list_of(first_hop), list_of(hops), list_of(bytes), list_of(start_ns)},
-                                {list_of(first_ack_hop), list_of(ack_hops), after, delay_ns}, std::move(speeds),
+                                {list_of(first_ack_hop), list_of(ack_hops), after, delay_ns, ways, first_way_hop, way_hops}, std::move(speeds),
                                 packet::spec_of(graph, settings), settings, {sampled_link, sample_ns, {}});
 }
 
@@ -135,12 +137,13 @@ void register_schemes(nb::module_& module) {
         .def_ro("needs_window", &packet::Scheme::needs_window)
         .def_ro("options", &packet::Scheme::options);
     module.def("schemes", &packet::schemes);
+    module.def("broken_congestion_law", nb::overload_cast<const packet::Scheme&>(&packet::broken_law), "scheme"_a);
     nb::class_<packet::Discipline>(module, "QueueDiscipline")
         .def_ro("name", &packet::Discipline::name)
         .def_ro("help", &packet::Discipline::help)
         .def_ro("options", &packet::Discipline::options);
     module.def("queue_disciplines", &packet::disciplines);
-    module.def("broken_queue_law", &packet::broken_law, "discipline"_a);
+    module.def("broken_queue_law", nb::overload_cast<const packet::Discipline&>(&packet::broken_law), "discipline"_a);
     nb::class_<packet::Preset>(module, "PacketPreset")
         .def_ro("name", &packet::Preset::name)
         .def_ro("help", &packet::Preset::help);
@@ -198,7 +201,8 @@ void register_packets(nb::module_& module) {
         .def("ports", &counts_of);
     module.def("send_packets", &sent, nb::kw_only(), "first_hop"_a, "hops"_a, "first_ack_hop"_a, "ack_hops"_a,
                "bytes"_a, "start_ns"_a, "after"_a = std::vector<u32>{}, "delay_ns"_a = std::vector<double>{}, "graph"_a,
-               "settings"_a, "sampled_link"_a = none, "sample_ns"_a = 0.0);
+               "settings"_a, "sampled_link"_a = none, "sample_ns"_a = 0.0, "ways"_a = 0u,
+               "first_way_hop"_a = std::vector<u64>{}, "way_hops"_a = std::vector<u32>{});
 }
 
 }  // namespace yantra

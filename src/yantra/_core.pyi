@@ -636,6 +636,7 @@ class Router:
         sources: Buffer | NDArray[numpy.int32],
         destinations: Buffer | NDArray[numpy.int32],
         numbers: Buffer | NDArray[numpy.int64],
+        packets: int = 1,
     ) -> Paths: ...
 
 class RateChange:
@@ -838,6 +839,7 @@ class Scheme:
     def options(self) -> list[SchemeOption]: ...
 
 def schemes() -> list[Scheme]: ...
+def broken_congestion_law(scheme: Scheme) -> str: ...
 
 class QueueDiscipline:
     @property
@@ -947,6 +949,9 @@ def send_packets(
     settings: PacketSettings,
     sampled_link: int = 4294967295,
     sample_ns: float = 0.0,
+    ways: int = 0,
+    first_way_hop: Sequence[int] = [],
+    way_hops: Sequence[int] = [],
 ) -> PacketRun: ...
 
 class PortSeries:

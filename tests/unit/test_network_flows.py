@@ -102,7 +102,7 @@ def test_a_bad_list_is_refused_with_its_line(
     ("more", "status", "said"),
     [
         (["--routing", "ecpm"], 2, "did you mean 'ecmp'?"),
-        (["--routing", "spray"], 2, "--routing: spray parts a flow"),
+        (["--routing", "spray"], 2, "--routing: spray goes with the network packet"),
         (["--routing", "dimension_ordered"], 2, "needs the coordinates of a grid"),
         (["-o", "fct.txt"], 2, "--output: expected .csv, .csv.gz or .parquet, got fct.txt"),
         (["--network", "packets"], 2, "--network"),

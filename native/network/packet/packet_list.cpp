@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <utility>
+
+#include "network/packet/route_table.hpp"
 
 namespace yantra::packet {
 
@@ -57,6 +58,13 @@ public:
     const std::optional<Stuck>& stuck() const override { return stuck_; }
 
 private:
+    struct Routes {
+        u32 data = 0;
+        u32 acks = 0;
+        u32 first_way = 0;
+        u32 ways = 0;
+    };
+
     u64 tick(double ns) const { return static_cast<u64>(std::llround(ns * ticks_per_ns_)); }
     double now_ns() const { return static_cast<double>(simulator_.now()) / ticks_per_ns_; }
 
@@ -82,9 +90,19 @@ private:
                 throw std::invalid_argument("flow " + std::to_string(flow) + ": waits for one that is not there");
             }
         }
-        for (u32 link : columns_.ack_hops) {
+        check_links(columns_.ack_hops, "a way of ACKs");
+        check_links(columns_.way_hops, "a way of packets");
+        const bool has_ways = columns_.ways > 0 && columns_.first_way_hop.size() == count * columns_.ways + 1 &&
+                              columns_.first_way_hop.back() == columns_.way_hops.size();
+        if (columns_.ways > 0 && !has_ways) {
+            throw std::invalid_argument("flows: columns of different lengths");
+        }
+    }
+
+    void check_links(const std::vector<u32>& hops, const char* what) const {
+        for (u32 link : hops) {
             if (link >= links_.latency_ns.size()) {
-                throw std::invalid_argument("flows: a way of ACKs over a link that is not there");
+                throw std::invalid_argument(std::string("flows: ") + what + " over a link that is not there");
             }
         }
     }
@@ -95,27 +113,42 @@ private:
         }
     }
 
-    u32 route_of(std::span<const u32> links) {
-        std::vector<u32> key(links.begin(), links.end());
-        const auto known = known_routes_.find(key);
-        if (known != known_routes_.end()) {
-            return known->second;
-        }
-        const u32 made = simulator_.add_route(links);
-        known_routes_.emplace(std::move(key), made);
-        return made;
-    }
-
     void add_routes() {
+        RouteTable table(simulator_);
+        if (columns_.ways > 0) {
+            simulator_.add_ways({});   // refuses, with the reason, what cannot be sprayed
+        }
         for (std::size_t flow = 0; flow < routes_.size(); ++flow) {
             const u64 from = columns_.first_ack_hop[flow];
             const std::span<const u32> back(columns_.ack_hops.data() + from, columns_.first_ack_hop[flow + 1] - from);
             if (back.empty()) {
                 throw std::invalid_argument("flow " + std::to_string(flow) + ": no way back for its ACKs");
             }
-            routes_[flow] = {route_of(flows_.route(flow)), route_of(back)};
+            Routes& of = routes_[flow] = {table.add(flows_.route(flow)), table.add(back)};
+            if (columns_.ways > 0) {
+                spray(flow, of, table);
+            }
         }
-        known_routes_.clear();
+    }
+
+    // Each way once; those that leave by another port than the first are left out.
+    void spray(std::size_t flow, Routes& of, RouteTable& table) {
+        const u32 port = flows_.route(flow).front();
+        std::vector<u32> ways = {of.data};
+        for (u32 way = 0; way < columns_.ways; ++way) {
+            const std::size_t row = flow * columns_.ways + way;
+            const std::span<const u32> links(columns_.way_hops.data() + columns_.first_way_hop[row],
+                                             columns_.first_way_hop[row + 1] - columns_.first_way_hop[row]);
+            if (links.empty() || links.front() != port) {
+                continue;
+            }
+            const u32 route = table.add(links);
+            if (std::find(ways.begin(), ways.end(), route) == ways.end()) {
+                ways.push_back(route);
+            }
+        }
+        of.first_way = simulator_.add_ways(ways);
+        of.ways = static_cast<u32>(ways.size());
     }
 
     void begin() {
@@ -136,7 +169,8 @@ private:
     void send(u32 flow, u64 at) {
         begins_ns_[flow] = static_cast<double>(at) / ticks_per_ns_;
         const std::span<const u32> way = flows_.route(flow);
-        simulator_.send({flow, static_cast<u64>(flows_.bytes[flow]), routes_[flow].first, routes_[flow].second, 0, 0,
+        const Routes& of = routes_[flow];
+        simulator_.send({flow, static_cast<u64>(flows_.bytes[flow]), of.data, of.acks, of.first_way, of.ways,
                          simulator_.ports()[way.front()].from, simulator_.ports()[way.back()].to},
                         at);
     }
@@ -157,10 +191,9 @@ private:
     const double ticks_per_ns_;
     std::vector<double> begins_ns_;
     std::vector<double> completed_ns_;
-    std::vector<std::pair<u32, u32>> routes_;   // of data and of ACKs
+    std::vector<Routes> routes_;
     std::vector<u32> followers_;                // by flow: the first that waits for it
     std::vector<u32> next_follower_;
-    std::map<std::vector<u32>, u32> known_routes_;
     std::optional<Stuck> stuck_;
     u64 since_look_ = 0;
 };

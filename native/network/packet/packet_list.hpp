@@ -20,6 +20,10 @@ struct PacketColumns {
     std::vector<u32> ack_hops;
     std::vector<u32> after;       // flow whose end at its sender this one waits for; none
     std::vector<double> delay_ns; // from then on
+    // Of flows whose packets are sprayed: so many ways of each, flow by flow, the first that of the list. 0: one way.
+    u32 ways = 0;
+    std::vector<u64> first_way_hop;
+    std::vector<u32> way_hops;
 };
 
 // Of a queue over time: bytes that wait at a port, at every multiple of an interval.

@@ -185,6 +185,14 @@ u32 Simulator::add_route(std::span<const u32> links) {
     return at;
 }
 
+std::span<const u32> Simulator::route(u32 number) const {
+    std::size_t links = 0;
+    while (routes_[number + links] != none) {
+        ++links;
+    }
+    return {routes_.data() + number, links};
+}
+
 u32 Simulator::add_ways(std::span<const u32> routes) {
     if (settings_.recovery != Recovery::selective_repeat) {
         throw std::invalid_argument(
@@ -343,8 +351,9 @@ struct Simulator::Ahead {
     }
 
     [[gnu::always_inline]] void fetch_for_arrival(const Packet& packet) const {
-        fetch(&all.routes_[packet.route]);
-        if (packet.sender != none) {
+        if (!all.ports_[packet.link].to_host) {
+            fetch(&all.routes_[packet.route]);   // it goes on
+        } else if (packet.sender != none) {
             fetch_lines(&all.senders_[packet.sender]);
         }
     }

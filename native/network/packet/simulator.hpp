@@ -73,6 +73,8 @@ public:
 
     // Remembers links one behind the other, for as many flows as one likes.
     u32 add_route(std::span<const u32> links);
+    // Its links. No longer good when another is added.
+    std::span<const u32> route(u32 number) const;
     // Remembers routes over which packets of one message may be sprayed, which all begin with one link. Returns the
     // number of the first. std::invalid_argument where receivers take packets in order alone.
     u32 add_ways(std::span<const u32> routes);

@@ -27,6 +27,7 @@ from yantra.base.errors import ConfigError, UnsupportedError, expected_got
 from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import LinkChange
+from yantra.network import routings
 from yantra.network.traffic.generator import Flows
 from yantra.network.traffic.reading import COLUMNS, read
 from yantra.result.hot_links import HotLink, Share, busiest
@@ -321,7 +322,13 @@ class Simulation:
             back = self.flows._replace(src=self.flows.dst, dst=self.flows.src)
             ways = _routed(self._native_graph, back, self.choice)
             return packets.start(
-                self.graph, self._native_graph, self.routed, ways, self.flows, self.choice.packets
+                self.graph,
+                self._native_graph,
+                self.routed,
+                ways,
+                self.flows,
+                self.choice.packets,
+                self._sprayed(),
             )
         if self.choice.network == "store_and_forward":
             return _core.queue_flows(**columns)
@@ -330,6 +337,12 @@ class Simulation:
             rtt_fairness=self.choice.rtt_fairness,
             changes=[_core.RateChange(**change._asdict()) for change in changes],
         )
+
+    def _sprayed(self) -> packets.Ways | None:
+        if not routings.find(self.choice.routing, "--routing").by_packet:
+            return None
+        count = packets.entropies(self.choice.packets)
+        return packets.Ways(count, _routed(self._native_graph, self.flows, self.choice, count))
 
     @property
     def packet_run(self) -> _core.PacketRun | None:
@@ -385,14 +398,15 @@ def simulate(
     return simulation.result
 
 
-def _routed(graph: _core.FabricGraph, flows: Flows, choice: Choice) -> Routed:
+def _routed(graph: _core.FabricGraph, flows: Flows, choice: Choice, ways: int = 1) -> Routed:
     try:
         router = _core.Router(graph, choice.routing, seed=choice.seed)
     except ValueError as error:
         raise ConfigError("--routing", str(error)) from None
     sources, destinations = flows.src.astype(np.int32), flows.dst.astype(np.int32)
     try:
-        paths = router.paths(sources, destinations, np.arange(len(sources), dtype=np.int64))
+        numbers = np.arange(len(sources), dtype=np.int64)
+        paths = router.paths(sources, destinations, numbers, packets=ways)
     except _core.Unsupported as error:
         raise UnsupportedError(str(error)) from None
     return Routed(np.asarray(paths.first), np.asarray(paths.links))

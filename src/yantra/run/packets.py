@@ -49,6 +49,19 @@ class PacketChoice(NamedTuple):
     look_every_ns: float | None = None
 
 
+class Ways(NamedTuple):
+    """Ways over which packets are sprayed: so many of each flow, flow by flow."""
+
+    of_flow: int
+    routed: Routed
+
+
+def entropies(choice: PacketChoice) -> int:
+    """Return how many ways packets of a flow take at most, where the routing sprays them."""
+    fallback = next(o.fallback for o in _core.packet_options() if o.name == "entropies")
+    return int(dict(choice.options).get("entropies", fallback))
+
+
 def presets() -> dict[str, str]:
     """Return what each preset is, by name."""
     return {preset.name: preset.help for preset in _core.packet_presets()}
@@ -122,8 +135,19 @@ def start(
     back: Routed,
     flows: Flows,
     choice: PacketChoice,
+    ways: Ways | None = None,
 ) -> _core.PacketRun:
-    """Return the run of a list whose ACKs go the ways `back`. Raises ConfigError."""
+    """Return the run of a list whose ACKs go the ways `back`, and packets by turns the `ways`.
+
+    Raises ConfigError for what these settings cannot do.
+    """
+    sprayed: dict[str, Any] = {}
+    if ways is not None:
+        sprayed = {
+            "ways": ways.of_flow,
+            "first_way_hop": ways.routed.first.tolist(),
+            "way_hops": ways.routed.hops.tolist(),
+        }
     try:
         return _core.send_packets(
             first_hop=routed.first,
@@ -134,6 +158,7 @@ def start(
             start_ns=flows.start_ns.astype(np.float64),
             graph=native,
             settings=settings(choice, host_gbps(graph)),
+            **sprayed,
         )
     except ValueError as error:
         raise ConfigError("--network packet", str(error)) from None

@@ -201,7 +201,7 @@ def command(
     from yantra.run.flows import Choice, Simulation, read
     from yantra.scenario.settings import parsed
 
-    _check_routing(routing)
+    _check_routing(routing, network)
     graph = shown(topology, parsed(settings)).graph
     if svg is not None:
         check_size(graph)
@@ -231,12 +231,12 @@ def command(
     _print(result, network, hot_links, as_json, run=simulation.packet_run)
 
 
-def _check_routing(name: str) -> None:
+def _check_routing(name: str, network: str) -> None:
     from yantra.base.errors import ConfigError
     from yantra.network import routings
 
-    if routings.find(name, "--routing").by_packet:
-        raise ConfigError("--routing", f"{name} parts a flow, which lists of flows do not")
+    if routings.find(name, "--routing").by_packet and network != "packet":
+        raise ConfigError("--routing", f"{name} goes with the network packet; this is {network}")
 
 
 def _program(network: str, program: str | None, options: tuple[str, ...]) -> Options | None:

@@ -1,0 +1,20 @@
+// The laws that every congestion control keeps, checked on flows over a switch.
+#pragma once
+
+#include <string>
+
+#include "network/packet/congestion_control.hpp"
+
+namespace yantra::packet {
+
+// The first law that a scheme breaks and what was seen, as `law: what`; empty where it keeps all. Flows go over one
+// switch of 100 Gb/s with what `congestion_control: NAME` brings along.
+//   all_flows_end: alone, into one port, and where packets are lost, within 200 times what the line takes.
+//   rates_are_of_the_line: a flow's rate is above 0 and at most that of its link, at any time.
+//   a_place_begins_anew: a flow alone takes what it took before others had its place, within a tenth.
+//   timers_end_with_their_flow: soon after the last flow has ended nothing is left to happen.
+//   nobody_starves: of equal flows into one port that begin together, the last takes at most 8 times the first.
+//   equal_runs_are_equal: what is run twice ends at the same ticks.
+std::string broken_law(const Scheme& scheme);
+
+}  // namespace yantra::packet
