@@ -4,7 +4,8 @@
 // alpha estimates how much is marked; a cut is r (1 - alpha / 2), and the rate then goes half way to the target each
 // time, the target rising after some steps (section 5). With `by_timer` it is the form of NICs, as in the ns-3 fork:
 // cuts at the ticks of a timer of their own, no byte counter. Without, it is as published: the receiver tells of marks
-// at most once per `cnp_interval` and the cut is at once; increases by a counter of bytes as well.
+// at most once per `cnp_interval` and the cut is at once; increases by a counter of bytes as well. Marks come back with
+// ACKs; `cnp_delay` is what NICs take beyond that, from the marked packet to the cut, where a CNP is a packet of its own.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace yantra::packet {
 
 namespace {
 
-enum DcqcnTimer : u32 { dcqcn_alpha, dcqcn_decrease, dcqcn_increase };
+enum DcqcnTimer : u32 { dcqcn_alpha, dcqcn_decrease, dcqcn_increase, dcqcn_cnp };
 
 class Dcqcn final : public CongestionControl {
 public:
@@ -24,6 +25,7 @@ public:
           decrease_interval_(senders.ticks(option("decrease_interval", 4000.0))),
           increase_interval_(senders.ticks(option("increase_interval", 900000.0))),
           cnp_interval_(senders.ticks(option("cnp_interval", 0.0))),
+          cnp_delay_(senders.ticks(option("cnp_delay", 0.0))),
           gain_(option("gain", 1.0 / 256)),
           fast_steps_(static_cast<u32>(option("fast_recovery_steps", 1.0))),
           additive_(static_cast<u64>(option("additive_increase", 5e7))),
@@ -59,8 +61,11 @@ public:
             return;
         }
         State& of = states_[sender];
-        if (feedback.is_marked) {
-            by_timer_ ? notice(sender, of) : cut_at_once(sender, of);
+        if (feedback.is_marked && cnp_delay_ > 0) {
+            of.cnps.push_back(senders_.now() + cnp_delay_);
+            await_cnp(sender, of);
+        } else if (feedback.is_marked) {
+            take_cnp(sender, of);
         }
         if (counter_bytes_ > 0 && !of.is_first) {
             of.counted += feedback.newly;
@@ -84,6 +89,11 @@ public:
             if (of.cut_marked) {
                 cut(sender, of, clamps_ || of.time_stage > 0);
             }
+        } else if (own == dcqcn_cnp) {
+            of.timers[own] = none;
+            of.cnps.erase(of.cnps.begin());
+            take_cnp(sender, of);
+            await_cnp(sender, of);
         } else {
             of.timers[own] = start(sender, own, increase_interval_);
             if (by_timer_) {
@@ -111,7 +121,8 @@ private:
         u32 byte_stage = 0;
         u64 counted = 0;
         u64 told = 0;
-        u32 timers[3] = {none, none, none};
+        u32 timers[4] = {none, none, none, none};
+        std::vector<u64> cnps;   // ticks at which those under way arrive
         bool is_first = true;
         bool alpha_marked = false;
         bool cut_marked = false;
@@ -122,6 +133,14 @@ private:
     u32 start(u32 sender, u32 own, u64 delay) {
         return senders_.start_timer(TimerKind::of_scheme, sender, delay, own);
     }
+
+    void await_cnp(u32 sender, State& of) {
+        if (of.timers[dcqcn_cnp] == none && !of.cnps.empty()) {
+            of.timers[dcqcn_cnp] = start(sender, dcqcn_cnp, of.cnps.front() - senders_.now());
+        }
+    }
+
+    void take_cnp(u32 sender, State& of) { by_timer_ ? notice(sender, of) : cut_at_once(sender, of); }
 
     void notice(u32 sender, State& of) {
         of.alpha_marked = true;
@@ -177,6 +196,7 @@ private:
     u64 decrease_interval_;
     u64 increase_interval_;
     u64 cnp_interval_;
+    u64 cnp_delay_;
     double gain_;
     u32 fast_steps_;
     u64 additive_;
@@ -199,6 +219,7 @@ const RegisteredScheme registered_dcqcn({
         {"decrease_interval", "ns", 4000.0, 1.0, "Between cuts, in the form of NICs."},
         {"increase_interval", "ns", 900000.0, 1.0, "Between increases."},
         {"cnp_interval", "ns", 0.0, 0.0, "The least between two marks that a receiver tells of; 0 tells of all."},
+        {"cnp_delay", "ns", 0.0, 0.0, "From a marked packet to the cut, beyond what its ACK takes."},
         {"gain", "", 1.0 / 256, 0.0, "g of alpha's moving average."},
         {"fast_recovery_steps", "", 1.0, 0.0, "F: increases before the target rises."},
         {"additive_increase", "bit/s", 5e7, 0.0, "By which the target rises."},

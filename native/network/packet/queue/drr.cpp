@@ -2,11 +2,13 @@
 //
 // Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995. Messages are spread over
 // `queues` lists by their number; those that are not empty take turns, and each turn is worth `quantum` bytes, of which
-// what is not used counts on while the list is not empty. Law: of two lists that never empty, what left of either
+// what is not used counts on while the list is not empty. With a `short_weight` w other than 1, short messages have as
+// many lists of their own, whose turns are worth w quanta. Law: of two lists that never empty, what left of either
 // differs by less than a quantum and a packet for each turn in progress, whenever one looks. Trade-off: messages of one
 // list share its part first in, first out; more lists part them better.
 #include <algorithm>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "network/packet/queue_discipline.hpp"
@@ -17,11 +19,14 @@ namespace {
 
 class DeficitRoundRobin final : public QueueDiscipline {
 public:
-    DeficitRoundRobin(Pool<Packet>& packets, u32 queues, u64 quantum)
-        : QueueDiscipline(packets), lists_(queues), quantum_(quantum) {}
+    // By class, what a turn is worth: one for all, or one for short messages and one for the others.
+    DeficitRoundRobin(Pool<Packet>& packets, u32 queues, std::vector<u64> quanta)
+        : QueueDiscipline(packets), queues_(queues), lists_(queues * quanta.size()), quanta_(std::move(quanta)) {}
 
     void push(u32 packet) override {
-        const u32 at = packets_[packet].serial % static_cast<u32>(lists_.size());
+        const Packet& of = packets_[packet];
+        const u32 of_class = std::min<u32>(of.priority, static_cast<u32>(quanta_.size()) - 1);
+        const u32 at = of_class * queues_ + of.serial % queues_;
         List& list = lists_[at];
         if (list.queue.empty()) {
             list.deficit = 0;
@@ -34,7 +39,7 @@ public:
         while (!turns_.empty()) {
             List& list = lists_[turns_.front()];
             if (!is_begun_) {
-                list.deficit += quantum_;
+                list.deficit += quanta_[turns_.front() / queues_];
                 is_begun_ = true;
             }
             const u64 bytes = packets_[list.queue.first].bytes;
@@ -71,10 +76,11 @@ private:
         is_begun_ = false;
     }
 
-    std::vector<List> lists_;
+    u32 queues_;
+    std::vector<List> lists_;   // by class
     std::deque<u32> turns_;   // lists that are not empty, the one whose turn it is first
     bool is_begun_ = false;
-    u64 quantum_;
+    std::vector<u64> quanta_;
 };
 
 const RegisteredDiscipline registered_drr({
@@ -82,14 +88,20 @@ const RegisteredDiscipline registered_drr({
     "messages share a port by bytes, in turn (deficit round robin)",
     [](Pool<Packet>& packets, const Settings& settings) -> std::unique_ptr<QueueDiscipline> {
         const double full = settings.payload_bytes + 100.0;
-        return std::make_unique<DeficitRoundRobin>(packets,
-                                                   static_cast<u32>(std::min(settings.option("queues", 64.0), 65536.0)),
-                                                   static_cast<u64>(std::max(settings.option("quantum", full), 1.0)));
+        const double quantum = std::min(std::max(settings.option("quantum", full), 1.0), 1e9);
+        const double weight = std::min(settings.option("short_weight", 1.0), 1e6);
+        std::vector<u64> quanta = {static_cast<u64>(quantum)};
+        if (weight != 1.0) {
+            quanta.insert(quanta.begin(), static_cast<u64>(std::max(weight * quantum, 1.0)));
+        }
+        return std::make_unique<DeficitRoundRobin>(
+            packets, static_cast<u32>(std::min(settings.option("queues", 64.0), 65536.0)), std::move(quanta));
     },
     true,
     {
         {"queues", "", 64.0, 1.0, "Lists over which messages are spread."},
         {"quantum", "B", 0.0, 64.0, "Bytes of a turn; by default those of a full packet and some more."},
+        {"short_weight", "", 1.0, 0.01, "Turns of short messages are worth so many quanta, and have their own lists."},
     },
 });
 
