@@ -534,6 +534,37 @@ def test_messages_share_a_port_in_turn_by_deficit_round_robin() -> None:
     assert max(fair["long"]) < 1.01 * min(fair["long"])
 
 
+@pytest.mark.parametrize("weight", [2.0, 4.0])
+def test_short_messages_have_the_share_of_their_weight(weight: float) -> None:
+    size = 200_000
+    names = [discipline.name for discipline in _core.queue_disciplines()]
+    run = _to_one(
+        6,
+        "none",
+        [1_000_000, 1_000_000, 1_000_000, size, size, size],
+        queue=float(names.index("drr")),
+        short_message=float(size),
+        short_weight=weight,
+    )
+    alone_ns = 3 * size * 1.048 / 12.5  # with headers
+    assert max(run.end_ns[3:]) == pytest.approx(alone_ns * (1 + 1 / weight), rel=0.1)
+
+
+def test_a_cnp_that_comes_after_the_end_cuts_nothing() -> None:
+    unmarked = _to_one(4, "dcqcn", 500_000, kmin=1e12, kmax=1e12)
+    late = _to_one(4, "dcqcn", 500_000, cnp_delay=1e9)
+    assert late.totals.marked_acks > 0
+    assert list(late.end_ns) == list(unmarked.end_ns)
+
+
+def test_the_longer_a_cnp_takes_the_longer_the_queue() -> None:
+    def longest(delay_ns: float) -> float:
+        run = _to_one(8, "dcqcn", 2_000_000, cnp_delay=delay_ns)
+        return max(np.asarray(run.ports().queue_max_bytes).tolist())
+
+    assert longest(0.0) < longest(20_000.0) < longest(200_000.0)
+
+
 def test_the_contract_of_queue_disciplines_is_a_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -542,6 +573,21 @@ def test_the_contract_of_queue_disciplines_is_a_command(
         assert f"{discipline.name} keeps the contract" in capsys.readouterr().out
     assert main(["contract", "queue_discipline", "fivo"]) == 2
     assert "did you mean 'fifo'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scheme", [scheme.name for scheme in _core.schemes()])
+def test_the_contract_of_congestion_controls_is_a_command(
+    scheme: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["contract", "congestion_control", scheme]) == 0
+    assert f"{scheme} keeps the contract" in capsys.readouterr().out
+
+
+def test_a_congestion_control_that_is_not_built_in_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["contract", "congestion_control", "swifd"]) == 2
+    assert "did you mean 'swift'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("senders", [4, 16])

@@ -1,10 +1,10 @@
 // Scoreboard: of one flow whose receiver takes packets in any order, what each end has beyond the first gap.
 //
 // The receiver keeps what came out of order; the sender what it was told of, and which packets it takes for lost. A packet
-// is lost when one that is `reordering` packets further has arrived, when a switch cut it and its header tells so, or by
-// silence (Mittal et al., "Revisiting network support for RDMA", SIGCOMM 2018, section 3.1: selective retransmission; RFC
-// 6675 with more than one packet of patience). One that was sent again and is lost again is found by silence, or by
-// its header. Only such flows have one, so all others stay small.
+// is lost when one that is `reordering` packets further has arrived, or by silence (Mittal et al., "Revisiting network
+// support for RDMA", SIGCOMM 2018, section 3.1: selective retransmission; RFC 6675 with more than one packet of
+// patience). One that was sent again and is lost again is found by silence. Switches cut no packets to their headers.
+// Only such flows have one, so all others stay small.
 #pragma once
 
 #include <algorithm>

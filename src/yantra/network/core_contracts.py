@@ -6,8 +6,8 @@ the file registers itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.contract import Contract
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
@@ -16,40 +16,85 @@ if TYPE_CHECKING:
     from yantra import _core
 
 
-def _find(name: str) -> _core.QueueDiscipline:
+def _disciplines() -> list[_core.QueueDiscipline]:
     from yantra import _core
 
-    known = {discipline.name: discipline for discipline in _core.queue_disciplines()}
-    if name not in known:
-        expected = f"one of {', '.join(known)}, or one that you built into native/network/packet"
-        raise ConfigError(
-            "queue_discipline", expected_got(expected, name) + did_you_mean(name, known)
-        )
-    return known[name]
+    return _core.queue_disciplines()
 
 
-def _violations(discipline: _core.QueueDiscipline) -> Iterator[str]:
+def _broken_by_discipline(discipline: _core.QueueDiscipline) -> str:
     from yantra import _core
 
-    if broken := _core.broken_queue_law(discipline):
-        yield broken
+    return _core.broken_queue_law(discipline)
 
 
-def _summary(discipline: _core.QueueDiscipline) -> str:
-    return (
-        f"{discipline.name} keeps the contract of queue disciplines on 60 trials of random packets"
+def _schemes() -> list[_core.Scheme]:
+    from yantra import _core
+
+    return _core.schemes()
+
+
+def _broken_by_scheme(scheme: _core.Scheme) -> str:
+    from yantra import _core
+
+    return _core.broken_congestion_law(scheme)
+
+
+def _contract(
+    kind: str,
+    plural: str,
+    laws: str,
+    on: str,
+    built_in: Callable[[], Sequence[Any]],
+    broken: Callable[[Any], str],
+) -> Contract:
+    """Return the contract of a kind whose registered ones the core lists and judges."""
+
+    def find(name: str) -> Any:
+        known = {one.name: one for one in built_in()}
+        if name not in known:
+            expected = (
+                f"one of {', '.join(known)}, or one that you built into native/network/packet"
+            )
+            raise ConfigError(
+                kind.replace(" ", "_"), expected_got(expected, name) + did_you_mean(name, known)
+            )
+        return known[name]
+
+    def violations(one: Any) -> Iterator[str]:
+        if law := broken(one):
+            yield law
+
+    return Contract(
+        kind=kind,
+        module="yantra.network.core_contracts",
+        about=f"Checks a {kind} against the laws of network/packet/{laws}.",
+        argument="the name of one that is built in",
+        find=find,
+        violations=violations,
+        summary=lambda one: f"{one.name} keeps the contract of {plural} on {on}",
     )
 
 
-QUEUE_DISCIPLINE = Contract(
-    kind="queue discipline",
-    module="yantra.network.core_contracts",
-    about="Checks a queue discipline against the laws of network/packet/queue_laws.hpp.",
-    argument="the name of one that is built in",
-    find=_find,
-    violations=_violations,
-    summary=_summary,
+QUEUE_DISCIPLINE = _contract(
+    "queue discipline",
+    "queue disciplines",
+    "queue_laws.hpp",
+    "60 trials of random packets",
+    _disciplines,
+    _broken_by_discipline,
+)
+CONGESTION_CONTROL = _contract(
+    "congestion control",
+    "congestion controls",
+    "cc_laws.hpp",
+    "flows alone, into one port and with losses",
+    _schemes,
+    _broken_by_scheme,
 )
 
-CONTRACTS = {"queue_discipline": QUEUE_DISCIPLINE}
+CONTRACTS = {
+    "queue_discipline": QUEUE_DISCIPLINE,
+    "congestion_control": CONGESTION_CONTROL,
+}
 """The contract of each, by the name of its kind."""
