@@ -346,7 +346,7 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
     [
         (["hgx-h100", "--ranks", "1"], "--ranks: expected two or more"),
         (["tpu-v4", "--ranks", "8"], "nobody measured all_reduce of 8 ranks on tpu-v4"),
-        (["hgx-h100", "--ranks", "8", "--sizes", "0 B"], "--sizes: expected sizes from 1 B"),
+        (["hgx-h100", "--ranks", "8", "--sizes", "0 B"], "--sizes must be at least 1 B, got 0 B"),
         (["hgx-h100", "--ranks", "9"], "9 ranks cannot be had on hgx-h100"),
     ],
 )

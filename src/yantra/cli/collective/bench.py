@@ -24,7 +24,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
         "yantra collective bench torus --sizes '64 KiB, 64 MiB'",
         "yantra collective bench switch dgx1 --sizes 1MiB --json",
         "yantra collective bench pod.csv --algorithms ring,synthesized --sizes 1MiB",
-        "yantra collective bench nvl72 --algorithms ring,nvls --chunks 32 --sizes '1 GiB'",
+        "yantra collective bench nvl72 --algorithms nvls --chunks 32 --sizes '1 GiB'",
     ],
     epilog="A collective runs alone on a network of links, without hand-overs at its ranks. Bus "
     "bandwidth is that of nccl-tests; the bound has no latency.",
