@@ -1,4 +1,6 @@
-"""Collectives on fabrics by every algorithm and size, simulated, beside the bound that none beats.
+"""Collectives on fabrics by every algorithm and size, simulated, beside the cut bound.
+
+Nothing beats that bound where only ranks add; algorithms whose switches add (`nvls`, `sharp`) may.
 
 One collective of all ranks runs at a time, on a network of links, with no hand-over at its ranks:
 what differs between rows is the algorithm. A made one is that which `yantra collective synthesize`

@@ -27,7 +27,8 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
         "yantra collective bench nvl72 --algorithms nvls --chunks 32 --sizes '1 GiB'",
     ],
     epilog="A collective runs alone on a network of links, without hand-overs at its ranks. Bus "
-    "bandwidth is that of nccl-tests; the bound has no latency.",
+    "bandwidth is that of nccl-tests; the bound has no latency, and holds where only "
+    "ranks add: algorithms whose switches add may pass it.",
 )
 @click.argument("fabric", metavar="KIND|FILE...", nargs=-1, required=True, shell_complete=fabrics)
 @click.option(
