@@ -16,8 +16,7 @@ from yantra.collectives import find
 from yantra.collectives.algorithms import algorithms
 from yantra.collectives.lower import lower
 from yantra.collectives.names import Implementation, parse_implementation
-from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
-from yantra.collectives.protocols import LINES, on_the_wire
+from yantra.collectives.program import ExchangeProgram, GraphProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
@@ -301,9 +300,7 @@ class Planner:
         self._cover_all(layout, kind)
         key = (layout.size, counts)
         if key not in self._counted:
-            program, protocol = program_of(counts), self.scenario.collectives.protocol
-            if protocol is not None:
-                program = on_the_wire(program, protocol.kind)
+            program = self._on_the_wire(program_of(counts))
             added = add_program(self.builder, program, step_ticks=self._step_ticks())
             self._counted[key] = added
         return self._plan_of_members(layout, kind, self._counted[key], whole=False)
@@ -514,11 +511,10 @@ class Planner:
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
-        protocol = self.scenario.collectives.protocol
-        if protocol is None:
+        if self.scenario.collectives.protocol is None:
             made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
         else:
-            made = (on_the_wire(lower(algorithm.schedule(kind, n)), protocol.kind),)
+            made = (self._on_the_wire(lower(algorithm.schedule(kind, n))),)
         if len(made) > 2:
             return f"{len(made)} programs that take turns; at most two can"
         named = {switch for one in made for switch in getattr(one, "switches", ())}
@@ -529,11 +525,22 @@ class Planner:
         step = self._step_ticks()
         return tuple(add_program(self.builder, program, numbers, step) for program in made)
 
+    def _on_the_wire(self, program: GraphProgram) -> GraphProgram:
+        """Return a program with its messages in the lines of the scenario's protocol."""
+        protocol = self.scenario.collectives.protocol
+        if protocol is None:
+            return program
+        from yantra.collectives.protocols import on_the_wire
+
+        return on_the_wire(program, protocol.kind)
+
     def _step_ticks(self) -> int:
         """Return what a step waits for its protocol."""
         protocol = self.scenario.collectives.protocol
         if protocol is None or "hand_overs" in self.without:
             return 0
+        from yantra.collectives.protocols import LINES
+
         own = LINES[protocol.kind].step_ns
         return round((own if protocol.step_ns is None else protocol.step_ns) * self._ticks_per_ns)
 
