@@ -71,14 +71,19 @@ def _fabric(scenario: Scenario) -> None:
         raise ConfigError("cluster.placement", problem)
 
 
+def _own_semantics(where: str, semantics: str) -> None:
+    """Refuse what ASTRA-sim does not have under its semantics."""
+    if semantics != "yantra":
+        raise ConfigError(where, f"only with semantics yantra; got {semantics}")
+
+
 def _failures(scenario: Scenario) -> None:
-    if scenario.tier_networks and scenario.semantics != "yantra":
-        raise ConfigError("tier_networks", f"only with semantics yantra; got {scenario.semantics}")
-    if scenario.background and scenario.semantics != "yantra":
-        raise ConfigError("background", f"only with semantics yantra; got {scenario.semantics}")
-    if scenario.failures and scenario.semantics != "yantra":
-        problem = f"only with semantics yantra; got {scenario.semantics}"
-        raise ConfigError("cluster.failures", problem)
+    if scenario.tier_networks:
+        _own_semantics("tier_networks", scenario.semantics)
+    if scenario.background:
+        _own_semantics("background", scenario.semantics)
+    if scenario.failures:
+        _own_semantics("cluster.failures", scenario.semantics)
     for at, failure in enumerate(scenario.failures):
         if failure.ranks is None and scenario.fabric is None:
             problem = (
@@ -93,8 +98,7 @@ _LONE = ("switch", "ring", "fully_connected")  # what the core has a formula for
 def _stack(scenario: Scenario) -> None:
     if scenario.stack is None:
         return
-    if scenario.semantics != "yantra":
-        raise ConfigError("stack", f"only with semantics yantra; got {scenario.semantics}")
+    _own_semantics("stack", scenario.semantics)
     if any(named(device.compute) == "recorded" for device in scenario.all_devices()):
         problem = "not with recorded durations, which hold what the framework costs already"
         raise ConfigError("stack", problem)
@@ -103,8 +107,7 @@ def _stack(scenario: Scenario) -> None:
 def _host(scenario: Scenario) -> None:
     if scenario.host is None:
         return
-    if scenario.semantics != "yantra":
-        raise ConfigError("host", f"only with semantics yantra; got {scenario.semantics}")
+    _own_semantics("host", scenario.semantics)
     if scenario.replay_only:
         raise ConfigError("host", "not with replay_only: launches are in what was recorded")
     if scenario.host.launch_ns is None and not (scenario.stack and scenario.stack.launch_ns):
@@ -154,8 +157,7 @@ def _counts(scenario: Scenario) -> None:
     from yantra.collectives.counts import exponent_of, load
 
     where = "collectives.counts"
-    if scenario.semantics != "yantra":
-        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    _own_semantics(where, scenario.semantics)
     if bool(given.file) == bool(given.routing):
         raise ConfigError(where, "expected a file or a routing, and not both")
     if given.file:
@@ -170,8 +172,7 @@ def _protocol(scenario: Scenario) -> None:
     if scenario.collectives.protocol is None:
         return
     where = "collectives.protocol"
-    if scenario.semantics != "yantra":
-        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    _own_semantics(where, scenario.semantics)
     if scenario.collectives.shared_bus is not None:
         raise ConfigError(where, "not with shared_bus, which has times of hand-overs of its own")
 
@@ -181,8 +182,7 @@ def _interference(scenario: Scenario) -> None:
     if given is None:
         return
     where = "collectives.interference"
-    if scenario.semantics != "yantra":
-        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    _own_semantics(where, scenario.semantics)
     if given.sms >= given.of:
         problem = f"expected fewer than the {given.of} units that the device has, got {given.sms}"
         raise ConfigError(f"{where}.sms", problem)
@@ -199,8 +199,7 @@ def _shared_bandwidth(scenario: Scenario) -> None:
     if not any(device.share_bandwidth for device in scenario.all_devices()):
         return
     where = "cluster.device.share_bandwidth"
-    if scenario.semantics != "yantra":
-        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    _own_semantics(where, scenario.semantics)
     if scenario.devices:
         raise ConfigError(where, "only where all ranks have one device; leave cluster.devices out")
     if scenario.collectives.shared_bus is not None:
@@ -243,8 +242,8 @@ def _collectives(collectives: Collectives, dimensions: int, semantics: str) -> N
         algorithms = getattr(collectives, name)
         if isinstance(algorithms, tuple):
             _covered(f"collectives.{name}", algorithms, dimensions, semantics)
-    if collectives.selection is not None and semantics != "yantra":
-        raise ConfigError("collectives.selection", f"only with semantics yantra; got {semantics}")
+    if collectives.selection is not None:
+        _own_semantics("collectives.selection", semantics)
     if collectives.shared_bus is not None and collectives.reductions != "serial":
         raise ConfigError(
             "collectives.reductions",
