@@ -1,4 +1,4 @@
-"""What commands on a fabric take alike: the fabric, its options, and sizes of collectives on it."""
+"""What commands on a fabric take alike: the fabric, its options, collectives and sizes on it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ set_option = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the kind."
 )
 SIZE_IS = "The bytes of a rank: its input, or of an all-gather what it has at last."
+collective_option = click.option(
+    "--collective",
+    type=click.Choice(["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]),
+    default="all_reduce",
+    show_default=True,
+    help="What runs.",
+)
 size_option = click.option("--size", default="1 GiB", show_default=True, help=SIZE_IS)
 
 

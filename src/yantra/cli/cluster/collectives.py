@@ -8,7 +8,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
-from yantra.cli.fabric_options import sizes_of, sizes_option
+from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option
 
 
 @click.command(
@@ -21,13 +21,7 @@ from yantra.cli.fabric_options import sizes_of, sizes_option
 )
 @click.argument("name", shell_complete=cluster_names)
 @click.option("--ranks", type=int, required=True, help="How many ranks run it.")
-@click.option(
-    "--collective",
-    type=click.Choice(["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]),
-    default="all_reduce",
-    show_default=True,
-    help="What runs.",
-)
+@collective_option
 @sizes_option("1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB")
 @json_option("Print the rows as JSON.")
 def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -> None:

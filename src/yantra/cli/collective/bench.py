@@ -9,7 +9,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics
-from yantra.cli.fabric_options import sizes_of, sizes_option, split
+from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option, split
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -38,13 +38,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
     metavar="KEY=VALUE",
     help="Set an option of the kind; with one fabric.",
 )
-@click.option(
-    "--collective",
-    type=click.Choice(["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]),
-    default="all_reduce",
-    show_default=True,
-    help="What runs.",
-)
+@collective_option
 @sizes_option("64 KiB, 1 MiB, 16 MiB, 256 MiB")
 @click.option(
     "--algorithms",
