@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/types.hpp"
 #include "network/packet/simulator.hpp"
 
@@ -34,11 +35,10 @@ private:
     std::size_t slot_of(std::span<const u32> links) const {
         u64 hash = links.size();
         for (u32 link : links) {
-            hash = (hash ^ link) * 0x9e3779b97f4a7c15u;
-            hash ^= hash >> 29;
+            hash = mix(hash, link);
         }
         const std::size_t mask = slots_.size() - 1;
-        std::size_t at = hash & mask;
+        std::size_t at = (hash ^ hash >> 32) & mask;
         while (slots_[at] != none && !std::ranges::equal(simulator_.route(slots_[at]), links)) {
             at = (at + 1) & mask;
         }

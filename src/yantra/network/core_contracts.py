@@ -42,7 +42,6 @@ def _broken_by_scheme(scheme: _core.Scheme) -> str:
 
 def _contract(
     kind: str,
-    plural: str,
     laws: str,
     on: str,
     built_in: Callable[[], Sequence[Any]],
@@ -72,13 +71,12 @@ def _contract(
         argument="the name of one that is built in",
         find=find,
         violations=violations,
-        summary=lambda one: f"{one.name} keeps the contract of {plural} on {on}",
+        summary=lambda one: f"{one.name} keeps the contract of {kind}s on {on}",
     )
 
 
 QUEUE_DISCIPLINE = _contract(
     "queue discipline",
-    "queue disciplines",
     "queue_laws.hpp",
     "60 trials of random packets",
     _disciplines,
@@ -86,7 +84,6 @@ QUEUE_DISCIPLINE = _contract(
 )
 CONGESTION_CONTROL = _contract(
     "congestion control",
-    "congestion controls",
     "cc_laws.hpp",
     "flows alone, into one port and with losses",
     _schemes,
