@@ -66,25 +66,42 @@ struct Event {
     [[no_unique_address]] Trail trail;
 };
 
-// Events of one time and owner that follow each other, their kinds and indices evenly spaced.
+// Events of one time and owner that follow each other. Their kinds and indices are evenly spaced, or their
+// kind is one and their indices are a list, which the queue keeps (event_lists.hpp).
 struct EventRun {
     u64 time;
     EventKind first_kind;
     u32 first;
     u32 count;
     u32 kind_stride;
-    u32 stride;
+    u32 stride;                  // of a list: how many were left out before it
+    const u32* list;             // of the indices, if they are one; else null
     [[no_unique_address]] Trail trail;
+
+    // Longer runs stay as they are when others follow: to write them down again costs more than it spares.
+    static constexpr u32 most_made_list = 64;
+
+    // The indices, for loops that keep them in registers.
+    struct Indices {
+        u32 first;
+        u32 stride;
+        const u32* list;
+        u32 operator[](u32 at) const { return list != nullptr ? list[at] : first + at * stride; }
+    };
 
     Owner owner() const { return first_kind.owner(); }
     EventKind kind(u32 at) const { return first_kind.moved(at * kind_stride); }
-    u32 index(u32 at) const { return first + at * stride; }
+    Indices indices() const { return {first, stride, list}; }
+    u32 index(u32 at) const { return indices()[at]; }
     Event event(u32 at) const { return {time, kind(at), index(at), trail}; }
 
     // Takes an event of the same time as the next of the run, if it is one. Two of one owner always are.
     // A recorded run keeps a trail per event, so there every event is a run of its own.
     bool goes_on(EventKind next_kind, u32 next) {
         if constexpr (!std::is_empty_v<Trail>) {
+            return false;
+        }
+        if (list != nullptr) [[unlikely]] {
             return false;
         }
         if (count == 1 && next_kind.owner() == owner()) {
@@ -105,13 +122,19 @@ struct EventRun {
         count = 1;
         kind_stride = 0;
         stride = 0;
+        list = nullptr;
         trail = of;
     }
     // Forgets the first events. Precondition: there are more.
     void leave_out(u32 events) {
         first_kind = kind(events);
-        first += events * stride;
         count -= events;
+        if (list != nullptr) {
+            list += events;
+            stride += events;
+        } else {
+            first += events * stride;
+        }
     }
 };
 

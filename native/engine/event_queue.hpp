@@ -11,7 +11,7 @@
 // count is TooLong (base/too_long.hpp), at the latest when its turn comes.
 //
 // Where ranks do the same in step, events of one owner and one time follow each other, their kinds and
-// indices evenly spaced. Such a run is one entry with a count: whatever comes between for that time ends
+// indices evenly spaced, or of one kind. Such a run is one entry with a count: whatever comes between for that time ends
 // it, so the order is that of single events, by construction. Events of several times may take turns, as
 // arrivals and links that become free do; two times, where they are not near.
 #pragma once
@@ -61,10 +61,15 @@ public:
         for (u32 at = 0; at < run.count; ++at) {
             schedule_far(run.time, run.kind(at), run.index(at));
         }
+        if (run.list != nullptr) {
+            lists().give_back(run.list);
+        }
     }
     void schedule(u64 time, const Notice& notice) { schedule(time, notice.kind, notice.index); }
 
     Recorder& recorder() { return recorder_; }
+    // Where a run has its list. With the run it becomes the queue's.
+    EventLists& lists() { return wheel_.lists(); }
 
     // The next event, with the clock moved to it. Precondition: not empty().
     Event next() {
@@ -75,7 +80,7 @@ public:
         return run.event(0);
     }
 
-    // The same for all events of a run. Precondition: not empty().
+    // The same for all events of a run, which lasts until the next is asked for. Precondition: not empty().
     EventRun next_run() {
         if (wheel_.empty_at(now_)) {
             advance();

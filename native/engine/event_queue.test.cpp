@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/test.hpp"
+#include "engine/event_row.hpp"
 
 namespace {
 
@@ -32,21 +33,31 @@ void run(u32 seed) {
     EventQueue queue;
     std::vector<Event> pending;
     u32 scheduled = 0;
-    // Several in a row that would go into one run, and those that would not.
+    // Several in a row that would go into one run, or on one list, and those that would not. Some are told
+    // one by one, some as a row.
     auto schedule = [&] {
         const u64 time = queue.now() + any_delay(random);
         const u32 stride = static_cast<u32>(random.below(3));
-        const u32 kind_stride = static_cast<u32>(random.below(3)) - 1;
+        const u32 kind_stride = random.below(2) == 0 ? 0 : static_cast<u32>(random.below(3)) - 1;
+        const u64 other_owners = 8 + 100 * random.below(2);
+        const auto events = static_cast<u32>(1 + random.below(random.below(8) == 0 ? 200 : 6));
+        const bool in_a_row = random.below(2) == 0;
+        EventRow row(queue, events);
         u32 kind = 1000;
         u32 index = static_cast<u32>(random.below(100));
-        for (u64 i = 1 + random.below(6); i > 0; --i) {
-            const Owner owner = random.below(8) == 0 ? Owner::transport : Owner::network;
-            queue.schedule(time, {owner, kind}, index);
+        for (u32 i = 0; i < events; ++i) {
+            const Owner owner = random.below(other_owners) == 0 ? Owner::transport : Owner::network;
+            if (in_a_row) {
+                row.schedule(time, {owner, kind}, index);
+            } else {
+                queue.schedule(time, {owner, kind}, index);
+            }
             pending.push_back({time, {owner, kind}, index, {}});
             kind += kind_stride;
             index += random.below(8) == 0 ? 7 : stride;
             ++scheduled;
         }
+        row.flush();
     };
     u64 step = 0;
     auto is_next = [&](const Event& event) {

@@ -1,9 +1,12 @@
 // EventRow: events that one loop schedules, collected and put into the queue as runs.
 //
-// Where ranks do the same in step, a loop over them schedules evenly spaced events of one time. They are
-// counted here, in registers, and the queue hears of them once. Trade-off: until flush() nothing else may
-// be scheduled for their time, or it would come before them.
+// Where ranks do the same in step, a loop over them schedules events of one time and kind. They are counted here,
+// in registers, and the queue hears of them once. As long as they are evenly spaced that is all of them; ranks of
+// rings come in an order that begins anew in every ring, and then their indices are a list. Trade-off: until
+// flush() nothing else may be scheduled for their time, or it would come before them.
 #pragma once
+
+#include <type_traits>
 
 #include "base/variant.hpp"
 #include "engine/event_queue.hpp"
@@ -12,7 +15,8 @@ namespace yantra::inline YANTRA_RUN {
 
 class EventRow {
 public:
-    explicit EventRow(EventQueue& queue) : queue_(queue) {}
+    // Precondition: no more than `most` events are scheduled.
+    EventRow(EventQueue& queue, u32 most) : queue_(queue), most_(most) {}
     EventRow(const EventRow&) = delete;
     EventRow& operator=(const EventRow&) = delete;
 
@@ -23,25 +27,49 @@ public:
             next_kind_ = next_kind_.moved(run_.kind_stride);
             return;
         }
-        if (run_.count == 1 && time == run_.time && run_.goes_on(kind, index)) {
-            next_ = run_.index(2);
-            next_kind_ = run_.kind(2);
+        if (list_ != nullptr && kind == run_.first_kind && time == run_.time) [[likely]] {
+            list_[run_.count++] = index;
             return;
         }
-        flush();
-        run_ = {time, kind, index, 1, 0, 0, queue_.recorder().trail};
+        begin(time, kind, index);
     }
 
     [[gnu::always_inline]] void flush() {
         if (run_.count > 0) {
+            run_.list = list_;
             queue_.schedule(run_);
         }
         run_.count = 0;
+        run_.list = nullptr;
+        list_ = nullptr;
         next_kind_ = {};   // nothing goes on nothing
     }
 
 private:
+    [[gnu::noinline]] void begin(u64 time, EventKind kind, u32 index) {
+        if (run_.count == 1 && time == run_.time && list_ == nullptr && run_.goes_on(kind, index)) {
+            next_ = run_.index(2);
+            next_kind_ = run_.kind(2);
+            return;
+        }
+        if (std::is_empty_v<Trail> && run_.count > 1 && run_.count <= EventRun::most_made_list && list_ == nullptr && time == run_.time &&
+            kind == run_.first_kind && run_.kind_stride == 0) {
+            list_ = queue_.lists().take(most_);
+            for (u32 at = 0; at < run_.count; ++at) {
+                list_[at] = run_.index(at);
+            }
+            list_[run_.count++] = index;
+            run_.stride = 0;
+            next_kind_ = {};
+            return;
+        }
+        flush();
+        run_.begin(time, kind, index, queue_.recorder().trail);
+    }
+
     EventQueue& queue_;
+    const u32 most_;
+    u32* list_ = nullptr;
     EventRun run_{};
     EventKind next_kind_;   // of the event that would go on the run, once there are two
     u32 next_ = none;

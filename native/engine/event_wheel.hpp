@@ -8,11 +8,13 @@
 
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "base/growing.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
 #include "engine/event.hpp"
+#include "engine/event_lists.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -28,16 +30,37 @@ public:
     void append(u64 time, EventKind kind, u32 index, const Trail& trail) {
         const u32 slot = slot_of(time);
         const List& list = lists_[slot];
-        if (list.first == none || !entries_[list.last].run.goes_on(kind, index)) {
-            at_end(slot).begin(time, kind, index, trail);
+        if (list.first != none) {
+            EventRun& last = entries_[list.last].run;
+            if (last.goes_on(kind, index)) {
+                return;
+            }
+            if (is_listed(last, kind)) [[unlikely]] {
+                listed(last, 1)[last.count++] = index;
+                return;
+            }
         }
+        at_end(slot).begin(time, kind, index, trail);
     }
+    // The same for a run, whose list becomes the wheel's.
     void append(EventRun run) {
+        const u32 slot = slot_of(run.time);
+        if (lists_[slot].first != none) {
+            EventRun& last = entries_[lists_[slot].last].run;
+            const bool is_even = last.list == nullptr && run.list == nullptr && run.first == last.index(last.count);
+            if (!is_even && run.kind_stride == 0 && is_listed(last, run.first_kind)) {
+                lengthen(last, run);
+                return;
+            }
+        }
+        if (run.list != nullptr) {
+            at_end(slot) = run;
+            return;
+        }
         append(run.time, run.first_kind, run.first, run.trail);
         if (run.count == 1) {
             return;
         }
-        const u32 slot = slot_of(run.time);
         EventRun& last = entries_[lists_[slot].last].run;
         if (last.count == 1 || (last.kind_stride == run.kind_stride && last.stride == run.stride)) {
             last.kind_stride = run.kind_stride;
@@ -49,8 +72,9 @@ public:
         at_end(slot) = run;
     }
 
-    // Puts a run before all others of its tick.
+    // Puts what is left of the run that was taken last before all others of its tick.
     void put_first(const EventRun& run) {
+        taken_ = nullptr;
         const u32 slot = slot_of(run.time);
         List& list = lists_[slot];
         const u32 entry = fresh();
@@ -63,8 +87,12 @@ public:
         list.first = entry;
     }
 
-    // Removes and returns the first run of a tick. Precondition: there is one.
+    // Removes and returns the first run of a tick. Precondition: there is one. Its list lasts until another
+    // is taken.
     EventRun take_first(u64 time) {
+        if (taken_ != nullptr) [[unlikely]] {
+            of_runs_.give_back(std::exchange(taken_, nullptr));
+        }
         const u32 slot = slot_of(time);
         List& list = lists_[slot];
         const u32 entry = list.first;
@@ -75,6 +103,9 @@ public:
         }
         taken.next = free_;
         free_ = entry;
+        if (taken.run.list != nullptr) [[unlikely]] {
+            taken_ = taken.run.list - taken.run.stride;
+        }
         return taken.run;
     }
 
@@ -106,6 +137,7 @@ public:
         }
     }
     void clear() { *this = {}; }
+    EventLists& lists() { return of_runs_; }
 
 private:
     static constexpr u32 words = ticks / 64;
@@ -130,6 +162,38 @@ private:
         filled_in_[slot / 64] &= ~(u64{1} << slot % 64);
         if (filled_in_[slot / 64] == 0) {
             filled_ &= ~(u64{1} << slot / 64);
+        }
+    }
+
+    // Whether more events of a kind go on a list with those of the last run, or on a list that it becomes. Of
+    // two alone it is not known that more come.
+    static bool is_listed(const EventRun& last, EventKind kind) {
+        return last.count > 2 && last.first_kind == kind && last.kind_stride == 0 &&
+               (last.list == nullptr ? last.count <= EventRun::most_made_list : last.stride == 0);
+    }
+    [[gnu::noinline]] u32* listed(EventRun& last, u32 more) {
+        u32* list = nullptr;
+        if (last.list != nullptr) {
+            list = of_runs_.with_room(last.list, last.count, more);
+        } else {
+            list = of_runs_.take(last.count + more);
+            for (u32 at = 0; at < last.count; ++at) {
+                list[at] = last.index(at);
+            }
+            last.stride = 0;
+        }
+        last.list = list;
+        return list;
+    }
+    [[gnu::noinline]] void lengthen(EventRun& last, const EventRun& run) {
+        u32* const end = listed(last, run.count) + last.count;
+        const EventRun::Indices more = run.indices();
+        for (u32 at = 0; at < run.count; ++at) {
+            end[at] = more[at];
+        }
+        last.count += run.count;
+        if (run.list != nullptr) {
+            of_runs_.give_back(run.list);
         }
     }
 
@@ -164,6 +228,8 @@ private:
     std::array<List, ticks> lists_;
     Growing<Entry> entries_;
     u32 free_ = none;
+    EventLists of_runs_;
+    const u32* taken_ = nullptr;   // list of the run that was taken last
 };
 
 }  // namespace yantra

@@ -30,6 +30,10 @@ public:
     void handle(const Event& event) override;
     NetworkCapabilities capabilities() const override { return {true, true}; }
     FixedWay fixed_way(const Message& message) override;
+    bool ways_are_alike() const override {
+        return grid_.dimensions() == 1 && (grid_.dimension(0).block == Block::fully_connected ||
+                                           grid_.dimension(0).block == Block::switched);
+    }
     u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override;
     void repeat(const std::vector<LinkUse>& before, u64 times) override;
     std::vector<LinkRecord> links() const override { return {}; }

@@ -97,6 +97,8 @@ public:
     virtual NetworkCapabilities capabilities() const { return {}; }
 
     virtual FixedWay fixed_way(const Message&) { return {}; }
+    // Whether those of messages of one size are the same between any two ranks, and each has one.
+    virtual bool ways_are_alike() const { return false; }
 
     // The link that is all the way between two ranks, for who sends many messages over it and need not
     // have each find its way; none where there is no such link, or where the network wants to know.

@@ -111,8 +111,9 @@ void StoreAndForwardNetwork::send_over(u32 link, const Message& message, Notice 
 void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64 bytes,
                                              EventKind arrived) {
     const u64 now = queue_.now();
-    EventRow arrivals(queue_);
-    EventRow freed(queue_);
+    const auto most = static_cast<u32>(many.size());
+    EventRow arrivals(queue_, most);
+    EventRow freed(queue_, most);
     for (const OverLink& one : many) {
         const Times times = times_of(links_[one.link].dimension, bytes);
         if (links_[one.link].busy || times.hop == times.busy) [[unlikely]] {

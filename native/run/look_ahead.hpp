@@ -45,7 +45,7 @@ private:
 
     u32 message_at(u64 tick) const {
         const EventRun* const run = queue_.first_at(tick);
-        return run != nullptr && run->owner() == Owner::transport ? run->first : none;
+        return run != nullptr && run->owner() == Owner::transport ? run->index(0) : none;
     }
 
     template <class Fetch>

@@ -116,6 +116,7 @@ public:
 
     // The same, of who schedules and counts its messages itself; see FixedWay.
     FixedWay fixed_way(const Message& message) { return network_.fixed_way(message); }
+    bool ways_are_alike() const { return network_.ways_are_alike(); }
     void count(u64 messages) { state_.messages += messages; }
 
     [[gnu::noinline]] void handle(const Event& event);

@@ -261,7 +261,8 @@ void Exchange::close_counters(Packets& x) {
 void Exchange::resolve_peer(Packets& x) {
     const Run& run = x.machine->runs[x.sent.run];
     // The same share of the same data, as of most runs, needs no division.
-    if (x.sent.run == 0 || run.bytes != (&run)[-1].bytes) {
+    const bool is_as_large = x.sent.run > 0 && run.bytes == (&run)[-1].bytes;
+    if (!is_as_large) {
         x.send_bytes = run.bytes.of(x.data, x.round_up);
     }
     const u32 to = x.place.position_at(run.out, run.by_xor, x.clockwise);
@@ -279,6 +280,9 @@ void Exchange::resolve_peer(Packets& x) {
     const ExchangeProgram& machine = *x.machine;
     x.to_mark = x.phase << counter_bits | machine.counter_of(-out, run.by_xor, x.place.size);
     x.from_counter = machine.counter_of(into, run.by_xor, x.place.size);
+    if (is_as_large && ways_are_alike_) {
+        return;
+    }
     x.way = transport_.fixed_way({RankId(x.rank), RankId(x.to_rank), x.send_bytes});
     if (x.way.ticks == 0) [[unlikely]] {
         x.way = {};   // what takes no time comes in the present tick, between other events
@@ -347,9 +351,7 @@ void Exchange::hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run) {
 // A reduction is an event of its own even where it takes no time.
 inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
     Packets& x = of(chunk);
-    if (x.reduce_run != run) [[unlikely]] {
-        settle_reduction(x, run);
-    }
+    know_reduction(x, run);
     if (x.reduce_ticks >= shares_memory) {
         if (x.reduce_ticks == not_reduced) [[likely]] {
             packet_is_free(chunk);

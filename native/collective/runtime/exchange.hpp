@@ -105,6 +105,7 @@ public:
           local_(local),
           phases_(phases),
           watcher_(watcher),
+          ways_are_alike_(transport.ways_are_alike()),
           probe_(engine.recorder()) {}
 
     // A chunk joins a peer table; `early` is what came for it before.
@@ -153,9 +154,6 @@ private:
     i32& counter(Packets& x, u32 slot) {
         return x.counters == none ? x.near[slot] : state_.counters[x.counters + slot];
     }
-    i32 counter(const Packets& x, u32 slot) const {
-        return x.counters == none ? x.near[slot] : state_.counters[x.counters + slot];
-    }
 
     Packets& prepare(ChunkId chunk, const PhaseInput& start);
     Notice notice_of_arrival(Packets& x);
@@ -168,6 +166,11 @@ private:
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
     void hand_over_ends(ChunkId chunk, u32 run);
     void settle_reduction(Packets& x, u32 run) const;
+    void know_reduction(Packets& x, u32 run) const {
+        if (x.reduce_run != run) [[unlikely]] {
+            settle_reduction(x, run);
+        }
+    }
     void reduce_beside_others(ChunkId chunk, const Packets& x, u32 run);
     void at_barrier(ChunkId chunk, Packets& x);
     void try_to_end(ChunkId chunk, Packets& x);
@@ -182,7 +185,7 @@ private:
     u32 reduce_in_step(const EventRun& run, u32 at, u32 until);
     u32 send_in_step(const EventRun& run, u32 at, u32 until);
     u32 send_over_links(const EventRun& run, u32 at, u32 until);
-    bool sends_in_step(const RankEvent* event) const;
+    Packets* sends_in_step(const RankEvent* event);
     void sent_in_step(u32 batch, Packets& x);
     void arrive(ChunkId chunk, u32 mark);
     void arrive_early(u32 early);
@@ -197,6 +200,7 @@ private:
     LocalBandwidth& local_;
     PhaseEnd& phases_;
     OrderWatcher* watcher_;
+    const bool ways_are_alike_;
     ExchangeProbe probe_;
     State state_;
     std::vector<OverLink> over_links_;   // of send_over_links(), kept for its memory

@@ -15,6 +15,18 @@ namespace {
 
 constexpr u32 few = 4;   // events; where a loop comes no further, the ranks are not in step
 
+// Fetches what the packets of a chunk touch that comes some events later: with thousands of ranks it is in no
+// near cache, and chunks of rings follow each other in no order that the processor foresees.
+template <class Packets>
+void fetch_ahead(const Packets* packets, const EventRun::Indices& chunks, u32 at, u32 until) {
+    constexpr u32 ahead = 8;
+    if (at + ahead < until) {
+        const auto* const coming = reinterpret_cast<const char*>(packets + chunks[at + ahead]);
+        __builtin_prefetch(coming, 1);
+        __builtin_prefetch(coming + 64, 1);
+    }
+}
+
 }  // namespace
 
 u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
@@ -44,8 +56,11 @@ u32 Exchange::arrive_in_step(const EventRun& run, u32 at, u32 until) {
     const u64 now = engine_.now();
     const u32 phase = run.first_kind.kind() >> counter_bits;
     const u32 slot = run.first_kind.kind() & counter_mask;
-    EventRow row(engine_.queue);
-    for (u32 chunk = run.index(at); at < until; ++at, chunk += run.stride) {
+    EventRow row(engine_.queue, until - at);
+    const EventRun::Indices chunks = run.indices();
+    for (; at < until; ++at) {
+        const u32 chunk = chunks[at];
+        fetch_ahead(packets, chunks, at, until);
         Packets& x = packets[chunk];
         if (x.started != phase) [[unlikely]] {
             break;
@@ -100,9 +115,12 @@ inline u32 Exchange::step_in_step(const EventRun& run, u32 at, u32 until) {
     if (event == nullptr || event->kind.owner() != Owner::exchange) {
         return at;
     }
-    const Packets& x = of(ChunkId(event->a));
-    if (event->kind.kind() == handed_over && x.reduce_ticks < shares_memory) {
-        return reduce_in_step(run, at, until);
+    Packets& x = of(ChunkId(event->a));
+    if (event->kind.kind() == handed_over) {
+        know_reduction(x, event->b);
+        if (x.reduce_ticks < shares_memory) {
+            return reduce_in_step(run, at, until);
+        }
     }
     return x.way.use != nullptr ? send_in_step(run, at, until) : send_over_links(run, at, until);
 }
@@ -113,16 +131,19 @@ u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
     Packets* const packets = state_.chunks.data();
     const u64 now = engine_.now();
-    EventRow row(engine_.queue);
-    for (u32 batch = run.index(at); at < until; ++at, batch += run.stride) {
+    EventRow row(engine_.queue, until - at);
+    const EventRun::Indices batches = run.indices();
+    for (; at < until; ++at) {
+        const u32 batch = batches[at];
         const RankEvent* const event = events.only_event(batch);
         if (event == nullptr || event->kind != is_handed_over) {
             break;
         }
         const u32 chunk = event->a;
-        const Packets& x = packets[chunk];
+        Packets& x = packets[chunk];
+        know_reduction(x, event->b);
         const u64 ticks = x.reduce_ticks;
-        if (x.reduce_run != event->b || ticks >= shares_memory || ticks == 0) {
+        if (ticks >= shares_memory || ticks == 0) {
             break;
         }
         const u32 later =
@@ -135,48 +156,59 @@ u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// Whether an event lets a packet go, with one arrival and one receive to follow and nothing else.
-inline bool Exchange::sends_in_step(const RankEvent* event) const {
+// The chunk of an event that lets a packet go, with one arrival and one receive to follow and nothing else; else
+// null. Whoever has an event has a packet that is pending.
+[[gnu::always_inline]] inline Exchange::Packets* Exchange::sends_in_step(const RankEvent* event) {
     constexpr EventKind is_handed_over(Owner::exchange, handed_over);
     constexpr EventKind is_reduced(Owner::exchange, reduced);
     if (event == nullptr || (event->kind != is_reduced && event->kind != is_handed_over)) {
-        return false;
+        return nullptr;
     }
-    const Packets& x = state_.chunks[event->a];
-    const bool is_free = event->kind == is_reduced ||
-                         (x.reduce_run == event->b && x.reduce_ticks == not_reduced);
-    return is_free && x.left > 1 && x.left > x.barrier_at && x.pending > 0 && x.sent.left > 1 &&
-           !x.to_chunk.is_none() && counter(x, x.from_counter) <= 0;
+    Packets& x = state_.chunks[event->a];
+    if (event->kind == is_handed_over) {
+        know_reduction(x, event->b);
+        if (x.reduce_ticks != not_reduced) {
+            return nullptr;
+        }
+    }
+    const bool is_usual = x.left > 1 && x.sent.left > 1;
+    if (!is_usual && (x.machine->returns || (x.left == 1 && x.free == x.machine->window))) {
+        return nullptr;
+    }
+    return x.left > x.barrier_at && !x.to_chunk.is_none() ? &x : nullptr;
 }
 
 inline void Exchange::sent_in_step(u32 batch, Packets& x) {
     engine_.of_ranks.take_only(batch);
-    --counter(x, x.from_counter);
     --x.left;
     --x.pending;
-    --x.sent.left;
+    sent_one(x);
 }
 
 u32 Exchange::send_in_step(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
     const u64 now = engine_.now();
-    EventRow row(engine_.queue);
+    EventRow row(engine_.queue, until - at);
     u64 messages = 0;
-    for (u32 batch = run.index(at); at < until; ++at, batch += run.stride) {
-        const RankEvent* const event = events.only_event(batch);
-        if (!sends_in_step(event)) {
+    const EventRun::Indices batches = run.indices();
+    for (; at < until; ++at) {
+        const u32 batch = batches[at];
+        Packets* const sends = sends_in_step(events.only_event(batch));
+        if (sends == nullptr) {
             break;
         }
-        Packets& x = state_.chunks[event->a];
+        Packets& x = *sends;
         LinkUse* const use = x.way.use;
-        if (use == nullptr) {
+        i32& arrived = counter(x, x.from_counter);
+        if (use == nullptr || arrived > 0) {
             break;
         }
-        sent_in_step(batch, x);
+        --arrived;
         messages += x.ranks;
         use->bytes += x.send_bytes * x.ranks;
         use->messages += x.ranks;
         row.schedule(now + x.way.ticks, {Owner::exchange, x.to_mark}, x.to_chunk.index());
+        sent_in_step(batch, x);
     }
     row.flush();
     transport_.count(messages);
@@ -190,21 +222,25 @@ u32 Exchange::send_over_links(const EventRun& run, u32 at, u32 until) {
     u64 bytes = 0;
     u32 mark = none;
     over_links_.clear();
-    for (u32 batch = run.index(at); at < until; ++at, batch += run.stride) {
-        const RankEvent* const event = events.only_event(batch);
-        if (!sends_in_step(event)) {
+    const EventRun::Indices batches = run.indices();
+    for (; at < until; ++at) {
+        const u32 batch = batches[at];
+        Packets* const sends = sends_in_step(events.only_event(batch));
+        if (sends == nullptr) {
             break;
         }
-        Packets& x = state_.chunks[event->a];
+        Packets& x = *sends;
         if (over_links_.empty()) {
             bytes = x.send_bytes;
             mark = x.to_mark;
         }
-        if (x.link == none || x.send_bytes != bytes || x.to_mark != mark) {
+        i32& arrived = counter(x, x.from_counter);
+        if (x.link == none || x.send_bytes != bytes || x.to_mark != mark || arrived > 0) {
             break;
         }
-        sent_in_step(batch, x);
+        --arrived;
         over_links_.push_back({x.link, x.to_chunk.index(), RankId(x.rank), RankId(x.to_rank)});
+        sent_in_step(batch, x);
     }
     if (!over_links_.empty()) {
         transport_.pass_over_links(over_links_, bytes, {Owner::exchange, mark});

@@ -1,0 +1,52 @@
+// EventLists: the memory of lists of indices, of events that come together and are not evenly spaced.
+//
+// Blocks of powers of two that are given back are used again, so a run soon allocates none. A block says its
+// size before its first index.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+class EventLists {
+public:
+    // Room for so many indices. Precondition: at least one.
+    u32* take(u32 most) {
+        const auto size = static_cast<u32>(std::bit_width(most - 1));
+        std::vector<u32*>& free = free_[size];
+        if (!free.empty()) [[likely]] {
+            u32* const block = free.back();
+            free.pop_back();
+            return block;
+        }
+        blocks_.push_back(std::make_unique_for_overwrite<u32[]>((std::size_t{1} << size) + 1));
+        blocks_.back()[0] = size;
+        return blocks_.back().get() + 1;
+    }
+    // The same list, of `count` indices, with room for more behind them.
+    u32* with_room(const u32* list, u32 count, u32 more) {
+        if (count + more <= u32{1} << list[-1]) [[likely]] {
+            return writable(list);
+        }
+        u32* const larger = take(count + more);
+        std::copy_n(list, count, larger);
+        give_back(list);
+        return larger;
+    }
+    void give_back(const u32* list) { free_[list[-1]].push_back(writable(list)); }
+
+private:
+    // All lists are blocks of its own.
+    static u32* writable(const u32* list) { return const_cast<u32*>(list); }
+
+    std::array<std::vector<u32*>, 33> free_;   // by size
+    std::vector<std::unique_ptr<u32[]>> blocks_;
+};
+
+}  // namespace yantra
