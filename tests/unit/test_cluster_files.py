@@ -112,7 +112,7 @@ CASES: list[tuple[str, str, str]] = [
     (
         '"[sheet] page 2"',
         '"[shet] page 2"',
-        "host.bandwidth.source: [shet] does not stand in sources; did you mean 'sheet'?",
+        "host.bandwidth.source: [shet] is not in sources; did you mean 'sheet'?",
     ),
     (
         "basis: estimate",

@@ -335,7 +335,7 @@ class Place:
             if key not in self._sources:
                 known = f"; expected one of {', '.join(self._sources)}"
                 hint = did_you_mean(key, self._sources) or known
-                raise self.error(f"[{key}] does not stand in sources{hint}")
+                raise self.error(f"[{key}] is not in sources{hint}")
         return text
 
     def quantity(self, tree: Any, kind: units.Kind, unit: str, whole: bool = False) -> Number:
