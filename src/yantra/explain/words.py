@@ -230,4 +230,4 @@ def _bounds_grid(data: Mapping[str, Any]) -> tuple[str, Grid]:
         gain = f"{100 * row['gain']:.1f} %"
         rows.append((row["text"], format_time(row["makespan_ns"]), gain, row["bound_by"]))
     head = ("what if the run had", "makespan", "less", "then bound by")
-    return "Each row is a run of its own, but those of waiting", Grid(head, rows)
+    return "Each row is a separate run, except those about waiting", Grid(head, rows)
