@@ -305,7 +305,7 @@ def _having_links() -> str:
 def _warn_of_no_links(model: Model, table: str) -> None:
     if table == "links" and not model.keeps_links:
         problem = f"this network keeps no links; these do: {_having_links()}"
-        warn([f"--table links: empty, for {problem}"])
+        warn([f"--table links: empty, because {problem}"])
 
 
 def _warn_of_changes(file: str | None) -> None:

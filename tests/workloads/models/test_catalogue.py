@@ -142,6 +142,25 @@ def test_a_python_file_without_a_model_is_an_error(tmp_path: Path, text: str, pr
     assert problem in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("meta-llama/Llama-3.1-70B", "; did you mean 'llama3-70b'? For another model, download"),
+        ("meta-llama/Llama-3.3-70B-Instruct", "; did you mean 'llama3-70b'?"),
+        ("mistralai/Mixtral-8x7B-v0.3", "; did you mean 'mixtral-8x7b'?"),
+        (
+            "Qwen/Qwen2.5-7B",
+            "; download its config.json and give the path; `yantra workload models`",
+        ),
+        ("vit-b/17", "; did you mean 'vit-b/16'? Known: "),
+    ],
+)
+def test_an_unknown_id_names_a_model_of_its_size_and_what_to_type(name: str, says: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        catalogue.find(name)
+    assert f"model: no model is named '{name}'{says}" in str(error.value)
+
+
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
     for name, problem in (
         (

@@ -17,6 +17,7 @@ from yantra.workloads.models.transformer import Transformer
 Entry = Transformer | Model
 
 _ID = re.compile(r"([\w.-]+/[\w.-]+) config\.json")
+_SIZE = re.compile(r"(?:\d+x)?\d+(?:\.\d+)?[bmt](?![a-z0-9])")
 _TUNED = re.compile(r"-(instruct|chat|base|it)(?=-hf$|-v[0-9.]+$|$)", re.IGNORECASE)
 
 
@@ -56,6 +57,9 @@ def get(name: str, where: str = "model") -> Entry:
     if alike:
         problem = f"'{name}' may be any of {', '.join(alike)}; write one of these"
         raise ConfigError(where, problem)
+    owner, slash, _ = name.partition("/")
+    if slash and owner not in {other.partition("/")[0] for other in known}:
+        raise ConfigError(where, f"no model is named '{name}'{_instead_of_id(name, known)}")
     hint = did_you_mean(name, known)
     every = f"{hint} Known: " if hint else "; expected one of "
     raise ConfigError(where, f"no model is named '{name}'{every}{', '.join(known)}")
@@ -65,6 +69,20 @@ def is_known(name: str) -> bool:
     """Return whether `get` finds a model by this name."""
     known = _known()
     return name in known or len(_alike(name, known)) == 1
+
+
+def _instead_of_id(name: str, known: Mapping[str, Entry]) -> str:
+    """Return what to type in place of an id: the nearest name of its size, or its config."""
+    short = _TUNED.sub("", name.rpartition("/")[2])
+    sizes = _sizes(short)
+    hint = did_you_mean(short, [other for other in known if not sizes or _sizes(other) == sizes])
+    listed = "; `yantra workload models` lists the names" if not hint else ""
+    other = "For another model, " if hint else ""
+    return f"{hint or ';'} {other}download its config.json and give the path{listed}"
+
+
+def _sizes(name: str) -> list[str]:
+    return _SIZE.findall(name.lower())
 
 
 def _alike(name: str, known: Mapping[str, Entry]) -> list[str]:
