@@ -39,7 +39,7 @@ struct CollectiveUse {
     u64 comm_type = 0;
 };
 
-std::vector<u32> column(const RankColumn& values) {
+std::vector<u32> copied(const RankColumn& values) {
     return {values.data(), values.data() + values.size()};
 }
 
@@ -192,13 +192,13 @@ void bind_ranks(nb::class_<ModelBuilder>& builder) {
     builder
         .def("assign", [](const ModelBuilder& self, const std::vector<TemplateUse>& templates,
                           const RankColumn& template_of) {
-            const std::vector<u32> by_rank = column(template_of);
+            const std::vector<u32> by_rank = copied(template_of);
             const nb::gil_scoped_release unlocked;
             return self.assign(templates, by_rank);
         }, "templates"_a, "template_of"_a)
         .def("set_jobs", [](ModelBuilder& self, std::vector<std::shared_ptr<const Job>> jobs,
                             const RankColumn& job_of) {
-            self.set_jobs(std::move(jobs), column(job_of));
+            self.set_jobs(std::move(jobs), copied(job_of));
         }, "jobs"_a, "job_of"_a)
         .def("set_role_jobs", &ModelBuilder::set_role_jobs, "assignment"_a, "jobs"_a)
         .def("check_ranks", &ModelBuilder::check_ranks)
@@ -249,7 +249,7 @@ void bind_builder(nb::module_& module) {
                    "make: collections.abc.Callable[[NetworkPort], object], wants_routes: bool) -> None"))
         .def("set_fabric", [](ModelBuilder& self, std::shared_ptr<FabricGraph> graph, std::string routing,
                               std::map<std::string, double> options, u64 seed, const RankColumn& placement) {
-            self.set_fabric(std::move(graph), {std::move(routing), std::move(options), seed}, column(placement));
+            self.set_fabric(std::move(graph), {std::move(routing), std::move(options), seed}, copied(placement));
         }, "graph"_a, "routing"_a, "options"_a, "seed"_a, "placement"_a)
         .def("set_link_changes", &ModelBuilder::set_link_changes, "changes"_a, "reroute_delay"_a)
         .def("set_background", [](ModelBuilder& self, const Wholes& tick, const RankColumn& from,

@@ -1,5 +1,4 @@
 // Python's view of recorded runs and of what follows from their recordings.
-#define YANTRA_RECORDED  // the simulation here is the recorded one
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,6 +13,7 @@
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "bind/simulation_class.hpp"
+#include "record/recorder.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -145,12 +145,17 @@ void register_recording(nb::module_& module) {
         .def("link_crossings", [](const Recording& r, const Model& model, const std::vector<u32>& rows) {
             return link_crossings(model, r, rows);
         }, "model"_a, "rows"_a, unlocked);
-    bind_simulation_class(module, "RecordedSimulation")
-        .def("limit", [](AnyRun& s, u64 bytes) { s.recorder().most_bytes = bytes; }, "bytes"_a)
-        .def("recording", [](AnyRun& s) {
-            const auto ticks_per_ns = static_cast<double>(s.ticks_per_ns());
-            s.recorder().recording().series.finish(static_cast<double>(s.now()) / ticks_per_ns);
-            return std::make_shared<Recording>(std::move(s.recorder().recording()));
+    using Held = HeldRun<AnyRecordedRun>;
+    bind_simulation_class<AnyRecordedRun>(module, "RecordedSimulation")
+        .def("__init__", [](Held* self, const Model& model, bool match_by_tag, const Folding* folding,
+                            bool) {
+            const nb::gil_scoped_release released;
+            new (self) Held{model, recorded::make_run(model, match_by_tag, copy_of(folding))};
+        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true,
+           nb::keep_alive<1, 2>())
+        .def("limit", [](Held& held, u64 bytes) { held.run->limit(bytes); }, "bytes"_a)
+        .def("recording", [](Held& held) {
+            return std::make_shared<Recording>(held.run->take_recording());
         });
 }
 

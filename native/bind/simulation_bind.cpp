@@ -2,8 +2,10 @@
 #include "bind/simulation_class.hpp"
 
 #include "bind/parts.hpp"
+#include "fold/shortcuts/shortcuts.hpp"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace yantra {
 
@@ -22,7 +24,14 @@ void register_simulation(nb::module_& module) {
         .def_prop_ro("begun", [](const ArrivedJobs& jobs) { return unless_never(jobs.begun); })
         .def_prop_ro("ended", [](const ArrivedJobs& jobs) { return unless_never(jobs.ended); })
         .def_ro("first_node", &ArrivedJobs::first_node);
-    bind_simulation_class(module, "Simulation");
+    bind_simulation_class<AnyRun>(module, "Simulation")
+        .def("__init__", [](HeldRun<AnyRun>* self, const Model& model, bool match_by_tag,
+                            const Folding* folding, bool shortcuts) {
+            const nb::gil_scoped_release unlocked;
+            new (self) HeldRun<AnyRun>{model, plain::make_run(model, match_by_tag, copy_of(folding),
+                                                              shortcuts ? &make_shortcuts : nullptr)};
+        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true,
+           nb::keep_alive<1, 2>());
 }
 
 }  // namespace yantra

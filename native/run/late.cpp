@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/too_long.hpp"
+#include "run/simulation.hpp"
+
 namespace yantra::inline YANTRA_RUN {
 
 namespace {

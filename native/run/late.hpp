@@ -3,11 +3,13 @@
 
 #include <optional>
 
-#include "base/too_long.hpp"
+#include "base/never.hpp"
+#include "base/types.hpp"
 #include "base/variant.hpp"
-#include "run/simulation.hpp"
 
 namespace yantra {
+
+struct TooLong;
 
 struct Late {
     u64 tick = 0;                // that the clock had come to
@@ -17,6 +19,8 @@ struct Late {
 };
 
 inline namespace YANTRA_RUN {
+
+class Simulation;
 
 // The node that the event too late is about; where no event tells, the one that started last.
 Late late(Simulation& simulation, const TooLong& error);

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "fold/runtime/shortcuts.hpp"
 #include "fold/shortcuts/fast_forward.hpp"
 #include "fold/shortcuts/known_phases.hpp"
 

@@ -3,11 +3,15 @@
 
 #include <memory>
 
+#include "base/variant.hpp"
 #include "fold/folding.hpp"
-#include "fold/runtime/shortcuts.hpp"
 #include "model/model.hpp"
 
 namespace yantra {
+
+inline namespace YANTRA_RUN {
+class Shortcuts;
+}
 
 // Model and classes must outlive what this returns.
 std::unique_ptr<Shortcuts> make_shortcuts(const Model& model, const ActorClasses& classes);

@@ -1,0 +1,129 @@
+#include "fold/runtime/any_run.hpp"
+
+#include <type_traits>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "base/too_long.hpp"
+#include "fold/runtime/folded_run.hpp"
+#include "run/simulation.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+namespace {
+
+#ifdef YANTRA_RECORDED
+using OutsideOfRun = AnyRecordedRun;
+#else
+using OutsideOfRun = AnyRun;
+#endif
+
+class EitherRun final : public OutsideOfRun {
+public:
+    EitherRun(const Model& model, bool match_by_tag)
+        : model_(model), whole_(std::make_unique<Simulation>(model, match_by_tag)) {}
+    EitherRun(const Model& model, std::shared_ptr<const Folding> folding,
+              std::unique_ptr<Shortcuts> shortcuts)
+        : model_(model),
+          folded_(std::make_unique<FoldedRun>(model, std::move(folding), std::move(shortcuts))) {}
+
+    void note(Notes notes) override {
+        if (whole_) {
+            whole_->executor().note(notes);
+        }
+    }
+    void start() override {
+        watched([this] { whole_ ? whole_->start() : folded_->start(); });
+    }
+    bool run_for(u64 events) override {
+        return watched([this, events] {
+            return whole_ ? whole_->run_for(events) : folded_->run_for(events);
+        });
+    }
+    std::optional<Late> late() const override { return late_; }
+    Outcome outcome() const override { return whole_ ? whole_->outcome() : folded_->outcome(); }
+    std::optional<Mismatch> mismatch() const override {
+        return whole_ ? whole_->mismatch() : folded_->mismatch();
+    }
+    std::optional<Tie> tie() const override {
+        if (whole_ || folded_->order().found().empty()) {
+            return std::nullopt;
+        }
+        const TickOrder& order = folded_->order();
+        return Tie{order.found(), order.actor(), order.node(), order.other()};
+    }
+    u64 now() const override { return whole_ ? whole_->now() : folded_->now(); }
+    u64 nodes_done() const override { return whole_ ? whole_->nodes_done() : folded_->nodes_done(); }
+    u64 nodes_skipped() const override { return whole_ ? 0 : folded_->nodes_skipped(); }
+
+    u32 submit(const std::vector<u32>& ranks, const std::vector<std::shared_ptr<Job>>& jobs,
+               u64 tick) override {
+        ensure(ranks.size() == jobs.size(), "a rank for each job");
+        Simulation::Jobs of_ranks;
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            of_ranks.emplace_back(ranks[i], jobs[i]);
+        }
+        return whole().submit(of_ranks, tick);
+    }
+    bool withdraw(u32 arrival) override { return whole().withdraw(arrival); }
+    std::vector<u32> take_ended() override { return whole().take_ended(); }
+    ArrivedJobs arrival(u32 number) override {
+        const Executor::Arrival& of = whole().arrival(number);
+        return {of.begun, of.ended, of.first_place};
+    }
+
+#ifdef YANTRA_RECORDED
+    void limit(u64 bytes) override { recorder().most_bytes = bytes; }
+    Recording take_recording() override {
+        const auto ticks_per_ns = static_cast<double>(model_.scale.ticks_per_ns());
+        recorder().recording().series.finish(static_cast<double>(now()) / ticks_per_ns);
+        return std::move(recorder().recording());
+    }
+#endif
+
+private:
+    template <class Do>
+    std::invoke_result_t<Do> watched(Do&& what) {
+        try {
+            return what();
+        } catch (const TooLong& error) {
+            late_ = yantra::late(whole_ ? *whole_ : folded_->simulation(), error);
+            throw;
+        }
+    }
+    Simulation& whole() {
+        ensure(whole_ != nullptr, "jobs cannot arrive where one rank stands for many");
+        return *whole_;
+    }
+#ifdef YANTRA_RECORDED
+    Recorder& recorder() { return whole_ ? whole_->recorder() : folded_->recorder(); }
+#endif
+
+    const Model& model_;
+    std::unique_ptr<Simulation> whole_;    // one of the two
+    std::unique_ptr<FoldedRun> folded_;
+    std::optional<Late> late_;
+};
+
+}  // namespace
+
+#ifdef YANTRA_RECORDED
+std::unique_ptr<AnyRecordedRun> make_run(const Model& model, bool match_by_tag,
+                                         std::shared_ptr<const Folding> folding) {
+    if (folding == nullptr) {
+        return std::make_unique<EitherRun>(model, match_by_tag);
+    }
+    return std::make_unique<EitherRun>(model, std::move(folding), nullptr);
+}
+#else
+std::unique_ptr<AnyRun> make_run(const Model& model, bool match_by_tag,
+                                 std::shared_ptr<const Folding> folding, MakeShortcuts shortcuts) {
+    if (folding == nullptr) {
+        return std::make_unique<EitherRun>(model, match_by_tag);
+    }
+    auto made = shortcuts == nullptr ? nullptr : shortcuts(model, *folding);
+    return std::make_unique<EitherRun>(model, std::move(folding), std::move(made));
+}
+#endif
+
+}  // namespace yantra
