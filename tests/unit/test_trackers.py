@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.clusters import dimension, scenario
-from yantra.base.errors import UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result
 from yantra.result.metrics import metrics
@@ -42,6 +42,19 @@ def test_without_the_package_the_error_names_it(
     with pytest.raises(UnsupportedError, match=f"needs the package {package}.*pip install"):
         result.export(form, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_tracker_raises_is_told_as_its_error(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken:
+        def active_run(self) -> None:
+            raise RuntimeError("no store\n  is named")
+
+    monkeypatch.setitem(sys.modules, "mlflow", Broken())
+    said = "export mlflow: nothing is logged, because mlflow raises RuntimeError: no store is named"
+    with pytest.raises(ConfigError, match=said):
+        result.export("mlflow", "one")
 
 
 def test_mlflow_has_the_run(

@@ -11,6 +11,7 @@ from typing import Any
 
 from yantra.base.output import Path
 from yantra.export.exporter import Exporter
+from yantra.export.tracking import errors_of
 from yantra.result import Result
 from yantra.result.frames import needed
 from yantra.result.metrics import metrics
@@ -22,11 +23,12 @@ class Mlflow(Exporter):
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
         """Log a result."""
         mlflow = needed("mlflow", "export mlflow")
-        if mlflow.active_run() is not None:
-            _log(mlflow, result)
-        else:
-            with mlflow.start_run(run_name=os.fspath(path)):
+        with errors_of("mlflow"):
+            if mlflow.active_run() is not None:
                 _log(mlflow, result)
+            else:
+                with mlflow.start_run(run_name=os.fspath(path)):
+                    _log(mlflow, result)
         return []
 
 

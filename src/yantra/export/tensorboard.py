@@ -11,6 +11,7 @@ from typing import Any
 
 from yantra.base.output import Path
 from yantra.export.exporter import Exporter
+from yantra.export.tracking import errors_of
 from yantra.result import Result
 from yantra.result.frames import needed
 from yantra.result.metrics import metrics
@@ -22,7 +23,7 @@ class Tensorboard(Exporter):
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
         """Write a folder of events."""
         writers = needed("tensorboardX", "export tensorboard")
-        with writers.SummaryWriter(os.fspath(path)) as writer:
+        with errors_of("tensorboard"), writers.SummaryWriter(os.fspath(path)) as writer:
             for name, value in metrics(result).items():
                 writer.add_scalar(name, value, 0)
             writer.add_text("what_ran", result.what_ran.text, 0)

@@ -11,6 +11,7 @@ from typing import Any
 
 from yantra.base.output import Path
 from yantra.export.exporter import Exporter
+from yantra.export.tracking import errors_of
 from yantra.result import Result
 from yantra.result.frames import needed
 from yantra.result.metrics import metrics
@@ -22,12 +23,13 @@ class Wandb(Exporter):
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
         """Log a result."""
         wandb = needed("wandb", "export wandb")
-        active = wandb.run
-        run = active if active is not None else wandb.init(name=os.fspath(path))
-        run.config.update(result.what_ran.as_dict(), allow_val_change=True)
-        run.log(metrics(result))
-        if active is None:
-            run.finish()
+        with errors_of("wandb"):
+            active = wandb.run
+            run = active if active is not None else wandb.init(name=os.fspath(path))
+            run.config.update(result.what_ran.as_dict(), allow_val_change=True)
+            run.log(metrics(result))
+            if active is None:
+                run.finish()
         return []
 
 
