@@ -27,7 +27,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.argument("file", type=click.Path())
 @click.option("--no-runs", is_flag=True, help="Run nothing: explain what a result holds.")
 @click.option(
-    "--advice", is_flag=True, help="Run faster parts and other plans, too, and rank them."
+    "--advice", is_flag=True, help="Also try faster parts and other plans, and rank them."
 )
 @cluster_option
 @set_option

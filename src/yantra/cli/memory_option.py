@@ -20,6 +20,6 @@ option: Callable[[Callable[..., Any]], Any] = click.option(
     metavar="SIZE",
     expose_value=False,
     callback=_limit,
-    help="The most memory that the command may take, such as 8GiB; nine tenths of what is free "
-    "unless said.",
+    help="The most memory that the command may take, such as 8GiB; by default nine tenths of what "
+    "is free.",
 )

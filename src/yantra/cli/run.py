@@ -107,27 +107,27 @@ def _form_and_file(text: str) -> tuple[str, str]:
 )
 @click.option(
     "--profile",
-    help="For a workload: kernels measured on the very machine, by name or file (yantra "
+    help="For a workload: kernels measured on that machine, by name or file (yantra "
     "calibrate); sets --speeds measured.",
 )
 @click.option(
     "--collectives",
     type=click.Path(),
-    help="For a workload: a file of collectives measured on the very machine (yantra calibrate); "
+    help="For a workload: a file of collectives measured on that machine (yantra calibrate); "
     "sets --speeds measured.",
 )
-@click.option("--ignore-memory", is_flag=True, help="Run what the devices cannot hold, too.")
+@click.option("--ignore-memory", is_flag=True, help="Also run what does not fit into memory.")
 @click.option(
     "--fold",
     type=click.Choice(["auto", "off", "require"]),
-    help="Whether one rank stands for all that do the same; changes no result.",
+    help="Whether to run one rank for all that do the same; changes no result.",
 )
 @click.option(
     "--explain-folding", is_flag=True, help="Show which ranks do the same, and why others do not."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("-o", "--output", type=click.Path(), help="Write the result as JSON; packed for .gz.")
-@click.option("--csv", type=click.Path(), help="Write one table as CSV; packed for .gz.")
+@click.option("-o", "--output", type=click.Path(), help="Write the result as JSON; gzip for .gz.")
+@click.option("--csv", type=click.Path(), help="Write one table as CSV; gzip for .gz.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
 @click.option(
     "--export",

@@ -31,7 +31,7 @@ _SHORTEST_TOKEN = 16
 @click.option("--time-limit", default="600 s", show_default=True, metavar="TIME",
               help="The longest that a simulation may run.")  # fmt: skip
 @click.option("--memory-limit", metavar="SIZE", help="The most memory that a simulation may take; "
-              "nine tenths of what is free unless said.")  # fmt: skip
+              "by default nine tenths of what is free.")  # fmt: skip
 def command(
     host: str,
     port: int,

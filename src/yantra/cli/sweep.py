@@ -46,7 +46,7 @@ _BOUND_WIDTH = 16
 @click.option(
     "--fold",
     type=click.Choice(["auto", "off", "require"]),
-    help="Whether one rank stands for all that do the same; changes no result.",
+    help="Whether to run one rank for all that do the same; changes no result.",
 )
 @cluster_option
 @click.option(
@@ -87,9 +87,9 @@ def command(
     """Run SCENARIOS side by side and print a line for each, in their order.
 
     They are files that yantra run takes. With --set each runs once for every combination of values.
-    A scenario that fails is told on stderr and keeps no other from running; the exit status is
-    then the highest of those of single runs. Interrupted, the command prints what is done, and
-    --resume goes on from there.
+    A scenario that fails is reported on stderr and does not stop the others; the exit status is
+    then the highest of the single runs. If interrupted, the command prints what is done, and
+    --resume continues from there.
     """
     from yantra.cli.progress import progress
     from yantra.run.sweep import sweep

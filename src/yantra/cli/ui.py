@@ -20,9 +20,9 @@ from yantra.cli.command import WithExamples
 )
 @click.option("--browser", is_flag=True, help="Open the page in the browser.")
 def command(port: int, browser: bool) -> None:
-    """Serve a page with model, plan and cluster as controls, which runs what they say.
+    """Serve a page with model, plan and cluster as controls; a change of them runs the step.
 
-    It is for this machine alone, at the loopback address. Ctrl-C ends it.
+    It listens on the loopback address, for this machine only. Ctrl-C ends it.
     """
     from yantra.base.errors import ConfigError
     from yantra.ui.server import Server

@@ -12,7 +12,7 @@ from yantra.cli.group import Commands
 class _Tools(Commands):
     package = "yantra.cli.collective"
     known: ClassVar = {
-        "bound": "Say how fast collectives can be on a fabric at best.",
+        "bound": "Show how fast collectives can be on a fabric at best.",
         "bench": "Run a collective by each algorithm and size, beside its bound.",
         "show": "Show who sends what in which round, and draw it.",
         "synthesize": "Make a collective for a fabric, and prove it.",
@@ -24,4 +24,4 @@ class _Tools(Commands):
     examples=["yantra collective bound torus", "yantra collective bound pod.csv --size '1 GiB'"],
 )
 def command() -> None:
-    """Say what a fabric allows collectives, whatever their schedule."""
+    """Bound, make, measure and draw collectives on a fabric."""

@@ -43,7 +43,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
 @click.option(
     "--algorithms",
     metavar="NAMES",
-    help="Which, by commas; all that perform it, and 'synthesized', if not said.",
+    help="Names with commas; by default all that perform it, and 'synthesized'.",
 )
 @click.option(
     "--chunks",
@@ -62,7 +62,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
 @click.option(
     "--routing",
     metavar="NAME",
-    help="Which ways messages go, as at cluster.routing; if not said even_spray, of packets ecmp.",
+    help="Routes of messages, as at cluster.routing; by default even_spray, of packets ecmp.",
 )
 @plugin_option
 @json_option("Print the rows as JSON.")

@@ -20,7 +20,7 @@ from yantra.cli.complete import backends
 )
 @click.argument("study", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), required=True, help="Folder of the trials.")
-@click.option("--resume", is_flag=True, help="Go on with the trials of the folder.")
+@click.option("--resume", is_flag=True, help="Continue with the trials in the folder.")
 @click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time."
 )

@@ -39,14 +39,14 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
 @click.option(
     "--ranks",
     type=click.IntRange(min=2),
-    help="With --all-reduce: how many; one domain of the cluster if not said.",
+    help="With --all-reduce: how many; by default one domain of the cluster.",
 )
 @cluster_option
 @set_option
 @click.option(
     "--fold",
     type=click.Choice(["auto", "off", "require"]),
-    help="Whether one rank stands for all that do the same; changes no time.",
+    help="Whether to run one rank for all that do the same; changes no time.",
 )
 @plugin_option
 @memory_option

@@ -48,7 +48,7 @@ def command(
 ) -> int:
     """Make a workload file of one training step: a template for each class of equal ranks.
 
-    Without -o it only tells what the step does and needs. Nothing is written for a plan that is
+    Without -o it only prints what the step does and needs. Nothing is written for a plan that is
     impossible, or that does not fit into the memory that is given.
 
     Plan and model are also known by the names of Megatron-LM, Hugging Face, DeepSpeed, TorchTitan,
