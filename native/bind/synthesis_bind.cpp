@@ -11,8 +11,10 @@
 #include "collective/synthesis/flow_network.hpp"
 #include "collective/synthesis/gather_cut.hpp"
 #include "collective/synthesis/packing.hpp"
+#include "collective/synthesis/proof.hpp"
 #include "collective/synthesis/rank_links.hpp"
 #include "collective/synthesis/spreading.hpp"
+#include "collective/synthesis/steps.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -50,6 +52,18 @@ struct TransferColumns {
     std::vector<u32> chunk;
     std::vector<i64> start;
     std::vector<i64> end;
+};
+
+struct SynthesisedSteps {
+    std::vector<u32> rank;   // of each thread block
+    std::vector<u32> peer;   // whom it sends to or receives from
+    std::vector<u8> sends;   // whether it sends
+    std::vector<u64> begin;  // its first step, and the end of the last
+    std::vector<u8> kind;    // of each step: send, receive, receive and add, nop
+    std::vector<u32> first;  // block
+    std::vector<u32> count;
+    std::vector<u32> needs;  // another step, or 2^32 - 1
+    synthesis::Steps of;
 };
 
 i64 as_i64(Amount amount) {
@@ -160,6 +174,42 @@ TransferColumns spread_chunks(u32 ranks, const Array<u32>& start, const Array<u3
     return columns;
 }
 
+SynthesisedSteps steps_of(u32 ranks, u32 blocks, const Array<u32>& from, const Array<u32>& to, const Array<u32>& first,
+                     const Array<u32>& count, const Array<u8>& adds) {
+    const std::size_t moves = from.size();
+    ensure(to.size() == moves && first.size() == moves && count.size() == moves && adds.size() == moves,
+           "synthesis: columns of moves have one length");
+    std::vector<synthesis::Move> listed;
+    listed.reserve(moves);
+    for (std::size_t at = 0; at < moves; ++at) {
+        listed.push_back(
+            {from.data()[at], to.data()[at], first.data()[at], count.data()[at], adds.data()[at] != 0});
+    }
+    const nb::gil_scoped_release released;
+    SynthesisedSteps columns;
+    columns.of = synthesis::steps_of(ranks, blocks, listed);
+    for (const synthesis::Lane& lane : columns.of.lanes) {
+        columns.rank.push_back(lane.rank);
+        columns.peer.push_back(lane.peer);
+        columns.sends.push_back(lane.sends ? 1 : 0);
+        columns.begin.push_back(lane.begin);
+    }
+    columns.begin.push_back(columns.of.steps.size());
+    for (const synthesis::Step& step : columns.of.steps) {
+        columns.kind.push_back(static_cast<u8>(step.kind));
+        columns.first.push_back(step.first);
+        columns.count.push_back(step.count);
+        columns.needs.push_back(step.needs);
+    }
+    return columns;
+}
+
+synthesis::Proof prove_steps(const SynthesisedSteps& steps, u32 promise) {
+    ensure(promise <= static_cast<u32>(synthesis::Promise::all_reduce), "synthesis: a promise is one of three");
+    const nb::gil_scoped_release released;
+    return synthesis::prove(steps.of, static_cast<synthesis::Promise>(promise));
+}
+
 }  // namespace
 
 void register_synthesis(nb::module_& module) {
@@ -183,6 +233,20 @@ void register_synthesis(nb::module_& module) {
     column(transfers, "chunk", &TransferColumns::chunk);
     column(transfers, "start", &TransferColumns::start);
     column(transfers, "end", &TransferColumns::end);
+    nb::class_<SynthesisedSteps> steps(module, "SynthesisedSteps");
+    column(steps, "rank", &SynthesisedSteps::rank);
+    column(steps, "peer", &SynthesisedSteps::peer);
+    column(steps, "sends", &SynthesisedSteps::sends);
+    column(steps, "begin", &SynthesisedSteps::begin);
+    column(steps, "kind", &SynthesisedSteps::kind);
+    column(steps, "first", &SynthesisedSteps::first);
+    column(steps, "count", &SynthesisedSteps::count);
+    column(steps, "needs", &SynthesisedSteps::needs);
+    nb::class_<synthesis::Proof> proof(module, "StepsProof");
+    proof.def_prop_ro("wrong", [](const synthesis::Proof& self) { return self.wrong == nullptr ? "" : self.wrong; });
+    proof.def_ro("messages", &synthesis::Proof::messages);
+    proof.def_ro("connections", &synthesis::Proof::connections);
+    proof.def_ro("depth", &synthesis::Proof::depth);
     module.def("gather_cut", &gather_cut, nb::kw_only(), "ranks"_a, "devices"_a, "start"_a, "end"_a, "high"_a,
                "low"_a, "sinks"_a);
     module.def("least_cut", &least_cut, nb::kw_only(), "devices"_a, "start"_a, "end"_a, "high"_a, "low"_a,
@@ -191,6 +255,9 @@ void register_synthesis(nb::module_& module) {
                "low"_a, "trees"_a);
     module.def("pack_trees", &pack_trees, nb::kw_only(), "ranks"_a, "start"_a, "end"_a, "high"_a, "low"_a,
                "trees"_a);
+    module.def("steps_of", &steps_of, nb::kw_only(), "ranks"_a, "blocks"_a, "start"_a, "end"_a, "first"_a, "count"_a,
+               "adds"_a);
+    module.def("prove_steps", &prove_steps, "steps"_a, "promise"_a);
     module.def("spread_chunks", &spread_chunks, nb::kw_only(), "ranks"_a, "start"_a, "end"_a, "duration"_a,
                "owners"_a, "rarest"_a, "seed"_a);
 }

@@ -29,6 +29,8 @@ public:
           free_at_(links.size()),
           is_busy_(links.size()),
           is_listed_(links.size()),
+          is_even_(std::all_of(links.begin(), links.end(),
+                               [&](const TimedLink& each) { return each.duration == links[0].duration; })),
           leaving_(ranks),
           coming_(ranks) {
         for (u32 at = 0; at < links.size(); ++at) {
@@ -94,12 +96,15 @@ private:
         for (std::size_t left = listed_.size(); left > 1; --left) {
             std::swap(listed_[left - 1], listed_[rng_.below(left)]);
         }
-        std::stable_sort(listed_.begin(), listed_.end(),
-                         [&](u32 one, u32 other) { return links_[one].duration < links_[other].duration; });
+        if (!is_even_) {
+            std::stable_sort(listed_.begin(), listed_.end(), [&](u32 one, u32 other) {
+                return links_[one].duration < links_[other].duration;
+            });
+        }
         for (const u32 link : listed_) {
             is_listed_[link] = 0;
             const u32 chunk = lacking_[links_[link].end] == 0 ? none : chosen(link);
-            if (chunk != none && !comes_sooner(link, chunk, now)) {
+            if (chunk != none && (is_even_ || !comes_sooner(link, chunk, now))) {
                 start(link, chunk, now);
             }
         }
@@ -118,25 +123,53 @@ private:
         made_.push_back({link, chunk, now, end});
     }
 
+    // One of the chunks that the link's start has and its end lacks, each as likely; none if there is none.
     u32 chosen(u32 link) {
+        return choice_ == Choice::rarest ? chosen_of_rarest(link) : chosen_of_all(link);
+    }
+
+    u32 chosen_of_all(u32 link) {
         const u64* from = &held_[links_[link].start * words_];
         const u64* to = &promised_[links_[link].end * words_];
-        u32 best = none;
-        u64 equals = 0;
+        u64 count = 0;
+        for (u32 word = 0; word < words_; ++word) {
+            count += static_cast<u64>(std::popcount(from[word] & ~to[word]));
+        }
+        if (count == 0) {
+            return none;
+        }
+        u64 before = rng_.below(count);
+        u32 word = 0;
+        for (u64 here = 0; (here = static_cast<u64>(std::popcount(from[word] & ~to[word]))) <= before; ++word) {
+            before -= here;
+        }
+        u64 left = from[word] & ~to[word];
+        for (; before != 0; --before) {
+            left &= left - 1;
+        }
+        return word * 64 + static_cast<u32>(std::countr_zero(left));
+    }
+
+    u32 chosen_of_rarest(u32 link) {
+        const u64* from = &held_[links_[link].start * words_];
+        const u64* to = &promised_[links_[link].end * words_];
+        u32 fewest = none;
+        rarest_.clear();
         for (u32 word = 0; word < words_; ++word) {
             for (u64 left = from[word] & ~to[word]; left != 0; left &= left - 1) {
                 const u32 chunk = word * 64 + static_cast<u32>(std::countr_zero(left));
-                if (choice_ == Choice::rarest && best != none && copies_[chunk] != copies_[best]) {
-                    if (copies_[chunk] < copies_[best]) {
-                        best = chunk;
-                        equals = 1;
-                    }
-                } else if (rng_.below(++equals) == 0) {
-                    best = chunk;
+                const u32 copies = copies_[chunk];
+                if (copies > fewest) {
+                    continue;
                 }
+                if (copies < fewest) {
+                    fewest = copies;
+                    rarest_.clear();
+                }
+                rarest_.push_back(chunk);
             }
         }
-        return best;
+        return rarest_.empty() ? none : rarest_[rng_.below(rarest_.size())];
     }
 
     // Whether faster links that have the chunk bring all that the end lacks before this link would bring one.
@@ -164,9 +197,11 @@ private:
     std::vector<i64> free_at_;
     std::vector<u8> is_busy_;
     std::vector<u8> is_listed_;
+    bool is_even_;  // all links take equally long
     std::vector<std::vector<u32>> leaving_;
     std::vector<std::vector<u32>> coming_;
     std::vector<u32> listed_;
+    std::vector<u32> rarest_;
     std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
     std::vector<Transfer> made_;
 };

@@ -122,22 +122,27 @@ def _written(
 ) -> tuple[tuple[str, ...], list[str]]:
     """Prove the best plan and write it; return what was proven, and the files."""
     from yantra.base.output import make_folder, write_text
+    from yantra.collectives.synthesis.steps import proven
+
+    steps, lines = proven(best.plan)
+    wrote: list[str] = []
+    if msccl is None and traces is None:
+        return lines, wrote
     from yantra.collectives.msccl import parse_program, prove
     from yantra.collectives.msccl import traces as traces_of
     from yantra.collectives.msccl.traces import write
     from yantra.collectives.synthesis.msccl_text import program_text
 
-    text = program_text(best.plan, name)
-    proof = prove(parse_program(text.encode(), msccl or name))
-    wrote: list[str] = []
+    text = program_text(best.plan, name, steps)
     if traces is not None:
         make_folder(os.path.dirname(traces) or ".")  # before anything is written
     if msccl is not None:
         write_text(msccl, text)
         wrote.append(msccl)
     if traces is not None:
+        proof = prove(parse_program(text.encode(), msccl or name))
         wrote += write(traces_of(proof), traces)
-    return proof.lines, wrote
+    return lines, wrote
 
 
 def _form(found: Synthesis, lines: tuple[str, ...], wrote: list[str]) -> dict[str, Any]:
@@ -145,7 +150,7 @@ def _form(found: Synthesis, lines: tuple[str, ...], wrote: list[str]) -> dict[st
         {
             "method": row.plan.method,
             "chunks_of_a_rank": row.chunks,
-            "messages": len(row.plan.transfers),
+            "messages": row.plan.columns.messages,
             "time_ns": row.plan.time_ns,
             "of_bound": row.of_bound,
         }
@@ -162,7 +167,7 @@ def _print(found: Synthesis, lines: tuple[str, ...], wrote: list[str]) -> None:
         (
             row.plan.method,
             f"{row.chunks}",
-            f"{len(row.plan.transfers)}",
+            f"{row.plan.columns.messages}",
             format_time(row.plan.time_ns),
             f"{100 * row.of_bound:.1f} %",
         )

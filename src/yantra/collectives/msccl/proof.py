@@ -52,7 +52,7 @@ def prove(program: Program, collective: str | None = None) -> Proof:
     chunks = data_chunks(program, name)
     if chunks < 1:
         raise ConfigError(program.where, "no GPU has a chunk of input or output")
-    return Proof(program, order, name, chunks, _lines(order, name, modes, roots[0]))
+    return Proof(program, order, name, chunks, proof_lines(_counts(order), name, modes, roots[0]))
 
 
 def _prove_mode(program: Program, order: Order, collective: str, in_place: bool) -> int | None:
@@ -78,9 +78,24 @@ def _prove_mode(program: Program, order: Order, collective: str, in_place: bool)
     return root
 
 
-def _lines(order: Order, collective: str, modes: list[bool], root: int | None) -> tuple[str, ...]:
+class Counts(NamedTuple):
+    """How much was proven; `depth` are the steps of the longest chain."""
+
+    messages: int
+    connections: int
+    depth: int
+    steps: int
+
+
+def _counts(order: Order) -> Counts:
+    return Counts(len(order.sender), len(order.connections), order.depth(), len(order.events))
+
+
+def proof_lines(
+    counts: Counts, collective: str, modes: list[bool], root: int | None = None
+) -> tuple[str, ...]:
+    """Return what a proof shows, line by line; `modes` are the calls it is for, in place or not."""
     how = " and ".join("in place" if mode else "out of place" for mode in modes)
-    messages = len(order.sender)
     promise = COLLECTIVES[collective].format(root=root)
     result = (
         f"result: {promise}, called {how}"
@@ -88,9 +103,9 @@ def _lines(order: Order, collective: str, modes: list[bool], root: int | None) -
         else "result: not proven, as custom promises nothing; --collective names one to prove"
     )
     return (
-        f"messages: all {messages} have a sender and a receiver, over {len(order.connections)} "
-        "connections",
-        f"deadlock: none; the longest chain has {order.depth()} of {len(order.events)} steps",
+        f"messages: all {counts.messages} have a sender and a receiver, over "
+        f"{counts.connections} connections",
+        f"deadlock: none; the longest chain has {counts.depth} of {counts.steps} steps",
         "memory: no step leaves its buffers or reads what nothing has written",
         "races: none; every order of the steps gives the same data",
         result,

@@ -12,112 +12,76 @@ Source: the format of MSCCL programs, as docs/reference/msccl.md describes it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import groupby, pairwise
 from xml.sax.saxutils import quoteattr
 
+from yantra import _core
 from yantra.base.errors import UnsupportedError
 from yantra.collectives.schedule import Kind
-from yantra.collectives.synthesis.transfers import Plan, Transfer
+from yantra.collectives.synthesis.steps import NOTHING, steps_of
+from yantra.collectives.synthesis.transfers import Plan
 
 _NAMES = {
     Kind.ALL_GATHER: "allgather",
     Kind.REDUCE_SCATTER: "reducescatter",
     Kind.ALL_REDUCE: "allreduce",
 }
-_StepId = tuple[int, int]  # thread block, step
+_KINDS = ("s", "r", "rrc", "nop")  # as the core numbers them
 
 
-class _Step(NamedTuple):
-    kind: str
-    offset: int
-    chunks: int
-    needs: _StepId | None
+def program_text(plan: Plan, name: str, steps: _core.SynthesisedSteps | None = None) -> str:
+    """Return the program of a plan, or of its steps, called `name`.
 
-
-class _Gpu:
-    """The thread blocks of a rank, and which steps touch each block of data."""
-
-    def __init__(self) -> None:
-        self.blocks: dict[tuple[str, int], int] = {}  # send or recv, and the peer
-        self.steps: list[list[_Step]] = []
-        self.writer: dict[int, _StepId] = {}
-        self.readers: dict[int, set[_StepId]] = defaultdict(set)
-        self.awaited: set[_StepId] = set()
-
-    def send(self, each: Transfer) -> None:
-        needs = {self.writer[block] for block in each.blocks if block in self.writer}
-        step = self._add(("send", each.dst), "s", each.blocks, needs)
-        for block in each.blocks:
-            self.readers[block].add(step)
-
-    def receive(self, each: Transfer) -> None:
-        needs = {self.writer[block] for block in each.blocks if block in self.writer}
-        needs = needs.union(*(self.readers.pop(block, ()) for block in each.blocks))
-        step = self._add(("recv", each.src), "rrc" if each.reduce else "r", each.blocks, needs)
-        for block in each.blocks:
-            self.writer[block] = step
-
-    def _add(
-        self, connection: tuple[str, int], kind: str, blocks: range, needs: set[_StepId]
-    ) -> _StepId:
-        at = self.blocks.setdefault(connection, len(self.blocks))
-        if at == len(self.steps):
-            self.steps.append([])
-        # Of a thread block that comes earlier anyway, the last step says it all.
-        last: dict[int, int] = {}
-        for other, step in needs:
-            if other != at:
-                last[other] = max(step, last.get(other, 0))
-        ordered = sorted(last.items())
-        self.awaited.update(ordered)
-        for need in ordered[1:]:
-            self.steps[at].append(_Step("nop", -1, 0, need))
-        first = ordered[0] if ordered else None
-        self.steps[at].append(_Step(kind, blocks.start, len(blocks), first))
-        return at, len(self.steps[at]) - 1
-
-
-def program_text(plan: Plan, name: str) -> str:
-    """Return the program of a plan, called `name`. Raises UnsupportedError for other kinds."""
+    Raises UnsupportedError for other kinds.
+    """
     if plan.kind not in _NAMES:
         raise UnsupportedError(f"no MSCCL program of a synthesised {plan.kind} is written")
-    gpus = [_Gpu() for _ in range(plan.ranks)]
-    for each in plan.transfers:
-        gpus[each.src].send(each)
-        gpus[each.dst].receive(each)
-    return "\n".join(_lines(plan, name, gpus)) + "\n"
+    return "\n".join(_lines(plan, name, steps or steps_of(plan))) + "\n"
 
 
-def _lines(plan: Plan, name: str, gpus: list[_Gpu]) -> Iterator[str]:
+def _lines(plan: Plan, name: str, steps: _core.SynthesisedSteps) -> Iterator[str]:
     gathers = plan.kind is Kind.ALL_GATHER
-    buffer = "o" if gathers else "i"
-    chunks = {
-        Kind.ALL_GATHER: (0, plan.blocks),
-        Kind.REDUCE_SCATTER: (plan.blocks, 0),
-        Kind.ALL_REDUCE: (plan.blocks, 0),
-    }[plan.kind]
+    inputs, outputs = (0, plan.blocks) if gathers else (plan.blocks, 0)
     yield (
         f'<algo name={quoteattr(name)} proto="Simple" nchannels="1" ngpus="{plan.ranks}" '
         f'coll="{_NAMES[plan.kind]}" inplace="1" outofplace="0">'
     )
-    for number, gpu in enumerate(gpus):
-        yield f'  <gpu id="{number}" i_chunks="{chunks[0]}" o_chunks="{chunks[1]}" s_chunks="0">'
-        for (way, peer), at in gpu.blocks.items():
-            ends = f'send="{peer}" recv="-1"' if way == "send" else f'send="-1" recv="{peer}"'
+    ranks, peers, sends = list(steps.rank), list(steps.peer), list(steps.sends)
+    spans = list(pairwise(steps.begin))
+    text = _step_texts(steps, spans, "o" if gathers else "i")
+    for number, lanes in groupby(range(len(ranks)), key=ranks.__getitem__):
+        yield f'  <gpu id="{number}" i_chunks="{inputs}" o_chunks="{outputs}" s_chunks="0">'
+        for at, lane in enumerate(lanes):
+            peer = peers[lane]
+            ends = f'send="{peer}" recv="-1"' if sends[lane] else f'send="-1" recv="{peer}"'
             yield f'    <tb id="{at}" {ends} chan="0">'
-            for count, step in enumerate(gpu.steps[at]):
-                yield "      " + _step(step, count, buffer, (at, count) in gpu.awaited)
+            yield from text[slice(*spans[lane])]
             yield "    </tb>"
         yield "  </gpu>"
     yield "</algo>"
 
 
-def _step(step: _Step, number: int, buffer: str, is_awaited: bool) -> str:
-    place = f'srcbuf="{buffer}" srcoff="{step.offset}" dstbuf="{buffer}" dstoff="{step.offset}"'
-    block, of = step.needs or (-1, -1)
-    return (
-        f'<step s="{number}" type="{step.kind}" {place} cnt="{step.chunks}" '
-        f'depid="{block}" deps="{of}" hasdep="{int(is_awaited)}"/>'
-    )
+def _step_texts(
+    steps: _core.SynthesisedSteps, spans: list[tuple[int, int]], buffer: str
+) -> list[str]:
+    """Return the element of each step; blocks and steps have the numbers that a file gives them."""
+    lane_of = [lane for lane, (begin, end) in enumerate(spans) for _ in range(begin, end)]
+    ranks = list(steps.rank)
+    first_lane = {rank: lane for lane, rank in reversed(list(enumerate(ranks)))}
+    needs = list(steps.needs)
+    awaited = set(needs)
+    rows = zip(steps.kind, steps.first, steps.count, needs, lane_of, strict=True)
+    made = []
+    for at, (kind, first, count, need, lane) in enumerate(rows):
+        offset = first if count else -1
+        block, of = -1, -1
+        if need != NOTHING:
+            other = lane_of[need]
+            block, of = other - first_lane[ranks[other]], need - spans[other][0]
+        made.append(
+            f'      <step s="{at - spans[lane][0]}" type="{_KINDS[kind]}" '
+            f'srcbuf="{buffer}" srcoff="{offset}" dstbuf="{buffer}" dstoff="{offset}" '
+            f'cnt="{count}" depid="{block}" deps="{of}" hasdep="{int(at in awaited)}"/>'
+        )
+    return made

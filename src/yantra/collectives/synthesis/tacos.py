@@ -15,11 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from yantra import _core
 from yantra.collectives.schedule import Kind
 from yantra.collectives.synthesis.rank_graph import RankGraph
-from yantra.collectives.synthesis.transfers import Plan, Transfer
+from yantra.collectives.synthesis.transfers import Plan, Transfers
 
 _TICKS_PER_NS = 1000
 
@@ -58,20 +59,20 @@ def gather(
         if progress is not None:
             progress(number + 1, tries)
     assert best is not None
-    return Plan(
-        Kind.ALL_GATHER, graph.ranks, graph.ranks * chunks, _transfers(graph, best), "tacos"
-    )
+    columns = _columns(given["start"], given["end"], best)
+    return Plan(Kind.ALL_GATHER, graph.ranks, graph.ranks * chunks, columns, "tacos")
 
 
-def _transfers(graph: RankGraph, found: _core.Transfers) -> tuple[Transfer, ...]:
-    rows = zip(found.link, found.chunk, found.start, found.end, strict=True)
-    return tuple(
-        Transfer(
-            start / _TICKS_PER_NS,
-            end / _TICKS_PER_NS,
-            graph.links[link].start,
-            graph.links[link].end,
-            range(chunk, chunk + 1),
-        )
-        for link, chunk, start, end in rows
+def _columns(
+    start: NDArray[np.uint32], end: NDArray[np.uint32], found: _core.Transfers
+) -> Transfers:
+    link, chunk = np.array(found.link), np.array(found.chunk)
+    return Transfers(
+        np.array(found.start) / _TICKS_PER_NS,
+        np.array(found.end) / _TICKS_PER_NS,
+        start[link],
+        end[link],
+        chunk,
+        np.ones(len(link), np.uint32),
+        np.zeros(len(link), np.bool_),
     )

@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
@@ -27,6 +30,28 @@ class Transfer(NamedTuple):
     reduce: bool = False
 
 
+class Transfers(NamedTuple):
+    """Transfers as columns, since there may be millions: `blocks` blocks from `first` on."""
+
+    start_ns: NDArray[np.float64]
+    end_ns: NDArray[np.float64]
+    src: NDArray[np.uint32]
+    dst: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+    blocks: NDArray[np.uint32]
+    reduce: NDArray[np.bool_]
+
+    @property
+    def messages(self) -> int:
+        """The number of rows."""
+        return len(self.start_ns)
+
+    def ordered(self, *by: NDArray[np.generic]) -> Transfers:
+        """Return the rows in the order of some columns, the first of them before all others."""
+        order = np.lexsort(by[::-1])
+        return Transfers._make(column[order] for column in self)
+
+
 class Plan(NamedTuple):
     """The transfers of a collective in the order of their starts.
 
@@ -36,34 +61,46 @@ class Plan(NamedTuple):
     kind: Kind
     ranks: int
     blocks: int
-    transfers: tuple[Transfer, ...]
+    columns: Transfers
     method: str
+
+    @property
+    def transfers(self) -> tuple[Transfer, ...]:
+        """The rows of the columns."""
+        of = self.columns
+        ends = zip(of.first.tolist(), of.blocks.tolist(), strict=True)
+        blocks = (range(first, first + count) for first, count in ends)
+        before = (column.tolist() for column in of[:4])
+        return tuple(map(Transfer, *before, blocks, of.reduce.tolist()))
 
     @property
     def time_ns(self) -> float:
         """When the last transfer is to end."""
-        return max((each.end_ns for each in self.transfers), default=0.0)
+        return float(self.columns.end_ns.max(initial=0.0))
 
     def turned_round(self) -> Plan:
         """Return the reduce-scatter that is this all-gather backwards, every message turned."""
-        end = self.time_ns
-        back = (
-            Transfer(
-                end - each.end_ns, end - each.start_ns, each.dst, each.src, each.blocks, reduce=True
-            )
-            for each in self.transfers
+        of, end = self.columns, self.time_ns
+        back = Transfers(
+            end - of.end_ns,
+            end - of.start_ns,
+            of.dst,
+            of.src,
+            of.first,
+            of.blocks,
+            np.ones(of.messages, np.bool_),
         )
-        ordered = tuple(sorted(back, key=lambda each: (each.start_ns, each.end_ns)))
-        return self._replace(kind=Kind.REDUCE_SCATTER, transfers=ordered)
+        ordered = back.ordered(back.start_ns, back.end_ns)
+        return self._replace(kind=Kind.REDUCE_SCATTER, columns=ordered)
 
     def then(self, gather: Plan) -> Plan:
         """Return the all-reduce of this reduce-scatter and then an all-gather of as many blocks."""
-        end = self.time_ns
-        later = (
-            each._replace(start_ns=each.start_ns + end, end_ns=each.end_ns + end)
-            for each in gather.transfers
+        end, of = self.time_ns, gather.columns
+        later = of._replace(start_ns=of.start_ns + end, end_ns=of.end_ns + end)
+        columns = Transfers._make(
+            np.concatenate((self.columns[at], later[at])) for at in range(len(later))
         )
-        return self._replace(kind=Kind.ALL_REDUCE, transfers=(*self.transfers, *later))
+        return self._replace(kind=Kind.ALL_REDUCE, columns=columns)
 
     def schedule(self) -> Schedule:
         """Return the rounds of the plan, to be proven and to be run."""

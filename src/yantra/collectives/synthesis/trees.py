@@ -23,11 +23,13 @@ from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from yantra import _core
 from yantra.collectives.schedule import Kind
 from yantra.collectives.synthesis.least_cuts import columns
 from yantra.collectives.synthesis.rank_graph import RankGraph, RankLink
-from yantra.collectives.synthesis.transfers import Plan, Transfer
+from yantra.collectives.synthesis.transfers import Plan, Transfers
 
 
 class Tree(NamedTuple):
@@ -90,9 +92,11 @@ class Forest(NamedTuple):
     def gather(self, shard_bytes: float, pieces: int) -> Plan:
         """Return the all-gather of a shard from each rank."""
         slot = self._slot_ns(shard_bytes, pieces)
-        transfers = sorted(self._transfers(slot, pieces), key=lambda each: each[:4])
+        each = list(self._transfers(slot, pieces))
+        all_ = Transfers._make(np.concatenate(columns) for columns in zip(*each, strict=True))
+        ordered = all_.ordered(all_.start_ns, all_.end_ns, all_.src, all_.dst)
         blocks = self.graph.ranks * self.blocks * pieces
-        return Plan(Kind.ALL_GATHER, self.graph.ranks, blocks, tuple(transfers), "trees")
+        return Plan(Kind.ALL_GATHER, self.graph.ranks, blocks, ordered, "trees")
 
     def _slot_ns(self, shard_bytes: float, pieces: int) -> float:
         return shard_bytes / (self.graph.trees * pieces * float(self.graph.unit))
@@ -100,21 +104,29 @@ class Forest(NamedTuple):
     def _latency_ns(self, tree: Tree) -> float:
         return max(_latencies(tree).values())
 
-    def _transfers(self, slot: float, pieces: int) -> Iterator[Transfer]:
+    def _transfers(self, slot: float, pieces: int) -> Iterator[Transfers]:
+        """Yield those of each tree, link by link and then piece by piece."""
         first = [0] * self.graph.ranks  # block of each rank's next tree, before it is cut
         each = self._common
         for tree in self.trees:
             begun = tree.root * self.blocks * pieces + first[tree.root] * pieces
             wide = tree.copies // each
             first[tree.root] += wide
+            links = np.repeat(np.arange(len(tree.links)), pieces)
+            piece = np.tile(np.arange(pieces), len(tree.links))
             latency = _latencies(tree)
-            for link, above in zip(tree.links, tree.above, strict=True):
-                for piece in range(pieces):
-                    start = slot * (piece + above) + latency[link.start]
-                    block = begun + piece * wide
-                    end = start + slot + link.latency_ns
-                    blocks = range(block, block + wide)
-                    yield Transfer(start, end, link.start, link.end, blocks)
+            before = np.array([latency[link.start] for link in tree.links])
+            on_link = np.array([link.latency_ns for link in tree.links])
+            start = slot * (piece + np.array(tree.above)[links]) + before[links]
+            yield Transfers(
+                start,
+                start + slot + on_link[links],
+                np.array([link.start for link in tree.links], np.uint32)[links],
+                np.array([link.end for link in tree.links], np.uint32)[links],
+                (begun + piece * wide).astype(np.uint32),
+                np.full(len(links), wide, np.uint32),
+                np.zeros(len(links), np.bool_),
+            )
 
 
 def forest(graph: RankGraph) -> Forest:

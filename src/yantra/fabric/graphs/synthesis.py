@@ -21,9 +21,12 @@ from yantra.fabric.graphs.graph import Graph
 
 KINDS = (Kind.ALL_REDUCE, Kind.ALL_GATHER, Kind.REDUCE_SCATTER)
 METHODS = ("best", "tacos", "trees")
+FEW_RANKS = 64
+"""So many have trees packed in a part of a second, whatever TACOS found."""
 MOST_RANKS_OF_TREES = 128
 """Packing takes seconds for so many, and minutes for four times as many; `best` leaves it out."""
-MOST_MESSAGES = 100_000
+_NEAR_THE_BOUND = 0.97  # of it; what TACOS leaves beyond is not worth seconds
+MOST_MESSAGES = 400_000
 """Of trees, where nobody says how many pieces."""
 _CHUNKS = (1, 2, 4)  # of a rank, that TACOS tries where nobody says
 _MOST_CHUNKS = 1024  # of all ranks together
@@ -74,20 +77,29 @@ def synthesize(
     fabric = bounded_fabric(graph, where)
     latencies = tuple(graph.links.latency_ns.tolist())
     least = float(least_ns_per_byte(asked.kind, fabric) * asked.size_bytes)
-    plans = sorted(_plans(fabric, latencies, asked, progress), key=lambda plan: plan.time_ns)
+    made = _plans(fabric, latencies, asked, least, progress)
+    plans = sorted(made, key=lambda plan: plan.time_ns)
     rows = (Found(plan, plan.blocks // plan.ranks, least / plan.time_ns) for plan in plans)
     return Synthesis(tuple(rows), least)
 
 
 def _plans(
-    fabric: Fabric, latencies: tuple[float, ...], asked: Asked, progress: Progress | None
+    fabric: Fabric,
+    latencies: tuple[float, ...],
+    asked: Asked,
+    least_ns: float,
+    progress: Progress | None,
 ) -> Iterator[Plan]:
     """Yield a plan for each number of chunks that TACOS is to try, and one of trees."""
     gathers = asked.kind is not Kind.REDUCE_SCATTER
     scatters = asked.kind is not Kind.ALL_GATHER
     there = rank_graph(fabric, latencies) if gathers else None
-    back = rank_graph(fabric.reversed(), latencies) if scatters else None
+    if gathers and _is_alike_both_ways(fabric, latencies):
+        back = there if scatters else None
+    else:
+        back = rank_graph(fabric.reversed(), latencies) if scatters else None
     shard = asked.size_bytes / fabric.ranks
+    is_near = False
     if asked.method != "trees":
         counts = (asked.chunks,) if asked.chunks else _chunks(fabric.ranks)
         for at, chunks in enumerate(counts):
@@ -99,9 +111,19 @@ def _plans(
             def spread(graph: RankGraph, chunks: int = chunks) -> Plan:
                 return tacos.gather(graph, shard, chunks, asked.tries, asked.seed, told)
 
-            yield _joined(there and spread(there), back and spread(back))
-    if asked.method == "trees" or (asked.method == "best" and fabric.ranks <= MOST_RANKS_OF_TREES):
+            gather = there and spread(there)
+            plan = _joined(gather, gather if back is there else back and spread(back))
+            is_near = is_near or plan.time_ns * _NEAR_THE_BOUND <= least_ns
+            yield plan
+    most = FEW_RANKS if is_near else MOST_RANKS_OF_TREES
+    if asked.method == "trees" or (asked.method == "best" and fabric.ranks <= most):
         yield _of_trees(there, back, shard, asked.chunks)
+
+
+def _is_alike_both_ways(fabric: Fabric, latencies: tuple[float, ...]) -> bool:
+    """Say whether every link has one the other way, so that the fabric turned round is itself."""
+    links = [(*link, latency) for link, latency in zip(fabric.links, latencies, strict=True)]
+    return sorted(links) == sorted((end, start, *rest) for start, end, *rest in links)
 
 
 def _chunks(ranks: int) -> tuple[int, ...]:
@@ -112,8 +134,10 @@ def _of_trees(
     there: RankGraph | None, back: RankGraph | None, shard: float, chunks: int | None
 ) -> Plan:
     """Return the plan of packed trees; both halves of an all-reduce cut a shard alike."""
-    forests = [trees.forest(graph) for graph in (there, back) if graph is not None]
-    pieces = max(chunks or each.pieces(shard, MOST_MESSAGES // len(forests)) for each in forests)
+    graphs = (there,) if back is there else (there, back)
+    forests = [trees.forest(graph) for graph in graphs if graph is not None]
+    most = MOST_MESSAGES // ((there is not None) + (back is not None))
+    pieces = max(chunks or each.pieces(shard, most) for each in forests)
     common = gcd(*(each.blocks for each in forests))
     whole = forests[0].blocks * forests[-1].blocks // common
     gathers = [each.gather(shard, pieces * whole // each.blocks) for each in forests]
