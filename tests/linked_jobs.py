@@ -54,7 +54,14 @@ def io(*pairs: tuple[Any, str], shapes: Sequence[Any] | None = None) -> msgspec.
     return msgspec.Raw(json.dumps(form).encode())
 
 
-def record(name: str, elements: int, group: str, sequence: int, peer: int = 0) -> msgspec.Raw:
+def record(
+    name: str,
+    elements: int,
+    group: str,
+    sequence: int,
+    peer: int = 0,
+    splits: tuple[Sequence[int], Sequence[int]] = ((), ()),
+) -> msgspec.Raw:
     """Inputs of `record_param_comms` in the layout of schema 1.0.3 and later."""
     return io(
         (tensor(elements), "Tensor(float)"),
@@ -62,8 +69,7 @@ def record(name: str, elements: int, group: str, sequence: int, peer: int = 0) -
         ([group, ""], "Tuple[String,String]"),
         (peer, "Int"),
         (name, "String"),
-        ([], "GenericList[]"),
-        ([], "GenericList[]"),
+        *((list(rows), "GenericList[Int]" if rows else "GenericList[]") for rows in splits),
     )
 
 
@@ -156,6 +162,22 @@ class Rank:
         inner = self.operator(f"nccl:{name}", around.id, 4000)
         kernel = _KERNELS.get(name, "ncclDevKernel_SendRecv")
         op = self.launch(f"{kernel}(ncclDevComm*)", inner, dur, _NETWORK)
+        self.now += 4000
+        return op
+
+    def exchange(
+        self, group: str, sequence: int, sends: Sequence[int], gets: Sequence[int], width: int = 100
+    ) -> DeviceOp:
+        """An all-to-all of rows of `width` floats, so many to and from each member."""
+        around = self.operator(
+            "record_param_comms",
+            1,
+            4000,
+            inputs=record("all_to_allv", width * sum(sends), group, sequence, 0, (sends, gets)),
+            outputs=io((tensor(width * sum(gets)), "Tensor(float)")),
+        )
+        inner = self.operator("nccl:all_to_allv", around.id, 4000)
+        op = self.launch("ncclDevKernel_SendRecv(ncclDevComm*)", inner, 9000, _NETWORK)
         self.now += 4000
         return op
 

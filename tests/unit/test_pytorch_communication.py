@@ -106,6 +106,30 @@ def test_other_kernels_do_not_communicate() -> None:
 # ------------------------------------------------------------------------------ sizes
 
 
+def test_splits_are_bytes_by_member_where_they_fit_the_size() -> None:
+    for sends, expected in (((3, 0, 1, 2), (1200, 0, 400, 800)), ((3, 3, 3, 3), ())):
+        rank = Rank(0, 4, [WORLD])
+        rank.exchange("0", 5, sends, (1, 1, 0, 0))
+        item = only(rank)
+        assert item.bytes == 400 * sum(sends) and item.received == 800
+        assert item.uneven and item.gets == (400, 400, 0, 0)
+        assert item.sends == (expected or (1200,) * 4)
+    odd = Rank(0, 4, [WORLD])
+    odd.operator(
+        "record_param_comms", 1, 9, inputs=record("all_to_all", 7, "0", 5, 0, ((2, 1), ()))
+    )
+    odd.launch("ncclDevKernel_SendRecv(x)", odd.linked.operators[-1], 7)
+    assert only(odd).sends == () and only(odd).uneven
+
+
+@pytest.mark.parametrize(("text", "sends"), [("[3, 1]", (12, 4)), ("[3, ...]", ())])
+def test_the_device_trace_says_splits_as_text(text: str, sends: tuple[int, ...]) -> None:
+    rank = Rank(0, 2)
+    op = rank.launch("ncclDevKernel_SendRecv(x)", rank.operator("nccl:all_to_all", 1, 9), 7)
+    op.comm = CommArgs(collective="all_to_allv", in_nelems=4, dtype="Float", in_splits=text)
+    assert only(rank).sends == sends
+
+
 def _call(name: str, kernel: str, inputs: Any, outputs: Any = None) -> Communication:
     rank = Rank(0, 4, [WORLD])
     extra = {} if outputs is None else {"outputs": outputs}

@@ -116,6 +116,41 @@ def test_a_batch_becomes_several_nodes_that_all_must_end() -> None:
     assert [node.id for node in trace] == list(range(len(trace)))
 
 
+def test_uneven_all_to_alls_run_as_what_each_pair_exchanges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rank's link is busy with what the rank sends, so the run takes the largest at least."""
+    monkeypatch.chdir(tmp_path)
+    everybody = ProcessGroup("0", "", "nccl", [0, 1, 2, 3])
+    matrices = (
+        ((0, 9000, 10, 10), (0, 0, 500, 0), (20, 0, 0, 7), (1, 1, 1, 0)),
+        ((5, 5, 5, 5), (0, 40, 0, 9), (6000, 7000, 8000, 9), (1, 0, 0, 0)),
+    )
+    for number in range(4):
+        rank = Rank(number, 4, [everybody])
+        for at, sent in enumerate(matrices):
+            gets = [row[number] for row in sent]
+            rank.exchange("0", at, sent[number], gets)
+        rank.synchronize()
+        linked_file.write(rank.linked, f"linked.{number}.json")
+    files = [f"linked.{number}.json" for number in range(4)]
+    assert main(["chakra", "convert", "pytorch", *files, "-o", "out"]) == 0
+    Path("run.yaml").write_text(
+        "workload: {traces: 'out.{rank}.et'}\ncluster:\n  device: {compute: recorded}\n  topology:"
+        " [{kind: switch, size: 4, bandwidth: 1 GB/s, latency: 0 ns}]\n"
+    )
+    pairs = [
+        (s, d, sent[s][d])
+        for sent in matrices
+        for s in range(4)
+        for d in range(4)
+        if s != d and sent[s][d]
+    ]
+    result = simulate(load("run.yaml"))
+    assert result.messages == len(pairs)
+    assert result.makespan_ns >= 400 * (9000 + 7000)
+
+
 # ------------------------------------------------------------------------------ CPU collectives
 
 

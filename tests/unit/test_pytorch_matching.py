@@ -41,6 +41,68 @@ def matched(*ranks: list[Communication], world: int | None = None) -> Matches:
     return match(items, Communicators(world or len(ranks), everything))
 
 
+# ------------------------------------------------------------------------- uneven all-to-alls
+
+SENT = ((5, 30, 0), (7, 0, 2), (40, 1, 3))  # bytes from each of three ranks to each
+
+
+def exchanges(order: tuple[int, ...] = (0, 1, 2), **of_rank_0: Any) -> list[list[Communication]]:
+    """Each rank's part, in which `order` are the members of the group."""
+    rows = [tuple(SENT[rank][other] for other in order) for rank in range(3)]
+    columns = [tuple(SENT[other][rank] for other in order) for rank in range(3)]
+    parts = []
+    for rank in range(3):
+        splits = {"sends": rows[rank], "gets": columns[rank], "uneven": True}
+        more = splits | (of_rank_0 if rank == 0 else {})
+        size, got = sum(rows[rank]), sum(columns[rank])
+        parts.append([collective(T.ALL_TO_ALL, size, received=got, ranks=order, **more)])
+    return parts
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_an_uneven_all_to_all_becomes_the_messages_of_its_pairs(order: tuple[int, ...]) -> None:
+    parts = exchanges(order)
+    found = matched(*parts)
+    assert not found.problems and not found.resized
+    sent = {
+        (rank, item.peer): item.bytes
+        for rank, made in enumerate(parts)
+        for item in made
+        if item.type is NodeType.COMM_SEND
+    }
+    got = {
+        (item.peer, rank): item.bytes
+        for rank, made in enumerate(parts)
+        for item in made
+        if item.type is NodeType.COMM_RECV
+    }
+    pairs = {(s, d): SENT[s][d] for s in range(3) for d in range(3) if s != d and SENT[s][d]}
+    assert sent == got == pairs
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [{"sends": ()}, {"sends": (5, 30)}, {"gets": (5, 7, 41)}],
+    ids=["one does not say", "cut", "another says otherwise"],
+)
+def test_where_pairs_are_not_known_all_take_the_size_of_the_largest(
+    unknown: dict[str, Any],
+) -> None:
+    parts = exchanges(**unknown)
+    matched(*parts)
+    sizes = {item.bytes for made in parts for item in made}
+    assert sizes == {52} and all(len(made) == 1 for made in parts)  # what rank 0 gets
+
+
+def test_a_rank_that_exchanges_nothing_keeps_the_collective() -> None:
+    parts = [
+        [collective(T.ALL_TO_ALL, sum(row), sends=row, uneven=True, ranks=(0, 1, 2))]
+        for row in ((0, 8, 0), (4, 0, 0), (0, 0, 5))
+    ]
+    matched(*parts)
+    assert {item.bytes for made in parts for item in made} == {8}
+
+
 # ------------------------------------------------------------------------------ communicators
 
 

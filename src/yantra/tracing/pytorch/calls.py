@@ -44,7 +44,8 @@ class Call(Struct):
     `name` is the collective's, in lower case without `_`: allreduce, alltoall, send, ... `peer` is
     a global rank when `peer_is_global`, else a place in the group; it is the root of a rooted
     collective. `sent` and `received` are bytes of this rank, None when unknown. `key` is the id of
-    the operator that stands for the call; `note_id` the annotation's number.
+    the operator that stands for the call; `note_id` the annotation's number. `sends` and `gets` are
+    the rows of an all-to-all by the place of the other member; empty where they are not said.
     """
 
     key: int
@@ -60,7 +61,13 @@ class Call(Struct):
     sequence: int | None = None
     note_id: int | None = None
     asynchronous: bool = False
-    uneven: bool = False
+    sends: tuple[int, ...] = ()
+    gets: tuple[int, ...] = ()
+
+    @property
+    def uneven(self) -> bool:
+        """Whether it exchanges other amounts with other members."""
+        return len(set(self.sends)) > 1 or len(set(self.gets)) > 1
 
 
 def plain(name: str) -> str:
@@ -200,7 +207,7 @@ def _from_api(call: Call, operator: Operator) -> None:
     if call.name.startswith(("send", "recv")) and len(io.values) > 3:
         call.peer, call.tag = _number(io.values[2]), _number(io.values[3])
     if call.name.startswith("alltoallbase") and len(io.values) > 4:
-        call.uneven = _is_uneven(io.values[3]) or _is_uneven(io.values[4])
+        call.gets, call.sends = _rows(io.values[3]), _rows(io.values[4])
 
 
 def _from_label(call: Call, operator: Operator) -> None:
@@ -227,7 +234,12 @@ def _from_record(call: Call, operator: Operator) -> None:
         call.sequence = _sequence(values[at - 3])
         call.group = _group(values[at - 2])
         call.peer = _number(values[at - 1])
-    call.uneven = any(_is_uneven(splits) for splits in values[at + 1 : at + 3])
+    call.sends, call.gets = (
+        _rows(rows) or before
+        for rows, before in zip(
+            [*values[at + 1 : at + 3], None, None][:2], (call.sends, call.gets), strict=True
+        )
+    )
     if len(values) > at + 5:
         call.ranks = _strided(*values[at + 3 : at + 6]) or call.ranks
         call.group_size = _number(values[at + 5]) or call.group_size
@@ -253,7 +265,9 @@ def _from_args(call: Call, args: CommArgs) -> None:
     call.group_size = args.group_size or call.group_size
     call.sequence = args.sequence if args.sequence is not None else call.sequence
     _set_elements(call, args.in_nelems, args.out_nelems, dtype_bytes(args.dtype))
-    ranks = _listed_ranks(args.ranks)
+    call.sends = _listed(args.in_splits) or call.sends
+    call.gets = _listed(args.out_splits) or call.gets
+    ranks = _listed(args.ranks)
     if ranks and len(ranks) == (args.group_size or len(ranks)):
         call.ranks = ranks
     if call.name in ("send", "recv"):
@@ -308,15 +322,19 @@ def _strided(start: Any, stride: Any, size: Any) -> tuple[int, ...]:
     return ()
 
 
-def _listed_ranks(text: str) -> tuple[int, ...]:
+def _listed(text: str) -> tuple[int, ...]:
     """Read "[0, 1, 2]"; nothing when the list was cut ("[0, 1, ...]")."""
     try:
-        ranks = json.loads(text)
+        return _whole(json.loads(text))
     except (ValueError, RecursionError):
         return ()
-    whole = isinstance(ranks, list) and all(type(rank) is int for rank in ranks)
-    return tuple(ranks) if whole else ()
 
 
-def _is_uneven(splits: Any) -> bool:
-    return isinstance(splits, list) and len(set(map(str, splits))) > 1
+def _rows(splits: Any) -> tuple[int, ...]:
+    """Read what a call gives as split sizes: a list, or the text of one."""
+    return _listed(splits) if isinstance(splits, str) else _whole(splits)
+
+
+def _whole(found: Any) -> tuple[int, ...]:
+    is_list = isinstance(found, list) and all(type(one) is int and one >= 0 for one in found)
+    return tuple(found) if is_list else ()

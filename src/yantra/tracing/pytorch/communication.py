@@ -53,7 +53,8 @@ class Communication(Struct):
     None when it is unknown; `received` is what comes in where that may differ (an uneven
     all-to-all). `peer` is the global rank at the other end of a send or receive. Ops with one `key`
     are kernels of the same call; -1 is an orphan. `tag` is the user's until `matching` gives the
-    one that is written.
+    one that is written. `sends` and `gets` are the bytes of an uneven all-to-all by the place in
+    `ranks` of the other member.
     """
 
     op: int
@@ -69,6 +70,8 @@ class Communication(Struct):
     sequence: int | None = None
     key: int = -1
     uneven: bool = False
+    sends: tuple[int, ...] = ()
+    gets: tuple[int, ...] = ()
 
 
 class Found(Struct):
@@ -158,12 +161,23 @@ def _size(made: Communication, call: Call, size: int) -> None:
     kind = made.collective
     if kind is CollectiveType.ALL_TO_ALL:
         made.received = call.received
+        if call.uneven:
+            made.sends = _bytes_by_member(call.sends, call.sent)
+            made.gets = _bytes_by_member(call.gets, call.received)
     elif kind is CollectiveType.ALL_GATHER and not made.bytes and call.received:
         made.bytes = call.received // max(1, size)
     elif kind in (CollectiveType.REDUCE_SCATTER, CollectiveType.SCATTER) and not made.bytes:
         made.bytes = call.received * size if call.received else None
     elif kind is CollectiveType.BARRIER or "barrier" in call.name:
         made.bytes = made.bytes or _BARRIER_BYTES
+
+
+def _bytes_by_member(rows: tuple[int, ...], size: int | None) -> tuple[int, ...]:
+    """Return the bytes of rows that have `size` together; nothing where they do not fit."""
+    total = sum(rows)
+    if size is None or (size % total if total else size):
+        return ()
+    return tuple(row * (size // total) if total else 0 for row in rows)
 
 
 def _ranks(group: str | None, call: Call, linked: Linked) -> tuple[int, ...]:
@@ -202,6 +216,8 @@ def _split(parts: list[Communication]) -> None:
             share, more = divmod(total, len(parts))
             for place, part in enumerate(parts):
                 setattr(part, which, share + (place < more))
+    for part in parts:
+        part.sends = part.gets = ()
 
 
 def _adopt_orphans(linked: Linked, items: list[Communication]) -> None:

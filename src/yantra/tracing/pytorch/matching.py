@@ -4,6 +4,9 @@ The k-th collective of a communicator must be the same collective of the same si
 and the k-th send from a rank to another must meet a receive. Recordings break this at their ends:
 what one rank still saw another did not. What has no counterpart is left out and becomes a
 computation of its recorded duration; the report says so.
+
+An all-to-all whose members say what they send each other becomes these messages, as NCCL runs it.
+Where one does not say it, all take the size of the largest.
 """
 
 from __future__ import annotations
@@ -26,9 +29,13 @@ Lane = tuple[int, int, int, int]  # source, destination, communicator, the user'
 
 
 class Matches(Struct):
-    """What was left out, and why; `resized` counts collectives whose ranks gave other sizes."""
+    """What was left out, and why; `resized` counts collectives whose ranks gave other sizes.
+
+    `messages_of` are the messages of uneven all-to-alls, by the identity of what they replace.
+    """
 
     problems: list[str] = field(default_factory=list)
+    messages_of: dict[int, list[Communication]] = field(default_factory=dict)
     resized: int = 0
     unmatched_collectives: int = 0
     unmatched_messages: int = 0
@@ -41,6 +48,8 @@ def match(items: Items, communicators: Communicators) -> Matches:
     """
     found = Matches()
     _collectives(items, communicators, found)
+    for made in items.values():
+        made[:] = [part for item in made for part in found.messages_of.pop(id(item), [item])]
     _messages(items, communicators, found)
     uneven = sum(item.uneven for made in items.values() for item in made)
     if uneven and len(items) == 1:
@@ -117,12 +126,61 @@ def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) 
         return False
     (kind,) = kinds
     if kind is CollectiveType.ALL_TO_ALL:
+        made = _exchanged(meeting)
+        if made is not None:
+            found.messages_of |= made
+            return True
         sizes |= {item.received for item in meeting.values() if item.received is not None}
     found.resized += len(sizes) > 1
     for item in meeting.values():
         item.collective = kind
         item.bytes = max(sizes)
     return True
+
+
+def _exchanged(meeting: dict[int, Communication]) -> dict[int, list[Communication]] | None:
+    """Return the messages of an all-to-all, by the identity of each member's part.
+
+    None where all send alike, where a member does not say what it sends, or where what another says
+    it gets differs; and where a member has no message at all, for a kernel stands for some node.
+    """
+    members = next(iter(meeting.values())).ranks or tuple(sorted(meeting))
+    if sorted(members) != sorted(meeting) or not any(item.uneven for item in meeting.values()):
+        return None
+    sent = [meeting[rank].sends for rank in members]
+    if any(len(row) != len(members) for row in sent):
+        return None
+    got = [tuple(column) for column in zip(*sent, strict=True)]
+    if any(meeting[rank].gets not in ((), got[at]) for at, rank in enumerate(members)):
+        return None
+    made = {}
+    for at, rank in enumerate(members):
+        item = meeting[rank]
+        turned = [(at + by) % len(members) for by in range(1, len(members))]
+        messages = [
+            _message(item, type, members[other], row[other])
+            for type, row in ((NodeType.COMM_SEND, sent[at]), (NodeType.COMM_RECV, got[at]))
+            for other in turned
+            if row[other]
+        ]
+        if not messages:
+            return None
+        made[id(item)] = messages
+    return made
+
+
+def _message(item: Communication, type: NodeType, peer: int, size: int) -> Communication:
+    return Communication(
+        op=item.op,
+        type=type,
+        collective=None,
+        name=item.name,
+        group=item.group,
+        ranks=item.ranks,
+        bytes=size,
+        peer=peer,
+        key=item.key,
+    )
 
 
 def _messages(items: Items, communicators: Communicators, found: Matches) -> None:
