@@ -1,4 +1,4 @@
-"""Chains inside nodes and two binary trees between them, which is what NCCL calls Tree.
+"""Chain tree, which NCCL calls Tree: chains inside nodes, and two binary trees between them.
 
 The share of place k, the g-th of the data for g ranks a node, is summed up along a chain around the
 node to place k; equal places sum shares up over a double binary tree, each on its own rail; then
