@@ -32,8 +32,10 @@ def test_sizes_left_out_are_met() -> None:
 
 def test_other_ranks_over_nodes_and_other_sites_with_eight_times_are_met() -> None:
     assert OF["site_with_8", "all"].mean <= 0.12
-    assert OF["site_with_8", "a100-p4de"].mean <= 0.12
-    assert OF["ranks", "a100-ndv4"].median <= 0.12
+    for site in ("a100-p4de", "a100-ndv4"):
+        assert OF["site_with_8", site].mean <= 0.12
+    assert OF["ranks", "all"].mean <= 0.12
+    assert OF["ranks", "a100-ndv4"].mean <= 0.12
 
 
 @pytest.mark.parametrize("what", ["sizes", "ranks", "site_with_8", "site"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.collectives.fit import ALIKE, USUAL, Measured, fitted
+from yantra.collectives.fit import ALIKE, USUAL, Measured, fitted, width_of
 from yantra.collectives.selection.measured import fits
 from yantra.collectives.terms import (
     FACTORS,
@@ -116,6 +116,34 @@ def test_times_measured_twice_count_as_one() -> None:
     prior = usual("all_gather", False, False)
     for one, other in zip(fitted(prior, [twice]), fitted(prior, [Measured(at, us)]), strict=True):
         assert one[2:] == pytest.approx(other[2:], rel=1e-3)
+
+
+def test_a_size_that_took_far_longer_than_a_larger_one_counts_nothing() -> None:
+    us = np.linspace(10, 1000, len(SIZES))
+    us[0] = 9 * us[1]
+    seen = Measured(points("all_reduce", 64, 8, SIZES), us)
+    assert list(seen.weights()) == [0.0] + [1.0] * (len(SIZES) - 1)
+    prior = usual("all_reduce", True, False)
+    width = width_of("nodes", alike=False)
+    without = Measured(points("all_reduce", 64, 8, SIZES[1:]), us[1:])
+    for one, other in zip(
+        fitted(prior, [seen], width), fitted(prior, [without], width), strict=True
+    ):
+        assert one[2:] == pytest.approx(other[2:])
+
+
+@pytest.mark.parametrize("slower", [0.5, 2.0, 6.0])
+def test_other_numbers_of_nodes_follow_from_one_where_only_the_network_differs(
+    slower: float,
+) -> None:
+    """What a network changes is steps and bandwidth: latencies of GPUs stay as they were."""
+    prior = usual("all_reduce", True, False)
+    true = [one._replace(step_us=one.step_us * slower) for one in prior]
+    small = SIZES[:8]
+    seen = points("all_reduce", 16, 2, small)
+    made = fitted(prior, [Measured(seen, taken(true, seen)[0])], width_of("nodes", alike=False))
+    more = points("all_reduce", 128, 16, small)
+    assert taken(made, more)[0] == pytest.approx(taken(true, more)[0], rel=0.12)
 
 
 def test_fits_are_the_same_every_time() -> None:

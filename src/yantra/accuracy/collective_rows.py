@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, expected_got
-from yantra.collectives.fit import USUAL, Measured, Width, fitted
+from yantra.collectives.fit import Measured, fitted, width_of
 from yantra.collectives.terms import FACTORS, USUAL_LOCAL, Points, Term, taken, usual
 
 ROWS = paths.join(paths.dirname(__file__), "rows", "collectives.csv")
@@ -108,9 +108,11 @@ def measured(some: Sequence[Row]) -> Measured:
     return Measured(Points(some[0].collective, ranks, nodes, size, most), us)
 
 
-def fit_rows(some: Sequence[Row], prior: Sequence[Term], width: Width = USUAL) -> tuple[Term, ...]:
-    """Return the terms of rows of one collective and place."""
-    return tuple(fitted(prior, [measured(some)], width))
+def fit_rows(
+    some: Sequence[Row], prior: Sequence[Term], *, alike: bool = False
+) -> tuple[Term, ...]:
+    """Return the terms of rows of a collective and place; `alike`: `prior` is a like machine's."""
+    return tuple(fitted(prior, [measured(some)], width_of(some[0].where, alike)))
 
 
 def ratios(

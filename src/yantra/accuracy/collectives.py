@@ -45,7 +45,6 @@ from yantra.accuracy.metrics import errors
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError
 from yantra.base.output import write_text
-from yantra.collectives.fit import ALIKE
 from yantra.collectives.selection import measured as selection
 from yantra.collectives.selection.own import HEAD, Fit
 from yantra.collectives.terms import Term, points, taken, wire
@@ -149,7 +148,7 @@ def other_sites(some: Sequence[Row], own: int) -> list[Judged]:
             terms = known[(like, *key[1:])]
             chosen = own_rows(group, own)
             if chosen:
-                terms = fit_rows(chosen, terms, ALIKE)
+                terms = fit_rows(chosen, terms, alike=True)
             left = [row for row in group if row not in chosen]
             found += _rated(left, ratios(terms, left))
     return found

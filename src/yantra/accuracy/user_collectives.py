@@ -25,7 +25,6 @@ from yantra.accuracy.nccl_log import Log, Run, read_log
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError
 from yantra.base.text import count
-from yantra.collectives.fit import ALIKE, USUAL
 from yantra.collectives.selection import measured as selection
 from yantra.collectives.selection.own import HEAD, Fit, load
 from yantra.collectives.terms import Term, usual
@@ -74,16 +73,15 @@ def curve_of(runs: Sequence[Run], base: Cluster | None = None) -> Curve:
         for one in run.timings
     ]
     kind, where = rows[0].collective, rows[0].where
-    prior, width = usual(kind, where == "nodes", _adds(runs)), USUAL
-    if base is not None and (like := _like(base, kind, runs)):
-        prior, width = like, ALIKE
-    terms = fit_rows(rows, prior, width)
+    like = () if base is None else _like(base, kind, runs)
+    prior, alike = like or usual(kind, where == "nodes", _adds(runs)), bool(like)
+    terms = fit_rows(rows, prior, alike=alike)
     off = []
     sizes = sorted({row.size for row in rows})
     for third in range(_THIRDS):
         out = set(sizes[third::_THIRDS])
         left = [row for row in rows if row.size in out]
-        seen = fit_rows([row for row in rows if row.size not in out], prior, width)
+        seen = fit_rows([row for row in rows if row.size not in out], prior, alike=alike)
         off += [-log(float(one)) for one in ratios(seen, left)]
     interval = half_width(off)
     if len(off) < ENOUGH or not isfinite(interval):

@@ -3,7 +3,9 @@
 Fits take the logarithm of the time, so that a small collective counts as much as a large one, and
 count large residuals less than in proportion. Ten sizes do not tell four terms apart, so terms are
 drawn to those of a usual machine, or to those of a machine that is like this one: all latencies
-together may move far, and all bandwidths, but one against the others little.
+together may move far, and all bandwidths, but one against the others little. In a node steps move
+with latencies, since a GPU makes both. Over nodes latencies are those of GPUs, which hardly differ,
+and steps are those of a network, which may be anything: so one number of nodes tells them apart.
 
 Trade-off: which term a size takes changes by jumps, so there are several least errors; the least
 from several starts is taken, the same each time. Source: Levenberg (1944) and Marquardt (1963),
@@ -31,12 +33,17 @@ _TRIES = 8
 
 
 class Width(NamedTuple):
-    """Standard deviations of the logarithms of numbers: of all together, and of each beside it."""
+    """Standard deviations of the logarithms of numbers: of all together, and of each beside it.
+
+    Without `step` steps move together with latencies.
+    """
 
     latency: float
     own_latency: float
     bandwidth: float
     own_bandwidth: float
+    step: float | None = None
+    own_step: float = 0.0
 
 
 USUAL = Width(1.0, 0.4, 1.5, 0.3)
@@ -45,11 +52,22 @@ USUAL = Width(1.0, 0.4, 1.5, 0.3)
 ALIKE = Width(1.0, 0.2, 0.5, 0.15)
 """Of another site, from the machine of the same name."""
 
+USUAL_OVER_NODES = Width(0.2, 0.2, 1.5, 0.3, step=1.5, own_step=0.4)
+"""The same over nodes. Latencies differ by 0.28 in all, as those in a node do from A100 to GB300;
+steps as much as bandwidths."""
+
+ALIKE_OVER_NODES = Width(0.2, 0.2, 0.5, 0.15, step=1.0, own_step=0.2)
+
+_BEYOND_LARGER = 1.2
+"""A size that took so many times as long as a larger one of as many ranks does not count."""
+
 
 class Measured(NamedTuple):
     """Collectives and their times in microseconds.
 
     Times of one size and number of ranks count as one: more of them tell no more of other sizes.
+    Those of a size that took far longer than a larger one count nothing: no term does so, and the
+    first size of a log often has it, while connections are made.
     """
 
     at: Points
@@ -58,8 +76,22 @@ class Measured(NamedTuple):
     def weights(self) -> Reals:
         """Return what each time counts."""
         places = np.stack([self.at.ranks, self.at.nodes, self.at.size])
-        _, which, times = np.unique(places, axis=1, return_inverse=True, return_counts=True)
-        return np.asarray(1.0 / times[which.ravel()])
+        each, which, times = np.unique(places, axis=1, return_inverse=True, return_counts=True)
+        which = which.ravel()
+        usual = np.array([np.median(self.us[which == place]) for place in range(len(times))])
+        counts = np.ones(len(times))
+        for place in range(len(times)):
+            larger = (each[:2] == each[:2, [place]]).all(axis=0) & (each[2] > each[2, place])
+            if usual[place] > _BEYOND_LARGER * usual[larger].min(initial=np.inf):
+                counts[place] = 0.0
+        return np.asarray((counts / times)[which])
+
+
+def width_of(where: str, alike: bool) -> Width:
+    """Return how far terms in a `node` or over `nodes` may be from those of a machine, or alike."""
+    if where == "nodes":
+        return ALIKE_OVER_NODES if alike else USUAL_OVER_NODES
+    return ALIKE if alike else USUAL
 
 
 def fitted(prior: Sequence[Term], runs: Sequence[Measured], width: Width = USUAL) -> list[Term]:
@@ -139,12 +171,15 @@ class _Loss:
 
 def _pull(terms: int, width: Width) -> Reals:
     """Return the inverse of the covariance of latencies, steps and bandwidths of terms."""
-    is_bandwidth = np.arange(3 * terms) % 3 == 2
+    number = np.arange(3 * terms) % 3
     covariance = np.zeros((3 * terms, 3 * terms))
-    for mask, shared, own in (
-        (~is_bandwidth, width.latency, width.own_latency),
-        (is_bandwidth, width.bandwidth, width.own_bandwidth),
-    ):
+    groups = [(number == 2, width.bandwidth, width.own_bandwidth)]
+    if width.step is None:
+        groups.append((number < 2, width.latency, width.own_latency))
+    else:
+        groups.append((number == 0, width.latency, width.own_latency))
+        groups.append((number == 1, width.step, width.own_step))
+    for mask, shared, own in groups:
         covariance[np.ix_(mask, mask)] += shared**2
         covariance[mask, mask] += own**2
     return np.asarray(np.linalg.inv(covariance))
