@@ -12,6 +12,7 @@ from typing import Literal
 Algorithm = Literal["Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"]
 Protocol = Literal["LL", "LL128", "Simple"]
 Gpu = Literal["volta", "ampere", "hopper", "blackwell"]
+AnyGpu = Literal["volta", "ampere", "hopper", "blackwell", "mi200", "mi300", "mi350"]
 Cpu = Literal["intel", "amd", "mixed", "other"]
 Triple = tuple[float, float, float]
 

@@ -29,6 +29,9 @@ PATTERNS: dict[int, Algorithm] = {
 }  # fmt: skip
 """Balanced tree, split tree, tree, ring, NVLS, CollNet direct."""
 
+MOST_CHANNELS = 128
+"""Of RCCL; NCCL has 64."""
+
 _INFO = re.compile(r"^(?P<who>.*?)NCCL INFO\s+(?P<said>.*)$")
 _GRAPH = re.compile(
     r"Pattern (?P<pattern>\d{1,3}), crossNic \d+, nChannels (?P<channels>\d{1,4}), "
@@ -36,8 +39,8 @@ _GRAPH = re.compile(
     r"sameChannels (?P<same>\d)"
 )
 _RANKS = re.compile(r"\bnRanks (?P<ranks>\d{1,7}) nNodes (?P<nodes>\d{1,7}) localRanks (\d{1,7})")
-_NVLINK = ("NVL", "NVB")
-_LL128_WAYS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB")
+_NVLINK = ("NVL", "NVB", "XGMI")
+_LL128_WAYS = ("LOC", "NVL", "NVB", "XGMI", "C2C", "PIX", "PXB")
 """Paths between nodes over which LL128 is on; from Hopper on, PXN too."""
 
 
@@ -101,8 +104,9 @@ def _printed(line: re.Match[str], where: str) -> Printed:
     if pattern not in PATTERNS:
         known = ", ".join(map(str, PATTERNS))
         raise ConfigError(where, f"Pattern: {expected_got(f'one of {known}', pattern)}")
-    if not 1 <= channels <= 64:
-        raise ConfigError(where, f"nChannels: {expected_got('a number from 1 to 64', channels)}")
+    if not 1 <= channels <= MOST_CHANNELS:
+        expected = f"a number from 1 to {MOST_CHANNELS}"
+        raise ConfigError(where, f"nChannels: {expected_got(expected, channels)}")
     return Printed(
         algorithm=PATTERNS[pattern],
         channels=channels,

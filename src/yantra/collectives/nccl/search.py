@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from yantra.base.errors import ConfigError, expected_got
-from yantra.collectives.nccl.constants import Algorithm, Gpu
+from yantra.collectives.nccl.constants import Algorithm, AnyGpu, Gpu
 from yantra.collectives.nccl.debug_log import Printed
 from yantra.collectives.nccl.topology import NEAREST, Topology
 
@@ -57,11 +57,17 @@ class Machine(NamedTuple):
     way: str = "PIX"
 
 
-def machine_of(topology: Topology, gpu: Gpu, nic_bytes_per_ns: float, where: str) -> Machine:
+def machine_of(topology: Topology, any_gpu: AnyGpu, nic_bytes_per_ns: float, where: str) -> Machine:
     """Return the node that a matrix shows.
 
     Raises ConfigError at `where` unless all GPUs have as many NVLinks to each other, over switches.
     """
+    if any_gpu not in NVLINK_RATE:
+        problem = (
+            f"expected GPUs of NVIDIA, whose search this is, got {any_gpu}; give graphs or a log"
+        )
+        raise ConfigError(where, problem)
+    gpu = any_gpu
     links = topology.nvlinks()
     count = len(topology.gpus)
     through_switches = links is not None and (count == 2 or links * (count - 1) > _LINKS[gpu])

@@ -8,9 +8,10 @@ so a system needs such lines. Source: NCCL 2.30.7, src/graph/search.cc, `ncclTop
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from yantra.base.records import Record
-from yantra.collectives.nccl.constants import Cpu, Gpu
+from yantra.collectives.nccl.constants import AnyGpu, Cpu, Gpu
 
 
 class Graph(Record):
@@ -41,7 +42,7 @@ class System(Record):
 
     ranks: int
     nodes: int
-    gpu: Gpu
+    gpu: AnyGpu
     cpu: Cpu
     graphs: Mapping[str, Graph]
     channels: int = 0
@@ -51,6 +52,17 @@ class System(Record):
     heads: int = 0
     plain_tree: bool = False
     x86: bool = True
+
+    @property
+    def is_amd(self) -> bool:
+        """Whether RCCL runs, with the constants of `rccl`."""
+        return self.gpu.startswith("mi")
+
+    @property
+    def nvidia(self) -> Gpu:
+        """The GPU, where it is NVIDIA's."""
+        assert not self.is_amd
+        return cast("Gpu", self.gpu)
 
     @property
     def local(self) -> float:

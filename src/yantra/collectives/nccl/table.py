@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.collectives.nccl import constants as of
-from yantra.collectives.nccl.constants import ALGORITHMS, PROTOCOLS, Algorithm, Protocol
+from yantra.collectives.nccl import rccl
+from yantra.collectives.nccl.constants import ALGORITHMS, PROTOCOLS, Algorithm, Protocol, Triple
 from yantra.collectives.nccl.system import Graph, System
 
 HALVES = ("all_gather", "reduce_scatter")
@@ -63,6 +64,8 @@ def tuner_table(system: System, kind: str) -> Table:
         graph = system.graphs.get(algorithm)
         if graph is None or algorithm not in _RUNS[kind]:
             continue
+        if system.is_amd and algorithm not in rccl.BASE:
+            continue
         for protocol in PROTOCOLS:
             if protocol != "Simple" and algorithm not in ("Tree", "Ring"):
                 continue
@@ -96,12 +99,33 @@ def _bandwidth(
 ) -> float:
     if not _is_on(system, kind, algorithm, protocol):
         return 0.0
-    bus = _bus(system, kind, algorithm, protocol, graph)
+    if system.is_amd:
+        channel = graph.intra if system.nodes <= 2 else graph.inter
+        share = rccl.ratio(system.gpu, system.nodes, kind, algorithm, protocol)
+        bus = graph.channels * channel * share
+    else:
+        bus = _bus(system, kind, algorithm, protocol, graph)
     if kind in HALVES and algorithm != "Ring":
         return bus
     if algorithm in ("Ring", "NVLS", "NVLSTree"):
         return bus * system.ranks / _steps(system, kind)
     return bus * 0.5
+
+
+class _Hops(NamedTuple):
+    """Latencies by algorithm: a base, and hops over NVLink (or xGMI), PCI and the network."""
+
+    base: dict[Algorithm, Triple]
+    nvlink: dict[Algorithm, Triple]
+    pci: dict[Algorithm, Triple]
+    network: dict[Algorithm, Triple]
+
+
+def _hops(system: System) -> _Hops:
+    if system.is_amd:
+        model = rccl.MODELS[system.gpu]
+        return _Hops(rccl.BASE, model.xgmi, rccl.PCI, model.network)
+    return _Hops(of.BASE, of.NVLINK, of.PCI, of.NETWORK)
 
 
 def _bus(
@@ -113,7 +137,7 @@ def _bus(
     if algorithm in ("NVLS", "NVLSTree"):
         return graph.channels * _nvls_channel(system, kind, algorithm, graph)
     if algorithm == "Ring":
-        most = graph.channels * of.RING_LL128_MOST[system.gpu][at]
+        most = graph.channels * of.RING_LL128_MOST[system.nvidia][at]
         return {
             "LL": min(_ll_most(system), all_channels * 0.5),
             "LL128": min(all_channels * 0.92, most),
@@ -134,31 +158,31 @@ def _bus(
 
 def _tree_bus(system: System, protocol: Protocol, channels: int, all_channels: float) -> float:
     at = min(system.nodes, 3) - 1
-    bus = min(all_channels * 0.92, channels * of.TREE_MOST[system.gpu][at])
+    bus = min(all_channels * 0.92, channels * of.TREE_MOST[system.nvidia][at])
     if protocol == "LL":
         bus = min(bus / 3.8, _ll_most(system))
     elif protocol == "LL128":
         share = 7 / 9 if system.nodes == 1 else 120 / 128
-        bus = min(bus * share, channels * of.TREE_LL128_MOST[system.gpu][at])
+        bus = min(bus * share, channels * of.TREE_LL128_MOST[system.nvidia][at])
     return bus * 0.85 if system.plain_tree else bus
 
 
 def _nvls_channel(system: System, kind: str, algorithm: Algorithm, graph: Graph) -> float:
     if graph.channels < 2:
         return 0.0
-    intra = graph.intra * of.NVLS_EFFICIENCY[system.gpu] * (graph.channels - 1) / graph.channels
+    intra = graph.intra * of.NVLS_EFFICIENCY[system.nvidia] * (graph.channels - 1) / graph.channels
     intra *= 2 if kind == "all_reduce" else (system.local - 1) / system.local
     if algorithm == "NVLS":
         return min(intra, graph.inter)
     at = min(system.nodes, 3) - 1
     inter = graph.inter * (2 if system.nodes <= 2 else 1)
-    return min(intra, inter, of.NVLS_TREE_MOST[system.gpu][at])
+    return min(intra, inter, of.NVLS_TREE_MOST[system.nvidia][at])
 
 
 def _ll_most(system: System) -> float:
     at = min(system.nodes, 3) - 1
     if at == 0:
-        return of.LL_MOST[system.gpu][at]
+        return of.LL_MOST[system.nvidia][at]
     return of.LL_MOST["ampere" if system.cpu in ("amd", "mixed") else "volta"][at]
 
 
@@ -172,13 +196,14 @@ def _latency(
     system: System, kind: str, algorithm: Algorithm, protocol: Protocol, graph: Graph
 ) -> float:
     p = PROTOCOLS.index(protocol)
-    intra = (of.NVLINK if graph.nvlink else of.PCI)[algorithm][p]
+    of_gpu = _hops(system)
+    intra = (of_gpu.nvlink if graph.nvlink else of_gpu.pci)[algorithm][p]
     # With one rank per node nothing hides the network, so NCCL takes the tree's latency.
-    inter = of.NETWORK["Tree" if system.local == 1 else algorithm][p]
+    inter = of_gpu.network["Tree" if system.local == 1 else algorithm][p]
     inter += graph.inter_latency_us * (2 if protocol == "Simple" else 1)
     others = system.ranks // system.nodes - 1
     levels = system.nodes.bit_length() - 1
-    base = of.BASE[algorithm][p]
+    base = of_gpu.base[algorithm][p]
     if algorithm == "Ring":
         return base + _ring_latency(system, kind, protocol, graph, intra, inter)
     if algorithm == "Tree":
@@ -201,7 +226,8 @@ def _ring_latency(
     steps = _steps(system, kind)
     several = system.nodes > 1
     if kind in ("broadcast", "reduce"):
-        hops = of.NETWORK if several else of.NVLINK if graph.nvlink else of.PCI
+        of_gpu = _hops(system)
+        hops = of_gpu.network if several else of_gpu.nvlink if graph.nvlink else of_gpu.pci
         if graph.same_channels:
             return hops["Ring"][p]
         return steps * hops["Tree" if protocol == "Simple" else "Ring"][p]

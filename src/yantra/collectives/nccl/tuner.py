@@ -18,6 +18,7 @@ from math import ceil
 from typing import NamedTuple
 
 from yantra.base.errors import ConfigError
+from yantra.collectives.nccl import rccl
 from yantra.collectives.nccl.constants import TREE_CORRECTION, Algorithm, Protocol
 from yantra.collectives.nccl.table import Table
 
@@ -40,12 +41,19 @@ def chosen(table: Table, size_bytes: int) -> Chosen:
     That is what all ranks have together of an all-gather and a reduce-scatter, else what one has.
     """
     best: Chosen | None = None
-    for (algorithm, protocol), line in _lines(table, size_bytes):
-        time = line[0] + line[1] * size_bytes
-        if best is None or time < best.time_us:
-            best = Chosen(algorithm, protocol, time)
+    times: dict[tuple[Algorithm, Protocol], float] = {}
+    for pair, line in _lines(table, size_bytes):
+        times[pair] = line[0] + line[1] * size_bytes
+        if best is None or times[pair] < best.time_us:
+            best = Chosen(*pair, times[pair])
     if best is None:
         raise ConfigError("graphs", f"no algorithm is on for {table.kind}; give channels to Ring")
+    system = table.system
+    if system.is_amd:
+        of = (system.gpu, system.nodes, system.ranks, table.kind, size_bytes)
+        protocol = rccl.protocol_of(*of, ll128=system.ll128)
+        if protocol is not None and (best.algorithm, protocol) in times:
+            return Chosen(best.algorithm, protocol, times[best.algorithm, protocol])
     return best
 
 
@@ -76,7 +84,9 @@ def _lines(table: Table, size_bytes: int) -> Iterator[tuple[tuple[Algorithm, Pro
         if bandwidth <= 0:
             continue
         algorithm, protocol = pair
-        if table.kind == "all_reduce":
+        if system.is_amd:
+            bandwidth *= rccl.correction(system.gpu, system.nodes, *pair, size_bytes)
+        elif table.kind == "all_reduce":
             bandwidth *= _correction(table, algorithm, protocol, size_bytes)
             if pair == ("Ring", "Simple") and system.nodes > 1 and is_long:
                 latency *= 1.9 if system.gpu == "volta" else 1.4
@@ -91,6 +101,10 @@ def _correction(table: Table, algorithm: Algorithm, protocol: Protocol, size_byt
 
 
 def _jumps(table: Table, most_bytes: int) -> list[int]:
+    system = table.system
+    if system.is_amd:
+        edges = rccl.edges(system.gpu, system.nodes, system.ranks, table.kind)
+        return sorted({size for size in edges if size <= most_bytes})
     if table.kind != "all_reduce":
         return []
     sizes = {_FIRST << step for step in range(_ALL_STEPS + 1)}

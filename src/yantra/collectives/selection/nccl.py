@@ -21,8 +21,8 @@ then those that NCCL's search finds (yantra.collectives.nccl.search). A log goes
 
 A collective then is one phase without messages, as with `measured`. Trade-off: nothing that shares
 a link slows it down; and NCCL made the tuner to choose, so its times are off by tens of percent.
-All-to-alls are sends to NCCL, and keep the algorithm of the scenario. Source:
-yantra.collectives.nccl.
+All-to-alls are sends to NCCL, and keep the algorithm of the scenario. GPUs of AMD have the tuner of
+RCCL (yantra.collectives.nccl.rccl). Source: yantra.collectives.nccl.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from yantra.base.fields import Choice as Name
 from yantra.base.fields import Flag, Many, Quantity, Section, Whole
 from yantra.base.fields.named_file import NamedFile
 from yantra.base.records import Record
-from yantra.collectives.nccl.constants import Algorithm, Cpu, Gpu
-from yantra.collectives.nccl.debug_log import Printed, load
+from yantra.collectives.nccl.constants import Algorithm, AnyGpu, Cpu
+from yantra.collectives.nccl.debug_log import MOST_CHANNELS, Printed, load
 from yantra.collectives.nccl.search import Machine, machine_of, searched
 from yantra.collectives.nccl.system import Graph, System
 from yantra.collectives.nccl.table import KINDS, Table, tuner_table
@@ -68,7 +68,7 @@ class GraphLine(Record):
 class Options(Record):
     """The options of `nccl`."""
 
-    gpu: Gpu
+    gpu: AnyGpu
     cpu: Cpu
     graphs: tuple[GraphLine, ...] = ()
     log: str = ""
@@ -86,7 +86,7 @@ _GRAPH = Section(
         "algorithm": ("algorithm", Name(Algorithm), "of which algorithm"),
         "nodes": ("nodes", Name(Nodes), "for groups on one node, or on several"),
         "local": ("local", Whole(at_least=0), "for groups with so many ranks in a node; 0: any"),
-        "channels": ("channels", Whole(at_least=1, at_most=64), "how many channels"),
+        "channels": ("channels", Whole(at_least=1, at_most=MOST_CHANNELS), "how many channels"),
         "intra": (
             "intra_bytes_per_ns",
             Quantity("bandwidth", "GB/s", above=0),
@@ -108,7 +108,11 @@ class Nccl(Selection):
     options = Section(
         Options,
         {
-            "gpu": ("gpu", Name(Gpu), "the oldest GPU of a group"),
+            "gpu": (
+                "gpu",
+                Name(AnyGpu),
+                "the oldest GPU of a group; those of AMD have RCCL's tuner",
+            ),
             "cpu": ("cpu", Name(Cpu), "the CPUs, which LL and rings over nodes depend on"),
             "graphs": ("graphs", Many(_GRAPH), "the last for a group and an algorithm counts"),
             "log": (
@@ -185,7 +189,8 @@ class Nccl(Selection):
     def _basis(self, table: Table) -> str:
         system = table.system
         placed = _placed(system.ranks, system.nodes)
-        return f"what NCCL's tuner expects of {placed} with {system.gpu} GPUs"
+        library = "RCCL" if system.is_amd else "NCCL"
+        return f"what {library}'s tuner expects of {placed} with {system.gpu} GPUs"
 
 
 def _placed(ranks: int, nodes: int) -> str:
@@ -236,7 +241,7 @@ def _printed(one: Printed, latency_ns: float) -> Graph:
     )
 
 
-def _has_ll128(one: Printed, gpu: Gpu) -> bool:
+def _has_ll128(one: Printed, gpu: AnyGpu) -> bool:
     """Return whether LL128 is on over a printed path; from Hopper on over PXN, too."""
     return one.ll128 or (gpu in ("hopper", "blackwell") and one.way in ("PXN", "P2C"))
 
