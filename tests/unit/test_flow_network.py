@@ -10,6 +10,7 @@ from tests import identities
 from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
+from yantra.explain.what_if import what_if
 from yantra.result import Result
 from yantra.run.simulate import run, simulate
 from yantra.scenario import load
@@ -129,6 +130,28 @@ def test_removing_bandwidth_or_latency_of_a_fabric_leaves_the_other(tmp_path: Pa
     assert _ends(run(compile_without(model, ["bandwidth of dimension 0"]))) == [102_000]
     with pytest.raises(UnsupportedError, match="no network without it runs over a fabric"):
         compile_without(model, ["contention"])
+
+
+def test_links_that_hide_behind_each_other_bound_a_run_together(tmp_path: Path) -> None:
+    """A message crosses its link up and its link down at once: without one the other is left."""
+    result = simulate(load(_scenario(tmp_path, [(0, 3, MB)], "flow", _over(STAR))))
+    assert result.bound_by.text.startswith(
+        "bound by the network, bandwidth of all links: with infinite bandwidth of all links it "
+        "would be 98.0 % shorter"
+    )
+    assert what_if(result).bound_by == result.bound_by
+
+
+def test_a_label_bounds_a_run_alone_where_it_is_nearly_all(tmp_path: Path) -> None:
+    """Three messages to one rank, whose link down is a tenth as fast as theirs up."""
+    posts = [(rank, 3, MB) for rank in range(3)]
+    narrow = tmp_path / "narrow.csv"
+    links = [f"{at},leaf,10 GB/s,1 us,up,yes" for at in range(4)]
+    links += [f"leaf,{at},1 GB/s,1 us,down,yes" for at in range(4)]
+    narrow.write_text("\n".join(["from,to,bandwidth,latency,label,one_way", *links]) + "\n")
+    result = simulate(load(_scenario(tmp_path, posts, "flow", _over("narrow.csv"))))
+    assert result.bound_by.text.startswith("bound by the network, bandwidth of links down: with")
+    assert what_if(result).bound_by == result.bound_by
 
 
 @pytest.mark.parametrize("network", ["flow", "store_and_forward"])

@@ -88,8 +88,9 @@ class WhatIf:
             return self.result.bound_by
         model = self.result.model
         labels = _labels(self.result)
+        whole = {cause.removal.name for cause in causes(self.result) if cause.holds_others}
         gains = [
-            bounds.Gain(row.kind, labels[row.name], row.text, _ticks(row, model))
+            bounds.Gain(row.kind, labels[row.name], row.text, _ticks(row, model), row.name in whole)
             for row in rows
             if row.gain_ns is not None
         ]

@@ -6,8 +6,8 @@ that finishes last (the lowest of several), and the text says so:
 
     kernels      what they take beyond their bytes, or beyond their operations, under the roofline;
                  else all of them
-    dimensions   the share of the run for which their links are busy; latency is what is left of
-                 exposed communication
+    dimensions   the share of the run for which their links are busy, over a fabric the busiest for
+                 all; latency is what is left of exposed communication
     bubble       of a pipeline: what is above shrinks it, as it is made of the same work
     memory, host their exposed parts
     waiting      exactly what it costs (`yantra.result.waits`), as no run is needed for that
@@ -27,6 +27,7 @@ from yantra.result.waits import Waits, is_pipeline, waits
 
 NOTHING = "bound by nothing: the run takes no time"
 _SECOND_FROM = 0.01
+_NEARLY_ALL = 0.9
 _REMEDY = "more micro-batches or virtual stages shorten it (yantra explain --advice runs them)"
 
 
@@ -49,12 +50,17 @@ class Bound(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """What removing a cause gains: its kind, what a text calls it, what is removed, the ticks."""
+    """What removing a cause gains: its kind, what a text calls it, what is removed, the ticks.
+
+    `holds_others`: that the cause contains all others of its kind. Either it competes or they do:
+    they, if one of them alone gains nearly as much.
+    """
 
     kind: str
     label: str
     text: str
     ticks: int
+    holds_others: bool = False
 
 
 def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
@@ -71,7 +77,8 @@ def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
 
 def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> Bound:
     """Return the bound that a run's gains make: the largest, the first of several."""
-    ordered = sorted(gains, key=lambda gain: -gain.ticks)
+    known = list(gains)
+    ordered = sorted(_competing(known), key=lambda gain: -gain.ticks)
     if makespan == 0:
         return Bound("none", NOTHING)
     if not ordered or ordered[0].ticks <= 0:
@@ -79,11 +86,28 @@ def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> 
     first, *others = ordered
     share = first.ticks / makespan
     text = f"bound by {first.label}: with {first.text} it would be {_percent(share)} shorter"
+    if first.holds_others:
+        part = max(_parts_of(first, known), key=lambda gain: gain.ticks)
+        if part.ticks >= _SECOND_FROM * makespan:
+            text += f" ({_percent(part.ticks / makespan)} with {part.text} alone)"
     if others and others[0].ticks >= _SECOND_FROM * makespan:
         text += f"; next is {others[0].label}, {_percent(others[0].ticks / makespan)}"
     if estimate:
         text += " (estimate)"
     return Bound(first.kind, text, share, estimate)
+
+
+def _competing(gains: list[Gain]) -> list[Gain]:
+    """Return gains of which none contains another."""
+    for whole in [gain for gain in gains if gain.holds_others]:
+        parts = _parts_of(whole, gains)
+        is_of_one = max(part.ticks for part in parts) >= _NEARLY_ALL * whole.ticks
+        gains = [gain for gain in gains if gain not in ([whole] if is_of_one else parts)]
+    return gains
+
+
+def _parts_of(whole: Gain, gains: list[Gain]) -> list[Gain]:
+    return [gain for gain in gains if gain.kind == whole.kind and not gain.holds_others]
 
 
 def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) -> Bound:
@@ -95,11 +119,14 @@ def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) ->
     parts = dict(zip(PARTS, breakdown(model, outcome, last), strict=True))
     gains = [*_of_kernels(model, outcome, last, parts["compute"])]
     left = parts["exposed_communication"]
-    for use in sorted(uses, key=lambda use: -use.busy):
-        ticks = min(left, int(use.busy * makespan))
+    named = [(use.busy, use.label) for use in sorted(uses, key=lambda use: -use.busy)]
+    if model.fabric is not None and len(named) > 1:  # a message crosses links of several at once
+        named = [(named[0][0], "all links")]
+    for busy, links in named:
+        ticks = min(left, int(busy * makespan))
         left -= ticks
-        label = f"the network, bandwidth of {use.label}"
-        gains.append(Gain("network", label, f"infinite bandwidth of {use.label}", ticks))
+        label = f"bandwidth of {links}"
+        gains.append(Gain("network", f"the network, {label}", f"infinite {label}", ticks))
     gains += [
         Gain(
             "latency",

@@ -2,8 +2,10 @@
 
 `REMOVALS` are the what-if bounds that mean something for any scenario. `causes_of` picks those that
 compete to be what bounds a run: of them none contains another, so that the largest gain names one
-cause. Two more causes need no run of their own, since their removal follows from where the time of
-the ranks goes (`yantra.result.waits`).
+cause. One exception: over a fabric a message crosses links of several labels at once, which hide
+behind each other, so all links together are a cause as well (`yantra.result.bound.Gain`). Two more
+causes need no run of their own, since their removal follows from where the time of the ranks goes
+(`yantra.result.waits`).
 """
 
 from __future__ import annotations
@@ -28,11 +30,15 @@ class Removal(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """A removal that may be what bounds a run: its kind there, and what the first line calls it."""
+    """A removal that may be what bounds a run: its kind there, and what the first line calls it.
+
+    `holds_others`: that it contains all others of its kind.
+    """
 
     kind: str
     label: str
     removal: Removal
+    holds_others: bool = False
 
 
 def _always(scenario: Scenario) -> bool:
@@ -147,8 +153,12 @@ def causes_of(model: Model, dimensions: list[str]) -> list[Cause]:
         causes.append(Cause("compute", "the rate of arithmetic", PEAK))
         causes.append(Cause("memory_bandwidth", "memory bandwidth", MEMORY_BANDWIDTH))
     if any(kinds.communication for kinds in of_graphs):
-        for label, removal in zip(dimensions, bandwidth_removals(model), strict=True):
+        removals = bandwidth_removals(model)
+        for label, removal in zip(dimensions, removals, strict=True):
             causes.append(Cause("network", f"the network, bandwidth of {label}", removal))
+        if model.fabric is not None and len(removals) > 1:
+            of_all = "the network, bandwidth of all links"
+            causes.append(Cause("network", of_all, BANDWIDTH, holds_others=True))
         causes.append(Cause("latency", "latency and hand-overs of messages", DELAYS))
         in_memory = MEMORY_BANDWIDTH in (cause.removal for cause in causes)
         if _is_custom(scenario) or (_reduces_in_memory(scenario) and not in_memory):

@@ -3,8 +3,9 @@
 Each cause is removed exactly and the job run again by the same engine, folded where the run was.
 So the first line of a summary agrees with the what-if bounds, always. The causes are chosen such
 that none contains another (`yantra.run.removals`): the rate of arithmetic and the bandwidth of
-memory, or all kernels where no roofline tells them apart; the bandwidth of each dimension; latency
-and hand-overs; remote memory; host work; and waiting, whose removal needs no run.
+memory, or all kernels where no roofline tells them apart; the bandwidth of each dimension, or of
+links of a fabric by label or all together; latency and hand-overs; remote memory; host work; and
+waiting, whose removal needs no run.
 
 Trade-off: a handful of runs for one line. Where they would handle more than MOST_EVENTS events or
 compile more than MOST_NODES nodes, or a removal of a large folded run cannot be folded, the bound
@@ -42,11 +43,11 @@ def gains(result: Result, most_events: int) -> list[Gain] | None:
     if result.events * len(removable) > most_events or nodes * len(removable) > MOST_NODES:
         return None
     found = []
-    for kind, label, removal in removable:
+    for kind, label, removal, holds_others in removable:
         ticks = makespan_without(result, removal.causes)
         if ticks is None:
             return None
-        found.append(Gain(kind, label, removal.text, makespan - ticks))
+        found.append(Gain(kind, label, removal.text, makespan - ticks, holds_others))
     return [*found, *gains_of_waits(result)]
 
 
