@@ -13,7 +13,7 @@ from yantra import network as networks
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.compile.removal import NOTHING, Without, bandwidth_of_dimension
-from yantra.fabric.graphs import builder_of, files, graph_of, link_changes, read
+from yantra.fabric.graphs import beside, builder_of, files, graph_of, link_changes, read
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import LinkChange
 from yantra.fabric.graphs.notation import is_notation, parse
@@ -101,8 +101,13 @@ def _changed(graph: Graph, without: Without, slower: float) -> Graph:
 
 def graph_of_scenario(scenario: Scenario) -> Graph:
     """Return the graph that a scenario names. Raises ConfigError."""
-    where, fabric = "cluster.fabric", scenario.fabric
-    assert fabric is not None
+    where = "cluster.fabric"
+    assert scenario.fabric is not None
+    graph = _graph_of(beside.own_of(scenario.fabric), scenario, where)
+    return beside.with_beside(graph, beside.beside_of(scenario.fabric), where)
+
+
+def _graph_of(fabric: Plugin, scenario: Scenario, where: str) -> Graph:
     if isinstance(fabric.kind, str) and files.is_file(fabric.kind):
         return files.read(fabric.kind, dict(fabric.options).get("links", ()), where)
     if isinstance(fabric.kind, str) and is_notation(fabric.kind):
@@ -121,7 +126,7 @@ def native(graph: Graph) -> _core.FabricGraph:
         links.end.astype(np.int32),
         np.ascontiguousarray(links.bytes_per_ns),
         np.ascontiguousarray(links.latency_ns),
-        np.zeros(count, np.int64),
+        np.zeros(count, np.int64) if graph.buffers is None else graph.buffers[links.start],
         links.label.astype(np.int32),
         graph.labels,
         np.ones(count) if graph.weights is None else np.ascontiguousarray(graph.weights),

@@ -7,7 +7,8 @@
     fabric: {kind: pod.infragraph.yaml, links: {pcie: {bandwidth: 64 GB/s, latency: 300 ns}}}
 
 A kind's options are beside it. A notation alone takes bandwidth and latency of the dimensions of
-`cluster.topology`, which must be as many.
+`cluster.topology`, which must be as many. `weights` and `buffers` may be beside any of them
+(`yantra.fabric.graphs.beside`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class FabricField(Field):
     expected = "a kind of fabric with its options, the path of a graph, or a product of dimensions"
 
     def read(self, tree: Any, where: str, folder: str) -> Plugin:
-        from yantra.fabric.graphs import files
+        from yantra.fabric.graphs import beside, files
         from yantra.fabric.graphs.notation import is_notation
 
         if isinstance(tree, str) and files.is_file(tree):
@@ -46,10 +47,22 @@ class FabricField(Field):
         kind, given = whole.get("kind"), {key: whole[key] for key in whole if key != "kind"}
         if not isinstance(kind, str) or not kind:
             raise ConfigError(f"{where}.kind", expected_got("the name of a fabric", kind))
+        given, more = beside.parted(given)
+        said = beside.read(more, where, folder)
+        own = self._own(kind, given, where, folder, bool(said))
+        return own.replace(options=own.options + said) if said else own
+
+    def _own(self, kind: str, given: Any, where: str, folder: str, has_more: bool) -> Plugin:
+        from yantra.fabric.graphs import files
+        from yantra.fabric.graphs.notation import is_notation
+
         if _is_infragraph(kind):
             return self._infragraph(kind, given, where, folder)
         if files.is_file(kind) or is_notation(kind):
-            raise ConfigError(f"{where}.kind", f"expected the name of a fabric; write {kind} alone")
+            if given or not has_more:
+                problem = f"expected the name of a fabric; write {kind} alone"
+                raise ConfigError(f"{where}.kind", problem)
+            return Plugin(kind=_from_folder(kind, folder) if files.is_file(kind) else kind)
         name = read_name(kind, folder)
         section = self._section(name, f"{where}.kind")
         record = section.read(given, where, folder)
@@ -57,10 +70,13 @@ class FabricField(Field):
         return Plugin(kind=name, options=tuple((own, getattr(record, own)) for own in names))
 
     def check(self, value: Any, where: str) -> None:
-        from yantra.fabric.graphs import builder_of
+        from yantra.fabric.graphs import beside, builder_of
 
         if not isinstance(value, Plugin):
             raise ConfigError(where, expected_got("a Plugin with the kind of a fabric", value))
+        for name, given in beside.beside_of(value):
+            beside.BESIDE[name].check(given, f"{where}.{name}")
+        value = beside.own_of(value)
         if isinstance(value.kind, type) or not is_plain(value.kind):
             builder_of(value, where)
         elif _is_infragraph(value.kind):
@@ -72,6 +88,17 @@ class FabricField(Field):
             raise ConfigError(where, f"{value.kind} has no options")
 
     def write(self, value: Plugin, folder: str) -> Any:
+        from yantra.fabric.graphs import beside
+
+        own = self._write_own(beside.own_of(value), folder)
+        more = {
+            name: beside.BESIDE[name].write(said, folder) for name, said in beside.beside_of(value)
+        }
+        return (
+            {"kind": own, **more} if more and isinstance(own, str) else own | more if more else own
+        )
+
+    def _write_own(self, value: Plugin, folder: str) -> Any:
         from yantra.fabric.graphs import builders, files
 
         kind = value.kind
@@ -91,21 +118,28 @@ class FabricField(Field):
         return {"kind": write_name(builders, kind, folder), **options}
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        from yantra.fabric.graphs import beside
+
         if not path:
             return value
         whole = tree if isinstance(tree, dict) else {} if tree is None else {"kind": tree}
         if path[0] == "kind":
             return whole | {"kind": Field.put(self, None, path[1:], value, f"{where}.kind", folder)}
         kind = whole.get("kind")
+        if path[0] in beside.BESIDE:
+            place, said = f"{where}.{path[0]}", whole.get(path[0])
+            put = beside.BESIDE[path[0]].put(said, path[1:], value, place, folder)
+            return whole | {path[0]: put}
+        whole, more = beside.parted(whole)
         if isinstance(kind, str) and _is_infragraph(kind) and path[0] == "links":
             links = _links().put(whole.get("links"), path[1:], value, f"{where}.links", folder)
-            return {"kind": kind, "links": links}
+            return {"kind": kind, "links": links, **more}
         if not isinstance(kind, str) or is_plain(kind):
             problem = f"unknown key; {kind or where} has no options"
             raise ConfigError(f"{where}.{path[0]}", problem)
         section = self._section(read_name(kind, folder), f"{where}.kind")
         options = {key: whole[key] for key in whole if key != "kind"}
-        return {"kind": kind, **section.put(options, path, value, where, folder)}
+        return {"kind": kind, **section.put(options, path, value, where, folder), **more}
 
     def files(self, value: Any) -> tuple[str, ...]:
         from yantra.fabric.graphs import builders, files

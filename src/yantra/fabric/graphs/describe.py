@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from yantra.base import units
 from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.base.text import count, table
-from yantra.fabric.graphs import builders, files, graph_of, read
+from yantra.fabric.graphs import beside, builders, files, graph_of, read
 from yantra.fabric.graphs.builder import Builder
 from yantra.fabric.graphs.figures import Figure, Figures
 from yantra.fabric.graphs.graph import Graph
@@ -57,8 +57,23 @@ def shown(name: str, settings: Mapping[str, Any]) -> Shown:
     """Return a fabric by its kind, a file or a notation. Raises ConfigError.
 
     Where nothing is set it is the kind's example; else what has no default and is not set is that
-    of the example.
+    of the example. Weights and buffers may be set of all, as `weights.LABEL` and `buffers.SWITCH`.
     """
+    more: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for key, value in settings.items():
+        head, _, rest = key.partition(".")
+        if head in beside.BESIDE:
+            path = (rest,) if rest else ()
+            more[head] = beside.BESIDE[head].put(more.get(head), path, value, f"--set {key}", "")
+        else:
+            own[key] = value
+    of = _own(name, own)
+    graph = beside.with_beside(of.graph, beside.read(more, name), name)
+    return of._replace(graph=graph, options={**of.options, **more})
+
+
+def _own(name: str, settings: Mapping[str, Any]) -> Shown:
     if is_infragraph(name):
         return _infragraph(name, settings)
     if files.is_file(name):
@@ -139,11 +154,17 @@ def report(of: Shown, found: Figures) -> str:
         lines.append(f"options: {options}")
     if of.assumed:
         lines.append(f"of these not set, but taken from an example: {', '.join(of.assumed)}")
+    head = ["devices", "kind", "count", "ports"]
     tiers = [
-        (tier.name, tier.kind, str(tier.devices), _span(*map(str, tier.ports)))
+        [tier.name, tier.kind, str(tier.devices), _span(*map(str, tier.ports))]
         for tier in found.tiers
     ]
-    lines += ["", *table(("devices", "kind", "count", "ports"), tiers, left=2), ""]
+    if any(tier.buffer_bytes for tier in found.tiers):
+        head.append("buffer")
+        for row, tier in zip(tiers, found.tiers, strict=True):
+            span = tier.buffer_bytes
+            row.append(_span(*map(units.format_size, span)) if span else "-")
+    lines += ["", *table(head, tiers, left=2), ""]
     labels = [
         (
             label.label,
@@ -169,6 +190,8 @@ def report(of: Shown, found: Figures) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_text(one)}' for key, one in value.items())}}}"
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 

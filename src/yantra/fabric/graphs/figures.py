@@ -7,7 +7,7 @@ minutes is left out, and says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from yantra.fabric.graphs import cuts
 from yantra.fabric.graphs.builder import Builder
 from yantra.fabric.graphs.distances import distances
 from yantra.fabric.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Figure(NamedTuple):
@@ -35,12 +38,16 @@ class LabelFigures(NamedTuple):
 
 
 class TierFigures(NamedTuple):
-    """The devices of one name: how many, and the fewest and most links that leave one."""
+    """The devices of one name: how many, and the fewest and most links that leave one.
+
+    `buffer_bytes` are the smallest and the largest that are said of one; None if none is.
+    """
 
     name: str
     kind: str
     devices: int
     ports: tuple[int, int]
+    buffer_bytes: tuple[int, int] | None
 
 
 class Figures(NamedTuple):
@@ -109,12 +116,19 @@ def _tiers(graph: Graph) -> tuple[TierFigures, ...]:
     ports = graph.ports()
     found, first = [], 0
     for tier in graph.tiers:
-        own = ports[first : first + tier.size]
+        of_tier = slice(first, first + tier.size)
         first += tier.size
         if tier.size:
-            span = (int(own.min()), int(own.max()))
-            found.append(TierFigures(tier.name, tier.kind.name.lower(), tier.size, span))
+            span = _span(ports[of_tier])
+            said = graph.buffers[of_tier] if graph.buffers is not None else ports[:0]
+            buffers = _span(said[said > 0]) if (said > 0).any() else None
+            kind = tier.kind.name.lower()
+            found.append(TierFigures(tier.name, kind, tier.size, span, buffers))
     return tuple(found)
+
+
+def _span(values: NDArray[np.int64]) -> tuple[int, int]:
+    return int(values.min()), int(values.max())
 
 
 def _labels(graph: Graph) -> tuple[LabelFigures, ...]:
@@ -146,8 +160,14 @@ def as_dict(figures: Figures) -> dict[str, Any]:
     return {
         "ranks": figures.ranks,
         "devices": [
-            {"name": t.name, "kind": t.kind, "count": t.devices, "ports": list(t.ports)}
-            for t in figures.tiers
+            {
+                "name": tier.name,
+                "kind": tier.kind,
+                "count": tier.devices,
+                "ports": list(tier.ports),
+                **({"buffer_bytes": list(tier.buffer_bytes)} if tier.buffer_bytes else {}),
+            }
+            for tier in figures.tiers
         ],
         "links": [
             {

@@ -52,7 +52,8 @@ class Graph:
     into `labels`, by which use is summed up. `boxes` says of each device which box holds it, or
     NO_BOX. `coordinates` (devices x dimensions) are there where ranks are points of a grid, else
     None; a switch of a row has -1 in the row's dimension. `weights` say of each link what routings
-    take the least sum of; None for 1 each. Arrays are never changed.
+    take the least sum of; None for 1 each. `buffers` say of each device how many bytes its ports
+    share, 0 where nothing is said; None where nothing is of any. Arrays are never changed.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Graph:
         boxes: NDArray[np.int32] | None = None,
         coordinates: NDArray[np.int32] | None = None,
         weights: NDArray[np.float64] | None = None,
+        buffers: NDArray[np.int64] | None = None,
     ) -> None:
         """Take the parts of a graph. Raises GraphError if they are none."""
         self.tiers = tiers
@@ -77,6 +79,7 @@ class Graph:
         self.boxes = none if boxes is None else boxes
         self.coordinates = coordinates
         self.weights = weights
+        self.buffers = buffers
         self._check()
 
     @cached_property

@@ -126,6 +126,8 @@ def _refuse(graph: Graph) -> None:
             raise ConfigError("--infragraph", problem)
     if graph.weights is not None:
         raise ConfigError("--infragraph", "cannot hold weights of links")
+    if graph.buffers is not None:
+        raise ConfigError("--infragraph", "cannot hold buffers of switches")
 
 
 def _cables(graph: Graph) -> list[tuple[int, int, float, float, str]]:

@@ -4,7 +4,8 @@
     0,leaf 0,50 GB/s,500 ns,rank,no
 
 `from`, `to`, `bandwidth` and `latency` are needed; `weight` is what routings take the least sum of,
-1 if not said. Devices called 0, 1, 2 and so on are the ranks, all others switches. A line is a
+1 if not said; `buffer` what the ports of the switch `from` share, on one of its lines or on all.
+Devices called 0, 1, 2 and so on are the ranks, all others switches. A line is a
 cable, a link each way, unless `one_way` says yes. Empty lines and lines that begin with # are
 skipped.
 """
@@ -20,7 +21,7 @@ from yantra.fabric.graphs.files.gathering import Gathering, Traits, weight_of
 from yantra.fabric.graphs.graph import Graph
 
 _NEEDED = ("from", "to", "bandwidth", "latency")
-_COLUMNS = (*_NEEDED, "label", "one_way", "weight")
+_COLUMNS = (*_NEEDED, "label", "one_way", "weight", "buffer")
 _ONE_WAY = {"": False, "no": False, "false": False, "yes": True, "true": True}
 
 
@@ -77,3 +78,5 @@ def _add(gathering: Gathering, row: dict[str, str], where: str) -> None:
     weight = weight_of(row.get("weight") or "1", f"{where}, weight")
     traits = Traits(rate, latency, row.get("label", ""), weight)
     gathering.link(start, end, traits, where, both_ways=not one_way)
+    if row.get("buffer"):
+        gathering.buffer(start, row["buffer"], f"{where}, buffer")

@@ -12,12 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from yantra.base.errors import ConfigError, expected_got, show
-from yantra.base.fields import Number
 from yantra.fabric.graphs import MOST_LINKS
+from yantra.fabric.graphs.beside import BUFFER, WEIGHT
 from yantra.fabric.graphs.graph import NO_BOX, DeviceKind, Graph, GraphError, Links, Tier
 
-WEIGHT = Number(above=0)
-"""The field of a weight that routings take the least sum of."""
 _ORDER = (DeviceKind.RANK, DeviceKind.SWITCH, DeviceKind.NIC)
 _MOST_LABELS = 2**16
 
@@ -43,6 +41,8 @@ class Gathering:
         self._rank_of: dict[int, int] = {}
         self._boxes: dict[int, int] = {}
         self._box_names: dict[str, int] = {}
+        self._buffers: dict[int, int] = {}
+        self._buffer_said: dict[int, str] = {}
         self._labels: dict[str, int] = {}
         self._starts, self._stops = array("I"), array("I")
         self._rates, self._latencies, self._weights = array("d"), array("d"), array("d")
@@ -70,6 +70,14 @@ class Gathering:
     def box(self, device: int, box: str) -> None:
         """Say which box holds a device."""
         self._boxes[device] = self._box_names.setdefault(box, len(self._box_names))
+
+    def buffer(self, device: int, text: str, where: str) -> None:
+        """Say how many bytes the ports of a switch share, as a text with a unit."""
+        size = int(BUFFER.read(text, where, ""))
+        if self._buffers.setdefault(device, size) != size:
+            problem = f"the device was given a buffer of {self._buffers[device]} B before"
+            raise ConfigError(where, f"{problem}, and now of {size} B")
+        self._buffer_said.setdefault(device, where)
 
     def link(
         self, start: int, end: int, traits: Traits, where: str, *, both_ways: bool = False
@@ -114,6 +122,11 @@ class Gathering:
         )
         labels, label = self._all_labels(start, end, place)
         boxes = np.array([self._boxes.get(device, NO_BOX) for device in order], np.int32)
+        for device, where in self._buffer_said.items():
+            if self._kinds[device] is not DeviceKind.SWITCH:
+                problem = f"{show(names[device])} is no switch; only switches have a buffer"
+                raise ConfigError(where, problem)
+        buffers = np.array([self._buffers.get(device, 0) for device in order], np.int64)
         rates, latencies, weights = (
             np.frombuffer(column, np.float64)
             for column in (self._rates, self._latencies, self._weights)
@@ -128,6 +141,7 @@ class Gathering:
                 names=shown,
                 boxes=boxes,
                 weights=weights if (weights != 1).any() else None,
+                buffers=buffers if buffers.any() else None,
             )
         except GraphError as error:
             raise ConfigError(self.name, str(error)) from None

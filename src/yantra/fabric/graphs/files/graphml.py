@@ -1,10 +1,10 @@
 """GraphML: nodes and edges with data, as NetworkX, yEd and others write them.
 
 Of a node `rank` (a whole number) makes it that rank, `kind: nic` a network card, `box` says which
-box holds it; all others are switches. Without any `rank`, nodes whose ids are 0, 1, 2 and so on are
-the ranks. Of an edge: `bandwidth` and `latency` with units, or numbers as `bytes_per_ns` and
-`latency_ns`; `label`; `weight`, what routings take the least sum of. An undirected edge is a cable,
-a link each way. Other data is for other programs.
+box holds it; all others are switches, of which `buffer` says what their ports share. Without any
+`rank`, nodes whose ids are 0, 1, 2 and so on are the ranks. Of an edge: `bandwidth` and `latency`
+with units, or numbers as `bytes_per_ns` and `latency_ns`; `label`; `weight`, what routings take the
+least sum of. An undirected edge is a cable, a link each way. Other data is for other programs.
 
 A file with a document type is refused: entities can make a few bytes into gigabytes.
 
@@ -150,6 +150,9 @@ class _Reader:
             raise self._wrong(f"node {show(name)} is a rank without a number", None, "rank")
         if data.get("box"):
             self.gathering.box(device, data["box"])
+        if data.get("buffer"):
+            line = self._parser.CurrentLineNumber
+            self.gathering.buffer(device, data["buffer"], f"{self.name}, line {line}, buffer")
 
     def _add_edge(self, edge: _Edge, data: dict[str, str]) -> None:
         where = f"{self.name}, line {edge.line}"

@@ -2,6 +2,7 @@
 
     ranks: [gpu 0, gpu 1]
     boxes: {node 0: [gpu 0, gpu 1]}
+    buffers: {leaf: 16 MiB}
     links:
     - {from: gpu 0, to: leaf, bandwidth: 50 GB/s, latency: 500 ns, label: rank}
     - {from: leaf, to: gpu 0, bandwidth: 100 GB/s, latency: 500 ns, one_way: true}
@@ -11,7 +12,8 @@ Or the kind of a fabric with its options, as a scenario states it:
     {kind: fat_tree, k: 8, bandwidth: 50 GB/s, latency: 500 ns}
 
 Without `ranks`, devices called 0, 1, 2 and so on are the ranks. A link is a cable, a link each way,
-unless it is `one_way`. `weight` is what routings take the least sum of, 1 if not said.
+unless it is `one_way`. `weight` is what routings take the least sum of, 1 if not said; `buffers`
+and `weights` are those of any fabric (`yantra.fabric.graphs.beside`).
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.fields import Field, Flag, Many, Schema, Section, Text
 from yantra.base.records import Record
+from yantra.fabric.graphs import beside
+from yantra.fabric.graphs.beside import WEIGHT
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
-from yantra.fabric.graphs.files.gathering import WEIGHT, Gathering, Traits
+from yantra.fabric.graphs.files.gathering import Gathering, Traits
 from yantra.fabric.graphs.graph import Graph
 
 
@@ -73,11 +77,17 @@ def parse(text: str, name: str) -> Graph:
     tree = parse_yaml(text, name)
     if not isinstance(tree, dict):
         raise ConfigError(name, expected_got("a mapping with `links`, or with a `kind`", tree))
-    if "kind" in tree:
-        return _built({key: tree[key] for key in tree if key != "kind"}, tree["kind"], name)
+    tree, more = beside.parted(tree)
+    said = beside.read(more, name)
+    graph = _built(tree, name) if "kind" in tree else _listed(tree, name)
+    return beside.with_beside(graph, said, name)
+
+
+def _listed(tree: dict[str, Any], name: str) -> Graph:
     for key in tree:
         if key not in ("ranks", "boxes", "links"):
-            raise ConfigError(f"{name}: {key}", "unknown key; expected one of ranks, boxes, links")
+            known = ", ".join(("ranks", "boxes", "links", *beside.BESIDE))
+            raise ConfigError(f"{name}: {key}", f"unknown key; expected one of {known}")
     links = tree.get("links")
     if not isinstance(links, list):
         raise ConfigError(f"{name}: links", expected_got("a list of links", links))
@@ -97,10 +107,11 @@ def parse(text: str, name: str) -> Graph:
     return gathering.graph()
 
 
-def _built(options: dict[str, Any], kind: Any, name: str) -> Graph:
+def _built(tree: dict[str, Any], name: str) -> Graph:
     from yantra.fabric.graphs import graph_of, read
 
-    where = f"{name}: kind"
+    where, kind = f"{name}: kind", tree["kind"]
+    options = {key: tree[key] for key in tree if key != "kind"}
     if not isinstance(kind, str) or not kind:
         raise ConfigError(where, expected_got("the name of a fabric", kind))
     try:

@@ -1,0 +1,158 @@
+"""What is said of any fabric beside its options: weights of its links, buffers of its switches.
+
+    fabric:
+      kind: rail_optimised
+      ...
+      weights: {leaf up: 4}
+      buffers: {leaf: 16 MiB, spine 1: 64 MiB}
+
+A weight, by label, is what routings take the least sum of: with `leaf up: 4` traffic between rails
+goes over the ranks of its box (NCCL's PXN) and not through spines, which is as short. A buffer, by
+the name of a switch or of all of a tier, is what the ports of that switch share on the network
+`packet`; other networks have no queues in bytes.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.fields import Field, Number, Plugin, Quantity, Schema
+from yantra.fabric.graphs.graph import DeviceKind, Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Named = tuple[tuple[str, Any], ...]
+"""Names with a value each, sorted."""
+
+WEIGHT = Number(above=0)
+"""The field of a weight that routings take the least sum of."""
+BUFFER = Quantity("size", "B", whole=True, at_least=1, at_most=2**53)
+"""The field of the buffer of a switch."""
+
+
+class ByName(Field):
+    """A mapping from names to values of one kind; held as sorted pairs."""
+
+    def __init__(self, item: Field, expected: str) -> None:
+        self.expected = expected
+        self._item = item
+
+    def read(self, tree: Any, where: str, folder: str) -> Named:
+        if not isinstance(tree, dict):
+            raise ConfigError(where, expected_got(self.expected, tree))
+        pairs = {
+            str(key): self._item.read(value, f"{where}.{key}", folder)
+            for key, value in tree.items()
+        }
+        return tuple(sorted(pairs.items()))
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, tuple) or not all(
+            isinstance(pair, tuple) and len(pair) == 2 for pair in value
+        ):
+            raise ConfigError(where, expected_got("pairs of a name and a value", value))
+        for name, one in value:
+            self._item.check(one, f"{where}.{name}")
+
+    def write(self, value: Named, folder: str) -> dict[str, Any]:
+        return {name: self._item.write(one, folder) for name, one in value}
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        if not path:
+            return value
+        whole = tree if isinstance(tree, dict) else {}
+        return whole | {path[0]: value}
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": self._item.schema()}
+
+
+BESIDE: dict[str, ByName] = {
+    "weights": ByName(WEIGHT, "labels of links with a weight, such as {leaf up: 4}"),
+    "buffers": ByName(BUFFER, "switches, or tiers of them, with a size: {leaf: 16 MiB}"),
+}
+"""The keys that every fabric takes beside its own options."""
+
+
+def parted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the part of a mapping that is a fabric's own, and what is said beside it."""
+    own = {key: tree[key] for key in tree if key not in BESIDE}
+    return own, {key: tree[key] for key in BESIDE if key in tree}
+
+
+def read(tree: Mapping[str, Any], where: str, folder: str = "") -> Named:
+    """Return what a file says beside the options of a fabric. Raises ConfigError."""
+    return tuple((key, BESIDE[key].read(tree[key], f"{where}.{key}", folder)) for key in tree)
+
+
+def own_of(fabric: Plugin) -> Plugin:
+    """Return a fabric without what is said beside its options."""
+    own = tuple(pair for pair in fabric.options if pair[0] not in BESIDE)
+    return fabric if len(own) == len(fabric.options) else Plugin(kind=fabric.kind, options=own)
+
+
+def beside_of(fabric: Plugin) -> Named:
+    """Return what is said of a fabric beside its options."""
+    return tuple(pair for pair in fabric.options if pair[0] in BESIDE)
+
+
+def with_beside(graph: Graph, said: Named, where: str) -> Graph:
+    """Return a graph with weights and buffers as said. Raises ConfigError for a name it lacks."""
+    given = dict(said)
+    if not given:
+        return graph
+    changed = copy(graph)
+    if "weights" in given:
+        changed.weights = _weights(graph, given["weights"], f"{where}.weights")
+    if "buffers" in given:
+        changed.buffers = _buffers(graph, given["buffers"], f"{where}.buffers")
+    return changed
+
+
+def _weights(graph: Graph, said: Named, where: str) -> Any:
+    weights = np.ones(len(graph.links.start)) if graph.weights is None else graph.weights.copy()
+    for label, weight in said:
+        if label not in graph.labels:
+            raise _unknown("links", label, graph.labels, f"{where}.{label}")
+        weights[graph.links.label == graph.labels.index(label)] = weight
+    return weights
+
+
+def _buffers(graph: Graph, said: Named, where: str) -> Any:
+    """Return bytes by device. What is said of one switch goes before what is said of its tier."""
+    buffers = np.zeros(graph.devices, np.int64) if graph.buffers is None else graph.buffers.copy()
+    switches = [tier for tier in graph.tiers if tier.kind is DeviceKind.SWITCH]
+    firsts, at = {}, 0
+    for tier in graph.tiers:
+        firsts[tier.name] = at
+        at += tier.size
+    tiers = {tier.name: tier for tier in switches}
+    for name, size in said:
+        if name in tiers:
+            first = firsts[name]
+            buffers[first : first + tiers[name].size] = size
+    numbers: dict[str, int] | None = None
+    for name, size in said:
+        if name in tiers:
+            continue
+        if numbers is None:
+            numbers = {
+                graph.name_of(device): device
+                for device in np.flatnonzero(graph.kinds == DeviceKind.SWITCH).tolist()
+            }
+        if name not in numbers:
+            raise _unknown("switches", name, (*tiers, *numbers), f"{where}.{name}")
+        buffers[numbers[name]] = size
+    return buffers
+
+
+def _unknown(what: str, name: str, known: Iterable[str], where: str) -> ConfigError:
+    names = list(known)
+    few = ", ".join(names[:8]) + (" and others" if len(names) > 8 else "")
+    hint = did_you_mean(name, names) or f"; expected one of {few or 'nothing'}"
+    return ConfigError(where, f"no {what} of the fabric are called so{hint}")
