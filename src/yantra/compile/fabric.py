@@ -135,6 +135,11 @@ def native(graph: Graph) -> _core.FabricGraph:
     )
 
 
+def links_between(graph: Graph, routing: str, source: int, destination: int) -> list[int]:
+    """Return the links that a message crosses between two devices, by a routing's name."""
+    return [int(link) for link in _core.Router(native(graph), routing).path(source, destination)]
+
+
 def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
     """Return the dimensions of a scenario as a fabric. Raises ConfigError for those of a file."""
     parts = []

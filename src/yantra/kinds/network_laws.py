@@ -4,25 +4,31 @@
     python -m yantra.kinds.network_laws path/to/my_network.py
 
 Each law runs small jobs on the network and returns what is wrong, in words, or None. So a level of
-the core and a class in Python are held to the same. What the laws leave open is the network's own
-matter: how messages share what they meet on.
+the core and a class in Python are held to the same, over dimensions and, if the network runs over
+graphs, over fabrics. What the laws leave open is the network's own matter: how messages share what
+they meet on.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import isclose
+from typing import Any
 
 from yantra.base import contract
 from yantra.base.contract import Contract
 from yantra.base.errors import DeadlockError, UnsupportedError, YantraError
+from yantra.base.fields import Plugin, PluginChoice
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.network import Level, find
+from yantra.compile import compile
+from yantra.compile.fabric import links_between
+from yantra.network import Level, find, level_of
 from yantra.network.model import Dimension as FabricDimension
-from yantra.network.model import Fabric, Message
+from yantra.network.model import Fabric
 from yantra.result import Result
-from yantra.run.simulate import simulate
+from yantra.run.simulate import run, simulate
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
 
 TOPOLOGIES = (
@@ -35,22 +41,43 @@ ON_CHIP = (
     (("mesh", 4, 64.0, 0.25), ("ring", 3, 64.0, 1.0)),
 )
 """Those of a network on chip: rings and meshes of one bandwidth, with short links."""
+FABRICS = (
+    Plugin(
+        kind="leaf_spine",
+        options=(
+            ("leaves", 2),
+            ("ranks_per_leaf", 3),
+            ("spines", 2),
+            ("bytes_per_ns", 25.0),
+            ("latency_ns", 300.0),
+        ),
+    ),
+    Plugin(kind="dgx1", options=(("bytes_per_ns", 25.0), ("latency_ns", 700.0))),
+)
+"""Those of networks that run over graphs."""
+ROUTING = "shortest"
 SIZES = (1, 1000, 65_536, 10**7)
+THREADS = 4
+NEAR = 2  # links between ranks of one switch
 LONGEST_HEADERS = 100  # bytes
 LONGEST_STAGES = 300  # of the routers at both ends of a channel on chip, in bytes of it
 LONGEST_FLIT = 64  # bytes
 
 Kind = str | type
+Where = tuple[tuple[str, int, float, float], ...] | Plugin
+"""Dimensions, or a fabric."""
 Post = tuple[int, int, int]
 """A message: its source, its destination and its bytes."""
 
 
 class Case:
-    """A network on one topology."""
+    """A network, with options if it is a `Plugin`, on one topology or over one fabric."""
 
-    def __init__(self, kind: Kind, dimensions: Sequence[tuple[str, int, float, float]]) -> None:
+    def __init__(self, kind: PluginChoice, where: Where) -> None:
         self.kind = kind
-        self.level: Level = find(kind)
+        self.level: Level = level_of(kind)
+        self.on = where if isinstance(where, Plugin) else None
+        dimensions = where if not isinstance(where, Plugin) else _one_dimension_of(where)
         self.topology = Topology(
             dimensions=tuple(
                 Dimension(kind=name, size=size, bytes_per_ns=rate, latency_ns=latency)
@@ -58,55 +85,104 @@ class Case:
             )
         )
         self.fabric = Fabric(tuple(FabricDimension(*of) for of in dimensions))
+        self.graph = None if self.on is None else _graph_of(self.on)
 
     def __str__(self) -> str:
+        if self.on is not None:
+            return f"the fabric {self.on.kind} of {self.topology.ranks}"
         return " x ".join(f"{of.kind} {of.size}" for of in self.topology.dimensions)
+
+    def links(self, source: int, destination: int) -> list[tuple[float, float]]:
+        """Return rate (bytes/ns) and latency (ns) of each link that a message crosses."""
+        if self.graph is not None:
+            path = links_between(self.graph, ROUTING, source, destination)
+            of = self.graph.links
+            return [(float(of.bytes_per_ns[at]), float(of.latency_ns[at])) for at in path]
+        return [
+            (of.bytes_per_ns, of.latency_ns)
+            for of in self.fabric.crossings(source, destination)
+            for _ in range(of.hops)
+        ]
+
+    def crossed(self, source: int, destination: int) -> int:
+        """Return how often a message is counted: for each link, or for each dimension."""
+        if self.level.has_links:
+            return len(self.links(source, destination))
+        return len(self.fabric.crossings(source, destination))
 
     def alone_ns(self, post: Post) -> float:
         """Return what a message takes by its bytes and, if the network charges it, its latency."""
         source, destination, size = post
-        whole = self.fabric.alone_ns(Message(0, source, destination, size, 0.0))
-        if self.level.charges_latency:
-            return whole
-        return whole - self.fabric.alone_ns(Message(0, source, destination, 0, 0.0))
+        links = self.links(source, destination)
+        latency = sum(latency for _, latency in links) if self.level.charges_latency else 0.0
+        return latency + size / min(rate for rate, _ in links)
 
     def arrivals(self, posts: Sequence[Post]) -> list[float]:
         """Return when each of some messages arrives that are all sent at 0, in ns."""
+        rows = self.run(self.messages(posts)).nodes.as_dict()
+        ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
+        return [ends[f"receive {tag}"] for tag in range(len(posts))]
+
+    def messages(self, posts: Sequence[Post]) -> Traces:
+        """Return a job of some messages that are all sent at 0."""
         traces = [TraceBuilder(rank=rank) for rank in range(self.topology.ranks)]
         for tag, (source, destination, size) in enumerate(posts):
             traces[source].send(destination, size, tag=tag, name=f"send {tag}")
             traces[destination].recv(source, size, tag=tag, name=f"receive {tag}")
-        result = self.run(Traces(traces=tuple(trace.build() for trace in traces)))
-        rows = result.nodes.as_dict()
-        ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
-        return [ends[f"receive {tag}"] for tag in range(len(posts))]
+        return Traces(traces=tuple(trace.build() for trace in traces))
+
+    @property
+    def every_pair(self) -> list[Post]:
+        """A message from every rank to every other, no two of the same size."""
+        ranks = self.topology.ranks
+        return [(a, b, 100 * a + b) for a in range(ranks) for b in range(ranks) if a != b]
 
     def all_reduce(self, size: int, fold: str = "auto") -> Result:
         """Run an all-reduce over all ranks."""
+        return self.run(self.all_reduces(size), fold)
+
+    def all_reduces(self, size: int) -> Traces:
+        """Return a job of an all-reduce over all ranks."""
         trace = TraceBuilder()
         trace.collective(CollectiveType.ALL_REDUCE, size)
-        return self.run(Traces(traces=(trace.build(),) * self.topology.ranks), fold)
+        return Traces(traces=(trace.build(),) * self.topology.ranks)
 
     def run(self, workload: Traces, fold: str = "off") -> Result:
         """Run a workload on the network."""
+        return simulate(self.scenario(workload, fold))
+
+    def scenario(self, workload: Traces, fold: str = "off") -> Scenario:
+        """Return the scenario of a workload on the network."""
         ring = ("ring",) * len(self.topology.dimensions)
         collectives = Collectives(all_reduce=ring, chunks=2, endpoint_delay_ns=0)
-        return simulate(
-            Scenario(
-                workload=workload,
-                topology=self.topology,
-                network=self.kind,
-                collectives=collectives,
-                fold=fold,  # type: ignore[arg-type]
-            )
+        return Scenario(
+            workload=workload,
+            topology=self.topology,
+            network=self.kind,
+            collectives=collectives,
+            fabric=self.on,
+            routing=None if self.on is None else ROUTING,
+            fold=fold,  # type: ignore[arg-type]
         )
 
     @property
     def neighbours(self) -> list[Post]:
-        """A message to the next rank, from every other rank: no two share a rank."""
+        """A message to the next rank, from every other rank: no two share a rank or a link."""
         return [
-            (rank, rank + 1, 1000) for rank in range(0, self.topology.dimensions[0].size - 1, 2)
+            (rank, rank + 1, 1000)
+            for rank in range(0, self.topology.dimensions[0].size - 1, 2)
+            if self.graph is None or len(self.links(rank, rank + 1)) <= NEAR
         ]
+
+
+def _graph_of(fabric: Plugin) -> Any:
+    from yantra.fabric.graphs import builder_of, graph_of
+
+    return graph_of(builder_of(fabric, "fabric"), "fabric")
+
+
+def _one_dimension_of(fabric: Plugin) -> tuple[tuple[str, int, float, float], ...]:
+    return (("switch", _graph_of(fabric).ranks, 25.0, 300.0),)
 
 
 Law = Callable[[Case], str | None]
@@ -114,10 +190,8 @@ Law = Callable[[Case], str | None]
 
 def every_message_arrives(case: Case) -> str | None:
     """Each message arrives, whoever sends it to whom, and so does each of a collective."""
-    ranks = case.topology.ranks
-    posts = [(a, b, 100 * a + b) for a in range(ranks) for b in range(ranks) if a != b]
     try:
-        case.arrivals(posts)
+        case.arrivals(case.every_pair)
         case.all_reduce(10_000)
     except DeadlockError as error:
         return str(error).splitlines()[-1]
@@ -135,7 +209,7 @@ def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
         for size in SIZES:
             post = (0, destination, size)
             took, least = case.arrivals([post])[0], case.alone_ns(post)
-            hops = sum(of.hops for of in case.fabric.crossings(0, destination))
+            hops = len(case.links(0, destination))
             same = isclose(took, least, rel_tol=1e-9, abs_tol=0.002)
             if case.level.has_headers:
                 more = LONGEST_STAGES if case.level.on_chip else LONGEST_HEADERS
@@ -172,22 +246,41 @@ def messages_that_share_no_rank_and_no_link_do_not_wait(case: Case) -> str | Non
 def bytes_are_conserved(case: Case) -> str | None:
     """What is said to be carried is what was sent, once for each link or dimension crossed.
 
-    On chip it is whole flits.
+    Of one message, and of messages of all sizes between all ranks at once. On chip it is whole
+    flits.
     """
-    trace = [TraceBuilder(rank=rank) for rank in range(case.topology.ranks)]
-    trace[0].send(1, 4321)
-    trace[1].recv(0, 4321)
-    result = case.run(Traces(traces=tuple(of.build() for of in trace)))
-    carried = sum(use.bytes for use in result.dimension_uses)
-    if carried >= 4321 and carried % 4321 < (LONGEST_FLIT if case.level.on_chip else 1):
-        return None
-    return f"4321 bytes were sent, {carried} are said to be carried"
+    for posts in ([(0, 1, 4321)], case.every_pair):
+        carried = sum(use.bytes for use in case.run(case.messages(posts)).dimension_uses)
+        times = [case.crossed(source, destination) for source, destination, _ in posts]
+        least = sum(size * of for (_, _, size), of in zip(posts, times, strict=True))
+        most = least + (sum(times) * (LONGEST_FLIT - 1) if case.level.on_chip else 0)
+        if not least <= carried <= most:
+            what = "4321 bytes were" if len(posts) == 1 else f"{len(posts)} messages were"
+            return f"{what} sent, over all links {least} bytes; {carried} are said to be carried"
+    return None
 
 
 def the_same_run_twice_is_the_same(case: Case) -> str | None:
     """Nothing but the scenario decides a run."""
     first, second = (list(case.all_reduce(50_000).finish_ps) for _ in range(2))
     return None if first == second else "two runs of one all-reduce end at different times"
+
+
+def runs_on_any_number_of_threads_are_the_same(case: Case) -> str | None:
+    """Several runs of a model at once give what each gives alone, of nodes and links."""
+    for workload in (case.messages(case.every_pair), case.all_reduces(50_000)):
+        model = compile(case.scenario(workload))
+
+        def columns(_: int, model: Any = model) -> tuple[Any, ...]:
+            result = run(model)
+            ends = result.nodes.as_dict()["end_ns"]
+            return list(result.finish_ps), list(ends), [use[:6] for use in result.dimension_uses]
+
+        alone = columns(0)
+        with ThreadPoolExecutor(THREADS) as pool:
+            if any(other != alone for other in pool.map(columns, range(THREADS))):
+                return f"of {THREADS} runs at once some differ from one alone"
+    return None
 
 
 def a_folded_run_is_the_whole_one(case: Case) -> str | None:
@@ -209,14 +302,15 @@ LAWS: tuple[Law, ...] = (
     messages_that_share_no_rank_and_no_link_do_not_wait,
     bytes_are_conserved,
     the_same_run_twice_is_the_same,
+    runs_on_any_number_of_threads_are_the_same,
     a_folded_run_is_the_whole_one,
 )
 
 
-def violations(kind: Kind) -> Iterator[str]:
+def violations(kind: PluginChoice) -> Iterator[str]:
     """Yield what is wrong with a network, for every topology and law."""
-    for dimensions in topologies_of(kind):
-        case = Case(kind, dimensions)
+    for where in places_of(kind):
+        case = Case(kind, where)
         for law in LAWS:
             try:
                 wrong = law(case)
@@ -226,14 +320,17 @@ def violations(kind: Kind) -> Iterator[str]:
                 yield f"{case}: {law.__name__}: {wrong}"
 
 
-def topologies_of(kind: Kind) -> tuple[tuple[tuple[str, int, float, float], ...], ...]:
-    """Return on which topologies a network is held to the laws."""
-    return ON_CHIP if find(kind).on_chip else TOPOLOGIES
+def places_of(kind: PluginChoice) -> tuple[Where, ...]:
+    """Return on which topologies, and over which fabrics, a network is held to the laws."""
+    level = level_of(kind)
+    if level.on_chip:
+        return ON_CHIP
+    return (*TOPOLOGIES, *FABRICS) if level.on_fabric else TOPOLOGIES
 
 
-def summary(kind: Kind) -> str:
+def summary(kind: PluginChoice) -> str:
     """Return on which topologies the laws hold."""
-    return f"every law holds on {', '.join(str(Case(kind, of)) for of in topologies_of(kind))}"
+    return f"every law holds on {', '.join(str(Case(kind, of)) for of in places_of(kind))}"
 
 
 def known(name: str) -> Kind:

@@ -1,0 +1,215 @@
+"""One body of laws for all rungs: the formula of a message alone, bytes, agreement, threads.
+
+Every network of the core and a program outside are rows of RUNGS, with the exact time of a message
+alone as a formula of the links that it crosses. `yantra.kinds.network_laws` holds each network to
+what it says of itself; here rungs are held against each other, over dimensions and over fabrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.programs import REFERENCE
+from yantra.base.fields import Plugin, PluginChoice
+from yantra.compile.fabric import links_between
+from yantra.kinds import network_laws as laws
+from yantra.kinds.network_laws import Case, Where
+from yantra.network import find, names
+
+Links = list[tuple[float, float]]
+"""Rate (bytes/ns) and latency (ns) of each link of a way."""
+
+PAYLOAD, HEADERS = 1000, 36
+FLIT, PACKET_FLITS, STAGES, AROUND = 16, 4, 5, 2
+
+
+def _bytes_alone(links: Links, size: int) -> float:
+    return size / min(rate for rate, _ in links)
+
+
+def _latency(links: Links) -> float:
+    return sum(latency for _, latency in links)
+
+
+def _shared(links: Links, size: int) -> float:
+    """Latency of the way, then its bytes at the rate of the narrowest link."""
+    return _latency(links) + _bytes_alone(links, size)
+
+
+def _stored(links: Links, size: int) -> float:
+    """The whole message over each link, one after the other."""
+    return sum(latency + size / rate for rate, latency in links)
+
+
+def _packets(links: Links, size: int) -> float:
+    """Each packet over each link, behind the packet before it."""
+    sizes = [PAYLOAD + HEADERS] * (size // PAYLOAD)
+    sizes += [size % PAYLOAD + HEADERS] if size % PAYLOAD else []
+    free = [0.0] * len(links)
+    at = 0.0
+    for packet in sizes:
+        at = 0.0
+        for link, (rate, latency) in enumerate(links):
+            free[link] = max(free[link], at) + packet / rate
+            at = free[link] + latency
+    return at
+
+
+def _flits(links: Links, size: int) -> float:
+    """A head through the stages of its routers, the other flits behind it, in whole cycles."""
+    cycle = FLIT / links[0][0]
+    channels = sum(ceil(latency / cycle) - 1 for _, latency in links)
+    return (STAGES * (len(links) + 1) + AROUND + ceil(size / FLIT) - 1 + channels) * cycle
+
+
+class Rung(NamedTuple):
+    """A network, the exact time of a message alone, and how far that may be from `flow`'s.
+
+    `grain` is of a way and of bytes: what the rung adds at most to latency and bytes.
+    """
+
+    choice: PluginChoice
+    alone: Callable[[Links, int], float]
+    grain: Callable[[Links, int], float]
+
+
+def _no_grain(links: Links, size: int) -> float:
+    return 0.0
+
+
+def _without_latency(links: Links, size: int) -> float:
+    return -_latency(links)
+
+
+def _a_message_a_link(links: Links, size: int) -> float:
+    return sum(size / rate for rate, _ in links) - _bytes_alone(links, size)
+
+
+def _headers_and_a_packet_a_link(links: Links, size: int) -> float:
+    packets = ceil(size / PAYLOAD)
+    narrowest = min(rate for rate, _ in links)
+    whole = min(size, PAYLOAD) + HEADERS
+    return HEADERS * packets / narrowest + sum(whole / rate for rate, _ in links)
+
+
+def _stages_and_a_flit(links: Links, size: int) -> float:
+    return (STAGES * (len(links) + 1) + AROUND + len(links)) * FLIT / links[0][0]
+
+
+PACKETS = Plugin(kind="packet", options=(("window", "unlimited"),))
+PROGRAM = Plugin(kind="external", options=(("command", (str(REFERENCE),)),))
+RUNGS = {
+    "ideal": Rung("ideal", _bytes_alone, _without_latency),
+    "analytical": Rung("analytical", _shared, _no_grain),
+    "store_and_forward": Rung("store_and_forward", _stored, _a_message_a_link),
+    "flow": Rung("flow", _shared, _no_grain),
+    "packet": Rung(PACKETS, _packets, _headers_and_a_packet_a_link),
+    "noc": Rung(
+        Plugin(kind="noc", options=(("flit", FLIT), ("packet_flits", PACKET_FLITS))),
+        _flits,
+        _stages_and_a_flit,
+    ),
+    "external": Rung(PROGRAM, _stored, _a_message_a_link),
+}
+CASES = [
+    pytest.param(rung, where, id=f"{name} on {Case(rung.choice, where)}")
+    for name, rung in RUNGS.items()
+    for where in laws.places_of(rung.choice)
+]
+ROUNDING_NS = 0.001  # of a link: times are whole picoseconds
+
+
+def test_every_network_of_the_core_is_a_rung() -> None:
+    of_the_core = {name for name in names() if find(name).model is None}
+    assert {*of_the_core, "external"} == set(RUNGS)
+
+
+def _slack(case: Case, post: laws.Post, alone: float) -> float:
+    packets = ceil(post[2] / PAYLOAD) if case.level.has_headers else 1
+    return 1e-12 * alone + ROUNDING_NS * packets * len(case.links(*post[:2]))
+
+
+@pytest.mark.parametrize(("rung", "where"), CASES)
+def test_a_message_alone_equals_the_formula_of_its_rung(rung: Rung, where: Where) -> None:
+    case = Case(rung.choice, where)
+    for destination in range(1, case.topology.ranks):
+        for size in (1, 999, 1000, 1001, 65_537):
+            post = (0, destination, size)
+            took = case.arrivals([post])[0]
+            alone = [rung.alone(links, size) for links in _ways(case, destination)]
+            slack = _slack(case, post, alone[0])
+            assert any(took == pytest.approx(one, rel=0, abs=slack) for one in alone), post
+
+
+def _ways(case: Case, destination: int) -> list[Links]:
+    """Return the links to a rank in every order in which a message may cross them.
+
+    What makes dimensions into a graph goes through them in any order.
+    """
+    links = case.links(0, destination)
+    return [links, links[::-1]] if case.level.needs_fabric and case.graph is None else [links]
+
+
+@pytest.mark.parametrize(("rung", "where"), CASES)
+def test_bytes_are_conserved_whoever_meets_whom(rung: Rung, where: Where) -> None:
+    case = Case(rung.choice, where)
+    assert laws.bytes_are_conserved(case) is None
+    assert laws.every_message_arrives(case) is None
+
+
+@pytest.mark.parametrize(("rung", "where"), CASES)
+@pytest.mark.parametrize("seed", range(3))
+def test_without_contention_rungs_agree_within_their_grain(
+    rung: Rung, where: Where, seed: int
+) -> None:
+    """Messages at once that share no rank and no link: each takes what `flow` says, and the grain.
+
+    The rung adds no more than its grain to any, and takes off no more than latency.
+    """
+    case = Case(rung.choice, where)
+    posts = _apart(case, Random(seed))
+    assert posts
+    for post, took in zip(posts, case.arrivals(posts), strict=True):
+        links = case.links(*post[:2])
+        shared, grain = _shared(links, post[2]), rung.grain(links, post[2])
+        slack = _slack(case, post, shared)
+        assert min(grain, 0) - slack <= took - shared <= max(grain, 0) + slack, post
+
+
+def _apart(case: Case, random: Random) -> list[laws.Post]:
+    """Return messages of which no two share a rank or a link."""
+    ranks = list(range(case.topology.ranks))
+    random.shuffle(ranks)
+    taken: set[Any] = set()
+    posts = []
+    for source, destination in zip(ranks[::2], ranks[1::2], strict=False):
+        used = set(_links_of(case, source, destination))
+        if not used & taken:
+            taken |= used
+            posts.append((source, destination, random.randrange(1, 100_000)))
+    return posts
+
+
+def _links_of(case: Case, source: int, destination: int) -> list[Any]:
+    """Return names of the links of a way. Without a graph, those of all rings on it."""
+    if case.graph is not None:
+        return list(links_between(case.graph, laws.ROUTING, source, destination))
+    named, stride = [], 1
+    for at, of in enumerate(case.topology.dimensions):
+        if source // stride % of.size != destination // stride % of.size:
+            # The row of a dimension as a whole: coarse, and never too few.
+            row = source // (stride * of.size), source % stride
+            named.append((at, row))
+            named.append((at, (destination // (stride * of.size), destination % stride)))
+        stride *= of.size
+    return named
+
+
+@pytest.mark.parametrize(("rung", "where"), CASES)
+def test_runs_on_any_number_of_threads_have_the_same_bits(rung: Rung, where: Where) -> None:
+    assert laws.runs_on_any_number_of_threads_are_the_same(Case(rung.choice, where)) is None
