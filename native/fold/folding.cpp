@@ -65,7 +65,7 @@ std::string refusal_of_search(const Model& model, const Refinement& refinement, 
     const RoutingKind* const routing = model.fabric == nullptr ? nullptr : find_routing(model.routing.name);
     if (flows != nullptr && routing != nullptr && routing->by_hash) {
         why += "; the routing " + routing->name + " draws ways by a hash, so no two ranks fare alike: even_spray "
-               "divides messages evenly among the same ways";
+               "divides messages evenly among the same ways, and d_mod_k takes one by the destination";
     }
     return why;
 }

@@ -10,7 +10,16 @@ from yantra.scenario import Scenario
 from yantra.scenario.types import Placement
 
 # Even ways come often: with others, ranks of large classes rarely fare alike.
-ROUTINGS = ("even_spray", "even_spray", "even_spray", "shortest", "up_down", "ecmp", "valiant")
+ROUTINGS = (
+    "even_spray",
+    "even_spray",
+    "d_mod_k",
+    "d_mod_k",
+    "shortest",
+    "up_down",
+    "ecmp",
+    "valiant",
+)
 
 
 def fabric_case(seed: int) -> Scenario:

@@ -99,10 +99,14 @@ def test_a_ring_over_leaves_has_a_class_for_each_place_on_a_leaf(
     leaves: int, per_leaf: int, spines: int, uplink: float
 ) -> None:
     fabric = leaf_spine(leaves, per_leaf, spines, uplink)
-    model = compile(all_reduce(leaves * per_leaf, fabric, "even_spray"))
-    wanted = [leaves] * per_leaf if leaves > 1 else [per_leaf]
-    assert list(find(model, 1).count) == wanted
-    assert is_alike(model)
+    routings = ["even_spray"]
+    if per_leaf % spines == 0:  # then by number, too, every leaf's ranks go to spines alike
+        routings.append("d_mod_k")
+    for routing in routings:
+        model = compile(all_reduce(leaves * per_leaf, fabric, routing))
+        wanted = [leaves] * per_leaf if leaves > 1 else [per_leaf]
+        assert list(find(model, 1).count) == wanted
+        assert is_alike(model)
 
 
 def test_ways_drawn_by_a_hash_are_named_as_what_stands_in_the_way() -> None:

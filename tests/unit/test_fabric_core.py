@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from yantra import _core
+from yantra.compile.fabric import native
+from yantra.fabric.graphs.describe import shown
 
 
 def graph(count: int, kinds: list[int], pairs: list[tuple[int, int]], **given: object) -> object:
@@ -97,3 +99,23 @@ def test_ranks_without_a_way_between_them_are_named() -> None:
     of = graph(3, [0, 0, 0], [(0, 1)])
     with pytest.raises(_core.Unsupported, match="no way from rank 0 to rank 2"):
         _core.Router(of).path(0, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", [4, 6])
+def test_by_the_number_of_the_destination_every_shift_of_a_fat_tree_meets_nowhere(k: int) -> None:
+    """The theorem of D-mod-k; and all flows to a host come down one way."""
+    graph = shown("fat_tree", {"k": k}).graph
+    router = _core.Router(native(graph), "d_mod_k")
+    below: dict[int, set[int]] = {}
+    for shift in range(1, graph.ranks):
+        taken: set[int] = set()
+        for source in range(graph.ranks):
+            destination = (source + shift) % graph.ranks
+            path = router.path(source, destination)
+            assert not taken & set(path), "two flows of a shift over one link"
+            taken |= set(path)
+            if len(path) == 6:
+                below.setdefault(destination, set()).add(int(graph.links.end[path[2]]))
+    assert all(len(tops) == 1 for tops in below.values())
+    counts = np.bincount([top for (top,) in below.values()])
+    assert set(counts[counts > 0].tolist()) == {graph.ranks * 4 // k**2}

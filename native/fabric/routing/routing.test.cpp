@@ -336,7 +336,7 @@ int main() {
     test::Random random(0);
     for (u64 step = 0; step < 150; ++step) {
         const FabricGraph graph = any_graph(random, step % 2 == 1);
-        for (const char* name : {"shortest", "ecmp", "spray", "even_spray", "adaptive"}) {
+        for (const char* name : {"shortest", "ecmp", "d_mod_k", "spray", "even_spray", "adaptive"}) {
             routes_well(graph, name, true);
         }
         routes_well(graph, "valiant", false);
