@@ -33,9 +33,6 @@ std::string why_not_shared(const Model& model) {
     if (!model.background.empty()) {
         return "traffic of the background meets some ranks and not others";
     }
-    if (model.network.option("in_order", 0.0) != 0.0) {
-        return "messages that follow each other in order are not folded";
-    }
     if (!model.formula_groups.empty()) {
         return "a network whose tiers differ is not folded";
     }

@@ -94,6 +94,7 @@ private:
     // What goes between two places, in order.
     struct Line {
         bool is_taken = false;
+        u64 came = never;          // tick, the last of them
         std::deque<u32> waiting;   // parts
     };
     // A way, and the class of flows over its links; none where all are infinitely fast.
@@ -170,6 +171,7 @@ private:
     // Of flow_network_order.cpp.
     bool waits_in_line(u32 part);
     void next_in_line(u32 part);
+    void has_its_line(u32 part);
     u64 line_of(const Part& part) const;
     void end(double until_ns);
     void arrive(u32 part);

@@ -122,6 +122,9 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, u64 since) {
         return;
     }
     parts_[number].entered = enters_tick;
+    if (options_.in_order) {
+        has_its_line(number);
+    }
     end(enters_ns);
     const double start_ns = std::max(enters_ns, sharing_.now_ns());
     const double through = (start_ns - enters_ns) * route.alike_bytes_per_ns;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ensure.hpp"
 #include "base/hash.hpp"
 #include "network/flow_network.hpp"
 
@@ -23,6 +24,9 @@ bool FlowNetwork::waits_in_line(u32 number) {
         return false;
     }
     Line& line = lines_[line_of(part)];
+    if (std::exchange(line.came, queue_.now()) == queue_.now()) {
+        ways_->came_at_once(part.from, part.to);
+    }
     if (line.is_taken) {
         line.waiting.push_back(number);
         return true;
@@ -30,6 +34,14 @@ bool FlowNetwork::waits_in_line(u32 number) {
     line.is_taken = true;
     part.is_in_line = true;
     return false;
+}
+
+// One that has been under way alone, and is from now on one of many.
+void FlowNetwork::has_its_line(u32 number) {
+    Line& line = lines_[line_of(parts_[number])];
+    ensure(!line.is_taken, "a message that was alone, behind another");
+    line = {true, parts_[number].entered, {}};
+    parts_[number].is_in_line = true;
 }
 
 // A part is through: the next one begins where it ended.

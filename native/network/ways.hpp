@@ -56,6 +56,8 @@ public:
 
     // Where each link stands for a class: the class of every link of the cluster, or none. Else null.
     virtual const std::vector<u32>* class_of() const { return nullptr; }
+    // Two messages from one place to another came in one tick, of which the first goes first.
+    virtual void came_at_once(u32 /*from*/, u32 /*to*/) {}
 
     // The use of each group, of its busiest link, and of every link that carried something.
     virtual std::vector<LinkUse> uses(const std::vector<LinkUse>& of_links) const;

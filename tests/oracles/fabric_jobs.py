@@ -40,8 +40,8 @@ def fabric_case(seed: int) -> Scenario:
 
 
 def _network(draw: Random) -> str | Plugin:
-    weighs = Plugin(kind="flow", options=(("rtt_fairness", 1.0),))
-    return weighs if draw.random() < 0.2 else "flow"
+    options = draw.choices(("", "rtt_fairness", "in_order"), (6, 2, 2))[0]
+    return Plugin(kind="flow", options=((options, 1.0),)) if options else "flow"
 
 
 def _fabric(draw: Random, ranks: int) -> Plugin:

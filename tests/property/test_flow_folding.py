@@ -24,7 +24,7 @@ from yantra.result import Result
 from yantra.run import work
 from yantra.run.fold import explain, find
 from yantra.run.simulate import run
-from yantra.scenario import Scenario
+from yantra.scenario import Resources, Scenario
 
 CASES, BLOCK = 1000, 250
 LEAST = 100
@@ -156,7 +156,10 @@ def test_a_recorded_folded_run_uses_every_link_as_the_whole_run_does() -> None:
                 assert one == other or math.isclose(one, other, rel_tol=1e-9), (name, column)
 
 
-def with_messages(micros: int, size: int) -> Scenario:
+IN_ORDER = Plugin(kind="flow", options=(("in_order", 1.0),))
+
+
+def with_messages(micros: int, size: int, network: str | Plugin = "flow") -> Scenario:
     """Boxes of four add 1 MB in a ring, while some messages leave them after a while."""
 
     def write(trace: TraceBuilder, rank: int) -> None:
@@ -168,7 +171,7 @@ def with_messages(micros: int, size: int) -> Scenario:
     groups = tuple((at + 1, tuple(range(4 * at, 4 * at + 4))) for at in range(4))
     one = scenario(cluster(("switch", 16, 50.0, 500.0)), write, groups=groups)
     fabric = leaf_spine(4, 4, 2, 25.0)
-    return one.replace(network="flow", fabric=fabric, routing="even_spray")
+    return one.replace(network=network, fabric=fabric, routing="even_spray")
 
 
 def played(model: Model, *, shortcuts: bool) -> Any:
@@ -181,11 +184,12 @@ def played(model: Model, *, shortcuts: bool) -> Any:
 
 @pytest.mark.parametrize("size", [1, 5000, 900_000])
 @pytest.mark.parametrize("micros", [*range(1, 50), 9000])
+@pytest.mark.parametrize("network", ["flow", IN_ORDER])
 def test_a_phase_is_one_event_until_other_messages_meet_it_on_its_links(
-    micros: int, size: int
+    network: str | Plugin, micros: int, size: int
 ) -> None:
     """Whenever they come: while a packet is handed over, added up, on its way or on the links."""
-    model = compile(with_messages(micros, size))
+    model = compile(with_messages(micros, size, network))
     short, long = (played(model, shortcuts=shortcuts) for shortcuts in (True, False))
     assert short.end.tolist() == long.end.tolist()
     assert short.messages == long.messages
@@ -214,9 +218,14 @@ STEPS = st.tuples(st.sampled_from("bam"), st.integers(0, 40), st.sampled_from((1
     jobs=st.lists(st.lists(STEPS, min_size=1, max_size=5), min_size=2, max_size=3),
     latency=st.sampled_from((500.0, 333.3333, 12.25)),
     delay=st.sampled_from((0, 10)),
+    network=st.sampled_from(("flow", IN_ORDER)),
 )
 def test_phases_that_are_met_on_a_fat_tree_tell_what_all_messages_do(
-    in_box: int, jobs: list[list[tuple[str, int, int]]], latency: float, delay: int
+    in_box: int,
+    jobs: list[list[tuple[str, int, int]]],
+    latency: float,
+    delay: int,
+    network: str | Plugin,
 ) -> None:
     """Several chains of work go on at once on each of 32 ranks, so messages meet by chance."""
 
@@ -244,4 +253,40 @@ def test_phases_that_are_met_on_a_fat_tree_tell_what_all_messages_do(
     )
     options = (("k", 4), ("oversubscription", 2), ("bytes_per_ns", 8.0), ("latency_ns", latency))
     tree = Plugin(kind="fat_tree", options=options)
-    is_alike(compile(one.replace(network="flow", fabric=tree, routing="even_spray")))
+    is_alike(compile(one.replace(network=network, fabric=tree, routing="even_spray")))
+
+
+def two_rings(gap_micros: int) -> Scenario:
+    """Boxes of four add 1 MB twice, in rings over the same links, the second one a while later."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        for again, micros in enumerate((1, 1 + gap_micros)):
+            work = trace.compute(duration_micros=micros)
+            trace.collective(ALL_REDUCE, 1 << 20, group=str(10 * again + rank // 4 + 1), after=work)
+
+    groups = [
+        (10 * again + at + 1, tuple(range(4 * at, 4 * at + 4)))
+        for again in range(2)
+        for at in range(4)
+    ]
+    resources = Resources(compute_streams=2)
+    one = scenario(
+        cluster(("switch", 16, 50.0, 500.0)), write, groups=tuple(groups), resources=resources
+    )
+    fabric = leaf_spine(4, 4, 2, 25.0)
+    return one.replace(network=IN_ORDER, fabric=fabric, routing="even_spray")
+
+
+def test_messages_that_follow_each_other_are_folded_unless_they_come_at_once() -> None:
+    """In which order they come is the same for all ranks, but for those of one tick."""
+    for micros in (1, 3, 7, 100):
+        later = compile(two_rings(micros))
+        assert is_alike(later)
+        shared = compile(two_rings(micros).replace(network="flow"))
+        in_order, sharing = (run(model).nodes.as_dict()["end_ns"] for model in (later, shared))
+        # Each waits for the other's messages, unless the first ring is over when the second begins.
+        assert (in_order == sharing) == (micros == 100)
+    at_once = compile(two_rings(0))
+    with pytest.raises(UnsupportedError, match="come in one tick, and one has to follow the other"):
+        run(at_once, fold="require")
+    assert not run(at_once).outcome.folded

@@ -35,7 +35,9 @@ Cast FoldedRun::cast() {
         cast.network = [this](const Grid& grid, Engine& engine) {
             const NetworkLevel* const level = find_network_level(model_.network.level);
             ensure(level != nullptr && level->make_over != nullptr, "a network that cannot be over classes of links");
-            return level->make_over(model_, engine, std::make_unique<FoldedWays>(model_, grid, folding_->flows));
+            auto ways = std::make_unique<FoldedWays>(
+                model_, grid, folding_->flows, [this](u32 from, u32 to) { guard_.messages_come_at_once(from, to); });
+            return level->make_over(model_, engine, std::move(ways));
         };
     }
     cast.watcher = &guard_;

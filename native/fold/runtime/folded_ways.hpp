@@ -2,9 +2,13 @@
 //
 // A message of a representative stands for those of its whole class. On a link of each class that they cross there
 // are as many of them, and as much of their bytes, as the search for classes found (fold/flow_partition.hpp). So the
-// network runs as it does over all links, over fewer. Trade-off: only pairs of ranks that the search knew have ways.
+// network runs as it does over all links, over fewer. Messages of one pair that come in one tick and follow each
+// other are reported as a clash, since their order goes back to the numbers of ranks. Trade-off: only pairs of ranks
+// that the search knew have ways.
 #pragma once
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/ensure.hpp"
@@ -15,8 +19,10 @@ namespace yantra::inline YANTRA_RUN {
 
 class FoldedWays final : public Ways {
 public:
-    FoldedWays(const Model& model, const Grid& grid, const FlowClasses& classes)
-        : Ways(model, grid), classes_(classes) {}
+    using Clash = std::function<void(u32 from, u32 to)>;
+
+    FoldedWays(const Model& model, const Grid& grid, const FlowClasses& classes, Clash clash)
+        : Ways(model, grid), classes_(classes), clash_(std::move(clash)) {}
 
     u32 links() const override { return static_cast<u32>(classes_.one_of.size()); }
     double bytes_per_ns(u32 of_class) const override { return Ways::bytes_per_ns(classes_.one_of[of_class]); }
@@ -24,6 +30,7 @@ public:
     // Places are ranks: ways are known by pairs of them.
     u32 place(RankId rank) const override { return rank.index(); }
     const std::vector<u32>* class_of() const override { return &classes_.class_of; }
+    void came_at_once(u32 from, u32 to) override { clash_(from, to); }
 
     void find(u32 from, u32 to, u32 /*packet*/, const LinkLoads* /*loads*/, Way& way) override {
         const auto found = classes_.ways.find(FlowClasses::pair(from, to));
@@ -53,6 +60,7 @@ public:
 
 private:
     const FlowClasses& classes_;
+    const Clash clash_;
 };
 
 }  // namespace yantra

@@ -29,6 +29,12 @@ void OrderGuard::watch(const Engine& engine, const Executor& executor, const Chu
     }
 }
 
+void OrderGuard::messages_come_at_once(u32 from, u32 to) {
+    ticks_.note("two messages from rank " + std::to_string(from) + " to rank " + std::to_string(to) +
+                    " come in one tick, and one has to follow the other",
+                none);
+}
+
 // Whether a queue never holds chunks of two collectives, and keeps them in order: then all that wait
 // in it have one priority, and what enters it is last.
 bool OrderGuard::has_one_collective_at_a_time() const {

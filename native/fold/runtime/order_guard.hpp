@@ -26,6 +26,9 @@ public:
 
     const TickOrder& found() const { return ticks_; }
 
+    // Two messages between two ranks come to the network in one tick, where they follow each other.
+    void messages_come_at_once(u32 from, u32 to);
+
     void event_begins() override { ticks_.next_event(); }
     void actor_changes(ActorId actor) override;
     void node_ends(ActorId actor, NodeId node) override;
