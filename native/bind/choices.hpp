@@ -22,6 +22,7 @@
 #include "network/packet/settings.hpp"
 #include "trace/graph.hpp"
 #include "trace/launches.hpp"
+#include "trace/tools/player.hpp"
 
 namespace yantra {
 
@@ -125,6 +126,7 @@ YANTRA_CHOICE(yantra::Notes, "Notes");
 YANTRA_CHOICE(yantra::OpKind, "OpKind");
 YANTRA_CHOICE(yantra::packet::Look, "PacketLook");
 YANTRA_CHOICE(yantra::packet::Recovery, "PacketRecovery");
+YANTRA_CHOICE(yantra::PassSource, "PassSource");
 YANTRA_CHOICE(yantra::Priority, "Priority");
 YANTRA_CHOICE(yantra::RemoteMemoryKind, "RemoteMemoryKind");
 YANTRA_CHOICE(yantra::StepKind, "StepKind");

@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
     yantra::register_graph(module);
     yantra::register_trace(module);
     yantra::register_recorder(module);
+    yantra::register_player(module);
     yantra::register_templates(module);
     yantra::register_parameters(module);
     yantra::register_fabric(module);

@@ -1,19 +1,16 @@
 // Python's view of templates. std::invalid_argument becomes ValueError, for the Python side to reword.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bind/parts.hpp"
 #include "trace/tools/relative.hpp"
-#include "trace/tools/stamp.hpp"
 #include "trace/tools/totals.hpp"
 
 namespace nb = nanobind;
@@ -22,13 +19,6 @@ using namespace nanobind::literals;
 namespace yantra {
 
 namespace {
-
-std::uint64_t stamp(Stamper& self, const std::shared_ptr<Trace>& block,
-                    std::vector<StampEdge> edges, std::optional<std::int64_t> microbatch,
-                    std::int64_t tag_base) {
-    const nb::gil_scoped_release unlocked;
-    return self.stamp(block, std::move(edges), microbatch, tag_base);
-}
 
 std::shared_ptr<Trace> resolve_for(const Trace& trace, std::uint32_t rank,
                                    std::unordered_map<std::string, std::string> groups,
@@ -62,15 +52,6 @@ void bind_totals(nb::module_& module) {
 }  // namespace
 
 void register_templates(nb::module_& module) {
-    nb::class_<StampEdge>(module, "StampEdge")
-        .def(nb::init<std::uint64_t, std::uint64_t, bool>(), "place"_a, "earlier"_a, "is_ctrl"_a);
-    nb::class_<Stamper>(module, "Stamper")
-        .def(nb::init<const Trace&>(), "head"_a)
-        .def("stamp", &stamp, "block"_a, "edges"_a, "microbatch"_a.none(), "tag_base"_a)
-        .def("__len__", &Stamper::size)
-        .def("bytes", [](const Stamper& self) {
-            return nb::bytes(self.bytes().data(), self.bytes().size());
-        });
     nb::class_<RelativeNames>(module, "RelativeNames")
         .def_ro("groups", &RelativeNames::groups)
         .def_ro("peers", &RelativeNames::peers);

@@ -240,6 +240,77 @@ class Stamper:
     ) -> int: ...
     def __len__(self) -> int: ...
     def bytes(self) -> bytes: ...
+    def graph(self, kernels: bool = False) -> Graph:
+        """
+        What decoding the bytes would give, or None where they must be decoded.
+        """
+
+class PassSource(enum.Enum):
+    FORWARD = 0
+
+    BACKWARD = 1
+
+    NEIGHBOUR = 2
+
+    REDUCTIONS = 3
+
+class Segment:
+    """Nodes that stand together, and what ties them to those before."""
+
+    def __init__(
+        self,
+        block: Trace,
+        first_compute: int | None,
+        last_compute: int | None,
+        chains: Sequence[tuple[str, int, int]],
+        starts: Sequence[int],
+        inner: Sequence[tuple[int, int, int, bool]],
+        outer: Sequence[tuple[int, PassSource, int, bool]],
+    ) -> None: ...
+    @property
+    def block(self) -> Trace: ...
+
+class EncodedPass:
+    """A pass in segments; of each key the segment and the place."""
+
+    def __init__(self, segments: Sequence[Segment], places: Sequence[tuple[int, int]]) -> None: ...
+
+class Relabel:
+    """What a pass of other layers has other than the one it is like."""
+
+    def __init__(
+        self, layers: int, chunk: int, tags: int, inner_tags: int, first_inner: int
+    ) -> None: ...
+
+class Player:
+    """The template of a device, as copies of the passes that it plays."""
+
+    def __init__(self, head: Trace, gradient_groups: Sequence[str]) -> None: ...
+    def add(
+        self,
+        encoded: EncodedPass,
+        blocking: Sequence[int],
+        direction: PassSource | None,
+        neighbour: PassSource | None,
+        beside: int | None,
+        chunk: int,
+        relabel: Relabel | None,
+    ) -> int: ...
+    def play_each(
+        self, passes: Sequence[int], microbatches: Sequence[int], tags_each: int
+    ) -> None: ...
+    def play_in_turns(
+        self,
+        passes: Sequence[int],
+        microbatches: Sequence[int],
+        turns: Sequence[tuple[int, int]],
+        tags_each: int,
+    ) -> None: ...
+    def finish(self, number: int) -> None: ...
+    @property
+    def stamper(self) -> Stamper: ...
+
+def with_layers(text: str, layers: int) -> str: ...
 
 class RelativeNames:
     @property

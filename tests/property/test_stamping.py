@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from tests.oracles.stamping import PlainStamper
 from tests.property.chakra_traces import METADATA, NODES
+from tests.property.test_usual_graphs import LABEL, USUAL, told
+from yantra import _core
 from yantra.base.errors import TraceError
 from yantra.chakra import Attribute, Kind, Metadata, Node, Trace, TraceBuilder
-from yantra.chakra.stamping import Edge, TemplateBuilder
+from yantra.chakra.stamping import Copies, Edge, TemplateBuilder
 
 _KINDS = st.sampled_from([Kind.INT32, Kind.INT64, Kind.UINT64, Kind.SINT32, Kind.FIXED32])
 
@@ -27,6 +29,18 @@ def blocks(draw: st.DrawFn) -> Trace:
         for name in draw(st.lists(st.sampled_from(["microbatch", "comm_tag"]), max_size=3)):
             item = Attribute(name, draw(st.integers(0, 9)), draw(_KINDS), draw(st.text(max_size=3)))
             node.attributes.insert(draw(st.integers(0, len(node.attributes))), item)
+    return Trace(nodes)
+
+
+@st.composite
+def usual_blocks(draw: st.DrawFn) -> Trace:
+    """Return blocks of attributes that runs read, some of them of a kind that is not expected."""
+    nodes = []
+    for place in range(draw(st.integers(0, 5))):
+        earlier = st.lists(st.integers(0, max(place - 1, 0)), max_size=3 if place else 0)
+        attributes = draw(st.lists(USUAL, max_size=4, unique_by=lambda item: item.name))
+        named = (place, draw(LABEL), draw(st.integers(-1, 9)), draw(st.integers(0, 9)))
+        nodes.append(Node(*named, draw(earlier), draw(earlier), attributes))
     return Trace(nodes)
 
 
@@ -47,6 +61,28 @@ def test_stamped_is_what_copying_by_hand_makes(
         assert first == plain.stamp(block, edges, number, tags)
         assert len(fast) == len(plain.nodes)
     assert fast.to_bytes() == plain.build().to_bytes()
+    assert fast.to_bytes() == plain.build().to_bytes(), "also when it is asked again"
+
+
+@given(st.lists(usual_blocks(), min_size=1, max_size=3), st.data())
+def test_a_graph_of_copies_is_that_of_their_file(
+    given_blocks: list[Trace], data: st.DataObject
+) -> None:
+    builder = _core.Stamper(Trace(metadata=Metadata("1", ())).native)
+    for _ in range(data.draw(st.integers(0, 5))):
+        block = data.draw(st.sampled_from(given_blocks))
+        edges: list[_core.StampEdge] = []
+        if len(block) and len(builder):
+            places, ids = st.integers(0, len(block) - 1), st.integers(0, len(builder) - 1)
+            tied = st.builds(_core.StampEdge, places, ids, st.booleans())
+            edges = data.draw(st.lists(tied, max_size=4))
+        builder.stamp(block.native, edges, data.draw(st.none() | st.integers(0, 99)), 7)
+    copies = Copies(builder)
+    made = copies.graph()
+    decoded = _core.decode_graph(copies.to_bytes(), False, False)
+    assert (made is None) == bool(decoded.diagnostics or len(decoded.involved_len))
+    if made is not None:
+        assert told(made) == told(decoded)
 
 
 def _tagged(tag: int, kind: Kind) -> list[Node]:

@@ -49,19 +49,44 @@ void check_order(const Trace& block) {
     }
 }
 
-}  // namespace
-
-Stamper::Stamper(const Trace& head) {
-    PartEncoder(head).metadata(record_);
-    WireWriter(file_).block(record_);
+std::uint64_t changed(const Attribute& item, bool is_tag, std::int64_t microbatch, std::int64_t tag_base) {
+    return is_tag ? item.value + static_cast<std::uint64_t>(tag_base) : static_cast<std::uint64_t>(microbatch);
 }
 
-const Stamper::Block& Stamper::prepared(const std::shared_ptr<const Trace>& trace) {
-    const auto known = blocks_.find(trace.get());
-    if (known != blocks_.end()) {
+}  // namespace
+
+Stamper::Change Stamper::change_of(const std::string& name) {
+    return name == "microbatch" ? Change::microbatch : name == "comm_tag" ? Change::tag : Change::none;
+}
+
+Stamper::Stamper(const Trace& head) : has_complete_order_(says_complete_order(head)) {
+    PartEncoder(head).metadata(record_);
+    WireWriter(head_).block(record_);
+}
+
+const Stamper::Changes& Stamper::checked(const std::shared_ptr<const Trace>& trace) {
+    const auto known = changes_.find(trace.get());
+    if (known != changes_.end()) {
         return known->second;
     }
     check_order(*trace);
+    Changes changes{trace, {}};
+    for (std::size_t place = 0; place < trace->size(); ++place) {
+        for (const Attribute& item : trace->attributes_of(place)) {
+            const Change change = change_of(trace->attribute_name(item));
+            if (change == Change::none) {
+                continue;
+            }
+            if (!is_integer(item.kind)) {
+                refuse(*trace, place, "attribute " + trace->attribute_name(item) + " must be an integer");
+            }
+            changes.all.push_back({place, change, static_cast<std::size_t>(&item - trace->attributes.data())});
+        }
+    }
+    return changes_.emplace(trace.get(), std::move(changes)).first->second;
+}
+
+Stamper::Block Stamper::prepared(const std::shared_ptr<const Trace>& trace) {
     Block block;
     block.trace = trace;
     PartEncoder parts(*trace);
@@ -71,16 +96,10 @@ const Stamper::Block& Stamper::prepared(const std::shared_ptr<const Trace>& trac
         block.pieces.push_back({block.bytes.size(), Change::none, 0});
         parts.times(place, block.bytes);
         for (const Attribute& item : trace->attributes_of(place)) {
-            const std::string& name = trace->attribute_name(item);
-            const Change change = name == "microbatch" ? Change::microbatch
-                                  : name == "comm_tag" ? Change::tag
-                                                       : Change::none;
+            const Change change = change_of(trace->attribute_name(item));
             if (change == Change::none) {
                 parts.attribute(item, block.bytes);
                 continue;
-            }
-            if (!is_integer(item.kind)) {
-                refuse(*trace, place, "attribute " + name + " must be an integer");
             }
             const auto at = static_cast<std::size_t>(&item - trace->attributes.data());
             block.pieces.push_back({block.bytes.size(), change, at});
@@ -88,56 +107,44 @@ const Stamper::Block& Stamper::prepared(const std::shared_ptr<const Trace>& trac
         block.pieces.push_back({block.bytes.size(), Change::none, 0});
     }
     block.first_piece.push_back(block.pieces.size());
-    return blocks_.emplace(trace.get(), std::move(block)).first->second;
+    return block;
 }
 
-std::uint64_t Stamper::changed(const Block& block, const Piece& piece, std::int64_t microbatch,
-                               std::int64_t tag_base) const {
-    if (piece.change == Change::microbatch) {
-        return static_cast<std::uint64_t>(microbatch);
-    }
-    return block.trace->attributes[piece.attribute].value + static_cast<std::uint64_t>(tag_base);
-}
-
-void Stamper::check(const Block& block, std::span<const StampEdge> edges,
+void Stamper::check(const Trace& trace, const Changes& changes, std::span<const StampEdge> edges,
                     std::optional<std::int64_t> microbatch, std::int64_t tag_base) const {
-    const Trace& trace = *block.trace;
     for (const StampEdge& edge : edges) {
         if (edge.place >= trace.size()) {
             throw std::invalid_argument("an edge to place " + std::to_string(edge.place) +
                                         ", but the block has " + std::to_string(trace.size()) + " nodes");
         }
-        if (edge.earlier >= size_) {
+        if (edge.earlier >= size()) {
             refuse(trace, edge.place, "an edge from node " + std::to_string(edge.earlier) +
-                                          ", but only " + std::to_string(size_) + " nodes are there");
+                                          ", but only " + std::to_string(size()) + " nodes are there");
         }
     }
-    for (std::size_t place = 0; place < trace.size(); ++place) {
-        for (std::size_t i = block.first_piece[place]; i < block.first_piece[place + 1]; ++i) {
-            const Piece& piece = block.pieces[i];
-            if (piece.change == Change::none || (piece.change == Change::microbatch && !microbatch)) {
-                continue;
-            }
-            const Attribute& item = trace.attributes[piece.attribute];
-            const bool overflows = piece.change == Change::tag && tag_base > 0 &&
-                                   static_cast<std::int64_t>(item.value) >
-                                       std::numeric_limits<std::int64_t>::max() - tag_base;
-            const auto value = static_cast<std::int64_t>(
-                changed(block, piece, microbatch.value_or(0), tag_base));
-            if (overflows || !fits(item.kind, value)) {
-                refuse(trace, place, "attribute " + trace.attribute_name(item) + " of kind " +
+    for (const Changed& one : changes.all) {
+        if (one.change == Change::microbatch && !microbatch) {
+            continue;
+        }
+        const Attribute& item = trace.attributes[one.attribute];
+        const bool overflows = one.change == Change::tag && tag_base > 0 &&
+                               static_cast<std::int64_t>(item.value) >
+                                   std::numeric_limits<std::int64_t>::max() - tag_base;
+        const auto value = static_cast<std::int64_t>(
+            changed(item, one.change == Change::tag, microbatch.value_or(0), tag_base));
+        if (overflows || !fits(item.kind, value)) {
+            refuse(trace, one.place, "attribute " + trace.attribute_name(item) + " of kind " +
                                          kind_name(item.kind) + " cannot hold " +
                                          (overflows ? "so much" : std::to_string(value)));
-            }
         }
     }
 }
 
-void Stamper::deps(PartEncoder& parts, std::span<const std::uint64_t> own,
+void Stamper::deps(PartEncoder& parts, const Stamps::Copy& copy, std::span<const std::uint64_t> own,
                    std::span<const StampEdge> edges, bool is_ctrl) {
     ids_.clear();
     for (const std::uint64_t parent : own) {
-        ids_.push_back(parent + size_);
+        ids_.push_back(parent + copy.first);
     }
     for (const StampEdge& edge : edges) {
         if (edge.is_ctrl == is_ctrl) {
@@ -153,34 +160,58 @@ void Stamper::deps(PartEncoder& parts, std::span<const std::uint64_t> own,
 
 std::uint64_t Stamper::stamp(const std::shared_ptr<const Trace>& trace, std::vector<StampEdge> edges,
                              std::optional<std::int64_t> microbatch, std::int64_t tag_base) {
-    const Block& block = prepared(trace);
-    check(block, edges, microbatch, tag_base);
+    const Changes& changes = checked(trace);
+    check(*trace, changes, edges, microbatch, tag_base);
     std::ranges::stable_sort(edges, {}, &StampEdge::place);
-    PartEncoder parts(*trace);
+    stamps_.copies.push_back({trace, size(), stamps_.edges.size(), microbatch, tag_base});
+    stamps_.edges.insert(stamps_.edges.end(), edges.begin(), edges.end());
+    return std::exchange(stamps_.size, size() + trace->size());
+}
+
+std::string Stamper::bytes() {
+    std::map<const Trace*, Block> blocks;
+    std::string file = head_;
+    for (std::size_t copy = 0; copy < stamps_.copies.size(); ++copy) {
+        const std::shared_ptr<const Trace>& trace = stamps_.copies[copy].block;
+        auto known = blocks.find(trace.get());
+        if (known == blocks.end()) {
+            known = blocks.emplace(trace.get(), prepared(trace)).first;
+        }
+        write(known->second, copy, file);
+    }
+    return file;
+}
+
+void Stamper::write(const Block& block, std::size_t at, std::string& file) {
+    const Trace& trace = *block.trace;
+    const Stamps::Copy& copy = stamps_.copies[at];
+    const auto edges = std::span<const StampEdge>(stamps_.edges)
+                           .subspan(copy.first_edge, stamps_.end_of_edges(at) - copy.first_edge);
+    PartEncoder parts(trace);
     auto next = edges.begin();
-    for (std::size_t place = 0; place < trace->size(); ++place) {
+    for (std::size_t place = 0; place < trace.size(); ++place) {
         const auto first = next;
         next = std::find_if(first, edges.end(), [place](const StampEdge& e) { return e.place != place; });
         record_.clear();
-        PartEncoder::id(size_ + place, record_);
+        PartEncoder::id(copy.first + place, record_);
         std::size_t begin = 0;
         for (std::size_t i = block.first_piece[place]; i < block.first_piece[place + 1]; ++i) {
             const Piece& piece = block.pieces[i];
             begin = i == 0 ? 0 : block.pieces[i - 1].end;
             record_.append(block.bytes, begin, piece.end - begin);
             if (i == block.first_piece[place]) {
-                deps(parts, trace->ctrl_deps(place), {first, next}, true);
-                deps(parts, trace->data_deps(place), {first, next}, false);
-            } else if (piece.change == Change::microbatch && !microbatch) {
-                parts.attribute(trace->attributes[piece.attribute], record_);
+                deps(parts, copy, trace.ctrl_deps(place), {first, next}, true);
+                deps(parts, copy, trace.data_deps(place), {first, next}, false);
+            } else if (piece.change == Change::microbatch && !copy.microbatch) {
+                parts.attribute(trace.attributes[piece.attribute], record_);
             } else if (piece.change != Change::none) {
-                parts.attribute(trace->attributes[piece.attribute],
-                                changed(block, piece, microbatch.value_or(0), tag_base), record_);
+                const Attribute& item = trace.attributes[piece.attribute];
+                const bool is_tag = piece.change == Change::tag;
+                parts.attribute(item, changed(item, is_tag, copy.microbatch.value_or(0), copy.tag_base), record_);
             }
         }
-        WireWriter(file_).block(record_);
+        WireWriter(file).block(record_);
     }
-    return std::exchange(size_, size_ + trace->size());
 }
 
 }  // namespace yantra

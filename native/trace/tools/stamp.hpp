@@ -1,8 +1,8 @@
-// Stamper: writes a long trace as copies of short ones, the blocks.
+// Stamper: makes a long trace of copies of short ones, the blocks.
 //
-// Trade-off: a block is encoded once; a copy takes its bytes over and writes anew only what differs
-// (ids, dependencies, two attributes). The trace exists only as the bytes of its file, so memory is that
-// of the file and of the distinct blocks.
+// Trade-off: a copy is checked when it is made and written when the file is asked for: a block is encoded
+// once, and a copy takes its bytes over and writes anew only what differs (ids, dependencies, two
+// attributes). Until then memory is that of the distinct blocks.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "trace/stamps.hpp"
 #include "trace/tools/encode.hpp"
-#include "trace/trace.hpp"
 
 namespace yantra {
-
-// A dependency of a node of a copy on a node that was there before.
-struct StampEdge {
-    std::uint64_t place = 0;    // in the block
-    std::uint64_t earlier = 0;  // id
-    bool is_ctrl = false;
-};
 
 class Stamper {
 public:
@@ -36,11 +29,14 @@ public:
     std::uint64_t stamp(const std::shared_ptr<const Trace>& block, std::vector<StampEdge> edges,
                         std::optional<std::int64_t> microbatch, std::int64_t tag_base);
 
-    std::uint64_t size() const { return size_; }
-    const std::string& bytes() const { return file_; }
+    std::uint64_t size() const { return stamps_.size; }
+    const Stamps& stamps() const { return stamps_; }
+    bool has_complete_order() const { return has_complete_order_; }
+    std::string bytes();   // of the file
 
 private:
     enum class Change : std::uint8_t { none, microbatch, tag };
+    static Change change_of(const std::string& attribute);
 
     // Bytes that never change, and then an attribute that does.
     struct Piece {
@@ -56,17 +52,29 @@ private:
         std::vector<std::size_t> first_piece;  // n + 1; the first piece of a node is its identity
     };
 
-    const Block& prepared(const std::shared_ptr<const Trace>& trace);
-    void check(const Block& block, std::span<const StampEdge> edges,
-               std::optional<std::int64_t> microbatch, std::int64_t tag_base) const;
-    void deps(PartEncoder& parts, std::span<const std::uint64_t> own,
-              std::span<const StampEdge> edges, bool is_ctrl);
-    std::uint64_t changed(const Block& block, const Piece& piece, std::int64_t microbatch,
-                          std::int64_t tag_base) const;
+    // An attribute of a node that copies change.
+    struct Changed {
+        std::size_t place = 0;
+        Change change = Change::none;
+        std::size_t attribute = 0;
+    };
+    struct Changes {
+        std::shared_ptr<const Trace> block;  // so that no other comes to be where it is
+        std::vector<Changed> all;
+    };
 
-    std::map<const Trace*, Block> blocks_;
-    std::string file_;
-    std::uint64_t size_ = 0;
+    const Changes& checked(const std::shared_ptr<const Trace>& trace);
+    void check(const Trace& trace, const Changes& changes, std::span<const StampEdge> edges,
+               std::optional<std::int64_t> microbatch, std::int64_t tag_base) const;
+    static Block prepared(const std::shared_ptr<const Trace>& trace);
+    void write(const Block& block, std::size_t copy, std::string& file);
+    void deps(PartEncoder& parts, const Stamps::Copy& copy, std::span<const std::uint64_t> own,
+              std::span<const StampEdge> edges, bool is_ctrl);
+
+    Stamps stamps_;
+    std::map<const Trace*, Changes> changes_;
+    std::string head_;
+    bool has_complete_order_ = false;
     std::string record_;
     std::vector<std::uint64_t> ids_;
 };

@@ -1,8 +1,8 @@
 """`TemplateBuilder`: a long trace made of copies of short ones.
 
 A training step repeats the same few passes for every micro-batch. Each pass is built once, as a
-block; `stamp` copies it with new ids, tied to what came before. Nodes of copies exist only as bytes
-of the file, so a step of any length costs what its file costs.
+block; `stamp` copies it with new ids, tied to what came before. Nodes of copies are written when
+the file is asked for; for a run they are put together from the blocks, without a file.
 """
 
 from __future__ import annotations
@@ -16,6 +16,31 @@ from yantra.chakra.trace import Trace
 
 Edge = tuple[int, int, bool]
 """(position in the block, id of an earlier node, whether it is a control dependency)."""
+
+
+class Copies:
+    """A long trace made of copies, to which nothing is added any more."""
+
+    def __init__(self, native: _core.Stamper) -> None:
+        """Take over what was stamped."""
+        self._native = native
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the .et file."""
+        return self._native.bytes()
+
+    def graph(self, *, kernels: bool = False) -> _core.Graph | None:
+        """Return what decoding the bytes would give; None where only that can tell.
+
+        `kernels` is that of `yantra.chakra.graphs.read_graph`.
+        """
+        return self._native.graph(kernels)
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"<Copies with {len(self)} nodes>"
 
 
 class TemplateBuilder:

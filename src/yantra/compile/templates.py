@@ -125,15 +125,19 @@ def load_templates(
             graphs.distinct.append(known[template])
             graphs.sources.append(where)
         else:
-            known[template] = read_graph(
-                workload.template_bytes(template),
-                where,
-                merge_duplicates=merge,
-                tensors=tensors,
-                kernels=kernels,
-                collectives_in_order=in_order,
-                launches=launches,
-            )
+            plain = not tensors and not in_order and launches is None
+            made = workload.graph(template, kernels=kernels) if plain else None
+            if made is None:
+                made = read_graph(
+                    workload.template_bytes(template),
+                    where,
+                    merge_duplicates=merge,
+                    tensors=tensors,
+                    kernels=kernels,
+                    collectives_in_order=in_order,
+                    launches=launches,
+                )
+            known[template] = made
             graphs.add(known[template], where, quirks)
         graphs.rules.append(workload.rules(template, grid, names_of(known[template])))
     return graphs

@@ -27,8 +27,8 @@ def changed(step: Step, device: int, kind: str, change: Any) -> Step:
     """Return a step in which `change` took the operations of every pass of a kind."""
     passes = list(step.passes)
     passes[device] = {
-        key: drafted._replace(items=tuple(change(drafted.items))) if key.kind == kind else drafted
-        for key, drafted in step.passes[device].items()
+        key: Drafted(tuple(change(one.items)), one.blocking) if key.kind == kind else one
+        for key, one in step.passes[device].items()
     }
     return step._replace(passes=tuple(passes))
 

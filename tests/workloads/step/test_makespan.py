@@ -79,7 +79,7 @@ def makespan_ns(schedule: str, p: int, m: int, times: Times) -> tuple[float, flo
         groups=step.job.groups,
         classes=[RankClass("train", {"pp": device}, name) for name, device in names.items()],
         templates={
-            name: step.job.template(device, step.passes[device], step.ends[device])
+            name: step.job.template(device, step.passes[device], step.ends[device]).to_bytes()
             for name, device in names.items()
         },
     )

@@ -28,7 +28,9 @@ def trace(plan: Plan, device: int = 0, **parts: int | bool) -> Trace:
 
     count = schedules.get(plan.schedule).stages(plan.pp, plan.vpp).count
     step = build(plan, works=stages(count, **parts))
-    return Trace.from_bytes(step.job.template(device, step.passes[device], step.ends[device]))
+    return Trace.from_bytes(
+        step.job.template(device, step.passes[device], step.ends[device]).to_bytes()
+    )
 
 
 def waits(node: Node) -> set[int]:

@@ -58,7 +58,22 @@ class Facts(NamedTuple):
 
 
 def facts_of(model: Any) -> Facts:
-    """Return the sizes of a model (its `front`, `layers` and `tail`)."""
+    """Return the sizes of a model (its `front`, `layers` and `tail`).
+
+    Those of a model that never changes are kept: plans of one search have one model.
+    """
+    known = _kept.get(id(model))
+    if known is not None:
+        return known[1]
+    facts = _facts(model)
+    if isinstance(model, Record):
+        while len(_kept) >= _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[id(model)] = (model, facts)  # a model that is kept keeps its id
+    return facts
+
+
+def _facts(model: Any) -> Facts:
     found: dict[str, dict[int, None]] = {}
     is_causal = False
     for part in _parts((model.front, *dict.fromkeys(model.layers), model.tail)):
@@ -80,6 +95,8 @@ def facts_of(model: Any) -> Facts:
 
 
 _MOST_PASSES = 1 << 20
+_MOST_KEPT = 16
+_kept: dict[int, tuple[Any, Facts]] = {}
 _LATENTS = ("q_lora", "kv_lora", "qk_rope")
 _OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents", "columns")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeGuard, get_args, overload
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
@@ -23,7 +23,7 @@ from yantra.chakra.relative import (
     resolve,
     totals_of,
 )
-from yantra.chakra.stamping import TemplateBuilder
+from yantra.chakra.stamping import Copies, TemplateBuilder
 from yantra.workloads.templates import container, manifest
 from yantra.workloads.templates.grid import Grid, Group, peer_of
 from yantra.workloads.templates.parts import Layout, RankClass, check_classes
@@ -33,7 +33,7 @@ Ordering = Literal["serial", "streams"]
 """`serial`: the collectives of a rank one after the other, in the order of the file, as ASTRA-sim's
 one communication slot per rank needs it; `streams`: each communicator in its own order."""
 
-Template = Trace | TemplateBuilder | bytes
+Template = Trace | TemplateBuilder | Copies | bytes
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -42,7 +42,8 @@ class Workload:
     """Which template each rank runs, and what its groups and peers mean there.
 
     `about`, `memory`, `schedule` and `notes` are kept as they are, as JSON; `totals` are counted if
-    not given. Raises ConfigError where the parts do not fit.
+    not given, and what `later` names is made when it is asked for. Raises ConfigError where the
+    parts do not fit.
     """
 
     def __init__(
@@ -53,9 +54,10 @@ class Workload:
         classes: Iterable[RankClass],
         templates: Mapping[str, Template],
         sections: Mapping[str, Any] | None = None,
+        later: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
         made = {name: _content(template) for name, template in templates.items()}
-        self._set("workload", made, grids, groups, classes, sections or {})
+        self._set("workload", made, grids, groups, classes, sections or {}, later or {})
 
     @classmethod
     def _of_file(cls, path: str) -> Workload:
@@ -64,7 +66,13 @@ class Workload:
         self = cls.__new__(cls)
         try:
             self._set(
-                path, dict.fromkeys(names), read.grids, read.groups, read.classes, read.sections
+                path,
+                dict.fromkeys(names),
+                read.grids,
+                read.groups,
+                read.classes,
+                read.sections,
+                {},
             )
         except ConfigError as error:
             where = f"{path}: {container.MANIFEST}: {error.where}"
@@ -74,14 +82,16 @@ class Workload:
     def _set(
         self,
         name: str,
-        templates: Mapping[str, bytes | None],
+        templates: Mapping[str, bytes | Copies | None],
         grids: Iterable[Grid],
         groups: Mapping[str, Group],
         classes: Iterable[RankClass],
         sections: Mapping[str, Any],
+        later: Mapping[str, Callable[[], Any]],
     ) -> None:
         self.name = name
         self._content = dict(sorted(templates.items()))
+        self._later = dict(later)
         self._traces: dict[tuple[str, Ordering], Trace] = {}
         self._names: dict[str, Names] = {}
         given, known = tuple(grids), tuple(classes)
@@ -125,7 +135,17 @@ class Workload:
     @property
     def sections(self) -> dict[str, Any]:
         """What else is known about the workload: `about`, `totals`, `memory`, `schedule`, ..."""
-        return dict(self._sections)
+        for key in list(self._later):
+            self._section(key)
+        return {key: self._sections[key] for key in manifest.SECTIONS if key in self._sections}
+
+    def _section(self, key: str) -> Any:
+        """Return a section, made now if it was to be made later; None if there is none."""
+        make = self._later.get(key)
+        if make is not None:
+            self._sections[key] = make()
+            del self._later[key]
+        return self._sections.get(key)
 
     @property
     def about(self) -> Any:
@@ -156,7 +176,7 @@ class Workload:
     @property
     def schedule(self) -> str:
         """The pipeline schedule as a drawing; empty if there is none."""
-        return str(self._sections.get("schedule", ""))
+        return str(self._section("schedule") or "")
 
     @property
     def ordering(self) -> Ordering:
@@ -191,7 +211,21 @@ class Workload:
             hint = did_you_mean(template, self._content)
             raise ConfigError("template", f"none is named '{template}'{hint}")
         content = self._content[template]
+        if isinstance(content, Copies):
+            self._content[template] = content = content.to_bytes()
         return container.read_template(self.name, template) if content is None else content
+
+    def graph(self, template: str, *, kernels: bool) -> Any:
+        """Return a template as a run takes it, None where its bytes must be decoded for that."""
+        content = self._content.get(template)
+        return content.graph(kernels=kernels) if isinstance(content, Copies) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Let the workload be copied and sent to another process, with all that was put off."""
+        for template, content in self._content.items():
+            if isinstance(content, Copies):
+                self.template_bytes(template)
+        return vars(self) | {"_sections": self.sections}
 
     def template(self, template: str, ordering: Ordering = "streams") -> Trace:
         """Return a template, decoded once; its names are checked against the manifest."""
@@ -285,7 +319,7 @@ class Workload:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the workload to a file; equal workloads give equal bytes."""
-        sections = self._sections | {"totals": self.totals}
+        sections = self.sections | {"totals": self.totals}
         parts = (self.ranks, self.grids, self.groups, self.classes, sections)
         container.write(path, manifest.write(manifest.Manifest(*parts)), self._contents())
 
@@ -375,5 +409,5 @@ def is_size(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < 1 << 80
 
 
-def _content(template: Template) -> bytes:
-    return template if isinstance(template, bytes) else template.to_bytes()
+def _content(template: Template) -> bytes | Copies:
+    return template if isinstance(template, bytes | Copies) else template.to_bytes()

@@ -20,6 +20,7 @@ from yantra.workloads.templates.grid import Grid, parse_peer
 from yantra.workloads.training.step.draft import Item
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
+from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
 _ACROSS = ("world", "embedding", "mirror")
@@ -111,12 +112,16 @@ def check_job(
     job: Job, grid: Grid, passes: Sequence[Mapping[PassKey, Drafted]], ends: Sequence[Drafted]
 ) -> None:
     """Raise InternalError if the devices cannot all reach their ends, or messages do not match."""
+    checked: set[int] = set()
     for device, drafts in enumerate(passes):
         for key, drafted in drafts.items():
-            check_pass(drafted, f"device {device}, {key.kind} of chunk {key.chunk}")
+            if id(drafted.like) not in checked:
+                checked.add(id(drafted.like))
+                check_pass(drafted.like, f"device {device}, {key.kind} of chunk {key.chunk}")
         check_pass(ends[device], f"device {device}, end of the step")
+    found = Shared(lambda one: tuple(_events_of(one.items)))
     events = [
-        deque(_events(job, device, passes[device], ends[device]))
+        deque(_events(job, device, passes[device], ends[device], found))
         for device in range(job.stages.devices)
     ]
     _check_messages(events)
@@ -125,22 +130,38 @@ def check_job(
 
 
 def _events(
-    job: Job, device: int, passes: Mapping[PassKey, Drafted], finish: Drafted
+    job: Job,
+    device: int,
+    passes: Mapping[PassKey, Drafted],
+    finish: Drafted,
+    found: Shared[tuple[Event, ...]],
 ) -> Iterator[Event]:
+    """Yield what a device communicates with others; `found` are the events of passes as drafted."""
     cache: dict[tuple[PassKey, ...], list[tuple[int, Event]]] = {}
     for action in job.programs[device]:
-        keys = tuple(play.key for play in action)
+        keys = tuple([play.key for play in action])
         if keys not in cache:
-            parts = [parts_of(passes[key].items, overlaps=len(keys) > 1) for key in keys]
-            cache[keys] = [
-                (number, event)
-                for number, at in in_turns(parts)
-                for event in _events_of(parts[number][at])
-            ]
+            cache[keys] = list(_in_turns([passes[key] for key in keys], found))
         for number, event in cache[keys]:
             base = action[number].microbatch * job.tags_per_microbatch
             yield event if event.group else event._replace(tag=event.tag + base)
     yield from _events_of(finish.items)
+
+
+def _in_turns(
+    played: Sequence[Drafted], found: Shared[tuple[Event, ...]]
+) -> Iterator[tuple[int, Event]]:
+    """Yield the events of passes that are played at once, each with the place of its pass."""
+    if len(played) == 1:
+        (one,) = played
+        for event in found.of(one):
+            tag = event.tag if one.moved is None or event.group else one.moved.tag(event.tag)
+            yield 0, event._replace(tag=tag)
+        return
+    parts = [parts_of(one.items, overlaps=True) for one in played]
+    for number, at in in_turns(parts):
+        for event in _events_of(parts[number][at]):
+            yield number, event
 
 
 def _events_of(items: Sequence[Item]) -> Iterator[Event]:

@@ -19,6 +19,7 @@ from yantra.workloads.training.step.draft import LOAD, STORE, Item
 from yantra.workloads.training.step.passes import Chunk, Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
 from yantra.workloads.training.step.program import Action
+from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
 
@@ -74,14 +75,19 @@ class StageMemory(NamedTuple):
 
 
 def memory_of(
-    job: Job, device: int, passes: Mapping[PassKey, Drafted], finish: Drafted
+    job: Job,
+    device: int,
+    passes: Mapping[PassKey, Drafted],
+    finish: Drafted,
+    known: Runs | None = None,
 ) -> StageMemory:
-    """Return the memory of one device."""
+    """Return the memory of one device; `known` has what passes of other devices leave behind."""
     weights, gradients, optimizer = _fixed(job, job.chunks[device])
     here, beyond = (0, optimizer) if job.plan.offload_optimizer else (optimizer, 0)
     program = job.programs[device]
-    peak, timeline = _dynamic(program, passes, finish)
-    offloaded = _offloaded(program, passes)
+    runs = known or Runs()
+    peak, timeline = _dynamic(program, passes, finish, runs)
+    offloaded = _offloaded(program, passes, runs)
     return StageMemory(weights, gradients, here, *peak, timeline, beyond, offloaded)
 
 
@@ -103,16 +109,32 @@ class _Run(NamedTuple):
     peak: Moment
 
 
+class Runs:
+    """What passes leave behind, found once for all alike."""
+
+    def __init__(self) -> None:
+        self._of = Shared(lambda one: _run(one.items))
+        self._stores = Shared(lambda one: any(i.operation.kind == STORE for i in one.items))
+
+    def of(self, played: Sequence[Drafted]) -> _Run:
+        """Return what passes leave behind that are played at once."""
+        return self._of.of(played[0]) if len(played) == 1 else _run(_in_order(played))
+
+    def stores(self, one: Drafted) -> bool:
+        """Return whether a pass stores activations beyond the device."""
+        return self._stores.of(one)
+
+
 def _dynamic(
-    program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted
+    program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted, known: Runs
 ) -> tuple[Moment, tuple[int, ...]]:
     runs: dict[tuple[PassKey, ...], _Run] = {}
     now = peak = Moment()
     timeline = []
     for action in program:
-        keys = tuple(play.key for play in action)
+        keys = tuple([play.key for play in action])
         if keys not in runs:
-            runs[keys] = _run(_in_order([passes[key] for key in keys]))
+            runs[keys] = known.of([passes[key] for key in keys])
         run = runs[keys]
         highest = now.plus(run.peak)
         timeline.append(highest.total)
@@ -123,14 +145,14 @@ def _dynamic(
     return max(peak, last, key=lambda moment: moment.total), tuple(timeline)
 
 
-def _offloaded(program: Sequence[Action], passes: Mapping[PassKey, Drafted]) -> int:
+def _offloaded(program: Sequence[Action], passes: Mapping[PassKey, Drafted], known: Runs) -> int:
     """Return the most bytes of activations that were stored and not yet loaded again."""
     now = most = 0
-    if not any(item.operation.kind == STORE for one in passes.values() for item in one.items):
+    if not any(known.stores(one) for one in passes.values()):
         return 0
     for action in program:
         for play in action:
-            for item in passes[play.key].items:
+            for item in passes[play.key].like.items:
                 if item.operation.kind == STORE:
                     now += item.operation.size_bytes
                 elif item.operation.kind == LOAD:

@@ -109,17 +109,80 @@ def stage_work(
 ) -> StageWork:
     """Return the work of one rank on layers `layers[0]` to `layers[1] - 1` of a model."""
     setting = setting_of(plan, sequence, expert_rank)
+    repeated = _repeated(model, setting, layers, front, tail, layers[0])
+    return repeated or Chunk(model, setting, layers, front, tail).work()
+
+
+def _repeated(
+    model: Parts, setting: Setting, layers: tuple[int, int], front: bool, tail: bool, number: int
+) -> StageWork | None:
+    """Return the work of layers of which many are equal, the first with a number; else None."""
     first, end = layers
     run = longest_run(model.layers[first:end])
-    if run.length > BUILT:
-        behind = first + run.first + run.length
-        kept = (*model.layers[first : first + run.first + BUILT], *model.layers[behind:end])
-        some = _Some(model.front if front else None, kept, model.tail if tail else None)
-        axes = tuple(sorted(setting.axes.items()))
-        pattern = _pattern(some, run.first, tuple(setting._replace(axes=_NONE)), axes)
-        if pattern is not None:
-            return pattern.work(first, run.length)
-    return Chunk(model, setting, layers, front, tail).work()
+    if run.length <= BUILT:
+        return None
+    behind = first + run.first + run.length
+    kept = (*model.layers[first : first + run.first + BUILT], *model.layers[behind:end])
+    some = _Some(model.front if front else None, kept, model.tail if tail else None)
+    pattern = _pattern(some, run.first, *_hashable(setting))
+    return None if pattern is None else pattern.work(number, run.length)
+
+
+def _hashable(setting: Setting) -> tuple[tuple[Any, ...], tuple[tuple[str, int], ...]]:
+    """Return a setting as what `_setting` makes it of."""
+    return tuple(setting._replace(axes=_NONE)), tuple(sorted(setting.axes.items()))
+
+
+def _setting(fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]) -> Setting:
+    return Setting(*fields)._replace(axes=dict(axes))
+
+
+class Placed(NamedTuple):
+    """A work whose layers have numbers `layers` above those that it names."""
+
+    work: StageWork
+    layers: int
+
+
+class StageWorks:
+    """The works of the stages of one plan; those of equal layers are made once."""
+
+    def __init__(self, model: Parts, plan: Plan, sequence: int, expert_rank: int = 0) -> None:
+        self._model = model
+        self._setting = setting_of(plan, sequence, expert_rank)
+        self._made: dict[tuple[Any, ...], tuple[StageWork, bool]] = {}
+
+    def of(self, layers: tuple[int, int], *, front: bool, tail: bool) -> Placed:
+        """Return the work of some layers, with the model's ends where they belong."""
+        first, end = layers
+        key = (front, tail, *self._model.layers[first:end])
+        if key not in self._made:
+            work = self._work(layers, front, tail)
+            self._made[key] = (work, _can_move(work))
+        work, moves = self._made[key]
+        if moves or not first:
+            return Placed(work, first)
+        return Placed(Chunk(self._model, self._setting, layers, front, tail).work(), 0)
+
+    def _work(self, layers: tuple[int, int], front: bool, tail: bool) -> StageWork:
+        """Return a work whose layers are numbered from 0."""
+        repeated = _repeated(self._model, self._setting, layers, front, tail, 0)
+        if repeated is not None:
+            return repeated
+        first, end = layers
+        model = self._model
+        some = _Some(
+            model.front if front else None,
+            tuple(model.layers[first:end]),
+            model.tail if tail else None,
+        )
+        return _built(some, *_hashable(self._setting))
+
+
+def _can_move(work: StageWork) -> bool:
+    """Return whether names have the number of a layer at their beginning alone."""
+    names = [op.name for one in (work.forward, work.backward) for op in one.operations]
+    return all(name.find("layers.", 1) < 0 for name in names)
 
 
 class _Some(NamedTuple):
@@ -129,20 +192,25 @@ class _Some(NamedTuple):
     layers: tuple[Block, ...]
     tail: Any
 
+    def work(self, setting: Setting) -> StageWork:
+        """Return their work, layers numbered from 0."""
+        ends = self.front is not None, self.tail is not None
+        return Chunk(self, setting, (0, len(self.layers)), *ends).work()
+
+
+@lru_cache(maxsize=_PATTERNS)
+def _built(some: _Some, fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]) -> StageWork:
+    return some.work(_setting(fields, axes))
+
 
 @lru_cache(maxsize=_PATTERNS)
 def _pattern(
-    some: _Some, first: int, setting: tuple[Any, ...], axes: tuple[tuple[str, int], ...]
+    some: _Some, first: int, fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]
 ) -> Pattern | None:
     """Return the pattern of some layers, of which those from `first` on are a run."""
-    whole = Setting(*setting)._replace(axes=dict(axes))
-
-    def work(parts: _Some) -> StageWork:
-        ends = some.front is not None, some.tail is not None
-        return Chunk(parts, whole, (0, len(parts.layers)), *ends).work()
-
+    setting = _setting(fields, axes)
     longer = None
-    if whole.recompute in ("operators", "full"):
+    if setting.recompute in ("operators", "full"):
         layers = (*some.layers[:first], some.layers[first], *some.layers[first:])
-        longer = work(some._replace(layers=layers))
-    return pattern_of(work(some), first, longer)
+        longer = some._replace(layers=layers).work(setting)
+    return pattern_of(some.work(setting), first, longer)

@@ -8,8 +8,9 @@ skewed also an expert-parallel one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from yantra.base.errors import ConfigError
 from yantra.workloads import schedules
@@ -21,11 +22,13 @@ from yantra.workloads.plan.words import called
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.parts import Layout
 from yantra.workloads.training.check import check_job
-from yantra.workloads.training.memory import StageMemory, memory_of
-from yantra.workloads.training.stage import Parts, stage_work
+from yantra.workloads.training.memory import Runs, StageMemory, memory_of
+from yantra.workloads.training.stage import Parts, StageWorks, stage_work
+from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.layers import layer_ranges
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job, job_of
+from yantra.workloads.training.step.shared import Shared
 
 if TYPE_CHECKING:
     from yantra.workloads.schedules.schedule import Action, Orders
@@ -56,8 +59,9 @@ class Step(NamedTuple):
     @property
     def memory(self) -> tuple[StageMemory, ...]:
         """The memory of each device."""
+        known = Runs()
         return tuple(
-            memory_of(self.job, device, passes, self.ends[device])
+            memory_of(self.job, device, passes, self.ends[device], known)
             for device, passes in enumerate(self.passes)
         )
 
@@ -104,8 +108,8 @@ def train(
             | {"plan": dict(vars(plan))}
             | work._asdict(),
             "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
-            "schedule": draw_schedule(job, steps[0].passes),
         },
+        later={"schedule": drawn_later(job, steps[0].passes)},
     )
 
 
@@ -114,19 +118,20 @@ def _check_sizes(steps: Sequence[Step], plan: Plan) -> None:
     nodes = 0
     for step in steps:
         for program, passes in zip(step.job.programs, step.passes, strict=True):
-            lengths = {key: len(drafted.items) for key, drafted in passes.items()}
-            nodes += sum(lengths[play.key] for action in program for play in action)
+            lengths = {key: len(drafted.like.items) for key, drafted in passes.items()}
+            nodes += sum([lengths[play.key] for action in program for play in action])
     if nodes > _MOST_NODES:
         made = f"{plan.micro_batches} micro-batches make templates of {nodes} nodes"
         where = called(plan, "global_batch")
         raise ConfigError(where, f"{made}; at most {_MOST_NODES} can be written")
     for drafted in _drafts(steps):
-        for operation in (item.operation for item in drafted.items):
+        for operation in (item.operation for item in drafted.like.items):
             flops = operation.tensor_flops + operation.vector_flops
             moved = operation.bytes_read + operation.bytes_written
             most = max(flops, moved, operation.size_bytes, operation.saves)
             if most >> 63:
-                problem = f"'{operation.name}' of one micro-batch has {most} operations or bytes"
+                name = drafted.moved.text(operation.name) if drafted.moved else operation.name
+                problem = f"'{name}' of one micro-batch has {most} operations or bytes"
                 raise ConfigError("sequence", f"{problem}, which 63 bits do not hold")
 
 
@@ -140,9 +145,32 @@ def steps_of(model: TrainedModel, plan: Plan, sequence: int) -> tuple[Step, ...]
     stages = schedule.stages(plan.pp, plan.vpp)
     skewed = plan.ep > 1 and skew_of(plan.routing) > 0
     return tuple(
-        step_of(works_of(model, plan, sequence, stages.count, rank), plan, orders, stages)
+        _step(model, plan, sequence, orders, stages, rank)
         for rank in range(plan.ep if skewed else 1)
     )
+
+
+def _step(
+    model: TrainedModel,
+    plan: Plan,
+    sequence: int,
+    orders: Orders,
+    stages: Stages,
+    expert_rank: int,
+) -> Step:
+    works = StageWorks(model, plan, sequence, expert_rank)
+    last = stages.count - 1
+    placed = [
+        works.of(layers, front=stage == 0, tail=stage == last)
+        for stage, layers in enumerate(_ranges(model, plan, stages.count))
+    ]
+    layers = [one.layers for one in placed]
+    return step_of([one.work for one in placed], plan, orders, stages, layers)
+
+
+def _ranges(model: Parts, plan: Plan, stages: int) -> tuple[tuple[int, int], ...]:
+    ends = {"front": plan.embedding_as_layer, "tail": plan.loss_as_layer}
+    return layer_ranges(len(model.layers), stages, **ends)
 
 
 def works_of(
@@ -159,30 +187,36 @@ def works_of(
             sequence=sequence,
             expert_rank=expert_rank,
         )
-        for stage, layers in enumerate(
-            layer_ranges(
-                len(model.layers),
-                stages,
-                front=plan.embedding_as_layer,
-                tail=plan.loss_as_layer,
-            )
-        )
+        for stage, layers in enumerate(_ranges(model, plan, stages))
     ]
 
 
-def step_of(works: Sequence[StageWork], plan: Plan, orders: Orders, stages: Stages) -> Step:
-    """Return the training step of given works, by stage."""
-    job = job_of(works, plan, orders, stages)
+def step_of(
+    works: Sequence[StageWork],
+    plan: Plan,
+    orders: Orders,
+    stages: Stages,
+    layers: Sequence[int] | None = None,
+) -> Step:
+    """Return the training step of given works, by stage; `layers` are those of `job_of`."""
+    job = job_of(works, plan, orders, stages, layers)
     devices = range(stages.devices)
-    return Step(job, tuple(map(job.passes, devices)), tuple(map(job.finish, devices)))
+    drafts = job.drafts()
+    passes = tuple(job.passes(device, drafts) for device in devices)
+    return Step(job, passes, tuple(map(job.finish, devices)))
 
 
-def draw_schedule(job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> str:
-    """Draw the order of every device, each pass as wide as its operations are many."""
-    from yantra.workloads.schedules.drawing import draw
-    from yantra.workloads.schedules.execution import execute
+def drawn_later(job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> Callable[[], str]:
+    """Return what draws the order of every device, each pass as wide as its operations are many."""
+    operations, orders, stages = _Operations(passes), job.orders, job.stages
 
-    return draw(execute(job.orders, job.stages, _Operations(job, passes)), unit="TFLOP")
+    def drawn() -> str:
+        from yantra.workloads.schedules.drawing import draw
+        from yantra.workloads.schedules.execution import execute
+
+        return draw(execute(orders, stages, operations), unit="TFLOP")
+
+    return drawn
 
 
 class _Operations:
@@ -190,9 +224,10 @@ class _Operations:
 
     latency = 0.0
 
-    def __init__(self, job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> None:
+    def __init__(self, passes: Sequence[dict[PassKey, Drafted]]) -> None:
+        flops = Shared(_flops)
         self._flops = [
-            {(key.kind, key.chunk): _flops(drafted) for key, drafted in by_key.items()}
+            {(key.kind, key.chunk): flops.of(drafted) for key, drafted in by_key.items()}
             for by_key in passes
         ]
 
@@ -207,27 +242,29 @@ def _flops(drafted: Drafted) -> int:
 
 
 def _used(steps: Sequence[Step]) -> set[str]:
-    return {item.operation.group for drafted in _drafts(steps) for item in drafted.items}
+    return {item.operation.group for drafted in _drafts(steps) for item in drafted.like.items}
 
 
 def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
+    """Yield passes of which no two are alike."""
     for step in steps:
-        yield from (drafted for passes in step.passes for drafted in passes.values())
+        alike: dict[int, Drafted] = {}
+        for drafted in (one for passes in step.passes for one in passes.values()):
+            alike.setdefault(id(drafted.like), drafted)
+        yield from alike.values()
         yield from step.ends
 
 
 def _work(steps: Sequence[Step], layout: Layout) -> Products:
     """Return the matrix products of the whole step, over all ranks."""
     found: dict[str, Products] = {}
+    products = Shared(lambda one: products_of(item.operation for item in one.items))
     for rank, step in enumerate(steps):
         for device, program in enumerate(step.job.programs):
-            passes = {
-                key: products_of(item.operation for item in drafted.items)
-                for key, drafted in step.passes[device].items()
-            }
-            total = products_of(item.operation for item in step.ends[device].items)
-            for play in (play for action in program for play in action):
-                total = total.plus(passes[play.key])
+            times = Counter([play.key for action in program for play in action])
+            total = products.of(step.ends[device])
+            for key, count in times.items():
+                total = total.plus(products.of(step.passes[device][key]), count)
             found[_template(device, rank)] = total
     whole = Products()
     for one, count in zip(layout.classes, layout.ranks_of_class, strict=True):
@@ -239,12 +276,13 @@ def _template(device: int, expert_rank: int) -> str:
     return f"stage{device}-ep{expert_rank}" if expert_rank else f"stage{device}"
 
 
-def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, bytes]]:
+def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, Any]]:
     """Encode what differs: by device, and by expert-parallel rank where the work depends on it."""
     special: list[RankClass] = []
     general: list[RankClass] = []
     templates = {}
     base = steps[0].job
+    encodings = Encodings()
     for device in range(base.stages.devices):
         for rank, step in enumerate(steps):
             name = _template(device, rank)
@@ -254,5 +292,6 @@ def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, bytes]
                 continue
             else:
                 special.append(RankClass("train", {"pp": device, "ep": rank}, name))
-            templates[name] = step.job.template(device, step.passes[device], step.ends[device])
+            passes, end = step.passes[device], step.ends[device]
+            templates[name] = step.job.template(device, passes, end, encodings)
     return special + general, templates

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from yantra.chakra.playing import Moved
 from yantra.workloads.operators.operations import Domain, Weight
 from yantra.workloads.plan.plan import Plan
 
@@ -37,6 +38,14 @@ class Bucket(NamedTuple):
         first, last = self.units[-1], self.units[0]
         what = " experts" if self.domain == "expert" else ""
         return f"{first}{what}" if first == last else f"{first} to {last}{what}"
+
+
+def with_layers(buckets: Sequence[Bucket], further: int) -> tuple[Bucket, ...]:
+    """Return buckets whose layers have numbers so much higher."""
+    if not further:
+        return tuple(buckets)
+    text = Moved(layers=further).text
+    return tuple(bucket._replace(units=tuple(map(text, bucket.units))) for bucket in buckets)
 
 
 def buckets_of(weights: Sequence[Weight], plan: Plan, *, is_first: bool) -> tuple[Bucket, ...]:

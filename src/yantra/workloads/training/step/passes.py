@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from yantra.chakra.playing import Moved
 from yantra.workloads.operators.operations import Operation, Pass, Phase, StageWork
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.buckets import Bucket
@@ -42,7 +43,7 @@ class Chunk(NamedTuple):
     """One chunk of layers of a device, and what its passes need to know.
 
     `first_tag` is that of the messages inside a pass, such as those of context parallelism, and
-    `tags` how many a pass may have.
+    `tags` how many a pass may have. Layers have numbers `layers` above those that `work` names.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Chunk(NamedTuple):
     backward: Ends
     first_tag: int
     tags: int
+    layers: int = 0
 
 
 class PassKey(NamedTuple):
@@ -69,15 +71,56 @@ class PassKey(NamedTuple):
     last: bool = False
 
 
-class Drafted(NamedTuple):
-    """A finished pass; what the device computes next waits for the operations in `blocking`."""
+class Drafted:
+    """A finished pass; what the device computes next waits for the operations in `blocking`.
 
-    items: tuple[Item, ...]
-    blocking: tuple[int, ...] = ()
+    It may be like another, `like`, whose layers have other numbers: `moved` says by what it differs
+    then, and its items are made when they are asked for. `chunk` is that of `like`.
+    """
+
+    def __init__(
+        self,
+        items: tuple[Item, ...],
+        blocking: tuple[int, ...] = (),
+        chunk: int = 0,
+        *,
+        like: Drafted | None = None,
+        moved: Moved | None = None,
+    ) -> None:
+        self._items = items
+        self.blocking = blocking
+        self.chunk = chunk
+        self.like = like or self
+        self.moved = moved
+
+    def at(self, moved: Moved) -> Drafted:
+        """Return the same pass of other layers."""
+        return Drafted((), self.blocking, self.chunk, like=self, moved=moved)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Its operations in order."""
+        if self.moved is not None and not self._items:
+            self._items = tuple(_moved(item, self.moved) for item in self.like.items)
+        return self._items
+
+
+def _moved(item: Item, moved: Moved) -> Item:
+    one = item.operation
+    tag = moved.tag(one.tag) if one.peer else one.tag
+    return item._replace(
+        operation=one._replace(name=moved.text(one.name), unit=moved.text(one.unit), tag=tag)
+    )
 
 
 def draft_pass(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
     """Return the operations of a pass: F, B, b or W."""
+    drafted = _draft(chunk, key, plan, sharding)
+    drafted.chunk = chunk.number
+    return drafted
+
+
+def _draft(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
     if key.kind == "F":
         return _forward(chunk, key, plan, sharding)
     if key.kind == "W":

@@ -7,16 +7,18 @@ class of ranks. The first and the last stage differ from the others only by thei
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from yantra.base.errors import UnsupportedError
+from yantra.chakra.playing import Moved
+from yantra.chakra.stamping import Copies
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.schedules.schedule import Orders
 from yantra.workloads.schedules.stages import Place, Stages
 from yantra.workloads.templates.grid import Group
-from yantra.workloads.training.step.buckets import buckets_of
-from yantra.workloads.training.step.device import Neighbours, Player
+from yantra.workloads.training.step.buckets import buckets_of, with_layers
+from yantra.workloads.training.step.device import Encodings, Neighbours, Player
 from yantra.workloads.training.step.finish import draft_finish
 from yantra.workloads.training.step.passes import Chunk, Drafted, Ends, Message, PassKey, draft_pass
 from yantra.workloads.training.step.program import Action, program_of
@@ -37,11 +39,19 @@ class Job(NamedTuple):
     groups: Mapping[str, Group]
     tags_per_microbatch: int
 
-    def passes(self, device: int) -> dict[PassKey, Drafted]:
-        """Return the drafts of all passes that a device plays."""
+    def passes(self, device: int, drafts: Drafts | None = None) -> dict[PassKey, Drafted]:
+        """Return the drafts of all passes that a device plays.
+
+        `drafts` has those of other devices, which are not made again where layers alone differ.
+        """
+        made = drafts or self.drafts()
         chunks = self.chunks[device]
-        keys = dict.fromkeys(play.key for action in self.programs[device] for play in action)
-        return {key: draft_pass(chunks[key.chunk], key, self.plan, self.sharding) for key in keys}
+        keys = dict.fromkeys([play.key for action in self.programs[device] for play in action])
+        return {key: made.of(chunks[key.chunk], key) for key in keys}
+
+    def drafts(self) -> Drafts:
+        """Return where the devices of this step share their drafts."""
+        return Drafts(self.plan, self.sharding, 2 * self.stages.chunks)
 
     def finish(self, device: int) -> Drafted:
         """Return what a device does once, behind all its passes."""
@@ -58,17 +68,72 @@ class Job(NamedTuple):
             for chunk in self.chunks[device]
         )
 
-    def template(self, device: int, passes: Mapping[PassKey, Drafted], finish: Drafted) -> bytes:
-        """Encode what a device does: the content of an .et file."""
-        player = Player(passes, self.neighbours(device), self.tags_per_microbatch)
-        for action in self.programs[device]:
-            player.play(action)
-        player.finish(finish)
-        return player.builder.to_bytes()
+    def template(
+        self,
+        device: int,
+        passes: Mapping[PassKey, Drafted],
+        finish: Drafted,
+        encodings: Encodings | None = None,
+    ) -> Copies:
+        """Encode what a device does; devices of a step share `encodings`."""
+        neighbours = self.neighbours(device)
+        player = Player(passes, neighbours, self.tags_per_microbatch, encodings)
+        player.play(self.programs[device])
+        return player.finish(finish)
 
 
-def job_of(works: Sequence[StageWork], plan: Plan, orders: Orders, stages: Stages) -> Job:
-    """Return the training step of stages with these works, by number of the stage."""
+class Drafts:
+    """Passes that were drafted, for chunks that differ by the numbers of their layers alone.
+
+    `first_inner` is the first tag of messages within a pass.
+    """
+
+    def __init__(self, plan: Plan, sharding: Sharding, first_inner: int) -> None:
+        self._plan, self._sharding = plan, sharding
+        self._first_inner = first_inner
+        self._like: dict[tuple[Any, ...], Chunk] = {}
+        self._made: dict[tuple[tuple[Any, ...], PassKey], Drafted] = {}
+
+    def of(self, chunk: Chunk, key: PassKey) -> Drafted:
+        """Return the pass of a chunk: drafted, or that of a chunk alike with other numbers."""
+        form = _form(chunk)
+        like = self._like.setdefault(form, chunk)
+        variant = (form, key._replace(chunk=like.number))
+        if variant not in self._made:
+            unplaced = like._replace(buckets=with_layers(like.buckets, -like.layers))
+            self._made[variant] = draft_pass(unplaced, variant[1], self._plan, self._sharding)
+        drafted = self._made[variant]
+        further = chunk.number - like.number
+        if not chunk.layers and not further:
+            return drafted
+        tags, inner = 2 * further, 2 * chunk.tags * further
+        return drafted.at(Moved(chunk.layers, chunk.number, tags, inner, self._first_inner))
+
+
+def _form(chunk: Chunk) -> tuple[Any, ...]:
+    """Return what tells chunks apart whose passes differ by more than numbers."""
+    ends = (*chunk.forward, *chunk.backward)
+    own = 2 * chunk.number
+    relative = (
+        one._replace(tag=one.tag - own) if isinstance(one, Message) else one for one in ends
+    )
+    work = chunk.work
+    parts = (id(work.forward), id(work.backward), id(work.weights))  # which the chunk keeps
+    return (*parts, chunk.stage == 0, *relative)
+
+
+def job_of(
+    works: Sequence[StageWork],
+    plan: Plan,
+    orders: Orders,
+    stages: Stages,
+    layers: Sequence[int] | None = None,
+) -> Job:
+    """Return the training step of stages with these works, by number of the stage.
+
+    `layers` are by how much the layers of each stage have higher numbers than its work says, 0 by
+    default; stages of equal layers may then share one work, which must be the same object.
+    """
     if len(works) != stages.count:
         raise ValueError(f"expected {stages.count} works, got {len(works)}")
     weights = [weight for work in works for weight in work.weights]
@@ -84,7 +149,8 @@ def job_of(works: Sequence[StageWork], plan: Plan, orders: Orders, stages: Stage
         raise UnsupportedError(f"global_batch: {problem} are more than {_TAGS} tags")
     chunks = tuple(
         tuple(
-            _chunk(works, plan, stages, (device, number), inner) for number in range(stages.chunks)
+            _chunk(works, plan, stages, (device, number), inner, layers)
+            for number in range(stages.chunks)
         )
         for device in range(stages.devices)
     )
@@ -137,7 +203,12 @@ def _copies(stages: Stages) -> Iterator[tuple[int, ...]]:
 
 
 def _chunk(
-    works: Sequence[StageWork], plan: Plan, stages: Stages, place: Place, inner: int
+    works: Sequence[StageWork],
+    plan: Plan,
+    stages: Stages,
+    place: Place,
+    inner: int,
+    layers: Sequence[int] | None,
 ) -> Chunk:
     device, number = place
     stage = stages.stage(device, number)
@@ -152,6 +223,7 @@ def _chunk(
     own = 2 * number
     theirs = 2 * before[1] if before else 0
     p = stages.devices
+    further = 0 if layers is None else layers[stage]
     forward = Ends(
         _end(device, before, made, theirs, work.input_bytes, p),
         _end(device, after, 0, own, work.output_bytes, p),
@@ -164,11 +236,12 @@ def _chunk(
         number,
         stage,
         work,
-        buckets_of(work.weights, plan, is_first=stage == 0),
+        with_layers(buckets_of(work.weights, plan, is_first=stage == 0), further),
         forward,
         backward,
         2 * stages.chunks + 2 * number * inner,
         inner,
+        further,
     )
 
 
@@ -192,7 +265,7 @@ def _tags_of_a_pass(works: Sequence[StageWork]) -> int:
     """Return how many tags the messages within any pass take."""
     tags = (
         operation.tag
-        for work in works
+        for work in {id(work): work for work in works}.values()
         for one in (work.forward, work.backward)
         for operation in one.operations
         if operation.peer

@@ -1,0 +1,171 @@
+"""`PassPlayer`: the template of one device of a pipeline, made of copies of its passes.
+
+A pass is encoded once, as segments (blocks of nodes that stand together); a copy names the
+micro-batch. What ties a copy to those before it follows from the segments: computations and the
+collectives of each communicator are chained in program order, and passes of one micro-batch find
+each other by chunk and direction. Nodes of copies exist when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from yantra import _core
+from yantra.base.errors import InternalError
+from yantra.chakra.stamping import Copies
+from yantra.chakra.trace import Trace
+
+FORWARD = _core.PassSource.FORWARD
+BACKWARD = _core.PassSource.BACKWARD
+SOURCES = {
+    "forward": FORWARD,
+    "backward": BACKWARD,
+    "neighbour": _core.PassSource.NEIGHBOUR,
+    "reductions": _core.PassSource.REDUCTIONS,
+}
+
+_NOWHERE = (2**32 - 1, 0)
+
+
+class Moved(NamedTuple):
+    """What a pass of other layers has other than the pass it is like.
+
+    `layers` are added to the numbers of layers, `tags` to the tags below `first_inner`,
+    `inner_tags` to the others; `chunk` is its own.
+    """
+
+    layers: int = 0
+    chunk: int = 0
+    tags: int = 0
+    inner_tags: int = 0
+    first_inner: int = 0
+
+    def text(self, text: str) -> str:
+        """Return a name with the numbers of its layers moved."""
+        return _core.with_layers(text, self.layers) if self.layers else text
+
+    def tag(self, tag: int) -> int:
+        """Return the tag of a message."""
+        return tag + (self.inner_tags if tag >= self.first_inner else self.tags)
+
+
+class Place(NamedTuple):
+    """Where a pass belongs: its chunk, what others look for it as, and whose tensor it takes.
+
+    `beside` is the chunk of the same device that makes the tensor, in a pass of the direction
+    `neighbour`.
+    """
+
+    chunk: int
+    direction: _core.PassSource | None
+    neighbour: _core.PassSource | None
+    beside: int | None
+
+
+class Segment(Protocol):
+    """Nodes that stand together, and what ties them to those before.
+
+    `first_compute` and `last_compute` are the places of computations, `chains` of each communicator
+    its name and the places of its first and last collective, `starts` the places that wait for all
+    that was computed before. `inner` are dependencies on earlier segments: place, segment, place
+    there, whether it is control; `outer` those on other passes: place, source, key, likewise.
+    """
+
+    @property
+    def block(self) -> Trace:
+        """The nodes, whose ids count from 0."""
+
+    @property
+    def first_compute(self) -> int | None:
+        """None without a computation."""
+
+    @property
+    def last_compute(self) -> int | None:
+        """None without a computation."""
+
+    @property
+    def chains(self) -> Sequence[tuple[str, int, int]]:
+        """By first use."""
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """Ascending."""
+
+    @property
+    def inner(self) -> Sequence[tuple[int, int, int, bool]]:
+        """In the order of the nodes."""
+
+    @property
+    def outer(self) -> Sequence[tuple[int, str, int, bool]]:
+        """In the order of the nodes."""
+
+
+def _native(one: Segment) -> _core.Segment:
+    outer = [(place, SOURCES[source], key, control) for place, source, key, control in one.outer]
+    computes = one.first_compute, one.last_compute
+    return _core.Segment(one.block.native, *computes, one.chains, one.starts, one.inner, outer)
+
+
+def encoded(
+    segments: Iterable[Segment], places: Mapping[int, tuple[int, int]]
+) -> _core.EncodedPass:
+    """Return a pass of segments; `places` has of each key the segment and the place in it."""
+    listed = [_NOWHERE] * (1 + max(places, default=-1))
+    for key, place in places.items():
+        listed[key] = place
+    return _core.EncodedPass([_native(one) for one in segments], listed)
+
+
+class PassPlayer:
+    """Collects copies of passes. Collectives of `gradient_groups` are those of gradients."""
+
+    def __init__(self, gradient_groups: Iterable[str], tags_each: int) -> None:
+        """`tags_each` is by how much tags of a micro-batch are above those of the one before."""
+        self._native = _core.Player(Trace().native, sorted(gradient_groups))
+        self._tags = tags_each
+
+    def add(
+        self,
+        one: _core.EncodedPass,
+        blocking: Sequence[int] = (),
+        place: Place | None = None,
+        moved: Moved | None = None,
+    ) -> int:
+        """Add a pass that can be played; return its number. `blocking` are keys."""
+        where = place or Place(0, None, None, None)
+        relabel = None if moved is None else _core.Relabel(*moved)
+        return self._native.add(
+            one,
+            list(blocking),
+            where.direction,
+            where.neighbour,
+            where.beside,
+            where.chunk,
+            relabel,
+        )
+
+    def play(self, passes: Sequence[int], microbatches: Sequence[int]) -> None:
+        """Play passes of one segment, one after the other."""
+        self._checked(self._native.play_each, passes, microbatches, self._tags)
+
+    def play_in_turns(
+        self,
+        passes: Sequence[int],
+        microbatches: Sequence[int],
+        turns: Sequence[tuple[int, int]],
+    ) -> None:
+        """Play passes at once: `turns` says whose turn it is, and which of its segments."""
+        self._checked(self._native.play_in_turns, passes, microbatches, turns, self._tags)
+
+    def finish(self, number: int) -> Copies:
+        """Play what comes once, behind all passes; return the template."""
+        self._checked(self._native.finish, number)
+        return Copies(self._native.stamper)
+
+    @staticmethod
+    def _checked(call: object, *arguments: object) -> None:
+        try:
+            call(*arguments)  # type: ignore[operator]
+        except (ValueError, IndexError) as error:
+            raise InternalError(f"a pass cannot be played: {error}") from None
