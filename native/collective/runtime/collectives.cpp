@@ -220,8 +220,10 @@ void Collectives::start_phase(ChunkId chunk) {
         return;
     }
     if (options_.times != nullptr && exchange_.counts_arrivals(c.table)) [[unlikely]] {
-        if (const std::optional<u64> ticks = options_.times->ticks(input, chunk)) {
-            engine_.of_ranks.schedule(c.actor, *ticks, {Owner::collectives, phase_done}, chunk.index());
+        if (const auto ends = options_.times->ends(input, chunk)) {
+            for (const KnownEnd& end : *ends) {
+                engine_.of_ranks.schedule(end.actor, end.ticks, {Owner::collectives, phase_done}, end.chunk.index());
+            }
             return;
         }
     }

@@ -1,11 +1,12 @@
 // PhaseTimes: somebody who may know what a phase of the exchange machine takes without its messages.
 //
 // A run has one only where it is known that all that take part in a phase do the same at the same time
-// (fold/shortcuts/closed_form.hpp). What was known may turn out not to hold, while the phase is under way: then it
+// (fold/shortcuts/closed_form.hpp), or how those that do not wait for each other (fold/shortcuts/meeting.hpp). What was known may turn out not to hold, while the phase is under way: then it
 // is played from where it is (PhaseProgress), and the end that was known is void.
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "collective/runtime/phase_input.hpp"
 
@@ -19,10 +20,19 @@ struct PhaseProgress {
     u64 ticks = 0;     // until that; of an arrival, since the message was sent
 };
 
+// When a phase of a chunk ends.
+struct KnownEnd {
+    ActorId actor;
+    ChunkId chunk;
+    u64 ticks = 0;   // from now
+};
+
 class PhaseTimes {
 public:
-    // None where only events can tell. Counts the phase, if not: its messages will not be sent.
-    virtual std::optional<u64> ticks(const PhaseInput& input, ChunkId chunk) = 0;
+    // A chunk starts a phase. None where only events can tell; else the ends that are known now: its own, or those
+    // of all that take part if it is the last of them to come, or no end where others have yet to come. Counts the
+    // phase, if not none: its messages will not be sent.
+    virtual std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) = 0;
     // Whether an end of a phase of a chunk that comes now is void.
     virtual bool is_void(ChunkId chunk) = 0;
 

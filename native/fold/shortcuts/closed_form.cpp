@@ -6,28 +6,12 @@
 
 namespace yantra {
 
-namespace {
-
-constexpr u64 longest = u64{1} << 60U;   // ticks; what the clock can still add to
-
-// A run with its sizes, ways and counters settled.
-struct Steps {
-    u64 count = 0;       // hand-overs
-    u64 sends = 0;       // of them followed by a send
-    u64 hand_over = 0;   // ticks, of a packet
-    u64 reduction = 0;   // ticks
-    u64 message = 0;     // ticks
-    u32 to = 0;          // counter for the sender where the message arrives
-    u32 from = 0;        // counter for the sender of the message that is then waited for
-};
-
-// Empty where messages may wait for each other.
-std::vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
+std::vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
     const NetworkCapabilities network_can = network.capabilities();
     if (!network_can.messages_never_wait && !network_can.holds_links) {
         return {};
     }
-    std::vector<Steps> settled;
+    std::vector<PhaseSteps> settled;
     const ExchangeProgram& machine = phase.machine;
     const Place& place = phase.place;
     auto counter = [&](i32 offset, bool by_xor) {
@@ -36,7 +20,7 @@ std::vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedF
     u64 packets = machine.sends + machine.window;
     u64 sends = machine.sends;
     for (const Run& run : machine.runs) {
-        Steps steps;
+        PhaseSteps steps;
         steps.count = std::min(run.count, packets);
         steps.sends = std::min(run.count, sends);
         packets -= steps.count;
@@ -63,6 +47,11 @@ std::vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedF
     form.messages = machine.sends;
     return settled;
 }
+
+namespace {
+
+using Steps = PhaseSteps;
+constexpr u64 longest = longest_phase;
 
 // Hand-overs, reductions and messages one after the other; `never` if that is too long.
 u64 sum(const std::vector<Steps>& all) {

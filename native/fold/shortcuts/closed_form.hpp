@@ -42,6 +42,22 @@ struct LonePhase {
     std::function<u64(u64)> reduction_ticks;   // of so many bytes
 };
 
+inline constexpr u64 longest_phase = u64{1} << 60U;   // ticks; what the clock can still add to
+
+// A run of a program with its sizes, ways and counters settled, as one member sees it.
+struct PhaseSteps {
+    u64 count = 0;       // hand-overs
+    u64 sends = 0;       // of them followed by a send
+    u64 hand_over = 0;   // ticks, of a packet
+    u64 reduction = 0;   // ticks
+    u64 message = 0;     // ticks
+    u32 to = 0;          // counter for the sender where the message arrives
+    u32 from = 0;        // counter for the sender of the message that is then waited for
+};
+
+// Empty where messages may wait for each other. Adds to `form` what it sends.
+std::vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
+
 // None where the order of two events of one tick decides, or where the sum is no tick: the run of events
 // finds that and says so. None either where messages may wait for others, unless they come in turn and the network
 // holds their links for them.
@@ -66,6 +82,15 @@ public:
         u32 program;
         bool clockwise;
         bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Key& key) const {
+            u64 hash = key.data * 0x9e3779b97f4a7c15ULL;
+            hash ^= u64{key.rank} << 32U ^ u64{key.program} << 1U ^ u64{key.clockwise};
+            hash *= 0xbf58476d1ce4e5b9ULL;
+            hash ^= u64{key.plan} << 40U ^ u64{key.communicator} << 8U ^ key.level ^ hash >> 29U;
+            return static_cast<std::size_t>(hash * 0x94d049bb133111ebULL >> 7U);
+        }
     };
     struct Used {
         std::optional<ClosedForm> form;
@@ -105,15 +130,6 @@ public:
     }
 
 private:
-    struct Hash {
-        std::size_t operator()(const Key& key) const {
-            u64 hash = key.data * 0x9e3779b97f4a7c15ULL;
-            hash ^= u64{key.rank} << 32U ^ u64{key.program} << 1U ^ u64{key.clockwise};
-            hash *= 0xbf58476d1ce4e5b9ULL;
-            hash ^= u64{key.plan} << 40U ^ u64{key.communicator} << 8U ^ key.level ^ hash >> 29U;
-            return static_cast<std::size_t>(hash * 0x94d049bb133111ebULL >> 7U);
-        }
-    };
     std::unordered_map<Key, Used, Hash> known_;
 };
 

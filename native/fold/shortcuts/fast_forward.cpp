@@ -121,7 +121,7 @@ std::optional<FastForward::State> FastForward::state() {
         state.origins.nodes_done.add(of(actor).done);
         state.origins.next_priority.add(given ? 0 : next);
     }
-    if (!in_step(state)) {
+    if (phases_.somebody_waits() || !in_step(state)) {
         return std::nullopt;
     }
     StateWriter writer(classes_, state.origins);

@@ -1,4 +1,5 @@
-// KnownPhases: what phases take among ranks that do the same, by closed form and not by messages.
+// KnownPhases: what phases take among ranks that do the same, or wait for each other, by closed form and not by
+// messages.
 //
 // Where messages share links, a closed form holds as long as nobody else sends over those of the phase. They are held
 // (network/held_links.hpp), and a phase that is met there is played from where it is. So what is left out costs
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "collective/runtime/reduction.hpp"
 #include "engine/actors.hpp"
 #include "fold/shortcuts/closed_form.hpp"
+#include "fold/shortcuts/meetings.hpp"
 #include "network/held_links.hpp"
 #include "run/simulation.hpp"
 
@@ -30,20 +33,29 @@ public:
         }
     }
 
-    // None unless all that take part in the phase do what its actor does. A message of a phase reaches
-    // no rank that the program does not name, so whatever else the classes of the communicator do, they
-    // are not in it.
-    std::optional<u64> ticks(const PhaseInput& input, ChunkId chunk) override {
-        ClosedForms::Used& used =
-            forms_.of({input.data, input.actor.index(), input.plan, input.communicator, input.level,
-                       program_number(input), input.clockwise},
-                      [&] { return find(input); });
-        if (!used.form || (used.form->learnt != none && !holds(used, chunk))) {
+    // None unless all that take part in the phase do what its actor does, or all that do otherwise wait for
+    // each other. A message of a phase reaches no rank that the program does not name, so whatever else the classes
+    // of the communicator do, they are not in it.
+    std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) override {
+        ends_.clear();
+        const Known& known = look_up(input);
+        if (!known.used->form) {
+            if (known.held == nullptr) {
+                return std::nullopt;
+            }
+            meetings_.come(*known.held, input, chunk, run_->now(), ends_);
+            return ends_;
+        }
+        if (known.used->form->learnt != none && !holds(*known.used, chunk)) {
             return std::nullopt;
         }
-        ++used.times;
-        return used.form->ticks;
+        ++known.used->times;
+        ends_.push_back({input.actor, chunk, known.used->form->ticks});
+        return ends_;
     }
+
+    // Whether some have come to a phase, and others have yet to.
+    bool somebody_waits() const { return meetings_.somebody_waits(); }
 
     // An end is void once, at the tick that was known.
     bool is_void(ChunkId chunk) override { return !void_.empty() && void_.erase({run_->now(), chunk}) > 0; }
@@ -58,15 +70,45 @@ public:
                 dimensions[d].messages += form.use[d].messages * all;
             }
         });
+        meetings_.add_to(messages, dimensions, classes_);
     }
 
     // What was used since the last mark was used so many times more.
-    void mark() { forms_.mark(); }
-    void repeat(u64 times) { forms_.repeat(times); }
+    void mark() {
+        forms_.mark();
+        meetings_.mark();
+    }
+    void repeat(u64 times) {
+        forms_.repeat(times);
+        meetings_.repeat(times);
+    }
 
 private:
     u32 program_number(const PhaseInput& input) const {
         return static_cast<u32>(&input.program - model_.programs.data());
+    }
+
+    // What is known of a phase. An actor's chunks of one collective have the same.
+    struct Known {
+        ClosedForms::Key key{};
+        ClosedForms::Used* used = nullptr;
+        Meetings::Held* held = nullptr;
+    };
+
+    const Known& look_up(const PhaseInput& input) {
+        const ClosedForms::Key key{input.data, input.actor.index(), input.plan, input.communicator, input.level,
+                                   program_number(input), input.clockwise};
+        if (latest_.size() <= key.rank) {
+            latest_.resize(key.rank + std::size_t{1});
+        }
+        Known& latest = latest_[key.rank];
+        if (latest.used == nullptr || !(latest.key == key)) {
+            latest = {key, &forms_.of(key, [&] { return find(input); }), nullptr};
+            if (!latest.used->form) {
+                latest.held = meetings_.held(key, [&] { return find_meeting(input); });
+            }
+        }
+        return latest;
     }
 
     // A phase whose links are held, by its chunk.
@@ -91,6 +133,13 @@ private:
             form->learnt = links_->learn(form->on_links);
         }
         return form;
+    }
+
+    std::optional<Meeting> find_meeting(const PhaseInput& input) const {
+        if (model_.quirks.phases_as_ready) {
+            return std::nullopt;   // which chunk is next may be open until the last event of a tick
+        }
+        return meeting(alone(input), run_->network(), [&](u32 rank) { return classes_.class_of[rank]; });
     }
 
     bool holds(ClosedForms::Used& used, ChunkId chunk) {
@@ -120,6 +169,9 @@ private:
     Simulation* run_ = nullptr;
     HeldLinks* links_ = nullptr;
     ClosedForms forms_;
+    Meetings meetings_;
+    std::vector<KnownEnd> ends_;
+    std::vector<Known> latest_;   // by actor
     std::vector<Held> held_;
     std::set<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
 };

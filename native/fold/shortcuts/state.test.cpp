@@ -131,8 +131,14 @@ void fields_are_counted() {
 // Every phase takes as long as any other, so that no packet is ever under way.
 class SameTimes final : public PhaseTimes {
 public:
-    std::optional<u64> ticks(const PhaseInput&, ChunkId) override { return 5000; }
+    std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) override {
+        end_ = {input.actor, chunk, 5000};
+        return std::span<const KnownEnd>(&end_, 1);
+    }
     bool is_void(ChunkId) override { return false; }
+
+private:
+    KnownEnd end_{ActorId(0), ChunkId(0), 0};
 };
 
 // Ranks that come to two all-reduces one after the other, and a message long before its receive.
