@@ -16,7 +16,7 @@
 #include "collective/runtime/reduction.hpp"
 #include "engine/actors.hpp"
 #include "fold/shortcuts/closed_form.hpp"
-#include "fold/shortcuts/meetings.hpp"
+#include "fold/shortcuts/joint_phases.hpp"
 #include "network/held_links.hpp"
 #include "run/simulation.hpp"
 
@@ -43,7 +43,7 @@ public:
             if (known.held == nullptr) {
                 return std::nullopt;
             }
-            meetings_.come(*known.held, input, chunk, run_->now(), ends_);
+            joint_.come(*known.held, input, chunk, run_->now(), ends_);
             return ends_;
         }
         if (known.used->form->learnt != none && !holds(*known.used, chunk)) {
@@ -55,7 +55,7 @@ public:
     }
 
     // Whether some have come to a phase, and others have yet to.
-    bool somebody_waits() const { return meetings_.somebody_waits(); }
+    bool somebody_waits() const { return joint_.somebody_waits(); }
 
     // An end is void once, at the tick that was known.
     bool is_void(ChunkId chunk) override { return !void_.empty() && void_.erase({run_->now(), chunk}) > 0; }
@@ -70,17 +70,17 @@ public:
                 dimensions[d].messages += form.use[d].messages * all;
             }
         });
-        meetings_.add_to(messages, dimensions, classes_);
+        joint_.add_to(messages, dimensions, classes_);
     }
 
     // What was used since the last mark was used so many times more.
     void mark() {
         forms_.mark();
-        meetings_.mark();
+        joint_.mark();
     }
     void repeat(u64 times) {
         forms_.repeat(times);
-        meetings_.repeat(times);
+        joint_.repeat(times);
     }
 
 private:
@@ -92,7 +92,7 @@ private:
     struct Known {
         ClosedForms::Key key{};
         ClosedForms::Used* used = nullptr;
-        Meetings::Held* held = nullptr;
+        JointPhases::Held* held = nullptr;
     };
 
     const Known& look_up(const PhaseInput& input) {
@@ -105,7 +105,7 @@ private:
         if (latest.used == nullptr || !(latest.key == key)) {
             latest = {key, &forms_.of(key, [&] { return find(input); }), nullptr};
             if (!latest.used->form) {
-                latest.held = meetings_.held(key, [&] { return find_meeting(input); });
+                latest.held = joint_.held(key, [&] { return find_joint(input); });
             }
         }
         return latest;
@@ -135,11 +135,11 @@ private:
         return form;
     }
 
-    std::optional<Meeting> find_meeting(const PhaseInput& input) const {
+    std::optional<JointPhase> find_joint(const PhaseInput& input) const {
         if (model_.quirks.phases_as_ready) {
             return std::nullopt;   // which chunk is next may be open until the last event of a tick
         }
-        return meeting(alone(input), run_->network(), [&](u32 rank) { return classes_.class_of[rank]; });
+        return joint_phase(alone(input), run_->network(), [&](u32 rank) { return classes_.class_of[rank]; });
     }
 
     bool holds(ClosedForms::Used& used, ChunkId chunk) {
@@ -169,7 +169,7 @@ private:
     Simulation* run_ = nullptr;
     HeldLinks* links_ = nullptr;
     ClosedForms forms_;
-    Meetings meetings_;
+    JointPhases joint_;
     std::vector<KnownEnd> ends_;
     std::vector<Known> latest_;   // by actor
     std::vector<Held> held_;

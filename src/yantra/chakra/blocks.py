@@ -1,14 +1,14 @@
 """`BlockBuilder`: short traces of nodes whose attributes are checked once for many of them.
 
 A generator writes thousands of nodes that differ in name and place alone. `Attributes` are made
-and checked once; each node takes a few of them together. `TemplateBuilder` copies what comes out.
+and checked once, and put together. `TemplateBuilder` copies what comes out.
 
 Trade-off: what is given with a node itself, its name and its dependencies, is not checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from yantra import _core
@@ -32,6 +32,11 @@ class Attributes(NamedTuple):
             tuple(one.value for one in attributes),
         )
 
+    def with_others(self, others: Attributes) -> Attributes:
+        """Return these, and the others behind them."""
+        names, kinds, values = others
+        return Attributes(self.names + names, self.kinds + kinds, self.values + values)
+
 
 class BlockBuilder:
     """Collects nodes, whose ids count from 0, and makes a trace of them."""
@@ -50,13 +55,12 @@ class BlockBuilder:
         self,
         name: str,
         type: int,
-        attributes: Iterable[Attributes],
+        attributes: Attributes,
         data: list[int],
         control: list[int],
     ) -> None:
-        """Add a node with some attributes and the ids that it depends on."""
-        names, kinds, values = zip(*attributes, strict=True)
-        self._recorder.attributes(sum(names, ()), b"".join(kinds), sum(values, ()))
+        """Add a node with its attributes and the ids that it depends on."""
+        self._recorder.attributes(*attributes)
         self._recorder.node(self._size, name, type, 0, 0, data, control)
         self._size += 1
 

@@ -143,8 +143,10 @@ def _events(
         if keys not in cache:
             cache[keys] = list(_in_turns([passes[key] for key in keys], found))
         for number, event in cache[keys]:
-            base = action[number].microbatch * job.tags_per_microbatch
-            yield event if event.group else event._replace(tag=event.tag + base)
+            kind, size, tag, peer, group, name = event
+            if not group:
+                tag += action[number].microbatch * job.tags_per_microbatch
+            yield Event(kind, size, tag, peer, group, name)
     yield from _events_of(finish.items)
 
 
@@ -187,13 +189,14 @@ def _opposite(peer: str) -> str:
 
 def _check_messages(events: Sequence[deque[Event]]) -> None:
     p = len(events)
-    counts: dict[str, Counter[tuple[int, int, int, int]]] = {"send": Counter(), "recv": Counter()}
+    ends: dict[str, list[tuple[int, int, int, int]]] = {"send": [], "recv": []}
     for device, own in enumerate(events):
-        for event in own:
-            if not event.group:
-                other = (device + event.peer) % p
-                ends = (device, other) if event.kind == "send" else (other, device)
-                counts[event.kind][*ends, event.tag, event.size_bytes] += 1
+        for kind, size, tag, peer, group, _ in own:
+            if not group:
+                other = (device + peer) % p
+                at = (device, other) if kind == "send" else (other, device)
+                ends[kind].append((*at, tag, size))
+    counts = {kind: Counter(of) for kind, of in ends.items()}
     if counts["send"] != counts["recv"]:
         wrong = (counts["send"] - counts["recv"]) or (counts["recv"] - counts["send"])
         src, dst, tag, size = next(iter(wrong))

@@ -29,15 +29,6 @@ class Moment(NamedTuple):
     activations: int = 0
     buffers: int = 0
 
-    def plus(self, other: Moment) -> Moment:
-        """Add another."""
-        return Moment(self.activations + other.activations, self.buffers + other.buffers)
-
-    @property
-    def total(self) -> int:
-        """Both together."""
-        return self.activations + self.buffers
-
 
 class StageMemory(NamedTuple):
     """Bytes on one device of the pipeline.
@@ -128,21 +119,26 @@ class Runs:
 def _dynamic(
     program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted, known: Runs
 ) -> tuple[Moment, tuple[int, ...]]:
-    runs: dict[tuple[PassKey, ...], _Run] = {}
-    now = peak = Moment()
+    runs: dict[tuple[PassKey, ...], tuple[int, int, int, int]] = {}
+    saved = held = 0
+    peak = (0, 0)
     timeline = []
     for action in program:
         keys = tuple([play.key for play in action])
         if keys not in runs:
-            runs[keys] = known.of([passes[key] for key in keys])
-        run = runs[keys]
-        highest = now.plus(run.peak)
-        timeline.append(highest.total)
-        peak = max(peak, highest, key=lambda moment: moment.total)
-        now = now.plus(run.left)
-    last = now.plus(_run(finish.items).peak)
-    timeline.append(last.total)
-    return max(peak, last, key=lambda moment: moment.total), tuple(timeline)
+            left, most = known.of([passes[key] for key in keys])
+            runs[keys] = (*left, *most)
+        more_saved, more_held, most_saved, most_held = runs[keys]
+        highest = saved + most_saved, held + most_held
+        timeline.append(sum(highest))
+        if timeline[-1] > sum(peak):
+            peak = highest
+        saved += more_saved
+        held += more_held
+    end = _run(finish.items).peak
+    last = saved + end.activations, held + end.buffers
+    timeline.append(sum(last))
+    return Moment(*(last if sum(last) > sum(peak) else peak)), tuple(timeline)
 
 
 def _offloaded(program: Sequence[Action], passes: Mapping[PassKey, Drafted], known: Runs) -> int:

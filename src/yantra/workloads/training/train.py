@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from yantra.base.errors import ConfigError
+from yantra.base.garbage import uncollected
 from yantra.workloads import schedules
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products, products_of
@@ -84,6 +85,11 @@ def train(
 
         model = find(model)
     tokens = model.sequence if sequence is None else sequence
+    with uncollected():
+        return _train(model, plan, tokens, memory_bytes)
+
+
+def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | None) -> Workload:
     check_plan(plan, model, tokens)
     steps = steps_of(model, plan, tokens)
     _check_sizes(steps, plan)

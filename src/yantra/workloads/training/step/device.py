@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from yantra.chakra.playing import BACKWARD, FORWARD, PassPlayer, Place, encoded
 from yantra.chakra.stamping import Copies
-from yantra.workloads.training.step.encode import encode
+from yantra.workloads.training.step.encode import Known, encode
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.program import Action
 from yantra.workloads.training.step.shared import Shared
@@ -33,13 +33,14 @@ class Encodings:
     """Passes of a step that were encoded, by what they are drafted as."""
 
     def __init__(self) -> None:
-        self.whole = Shared(lambda one: _encoded(one, one.chunk, overlaps=False))
-        self.in_parts = Shared(lambda one: _encoded(one, one.chunk, overlaps=True))
+        self.known: Known = {}
+        self.whole = Shared(lambda one: self.encode(one, one.chunk, overlaps=False))
+        self.in_parts = Shared(lambda one: self.encode(one, one.chunk, overlaps=True))
 
-
-def _encoded(drafted: Drafted, chunk: int | None, *, overlaps: bool) -> Any:
-    one = encode(parts_of(drafted.items, overlaps=overlaps), chunk)
-    return encoded(one.segments, one.place)
+    def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> Any:
+        """Encode a pass; `chunk` is None for what comes behind all passes."""
+        one = encode(parts_of(drafted.items, overlaps=overlaps), chunk, self.known)
+        return encoded(one.segments, one.place)
 
 
 class Player:
@@ -82,7 +83,9 @@ class Player:
 
     def finish(self, drafted: Drafted) -> Copies:
         """Add what happens once, behind all passes; return the template."""
-        return self._player.finish(self._player.add(_encoded(drafted, None, overlaps=False)))
+        return self._player.finish(
+            self._player.add(self._encodings.encode(drafted, None, overlaps=False))
+        )
 
     def _add(self, key: PassKey, overlaps: bool) -> int:
         if (key, overlaps) not in self._added:

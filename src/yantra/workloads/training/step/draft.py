@@ -8,6 +8,7 @@ What several of them put in one place stands in the order in which they ran.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from yantra.workloads.operators.operations import Operation
@@ -93,13 +94,21 @@ class Draft:
         self._last: list[Item] = []
         self._before: dict[int, list[Item]] = {}
         self._after: dict[int, list[Item]] = {}
-        self._waits: dict[int, list[Wait]] = {}
         self._starts: set[int] = set()
         self._bytes: dict[int, list[int]] = {}
-        own = set(self.keys)
+        self._waits: dict[int, list[Wait]] = {}
+        whole = keys is None
+        own = () if whole else set(self.keys)
         for key in self.keys:
-            for needed in operations[key].after:
-                self.wait(key, Wait(needed, source="" if needed in own else rest))
+            after = operations[key].after
+            if not after:
+                continue
+            if whole:
+                self._waits[key] = list(_plain_waits(after))
+            else:
+                self._waits[key] = [
+                    Wait(needed, False, "" if needed in own else rest) for needed in after
+                ]
 
     def __contains__(self, key: int | None) -> bool:
         return key in self.keys
@@ -172,13 +181,17 @@ class Draft:
 
     def items(self) -> tuple[Item, ...]:
         """Return all operations in order."""
-        items = list(self._first)
+        finished, operations = self._finished, self.operations
+        before, after = self._before, self._after
+        items = [finished(item) for item in self._first]
         for key in self.keys:
-            items += self._before.get(key, ())
-            items.append(Item(key, self.operations[key]))
-            items += self._after.get(key, ())
-        items += self._last
-        return tuple(self._finished(item) for item in items)
+            if key in before:
+                items += map(finished, before[key])
+            items.append(finished(Item(key, operations[key])))
+            if key in after:
+                items += map(finished, after[key])
+        items += map(finished, self._last)
+        return tuple(items)
 
     def _add(
         self,
@@ -197,7 +210,14 @@ class Draft:
 
     def _finished(self, item: Item) -> Item:
         key = item.key
-        waits = tuple(dict.fromkeys(self._waits.get(key, ())))
+        waits = self._waits.get(key, [])
+        unique = tuple(dict.fromkeys(waits)) if len(waits) > 1 else tuple(waits)
         holds, releases = self._bytes.get(key, (0, 0))
         starts = item.starts or key in self._starts
-        return Item(key, item.operation, waits, starts, item.at_end, holds, releases)
+        return Item(key, item.operation, unique, starts, item.at_end, holds, releases)
+
+
+@lru_cache(maxsize=4096)
+def _plain_waits(after: tuple[int, ...]) -> tuple[Wait, ...]:
+    """Return waits for operations of the same pass; passes of one work have the same."""
+    return tuple(map(Wait, after))

@@ -68,14 +68,19 @@ class Encoded(NamedTuple):
     place: dict[int, tuple[int, int]]
 
 
-def encode(parts: Sequence[Part], chunk: int | None) -> Encoded:
+Known = dict[tuple[int, int | None], tuple[Operation, int, Attributes]]
+"""Types of nodes and their attributes, by operation and chunk: passes of a chunk have the same."""
+
+
+def encode(parts: Sequence[Part], chunk: int | None, known: Known | None = None) -> Encoded:
     """Encode a pass, each of its parts as a segment; `chunk` is None behind all passes."""
+    nodes: Known = {} if known is None else known
     place: dict[int, tuple[int, int]] = {}
     segments: list[Segment] = []
     for part in parts:
         for position, item in enumerate(part):
             place[item.key] = (len(segments), position)
-        segments.append(_segment(part, place, len(segments), chunk))
+        segments.append(_segment(part, place, len(segments), chunk, nodes))
     return Encoded(tuple(segments), place)
 
 
@@ -103,7 +108,11 @@ class _Chains:
 
 
 def _segment(
-    items: Sequence[Item], place: dict[int, tuple[int, int]], number: int, chunk: int | None
+    items: Sequence[Item],
+    place: dict[int, tuple[int, int]],
+    number: int,
+    chunk: int | None,
+    known: Known,
 ) -> Segment:
     chains = _Chains()
     inner: list[Inner] = []
@@ -131,7 +140,7 @@ def _segment(
                 starts.append(position)
             elif computed not in data and computed not in control:
                 control.append(computed)
-        _add(block, item.operation, data, control, chunk)
+        _add(block, item.operation, data, control, chunk, known)
     return Segment(
         block.build(),
         chains.first_compute,
@@ -149,13 +158,19 @@ def _add(
     data: list[int],
     control: list[int],
     chunk: int | None,
+    known: Known,
 ) -> None:
     """Add a node. Checks are made once for operations that cost the same, not for each of them."""
-    kind, costs = _costs(operation.kind, operation[_COSTS])
-    place = (operation.phase, operation.unit, chunk, operation.saves, operation.frees)
+    key = (id(operation), chunk)
+    found = known.get(key)
+    if found is None:
+        kind, costs = _costs(operation.kind, operation[_COSTS])
+        place = (operation.phase, operation.unit, chunk, operation.saves, operation.frees)
+        # An operation that is kept keeps its id.
+        found = known[key] = (operation, kind, costs.with_others(_common(*place)))
     if operation.peer:
         block.message(operation.size_bytes, operation.tag)
-    block.node(operation.name, kind, (costs, _common(*place)), data, control)
+    block.node(operation.name, found[1], found[2], data, control)
 
 
 @lru_cache(maxsize=4096)

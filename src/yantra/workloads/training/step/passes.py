@@ -152,11 +152,9 @@ def _forward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Draf
 def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
     work = chunk.work.backward
     operations = _tagged(work.operations, chunk.first_tag + chunk.tags)
-    keys = [
-        number
-        for number, operation in enumerate(operations)
-        if key.kind == "B" or operation.phase != "wgrad"
-    ]
+    keys = None
+    if key.kind != "B":
+        keys = [number for number, one in enumerate(operations) if one.phase != "wgrad"]
     draft = Draft(operations, keys)
     _receive(draft, work, chunk.backward, plan, "dgrad")
     if chunk.backward.source is None:

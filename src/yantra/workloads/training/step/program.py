@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from yantra.workloads.plan.plan import Plan
-from yantra.workloads.schedules.schedule import Order, Step
+from yantra.workloads.schedules.schedule import Order
 from yantra.workloads.training.step.passes import PassKey
 
 
@@ -34,34 +34,44 @@ def program_of(order: Order, plan: Plan) -> tuple[Action, ...]:
         for step in action.steps
         if step.kind in "BW"
     }
-    seen: set[int] = set()
-    in_flight: dict[int, int] = {}
+    keys = _Keys(plan)
     program = []
     for number, action in enumerate(order):
         plays = []
         for step in action.steps:
             is_last = last.get(step.chunk) == (number, step)
-            key = _key(step, plan, step.chunk not in seen, in_flight, is_last)
-            plays.append(Play(key, step.microbatch))
-            if step.kind == "F":
-                seen.add(step.chunk)
+            plays.append(Play(keys.of(step.kind, step.chunk, is_last), step.microbatch))
         program.append(tuple(plays))
     return tuple(program)
 
 
-def _key(
-    step: Step, plan: Plan, is_first: bool, in_flight: dict[int, int], is_last: bool
-) -> PassKey:
-    kind, chunk = step.kind, step.chunk
-    key = PassKey(kind, chunk, last=is_last)
-    if plan.zero == 0 or kind == "W":
-        return key
-    if plan.zero < 3:
-        return key._replace(gathers=kind == "F" and is_first and plan.overlap_parameters)
-    if plan.reshard_after_forward:
-        return key._replace(gathers=True, reshards=True)
-    held = in_flight.get(chunk, 0)
-    in_flight[chunk] = held + (1 if kind == "F" else -1)
-    return key._replace(
-        gathers=kind == "F" and held == 0, reshards=kind != "F" and in_flight[chunk] == 0
-    )
+class _Keys:
+    """The keys of passes in the order of a device; of equal ones there is one object."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._seen: set[int] = set()
+        self._in_flight: dict[int, int] = {}
+        self._made: dict[tuple[str, int, bool, bool, bool], PassKey] = {}
+
+    def of(self, kind: str, chunk: int, is_last: bool) -> PassKey:
+        """Return the key of the next pass."""
+        fields = (kind, chunk, *self._gathers_and_reshards(kind, chunk), is_last)
+        if kind == "F":
+            self._seen.add(chunk)
+        found = self._made.get(fields)
+        if found is None:
+            found = self._made[fields] = PassKey(*fields)
+        return found
+
+    def _gathers_and_reshards(self, kind: str, chunk: int) -> tuple[bool, bool]:
+        plan = self._plan
+        if plan.zero == 0 or kind == "W":
+            return False, False
+        if plan.zero < 3:
+            return kind == "F" and chunk not in self._seen and plan.overlap_parameters, False
+        if plan.reshard_after_forward:
+            return True, True
+        held = self._in_flight.get(chunk, 0)
+        now = self._in_flight[chunk] = held + (1 if kind == "F" else -1)
+        return kind == "F" and held == 0, kind != "F" and now == 0

@@ -1,7 +1,7 @@
-// A meeting is what the phase takes when every rank of the ring plays it, message by message, whenever the
+// A joint phase is what the phase takes when every rank of the ring plays it, message by message, whenever the
 // classes start. Ranks of a class lie alike on the ring; distances, programs and starts are random.
 // needs: fold/shortcuts/closed_form.cpp
-#include "fold/shortcuts/meeting.hpp"
+#include "fold/shortcuts/joint_phase.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -114,7 +114,7 @@ void ends_are_those_of_all_messages() {
             halves ? doubling(size) : ring(size, random.below(2) == 0, 1 + random.below(2));
         ByClass network(classes, random.below(4) == 0 ? 0 : 1);
         const LonePhase phase = phase_of(machine, size, 1 + random.below(5000), random.below(5), random.below(2) == 0);
-        const std::optional<Meeting> form = meeting(phase, network, [&](u32 rank) { return rank % classes; });
+        const std::optional<JointPhase> form = joint_phase(phase, network, [&](u32 rank) { return rank % classes; });
         if (!form) {
             continue;
         }
@@ -133,10 +133,10 @@ void ends_are_those_of_all_messages() {
         form->ends(of_class, ends, gone);
         const u64 last = *std::max_element(of_class.begin(), of_class.end());
         for (u32 rank = 0; rank < size; ++rank) {
-            check(ends[rank % classes] == all[rank], "the end of a rank in a meeting", round);
+            check(ends[rank % classes] == all[rank], "the end of a rank in a joint phase", round);
             check(ends[rank % classes] >= last, "nobody ends before the last has come", round);
         }
-        check(form->messages() == machine.sends && form->use(0)[0].messages == machine.sends, "messages of a meeting", round);
+        check(form->messages() == machine.sends && form->use(0)[0].messages == machine.sends, "messages of a joint phase", round);
     }
     check(met > 2000, "phases that have such a form", met);
 }
@@ -145,20 +145,20 @@ void what_events_decide_has_no_form() {
     ByClass network(4, 1);
     const auto by_four = [](u32 rank) { return rank % 4; };
     const ExchangeProgram usual = ring(8, true, 1);
-    check(meeting(phase_of(usual, 8, 800, 1, true), network, by_four).has_value(), "a ring of four classes", 0);
-    check(!meeting(phase_of(usual, 8, 800, 1, true), network, [](u32) { return 3; }), "a ring of one class", 0);
+    check(joint_phase(phase_of(usual, 8, 800, 1, true), network, by_four).has_value(), "a ring of four classes", 0);
+    check(!joint_phase(phase_of(usual, 8, 800, 1, true), network, [](u32) { return 3; }), "a ring of one class", 0);
     ExchangeProgram wide = usual;
     wide.window = 2;
-    check(!meeting(phase_of(wide, 8, 800, 1, true), network, by_four), "two packets at a time", 0);
+    check(!joint_phase(phase_of(wide, 8, 800, 1, true), network, by_four), "two packets at a time", 0);
     ExchangeProgram barrier = usual;
     barrier.barrier_at = 1;
-    check(!meeting(phase_of(barrier, 8, 800, 1, true), network, by_four), "a barrier", 0);
+    check(!joint_phase(phase_of(barrier, 8, 800, 1, true), network, by_four), "a barrier", 0);
     ExchangeProgram short_one = usual;
     short_one.sends = 2;
     short_one.runs[0].count = 2;
-    check(!meeting(phase_of(short_one, 8, 800, 1, true), network, by_four), "ends that wait for two of three others", 0);
+    check(!joint_phase(phase_of(short_one, 8, 800, 1, true), network, by_four), "ends that wait for two of three others", 0);
     ByClass at_once(1, 0);
-    check(!meeting(phase_of(usual, 8, 0, 1, true), at_once, by_four), "messages that take no time", 0);
+    check(!joint_phase(phase_of(usual, 8, 0, 1, true), at_once, by_four), "messages that take no time", 0);
 }
 
 }  // namespace

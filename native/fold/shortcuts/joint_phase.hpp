@@ -1,4 +1,4 @@
-// Meeting: what a phase of the exchange machine takes among classes that do different things or lie at
+// JointPhase: what a phase of the exchange machine takes among classes that do different things or lie at
 // different distances, found without its messages once all of them have come.
 //
 // The ring of one member names, position by position, the classes that take part, and each rank of a class
@@ -19,7 +19,7 @@
 
 namespace yantra {
 
-class Meeting {
+class JointPhase {
 public:
     const std::vector<u32>& classes() const { return classes_; }   // ascending
     u32 column_of(u32 of_class) const;
@@ -30,7 +30,7 @@ public:
     const std::vector<LinkUse>& use(u32 column) const { return use_[column]; }
 
 private:
-    friend class MeetingFinder;
+    friend class JointPhaseFinder;
 
     // Packets alike, in the order of the phase.
     struct Steps {
@@ -47,7 +47,7 @@ private:
 };
 
 // None where only events can tell, or where all are of one class. The phase is as a member sees it.
-std::optional<Meeting> meeting(const LonePhase& phase, NetworkModel& network,
+std::optional<JointPhase> joint_phase(const LonePhase& phase, NetworkModel& network,
                                const std::function<u32(u32 rank)>& class_of);
 
 }  // namespace yantra

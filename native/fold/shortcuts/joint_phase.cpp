@@ -1,4 +1,4 @@
-#include "fold/shortcuts/meeting.hpp"
+#include "fold/shortcuts/joint_phase.hpp"
 
 #include <algorithm>
 
@@ -6,11 +6,11 @@
 
 namespace yantra {
 
-u32 Meeting::column_of(u32 of_class) const {
+u32 JointPhase::column_of(u32 of_class) const {
     return static_cast<u32>(std::lower_bound(classes_.begin(), classes_.end(), of_class) - classes_.begin());
 }
 
-void Meeting::ends(std::span<const u64> starts, std::vector<u64>& ends, std::vector<u64>& gone) const {
+void JointPhase::ends(std::span<const u64> starts, std::vector<u64>& ends, std::vector<u64>& gone) const {
     const std::size_t columns = classes_.size();
     ends.assign(starts.begin(), starts.end());
     gone.resize(columns);
@@ -32,12 +32,12 @@ void Meeting::ends(std::span<const u64> starts, std::vector<u64>& ends, std::vec
 }
 
 // Looks at one position of each class.
-class MeetingFinder {
+class JointPhaseFinder {
 public:
-    MeetingFinder(const LonePhase& phase, NetworkModel& network, const std::function<u32(u32)>& class_of)
+    JointPhaseFinder(const LonePhase& phase, NetworkModel& network, const std::function<u32(u32)>& class_of)
         : phase_(phase), network_(network), class_of_(class_of) {}
 
-    std::optional<Meeting> find() {
+    std::optional<JointPhase> find() {
         const ExchangeProgram& machine = phase_.machine;
         if (!network_.capabilities().messages_never_wait || machine.window != 1 || machine.barrier_at != 0 ||
             machine.returns) {
@@ -86,7 +86,7 @@ private:
             }
             const Run& program = phase_.machine.runs[run];
             const u32 from = own.place.position_at(program.into, program.by_xor, phase_.clockwise);
-            Meeting::Steps& made = made_.steps_[run];
+            JointPhase::Steps& made = made_.steps_[run];
             made.count = steps.count;
             made.sends = steps.sends;
             made.work = steps.hand_over + steps.reduction;
@@ -105,7 +105,7 @@ private:
             waits[at * width + at / 64] |= u64{1} << at % 64;
         }
         std::vector<u64> before;
-        for (const Meeting::Steps& steps : made_.steps_) {
+        for (const JointPhase::Steps& steps : made_.steps_) {
             bool grows = true;
             for (u64 packet = 0; packet < steps.sends && grows; ++packet) {
                 before = waits;
@@ -128,7 +128,7 @@ private:
     // Whether the clock can add what the phase takes at most.
     bool is_counted() const {
         u64 ticks = 0;
-        for (const Meeting::Steps& steps : made_.steps_) {
+        for (const JointPhase::Steps& steps : made_.steps_) {
             const u64 message = *std::max_element(steps.message.begin(), steps.message.end());
             u64 taken = 0;
             if (steps.work > longest_phase || message > longest_phase ||
@@ -147,12 +147,12 @@ private:
     NetworkModel& network_;
     const std::function<u32(u32)>& class_of_;
     std::vector<u32> position_;   // of each column, one
-    Meeting made_;
+    JointPhase made_;
 };
 
-std::optional<Meeting> meeting(const LonePhase& phase, NetworkModel& network,
+std::optional<JointPhase> joint_phase(const LonePhase& phase, NetworkModel& network,
                                const std::function<u32(u32)>& class_of) {
-    return MeetingFinder(phase, network, class_of).find();
+    return JointPhaseFinder(phase, network, class_of).find();
 }
 
 }  // namespace yantra

@@ -1,4 +1,4 @@
-// Meetings: who has come to a phase in which classes wait for each other, and how often each was held.
+// JointPhases: who has come to a phase in which classes wait for each other, and how often each was held.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 #include "base/ensure.hpp"
 #include "collective/runtime/phase_times.hpp"
 #include "fold/rank_classes.hpp"
-#include "fold/shortcuts/meeting.hpp"
+#include "fold/shortcuts/joint_phase.hpp"
 
 namespace yantra {
 
-class Meetings {
+class JointPhases {
 public:
     // What classes that wait for each other have in common, and how often it stood for a phase.
     struct Held {
-        Meeting form;
+        JointPhase form;
         u64 times = 0;
         u64 marked = 0;   // of them
     };
@@ -35,7 +35,7 @@ public:
 
     // A chunk comes to its phase. The ends of all are added to `ends` if it is the last.
     void come(Held& held, const PhaseInput& input, ChunkId chunk, u64 now, std::vector<KnownEnd>& ends) {
-        const Meeting& form = held.form;
+        const JointPhase& form = held.form;
         const u32 at = open(input, form);
         Open& open = opened_[at];
         const u32 column = form.column_of(input.actor.index());
@@ -97,7 +97,7 @@ private:
     };
 
     // The one that a chunk comes to, opened if it is the first.
-    u32 open(const PhaseInput& input, const Meeting& form) {
+    u32 open(const PhaseInput& input, const JointPhase& form) {
         if (of_table_.size() <= input.table) {
             of_table_.resize(input.table + std::size_t{1});
         }
@@ -124,7 +124,7 @@ private:
     }
 
     // Those of one communicator that meet share a form, which is the same whoever of them sees it.
-    Held* shared(ClosedForms::Key key, std::optional<Meeting> found) {
+    Held* shared(ClosedForms::Key key, std::optional<JointPhase> found) {
         if (!found) {
             return nullptr;
         }
@@ -134,7 +134,7 @@ private:
         if (held == nullptr) {
             held = std::make_unique<Held>(Held{*std::move(found)});
         }
-        ensure(held->form.classes() == classes, "a class in two meetings of one communicator");
+        ensure(held->form.classes() == classes, "a class in two joint phases of one communicator");
         return held.get();
     }
 
