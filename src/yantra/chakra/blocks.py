@@ -9,11 +9,31 @@ Trade-off: what is given with a node itself, its name and its dependencies, is n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from yantra import _core
 from yantra.chakra.schema import Attribute, Kind
 from yantra.chakra.trace import Trace
+
+Row = tuple[str, Any, Kind]
+"""The name, the value and the kind of an attribute."""
+
+_PLAIN = 1 << 63
+"""Whole numbers below it fit every kind of 64 bits, so only others are looked at any further."""
+
+
+def _checked(name: str, value: Any, kind: Kind) -> Any:
+    if kind is Kind.STRING:
+        return _checked_text(name, value)
+    if type(value) is int and 0 <= value < _PLAIN and kind is not Kind.BOOL:
+        return value
+    return Attribute(name, value, kind).value
+
+
+@lru_cache(maxsize=4096)
+def _checked_text(name: str, value: str) -> Any:
+    return Attribute(name, value, Kind.STRING).value
 
 
 class Attributes(NamedTuple):
@@ -24,13 +44,11 @@ class Attributes(NamedTuple):
     values: tuple[Any, ...]
 
     @classmethod
-    def of(cls, attributes: Sequence[Attribute]) -> Attributes:
-        """Take attributes apart."""
-        return cls(
-            tuple(one.name for one in attributes),
-            bytes(int(one.kind) for one in attributes),
-            tuple(one.value for one in attributes),
-        )
+    def of(cls, attributes: Sequence[Row]) -> Attributes:
+        """Take rows apart. Raises TraceError for a value that is not of its kind."""
+        values = [_checked(*row) for row in attributes]
+        names, _, kinds = zip(*attributes, strict=True)
+        return cls(names, bytes(kinds), tuple(values))
 
     def with_others(self, others: Attributes) -> Attributes:
         """Return these, and the others behind them."""

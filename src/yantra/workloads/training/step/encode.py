@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from yantra.chakra import Attribute, Kind, NodeType, Trace
-from yantra.chakra.blocks import Attributes, BlockBuilder
+from yantra.chakra.blocks import Attributes, BlockBuilder, Row
 from yantra.workloads.operators.operations import Operation
 from yantra.workloads.training.step.draft import LOAD, STORE, Item, Source
 from yantra.workloads.training.step.turns import Part
@@ -177,52 +177,51 @@ def _add(
 def _costs(kind: str, numbers: tuple[Any, ...]) -> tuple[int, Attributes]:
     """Return the type of a node and what it costs; most layers have the same operations."""
     operation = Operation("", kind, "forward", "", (), *numbers)
-    attributes: Sequence[Attribute]
+    attributes: Sequence[Row]
     if operation.collective is not None:
         type, attributes = NodeType.COMM_COLL, _collective(operation)
     elif operation.peer:
         type = NodeType.COMM_SEND if kind == "send" else NodeType.COMM_RECV
         Attribute("comm_tag", operation.tag, Kind.INT32)  # checked, and added by itself
-        attributes = [Attribute("comm_peer", operation.peer, Kind.STRING), _ON_DEVICE]
+        attributes = [("comm_peer", operation.peer, Kind.STRING), _ON_DEVICE]
     elif kind in (LOAD, STORE):
         type = NodeType.MEM_LOAD if kind == LOAD else NodeType.MEM_STORE
-        attributes = [Attribute("tensor_size", operation.size_bytes, Kind.UINT64), _ON_DEVICE]
+        attributes = [("tensor_size", operation.size_bytes, Kind.UINT64), _ON_DEVICE]
     else:
         type, attributes = NodeType.COMP, _computation(operation)
     return int(type), Attributes.of(attributes)
 
 
-def _computation(operation: Operation) -> list[Attribute]:
+def _computation(operation: Operation) -> list[Row]:
     moved = operation.bytes_read + operation.bytes_written
     flops = operation.tensor_flops + operation.vector_flops
-    attributes = [
-        Attribute("num_ops", max(flops, 1), Kind.INT64),  # a kernel of none never ends upstream
-        Attribute("tensor_size", max(moved, 1), Kind.UINT64),  # one of no bytes is skipped
+    attributes: list[Row] = [
+        ("num_ops", max(flops, 1), Kind.INT64),  # a kernel of none never ends upstream
+        ("tensor_size", max(moved, 1), Kind.UINT64),  # one of no bytes is skipped
         _ON_DEVICE,
-        Attribute("bytes_read", operation.bytes_read, Kind.INT64),
-        Attribute("bytes_written", operation.bytes_written, Kind.INT64),
-        Attribute("flops_tensor", operation.tensor_flops, Kind.INT64),
-        Attribute("flops_vector", operation.vector_flops, Kind.INT64),
-        Attribute("op_class", operation.kind, Kind.STRING),
-        Attribute("dtype", operation.dtype, Kind.STRING),
+        ("bytes_read", operation.bytes_read, Kind.INT64),
+        ("bytes_written", operation.bytes_written, Kind.INT64),
+        ("flops_tensor", operation.tensor_flops, Kind.INT64),
+        ("flops_vector", operation.vector_flops, Kind.INT64),
+        ("op_class", operation.kind, Kind.STRING),
+        ("dtype", operation.dtype, Kind.STRING),
     ]
     if operation.repeated_flops:
-        attributes.append(Attribute("flops_repeated", operation.repeated_flops, Kind.INT64))
+        attributes.append(("flops_repeated", operation.repeated_flops, Kind.INT64))
     if operation.shape:
         names = ("batch", "m", "n", "k")[-len(operation.shape) :]
         attributes += [
-            Attribute(name, size, Kind.INT64)
-            for name, size in zip(names, operation.shape, strict=True)
+            (name, size, Kind.INT64) for name, size in zip(names, operation.shape, strict=True)
         ]
-    attributes += [Attribute(name, size, Kind.INT64) for name, size in operation.sizes if size]
+    attributes += [(name, size, Kind.INT64) for name, size in operation.sizes if size]
     return attributes
 
 
-def _collective(operation: Operation) -> list[Attribute]:
+def _collective(operation: Operation) -> list[Row]:
     return [
-        Attribute("comm_type", int(operation.collective or 0), Kind.INT64),
-        Attribute("comm_size", operation.size_bytes, Kind.INT64),
-        Attribute("pg_name", operation.group, Kind.STRING),
+        ("comm_type", int(operation.collective or 0), Kind.INT64),
+        ("comm_size", operation.size_bytes, Kind.INT64),
+        ("pg_name", operation.group, Kind.STRING),
         _ON_DEVICE,
     ]
 
@@ -230,17 +229,17 @@ def _collective(operation: Operation) -> list[Attribute]:
 @lru_cache(maxsize=1024)
 def _common(phase: str, unit: str, chunk: int | None, saves: int, frees: int) -> Attributes:
     """Return what nodes of a kind of operation in a layer have in common."""
-    attributes = [Attribute("phase", phase, Kind.STRING)]
+    attributes: list[Row] = [("phase", phase, Kind.STRING)]
     if unit:
-        attributes.append(Attribute("layer", unit, Kind.STRING))
+        attributes.append(("layer", unit, Kind.STRING))
     if chunk is not None:
-        attributes.append(Attribute("microbatch", 0, Kind.INT64))
-        attributes.append(Attribute("chunk", chunk, Kind.INT64))
+        attributes.append(("microbatch", 0, Kind.INT64))
+        attributes.append(("chunk", chunk, Kind.INT64))
     if saves:
-        attributes.append(Attribute("act_alloc", saves, Kind.INT64))
+        attributes.append(("act_alloc", saves, Kind.INT64))
     if frees:
-        attributes.append(Attribute("act_free", frees, Kind.INT64))
+        attributes.append(("act_free", frees, Kind.INT64))
     return Attributes.of(attributes)
 
 
-_ON_DEVICE = Attribute("is_cpu_op", False, Kind.BOOL)
+_ON_DEVICE: Row = ("is_cpu_op", False, Kind.BOOL)
