@@ -173,6 +173,35 @@ def test_fixed_efficiency_takes_the_longer_of_arithmetic_and_traffic() -> None:
     )
 
 
+def by_size(**options: Any) -> ComputeModel:
+    return model_of(Plugin(kind="efficiency_by_size", options=tuple(options.items())))
+
+
+def test_efficiency_by_size_takes_the_step_of_each_kernel() -> None:
+    model = by_size(
+        products=((0, 0.1), (10**9, 0.5), (10**12, 0.9)), others=((0, 0.2),), memory=((10**6, 0.8),)
+    )
+    flops = [10**9 - 1, 10**9, 10**12, 10**12, 0]
+    rows = kernels(flops, [0, 0, 0, 0, 1], ["gemm"] * 3 + ["norm", "norm"])
+    reached = [0.1, 0.5, 0.9, 0.2]
+    times = [work / (PEAK * share) * 1e9 for work, share in zip(flops, reached, strict=False)]
+    times.append(1 / (BANDWIDTH * 0.8) * 1e9)  # below the first step, the first
+    assert model.estimate(rows, SEEN).middle.tolist() == pytest.approx(times)
+
+
+def test_arithmetic_and_traffic_overlap_or_add_up() -> None:
+    rows = kernels([10**12], [10**9], ["gemm"])
+    arithmetic, traffic = 1e12 / PEAK * 1e9, 1e9 / BANDWIDTH * 1e9
+    assert by_size().estimate(rows, SEEN).middle[0] == pytest.approx(max(arithmetic, traffic))
+    apart = by_size(together=False)
+    assert apart.estimate(rows, SEEN).middle[0] == pytest.approx(arithmetic + traffic)
+
+
+def test_efficiency_by_size_needs_a_size() -> None:
+    with pytest.raises(ConfigError, match="memory: expected at least one size"):
+        by_size(memory=()).estimate(kernels([1], [1]), SEEN)
+
+
 def test_full_efficiency_is_the_roofline() -> None:
     options = (("default", 1.0), ("memory", 1.0))
     full = model_of(Plugin(kind="fixed_efficiency", options=options))
