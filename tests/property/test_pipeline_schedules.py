@@ -47,6 +47,10 @@ def sizes(draw: st.DrawFn, name: str) -> tuple[int, int, int]:
     v = 1
     if name == "interleaved":
         m, v = p * draw(st.integers(1, 4)), draw(st.integers(2, 4))
+    elif name == "interleaved-rounds":
+        rounds, v = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+        m = rounds * (draw(st.integers(p, 2 * p - 1)) if rounds > 1 else draw(st.integers(1, p)))
+        assume(m % max(1, m // p) == 0)
     elif name == "dualpipe":
         m += m % 2
     elif name in ("gpipe", "1f1b", "zb-h1", "zb-h2"):
@@ -120,6 +124,26 @@ def test_interleaved(p: int, groups: int, v: int, F: int, b: int, W: int) -> Non
     orders, execution = run("interleaved", p, m, v, **share)
     assert execution.makespan == m * (F + b + W) + (p - 1) * Fraction(F + b + W, v)
     assert peaks(orders) == tuple(min(m * v, p * v + p - 1 - 2 * i) for i in range(p))
+
+
+@given(DEVICES, st.integers(1, 3), st.integers(2, 5), DURATION, DURATION, DURATION)
+def test_rounds_of_one_micro_batch_per_device_are_interleaved(
+    p: int, groups: int, v: int, F: int, b: int, W: int
+) -> None:
+    rounds = schedules.get("interleaved-rounds").orders(p, p * groups, v)
+    assert rounds == schedules.get("interleaved").orders(p, p * groups, v)
+
+
+@given(st.data(), st.integers(2, 7), st.integers(2, 5), DURATION, DURATION, DURATION)
+def test_devices_wait_for_micro_batches_that_a_round_lacks(
+    data: st.DataObject, p: int, v: int, F: int, b: int, W: int
+) -> None:
+    """Each of a round's v - 1 returns to the first device waits for p - m micro-batches."""
+    m = data.draw(st.integers(1, p))
+    share = {key: Fraction(value, v) for key, value in durations(F, b, W).items()}
+    _, execution = run("interleaved-rounds", p, m, v, **share)
+    passes = m + p - 1 + (v - 1) * p
+    assert execution.makespan == passes * Fraction(F + b + W, v)
 
 
 @given(DEVICES, st.integers(0, 14), DURATION, DURATION, DURATION)

@@ -16,7 +16,8 @@ NAMES = schedules.schedules.names()
 
 def test_the_schedules_are_those_of_the_command_line() -> None:
     assert NAMES == (
-        "1f1b", "dualpipe", "dualpipev", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v",
+        "1f1b", "dualpipe", "dualpipev", "gpipe", "interleaved", "interleaved-rounds", "zb-h1",
+        "zb-h2", "zb-v",
     )  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def test_an_unknown_name_is_told_at_its_field() -> None:
         schedules.get("zb_h1", "--schedule")
     assert str(error.value) == (
         "--schedule: no schedule is named 'zb_h1'; expected one of 1f1b, dualpipe, dualpipev, "
-        "gpipe, interleaved, zb-h1, zb-h2, zb-v; did you mean 'zb-h1'?"
+        "gpipe, interleaved, interleaved-rounds, zb-h1, zb-h2, zb-v; did you mean 'zb-h1'?"
     )
 
 

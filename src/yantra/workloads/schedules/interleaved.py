@@ -26,16 +26,21 @@ class Interleaved(Schedule):
         nearest = f"the nearest are {below} and {above}" if below else f"the nearest is {above}"
         return f"needs micro-batches in groups of one per device ({p}), got {m}; {nearest}"
 
+    def group(self, p: int, m: int) -> int:
+        """Return how many micro-batches pass a chunk before the next chunk begins."""
+        return p
+
     def order(self, device: int, p: int, m: int, v: int) -> list[Step]:
+        each = self.group(p, m)
         table = [
             (j, chunk)
-            for first in range(0, m, p)
+            for first in range(0, m, each)
             for chunk in range(v)
-            for j in range(first, first + p)
+            for j in range(first, first + each)
         ]
         forward = [Step("F", j, chunk) for j, chunk in table]
         backward = [Step("B", j, v - 1 - chunk) for j, chunk in table]
-        warm_up = min(2 * (p - device - 1) + (v - 1) * p, m * v)
+        warm_up = min(2 * (p - device - 1) + (v - 1) * each, m * v)
         steps = forward[:warm_up]
         for pair in zip(forward[warm_up:], backward, strict=False):
             steps += pair
