@@ -43,6 +43,9 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "overlap_gradients": (True, False),
     "overlap_parameters": (True, False),
     "overlap_p2p": (True, False),
+    "overlap_tensor": (True, False),
+    "gather_again": (True, False),
+    "messages": ("whole", "sliced", "scattered"),
     "bucket_elements": (None, 50_000_000),
     "offload_optimizer": (False, True),
     "offload_activations": (False, True),
@@ -57,6 +60,7 @@ _SCHEDULES = (
     ("gpipe", 1),
     ("interleaved", 2),
     ("interleaved", 3),
+    ("interleaved-rounds", 2),
     ("zb-h1", 1),
     ("zb-h2", 1),
     ("zb-v", 2),
@@ -150,7 +154,9 @@ def pairs(trial: Trial) -> set[Any]:
         told["zero"] = 0
         del told["overlap_gradients"], told["bucket_elements"]
     if plan.tp == 1:
-        del told["sequence_parallel"]
+        del told["sequence_parallel"], told["overlap_tensor"]
+    if plan.pp == 1 or plan.tp == 1:
+        del told["messages"]
     if plan.pp == 1:
         del told["overlap_p2p"]
     del told["shard"]

@@ -17,7 +17,7 @@ from yantra.workloads.training.train import Step, step_of, works_of
 
 DENSE = Shape(h=256, L=8, a=8, g=4, d=32, f=512, V=1024, s=128)
 EXPERTS = DENSE._replace(f=128, E=8, k=2)
-VIRTUAL = {"interleaved": 2, "zb-v": 2, "dualpipev": 2}
+VIRTUAL = {"interleaved": 2, "interleaved-rounds": 2, "zb-v": 2, "dualpipev": 2}
 
 
 @st.composite
@@ -30,7 +30,17 @@ def plans(draw: st.DrawFn) -> tuple[Shape, Plan]:
     pp = draw(st.sampled_from((1, 2, 4)))
     schedule = draw(
         st.sampled_from(
-            ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev", "dualpipe")
+            (
+                "gpipe",
+                "1f1b",
+                "interleaved",
+                "interleaved-rounds",
+                "zb-h1",
+                "zb-h2",
+                "zb-v",
+                "dualpipev",
+                "dualpipe",
+            )
         )
     )
     zero = draw(st.sampled_from((0, 1, 2, 3)))
@@ -57,6 +67,9 @@ def plans(draw: st.DrawFn) -> tuple[Shape, Plan]:
         overlap_gradients=draw(st.booleans()),
         overlap_parameters=draw(st.booleans()),
         overlap_p2p=draw(st.booleans()),
+        overlap_tensor=draw(st.booleans()),
+        gather_again=draw(st.booleans()),
+        messages=draw(st.sampled_from(("whole", "sliced", "scattered"))),
         bucket_elements=draw(st.sampled_from((None, 100_000))),
     )
 

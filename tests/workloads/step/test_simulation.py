@@ -70,6 +70,7 @@ PIPELINES = {
     "gpipe": 1,
     "1f1b": 1,
     "interleaved": 2,
+    "interleaved-rounds": 2,
     "zb-h1": 1,
     "zb-h2": 1,
     "zb-v": 2,
@@ -122,6 +123,14 @@ PLANS = {
     "context exchange": Plan(cp=4, dp=2, cp_kind="a2a", global_batch=4),
     "recompute": Plan(tp=2, pp=2, dp=2, recompute="full", global_batch=8),
     "recompute operators": Plan(tp=2, pp=2, dp=2, recompute="operators", global_batch=8),
+    "sums awaited": Plan(tp=2, pp=2, dp=2, overlap_tensor=False, global_batch=8),
+    "sliced messages": Plan(
+        tp=2, pp=2, dp=2, sequence_parallel=False, messages="sliced", global_batch=8
+    ),
+    "scattered messages": Plan(
+        tp=2, pp=2, vpp=2, sequence_parallel=False, messages="scattered", global_batch=8
+    ),
+    "gathered kept": Plan(tp=2, pp=2, dp=2, gather_again=False, global_batch=8),
     "offload": Plan(
         pp=2, dp=4, zero=1, offload_optimizer=True, offload_activations=True, global_batch=8
     ),

@@ -269,6 +269,9 @@ def _sequence(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
         product = f"tp x cp = {plan.tp} x {plan.cp} = {plan.tp * plan.cp}"
         field = "sequence_parallel" if plan.cp == 1 else "cp"
         yield Broken(field, f"{sequence} tokens are not divisible by {product}")
+    elif plan.messages != "whole" and plan.pp > 1 and sequence % (plan.tp * plan.cp):
+        product = f"tp x cp = {plan.tp} x {plan.cp} = {plan.tp * plan.cp}"
+        yield Broken("messages", f"{sequence} tokens are not divisible by {product}")
     elif sequence % plan.cp:
         yield Broken("cp", f"{sequence} tokens are not divisible by {plan.cp}")
     elif facts.is_causal and plan.cp > 1 and sequence % (2 * plan.cp):

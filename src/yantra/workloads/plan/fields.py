@@ -34,6 +34,12 @@ MEANINGS: Mapping[str, str] = {
     "overlap_gradients": "reduce gradients bucket by bucket during the last backward pass",
     "overlap_parameters": "gather weights of the next layers while one computes",
     "overlap_p2p": "send to the next stage while computing",
+    "overlap_tensor": "compute gradients of weights while those of inputs are summed over tp",
+    "gather_again": "the backward pass gathers again what the forward pass gathered over tp and "
+    "cp; else that is kept",
+    "messages": "what a tp rank sends to the next stage: the whole tensor, its part of it, which "
+    "is gathered there, or a part that it has as the last layer of a stage works as with "
+    "sequence_parallel, where all send parts anyway",
     "bucket_elements": "gradients reduced together, in elements; if left out as in Megatron-LM: "
     "max(40e6, 1e6 x dp x cp) on the first stage, all at once on others",
     "offload_optimizer": "the optimizer's state lives in the host's memory",

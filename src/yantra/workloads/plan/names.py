@@ -103,6 +103,8 @@ ALIASES: tuple[Alias, ...] = (
     Alias("overlap_grad_reduce", "overlap_gradients", _MEGATRON),
     Alias("overlap_param_gather", "overlap_parameters", _MEGATRON),
     Alias("overlap_p2p_communication", "overlap_p2p", _MEGATRON),
+    Alias("async_tensor_model_parallel_allreduce", "overlap_tensor", _MEGATRON),
+    Alias("scatter_gather_tensors_in_pipeline", "messages", _MEGATRON, _switch("sliced", "whole")),
     Alias("ddp_bucket_size", "bucket_elements", _MEGATRON),
     Alias("optimizer_cpu_offload", "offload_optimizer", _MEGATRON),
     Alias("cpu_offloading", "offload_activations", _MEGATRON),

@@ -26,11 +26,13 @@ from yantra.workloads.templates.grid import Grid, grid_of
 CpKind = Literal["p2p", "all_gather", "a2a"]
 Recompute = Literal["none", "selective", "operators", "full"]
 Dtype = Literal["fp32", "bf16", "fp16", "fp8", "fp4"]
+Messages = Literal["whole", "sliced", "scattered"]
 Axis = Literal["tp", "cp", "ep", "dp", "pp"]
 
 AXES: tuple[Axis, ...] = ("tp", "cp", "ep", "dp", "pp")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "cp_kind": ("p2p", "all_gather", "a2a"),
+    "messages": get_args(Messages),
     "recompute": ("none", "selective", "operators", "full"),
     "dtype": get_args(Dtype),
     "gradient_dtype": ("fp32", "bf16", "fp16"),
@@ -44,6 +46,8 @@ SWITCHES = (
     "overlap_gradients",
     "overlap_parameters",
     "overlap_p2p",
+    "overlap_tensor",
+    "gather_again",
     "offload_optimizer",
     "offload_activations",
     "flash_attention",
@@ -93,6 +97,9 @@ class Plan(Record):
     overlap_gradients: bool = True
     overlap_parameters: bool = True
     overlap_p2p: bool = True
+    overlap_tensor: bool = True
+    gather_again: bool = True
+    messages: Messages = "whole"
     bucket_elements: int | None = None
     offload_optimizer: bool = False
     offload_activations: bool = False

@@ -7,12 +7,19 @@ except where routing to experts is skewed (`expert_rank`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
 from yantra.workloads.operators.graph.graph import WIDTHS
+from yantra.workloads.operators.graph.operators.border import (
+    before_last,
+    gathered,
+    message,
+    scattered,
+)
 from yantra.workloads.operators.operations import Pass, StageWork
 from yantra.workloads.training.repeated import BUILT, Pattern, longest_run, pattern_of
 
@@ -52,6 +59,9 @@ def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
         recompute=plan.recompute,
         flash_attention=plan.flash_attention,
         dropout=plan.dropout,
+        overlap_tensor=plan.overlap_tensor,
+        gather_again=plan.gather_again,
+        messages=plan.messages,
         fused_loss=plan.fused_loss,
         capacity_factor=plan.capacity_factor,
         routing=plan.routing,
@@ -75,14 +85,20 @@ class Chunk:
                 x = model.front.build(g, None)
         else:
             block = model.layers[first] if first < end else model.tail
-            self.source = x = g.tensor("input", block.input_sizes(g), g.tokens())
+            self.source = g.tensor("input", block.input_sizes(g), message(g))
+            is_alone = end - first == 1 and not tail
+            x = gathered(g, self.source, for_last=is_alone)
         for number in range(first, end):
-            with g.unit(f"layers.{number}"):
-                x = model.layers[number].build(g, x)
+            is_last = number == end - 1 and not tail
+            with (
+                before_last(g, x) if is_last else nullcontext(x) as given,
+                g.unit(f"layers.{number}"),
+            ):
+                x = model.layers[number].build(g, given)
         if tail:
             with g.unit("head"):
                 model.tail.build(g, x)
-        self.result = None if tail else x
+        self.result = None if tail or x is None else scattered(g, x)
 
     def work(self) -> StageWork:
         """Return both passes, the weights and the tensors at the borders."""

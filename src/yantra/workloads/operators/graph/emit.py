@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from yantra.chakra import CollectiveType
 from yantra.workloads.operators.graph.graph import Graph, Operator, Use
 from yantra.workloads.operators.graph.reshard import Move
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
@@ -16,6 +17,7 @@ from yantra.workloads.operators.operations import Operation, Phase
 Key = tuple[int, Placement]
 """A tensor's number and a placement."""
 
+_SUMS = (CollectiveType.ALL_REDUCE, CollectiveType.REDUCE_SCATTER)
 EXTERNAL = -1
 """The position of what comes from outside the pass while it runs: a neighbouring stage's tensor."""
 
@@ -34,6 +36,7 @@ class Emitter:
         self.values: dict[Key, int | None] = {}
         self.made_for_weights: dict[Key, int | None] = {}
         self.entries: set[int] = set()
+        self._summed: int | None = None
         self._placements: dict[int, list[Placement]] = {}
         self._tags = 0
 
@@ -46,8 +49,18 @@ class Emitter:
             compute = self._last_compute(of_weights=operation.phase == "wgrad")
             if compute is not None:
                 operation = operation._replace(after=(compute,))
+        if not self.graph.setting.overlap_tensor:
+            operation = self._behind_sums(operation)
         self.operations.append(operation)
         return len(self.operations) - 1
+
+    def _behind_sums(self, operation: Operation) -> Operation:
+        """Let weight gradients wait for the sums over tp that were begun before them."""
+        if operation.phase == "dgrad" and operation.collective in _SUMS and operation.group == "tp":
+            self._summed = len(self.operations)
+        elif operation.phase == "wgrad" and self._summed is not None and not operation.communicates:
+            return operation._replace(after=tuple(sorted({*operation.after, self._summed})))
+        return operation
 
     def _last_compute(self, of_weights: bool) -> int | None:
         for at in range(len(self.operations) - 1, -1, -1):

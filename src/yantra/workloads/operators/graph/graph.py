@@ -47,6 +47,12 @@ class Setting(NamedTuple):
     flash_attention: bool = True
     fused_loss: bool = True
     dropout: bool = False
+    overlap_tensor: bool = True
+    """Whether weight gradients are computed while those of inputs are summed over tp."""
+    gather_again: bool = True
+    """Whether the backward pass gathers again what the forward pass gathered."""
+    messages: Literal["whole", "sliced", "scattered"] = "whole"
+    """How a tensor crosses to the next stage; see `operators/border.py`."""
     capacity_factor: float | None = None
     routing: str = "uniform"
     """How tokens choose experts: `uniform`, or `zipf:<exponent>`."""

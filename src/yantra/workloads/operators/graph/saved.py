@@ -24,10 +24,10 @@ REPEATED_UNITS = "layers."
 """Full recomputation repeats units of this prefix; embedding and head are kept."""
 
 
-def stored(use: Use) -> Placement:
+def stored(use: Use, gathers_again: bool = True) -> Placement:
     """Return the placement in which a tensor is kept for this use."""
     home = use.tensor.placement
-    gathers = bool(home.axes() - use.placement.axes())
+    gathers = gathers_again and bool(home.axes() - use.placement.axes())
     return home if gathers and not home.partial else use.placement
 
 
@@ -108,7 +108,7 @@ class Saved:
         )
         if together and not by_gradient:
             return
-        placement = stored(use)
+        placement = stored(use, self.graph.setting.gather_again)
         key = (use.tensor.number, placement)
         self.tensors[key] = use.tensor
         (self.inside if together else self.sizes)[key] = self.graph.bytes(use.tensor, placement)
