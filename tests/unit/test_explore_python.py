@@ -11,6 +11,7 @@ import pytest
 import yantra
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.explore import Constraint, Explored, Objective, Search, Space, explore
+from yantra.explore.confirmed import words
 from yantra.explore.objectives import KNOWN
 from yantra.explore.study import TRIALS, check_feasible, kept
 
@@ -100,6 +101,25 @@ def test_a_simulated_trial_is_near_its_closed_form(found: tuple[Explored, Path])
     ours, _ = found
     result = ours.simulate()
     assert result.makespan_ns / 1e9 == pytest.approx(ours.best["step_time"], rel=0.1)
+
+
+def test_the_best_of_the_front_are_simulated_with_the_error_of_the_closed_form(
+    found: tuple[Explored, Path],
+) -> None:
+    explored = found[0]
+    exact = explored.confirm(2)
+    times = [explored.finished.trials[one.trial]["step_time"] for one in exact]
+    every = [explored.finished.trials[number]["step_time"] for number in explored.finished.front]
+    assert times == sorted(every)[:2]
+    for one in exact:
+        assert one.simulated_ns == explored.simulate(one.trial).makespan_ns
+        assert one.off == one.closed_ns / one.simulated_ns - 1
+        assert abs(one.off) < 0.05
+    worst = max(abs(one.off or 0.0) for one in exact)
+    assert list(words(exact))[-1] == (
+        f"the closed form is at most {100 * worst:.2f} % off on these"
+    )
+    assert explored.confirm(0) == [] and list(words([])) == []
 
 
 def test_answers_are_those_of_the_commands(found: tuple[Explored, Path]) -> None:

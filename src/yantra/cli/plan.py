@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
 
 _CHOICES = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro-batch")
+_SWITCHES = {
+    "sequence-parallel": "Whether tp ranks hold parts of the sequence",
+    "overlap": "Whether gradients and weights move while the device computes",
+}
 
 
 def _choices(command: Any) -> Any:
-    """Add a flag for each field whose values a user may restrict."""
+    """Add a flag for each field whose values a user may restrict or let vary."""
+    for name, about in reversed(_SWITCHES.items()):
+        help = f"{about}: true, false, or true,false to judge both; true if left out."
+        command = click.option(f"--{name}", metavar="true,false", help=help)(command)
     for name in reversed(_CHOICES):
         help = f"Allowed values of {name}: one or several, such as 1,2,4."
         command = click.option(f"--{name}", metavar="N,...", help=help)(command)
@@ -84,7 +91,7 @@ def command(
         raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
     machines = [_priced(name, price) for name in names]
     described = find(model)
-    given = {name: _numbers(name, text) for name, text in chosen.items() if text is not None}
+    given = {name: _values(name, text) for name, text in chosen.items() if text is not None}
     space = PlanSpace(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
     shared = Shared(described, seq)
     answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
@@ -124,8 +131,14 @@ def _priced(name: str, price: str | None) -> Cluster:
     return machine.replace(price=yours)
 
 
-def _numbers(name: str, text: str) -> tuple[int, ...]:
+def _values(name: str, text: str) -> tuple[int, ...]:
     words = text.split(",")
+    if name.replace("_", "-") in _SWITCHES:
+        known = {"true": True, "false": False}
+        if not all(word in known for word in words) or len(set(words)) < len(words):
+            flag = f"--{name.replace('_', '-')}"
+            raise ConfigError(flag, expected_got("true, false, or true,false", text))
+        return tuple(known[word] for word in words)
     if not all(word.strip().isascii() and word.strip().isdigit() for word in words):
         flag = f"--{name.replace('_', '-')}"
         raise ConfigError(flag, expected_got("whole numbers such as 1,2,4", text))

@@ -22,7 +22,7 @@ from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.exact import Budget
 from yantra.explore.machine import Machine
 from yantra.explore.passes import Works
-from yantra.explore.space import Columns, PlanSpace
+from yantra.explore.space import FIELDS, Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates, rates_of
 from yantra.result.figures import utilisation
@@ -80,7 +80,7 @@ class Answer(NamedTuple):
 
     `legal` plans were checked, `judged` of them had their time counted: those that need at most
     a quarter more memory than there is. `error` is the closed form's largest on what was simulated,
-    None where nothing was.
+    None where nothing was. `shown` are the fields that say which plan of the space one is.
     """
 
     cluster: str
@@ -94,6 +94,7 @@ class Answer(NamedTuple):
     ranked: tuple[Ranked, ...]
     lost: tuple[Lost, ...]
     rates: Rates
+    shown: tuple[str, ...] = FIELDS
 
 
 def best_plans(
@@ -144,6 +145,7 @@ def best_plans(
         ranked=tuple(sorted(found, key=lambda one: one.time_ns))[:top],
         lost=_lost(machine, space, columns, judged, found),
         rates=runner.rates,
+        shown=space.shown,
     )
 
 

@@ -112,9 +112,12 @@ class ClosedForm:
 
     def _entry(self, key: tuple[int, ...]) -> np.ndarray:
         if key not in self._parts:
-            tp, cp, ep, micro_batch, again = key
+            tp, cp, ep, micro_batch, again, parts = key
             names: Any = RECOMPUTE
-            plan = Plan(tp=tp, cp=cp, ep=ep, dp=ep, micro_batch=micro_batch, recompute=names[again])
+            plan = Plan(
+                tp=tp, cp=cp, ep=ep, dp=ep, micro_batch=micro_batch, recompute=names[again],
+                sequence_parallel=bool(parts) and tp > 1,
+            )  # fmt: skip
             groups = {
                 "tp": (tp, 1),
                 "cp": (cp, tp),
@@ -159,21 +162,38 @@ class ClosedForm:
         if sizes.expert[0].any() or sizes.expert[2].any():
             size = copies * columns["tp"] // columns["ep"]
             domains.append(Domain(sizes.held(True), size, groups_of(size, columns["ep"])))
-        opening = closing = np.zeros(len(copies))
+        opening = closing = last = np.zeros(len(copies))
+        overlaps = columns["overlap"] > 0
         between = (c["pp"] - 1) * message
+        late = np.maximum(message - sizes.lead, 0.0)
         arrival = (sizes.whole_forward - sizes.forward[2]) / c["vpp"] + between
         drain = (sizes.whole_backward - sizes.backward[2]) / c["vpp"] + between
         for device in (0, 1):
             passes = sizes.forward[2 * device], sizes.backward[2 * device]
-            costs = costs_of(self.machine, domains, columns, device, passes, self._update)
+            costs = costs_of(self.machine, domains, columns, device, passes, late, self._update)
             there = (c["pp"] > 1) | (device == 0)
-            before = costs.gathers - device * arrival
-            behind = costs.reductions + costs.optimizer - device * drain
+            # Without overlap weights are gathered behind the optimizer, which waits for all ranks.
+            before = np.where(overlaps, costs.gathers - device * arrival, 0.0)
+            # Each bucket is gathered as soon as it is updated, so the first or the last is exposed.
+            both = costs.gathers, costs.optimizer
+            exposed = np.minimum(*both) / (c["vpp"] * len(domains))
+            after = np.where(overlaps, 0.0, np.maximum(*both) + exposed)
+            own = costs.reductions + np.where(overlaps, costs.optimizer, 0.0)
             opening = np.maximum(opening, np.where(there, before, 0.0))
-            closing = np.maximum(closing, np.where(there, behind, 0.0))
+            closing = np.maximum(closing, np.where(there, own - device * drain, 0.0))
+            last = np.maximum(last, np.where(there, after, 0.0))
         norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, self.machine.ranks, 1, 4.0)
-        result: np.ndarray = opening + closing + norm
+        result: np.ndarray = opening + closing + norm + last
+        if sizes.tied.any():
+            result = result + self._tied(sizes.tied, columns)
         return result
+
+    def _tied(self, elements: np.ndarray, columns: Columns) -> np.ndarray:
+        """Return the sum of a tied embedding's gradient over the first and the last stage."""
+        far = columns["tp"] * columns["cp"] * columns["dp"] * (columns["pp"] - 1)
+        two = np.minimum(columns["pp"], 2)
+        # Of two ranks, each sends the other a half, and what it added up of the other half.
+        return np.where(far > 0, 2.0 * self._messages(far, two, 2.0 * elements), 0.0)
 
 
 def _blocks(columns: Columns) -> Iterator[Columns]:
@@ -207,6 +227,8 @@ class _Devices:
         self.forward, self.backward = spread("forward"), spread("backward")
         self.kernels = spread("kernels")
         self.dense, self.expert = spread("dense"), spread("expert")
+        self.dense[0][...] -= np.where(alone, tail.tied, 0.0)
+        self.tied = np.asarray(tail.tied)
         self.front_dense, self.front_expert = front.dense, front.expert
         layers = np.asarray(counts[3])
         self.layer_weights = layer.dense, layer.expert
@@ -253,10 +275,14 @@ def _pipeline(
     both = [f + b for f, b in zip(sizes.forward, sizes.backward, strict=True)]
     whole = sizes.whole_forward + sizes.whole_backward
     slowest = np.maximum(np.maximum(both[0], both[2]), np.where(p > 2, both[1], 0.0))
-    led = (p - 1) * sizes.lead  # computed again while the gradient is awaited
-    passed = slowest + (whole - slowest) / v - led + 2 * (p * v - 1) * message
+    # A device computes again while it awaits the gradient: the first p - 1 are idle, others wait.
+    late = np.maximum(message - sizes.lead, 0.0)
+    back = (p - 1) * (message - sizes.lead) + (v - 1) * p * late
+    passed = slowest + (whole - slowest) / v + (p * v - 1) * message + back
     # The next chunk of a micro-batch needs a trip over all devices, while they work on p others.
-    longest = reduce(np.maximum, (*sizes.forward, *sizes.backward))
+    # What each chunk computes again it does before its gradient comes, so it is not on that trip.
+    led = v * sizes.lead
+    longest = reduce(np.maximum, (*sizes.forward, *(b - led for b in sizes.backward)))
     times = passed + (m - 1) * np.maximum(slowest, longest + v * message)
     alone = np.flatnonzero(v == 1)
     if len(alone):

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.output import write_text
 from yantra.base.records import Record
+from yantra.explore.confirmed import USUAL, Confirmed, confirm
 from yantra.explore.next_dollar import NextDollar, next_dollar, read_offer
 from yantra.explore.objectives import OBJECTIVES, Constraint, Objective
 from yantra.explore.odds import Odds, odds_of, read_within
 from yantra.explore.point import simulate_point, write_reports
-from yantra.explore.space import FIELDS, RECOMPUTE
+from yantra.explore.space import FIELDS, RECOMPUTE, SWITCHES
 from yantra.explore.study import Finished, as_points, run_study
 from yantra.explore.study_file import Search, Study, read_study, study_of
 from yantra.explore.study_page import study_page
@@ -181,6 +182,10 @@ class Explored:
         """Simulate the plan of a trial at its scale, exactly."""
         return simulate_point(self.study, self.finished, self._number(trial))
 
+    def confirm(self, count: int = USUAL) -> list[Confirmed]:
+        """Simulate the best trials of the front: exact times, and what the closed form is off."""
+        return confirm(self.study, self.finished, count)
+
     def report(self, path: str | os.PathLike[str], runs: Sequence[int] = ()) -> None:
         """Write the page of the study: one file that opens offline.
 
@@ -216,7 +221,8 @@ class Explored:
         for objective in OBJECTIVES:
             if objective != "ranks":
                 columns[objective] = column("real", [_real(one.get(objective)) for one in trials])
-        for field in FIELDS:
+        varied = (name for name in SWITCHES if len(dict(self.study.plan).get(name, ())) > 1)
+        for field in (*FIELDS, *varied):
             columns[field] = column(*_field([one.get("plan") for one in trials], field))
         columns["on_front"] = column("whole", [int(number in on_front) for number in numbers])
         columns["broken"] = column("text", ["; ".join(one["broken"]) for one in trials])

@@ -1,6 +1,7 @@
 """Times and bytes of the parts of a model under one split: front, layers, tail.
 
-One entry is for a key (tp, cp, ep, micro-batch, recompute): plans that differ in the rest share it.
+One entry is for a key (tp, cp, ep, micro-batch, recompute, sequence parallelism): plans that differ
+in the rest share it.
 A pass is walked operation by operation in the order of its graph, as the simulation runs it:
 kernels in one chain, the collectives of a group in another, each after what it needs. A layer takes
 what a second one behind a first adds.
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from yantra.workloads.plan.plan import Plan
 
 PARTS = ("front", "layer", "tail")
-KEY = ("tp", "cp", "ep", "micro_batch", "recompute")
+KEY = ("tp", "cp", "ep", "micro_batch", "recompute", "sequence_parallel")
 
 
 class Part(NamedTuple):
@@ -32,7 +33,8 @@ class Part(NamedTuple):
     has beyond what was saved before it; `border` crosses to the next stage. `kernels` is the
     time of kernels alone, of both passes; `lead` that of the kernels with which the backward pass
     begins before it needs its gradient, to compute activations again. `dense_grain` and
-    `expert_grain` are by how many elements a bucket of such weights exceeds its least size.
+    `expert_grain` are by how many elements a bucket of such weights exceeds its least size. `tied`
+    are elements of `dense` that a device which has both ends of the model holds once.
     """
 
     forward: float
@@ -46,6 +48,7 @@ class Part(NamedTuple):
     lead: float
     dense_grain: float
     expert_grain: float
+    tied: float
 
 
 class Works:
@@ -54,6 +57,8 @@ class Works:
     def __init__(self, model: Any, sequence: int) -> None:
         self._model, self._sequence = model, sequence
         self._made: dict[tuple[int | str, ...], _OfPlan] = {}
+        kinds = Counter(model.layers).items()
+        self._kinds = [(model.layers.index(kind), times) for kind, times in kinds]
 
     def of(self, plan: Plan) -> _OfPlan:
         """Return the works of a plan's parts; made once for all plans with the same key."""
@@ -63,15 +68,14 @@ class Works:
         return self._made[key]
 
     def _make(self, plan: Plan) -> _OfPlan:
-        model, kinds = self._model, Counter(self._model.layers)
+        model = self._model
 
         def part(layers: tuple[int, int], *, front: bool = False, tail: bool = False) -> StageWork:
             return stage_work(
                 model, plan, layers=layers, front=front, tail=tail, sequence=self._sequence
             )
 
-        places = [(model.layers.index(kind), times) for kind, times in kinds.items()]
-        layers = tuple((part((at, at + 1)), times) for at, times in places)
+        layers = tuple((part((at, at + 1)), times) for at, times in self._kinds)
         count = len(model.layers)
         return _OfPlan(part((0, 0), front=True), layers, part((count, count), tail=True))
 
@@ -120,6 +124,7 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
         sum(_kernels(work.backward, times[1], min(work.backward.entries, default=0))),
         _grain(dense),
         _grain(experts),
+        sum(weight.elements for weight in work.weights if weight.is_tied),
     )
 
 

@@ -4,8 +4,10 @@ With ZeRO-1 weights are gathered in the first forward pass of each chunk, a buck
 ahead of its use: the first bucket of a chunk has nothing before it to hide it, and of several that
 one layer needs only the first is on its way before the layer begins. Gradients are reduced
 in the last backward pass of a chunk, a bucket as soon as it is there; the passes of the chunks
-before it (p each) hide them, and the last bucket has nothing behind it. The first device cuts its
-chunks into buckets, others have one a chunk (`yantra.workloads.training.step.buckets`).
+before it (p each, with their messages) hide them, and the last bucket has nothing behind it. The
+first device cuts its chunks into buckets, others have one a chunk
+(`yantra.workloads.training.step.buckets`). Without overlap all of it comes behind the passes, in
+one bucket a chunk.
 
 Trade-off: dense weights and experts take turns on links that both use, and else run side by side.
 """
@@ -86,12 +88,14 @@ def costs_of(
     columns: Columns,
     device: int,
     passes: tuple[_Column, _Column],
+    late: _Column,
     update_bytes: float,
 ) -> Costs:
     """Return what the first (0) or the last (1) device of each plan pays.
 
-    `passes` are its forward and backward pass of one micro-batch over all its chunks, in ns;
-    `update_bytes` what the optimizer moves per element.
+    `passes` are its forward and backward pass of one micro-batch over all its chunks, `late` by how
+    much a message keeps the next device waiting, in ns; `update_bytes` what the optimizer moves per
+    element.
     """
     p, v = columns["pp"], columns["vpp"]
     sharded = columns["zero"] >= 1
@@ -99,7 +103,9 @@ def costs_of(
     by_layer = np.zeros(len(p))
     optimizer = np.zeros(len(p))
     copies = columns["dp"] * columns["cp"]
+    overlaps = columns["overlap"] > 0
     least = np.maximum(_BUCKET, _BUCKET_PER_RANK * copies) if device == 0 else np.inf
+    least = np.where(overlaps, least, np.inf)
     for domain in domains:
         held = domain.held[device]
         cut = _cut(held, v, least)
@@ -110,13 +116,18 @@ def costs_of(
         optimizer = optimizer + machine.bytes_ns(update_bytes * updated)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
-    hidden = backward * (1 - _share(reduced.first, reduced.all / v)) + (v - 1) * p * backward
+    hidden = backward * (1 - _share(reduced.first, reduced.all / v))
+    hidden = hidden + (v - 1) * p * (backward + late)
     exposed = np.maximum(reduced.first, reduced.all - hidden)
     opening = gathered.first + (v - 1) * gathered.others if device == 0 else gathered.all
     rest = np.maximum(gathered.all - opening, 0.0)
     first_of_layer = rest / np.maximum(by_layer, 1.0)
     late = np.maximum(first_of_layer - v * forward * (1 - _share(opening, gathered.all)), 0.0)
-    return Costs(opening + rest - first_of_layer + late, exposed, optimizer)
+    return Costs(
+        np.where(overlaps, opening + rest - first_of_layer + late, gathered.all),
+        np.where(overlaps, exposed, reduced.all),
+        optimizer,
+    )
 
 
 class _Cut(NamedTuple):

@@ -3,6 +3,10 @@
 Every column is made by the rules of `yantra.workloads.plan.check`, as arrays: tp divides heads and
 widths, ep the experts, the sequence its halves, micro-batches the batch. The few plans that a
 search shows are checked by those rules themselves.
+
+Of how a plan works there are two switches that a search may choose, too: sequence parallelism, and
+whether gradients and weights are moved while the device computes (`overlap`). Both are on unless a
+space says otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import numpy as np
 from yantra.base.divisors import divisors
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.records import Record
-from yantra.workloads.plan.check import facts_of
+from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 RECOMPUTE = ("none", "selective", "full")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
+SWITCHES = ("sequence_parallel", "overlap")
+"""Columns of 0 and 1 beside the fields; answers show those that a space lets vary."""
 Columns = dict[str, np.ndarray]
 
 
@@ -47,6 +53,8 @@ class PlanSpace(Record):
     zero: tuple[int, ...] = (0, 1)
     micro_batch: tuple[int, ...] | None = None
     recompute: tuple[str, ...] = RECOMPUTE
+    sequence_parallel: tuple[bool, ...] = (True,)
+    overlap: tuple[bool, ...] = (True,)
 
     def __post_init__(self) -> None:
         """Check the sizes; what is legal together, `columns` says."""
@@ -54,13 +62,17 @@ class PlanSpace(Record):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ConfigError(name, expected_got("a whole number of at least 1", value))
-        for name in ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute"):
-            if getattr(self, name) == ():
+        for name in (*FIELDS, *SWITCHES):
+            if getattr(self, name, None) == ():
                 raise ConfigError(name, "an empty choice leaves no plan; expected a value")
         for value in self.recompute:
             if value not in RECOMPUTE:
                 known = f"one of {', '.join(RECOMPUTE)}"
                 raise ConfigError("recompute", expected_got(known, value))
+        for name in SWITCHES:
+            for value in getattr(self, name):
+                if not isinstance(value, bool):
+                    raise ConfigError(name, expected_got("true or false", value))
         for level in self.zero:
             if level not in (0, 1):
                 problem = "0 or 1, for which there is a closed form"
@@ -68,17 +80,29 @@ class PlanSpace(Record):
 
     def columns(self, model: Any) -> Columns:
         """Return every legal plan for a model. Raises ConfigError where there is none."""
-        rows = np.array(list(self._rows(facts_of(model))), dtype=np.int64)
+        facts = facts_of(model)
+        for rule in problems(Plan(), facts, self.sequence or facts.sequence):
+            if rule.field == "sequence":
+                raise ConfigError("sequence", rule.reason)
+        rows = np.array(list(self._rows(facts)), dtype=np.int64)
         if not rows.size:
             problem = f"no legal plan for {model.name} on {self.ranks} ranks"
             raise ConfigError("space", f"{problem} with a global batch of {self.global_batch}")
-        return dict(zip(FIELDS, rows.T.copy(), strict=True))
+        return dict(zip((*FIELDS, *SWITCHES), rows.T.copy(), strict=True))
 
     def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
         """Return the plan of a row."""
         of: dict[str, Any] = {name: int(columns[name][at]) for name in FIELDS}
         of |= {"recompute": RECOMPUTE[of["recompute"]], "global_batch": self.global_batch}
-        return Plan(**(of | more))
+        split, overlap = (
+            columns[name][at] if name in columns else getattr(self, name)[0] for name in SWITCHES
+        )
+        return Plan(**(of | switched(split, overlap) | more))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that tell plans of the space apart: all fields, and switches that vary."""
+        return (*FIELDS, *(name for name in SWITCHES if len(getattr(self, name)) > 1))
 
     def _rows(self, facts: Facts) -> Iterator[tuple[int, ...]]:
         tokens = self.sequence or facts.sequence
@@ -89,23 +113,45 @@ class PlanSpace(Record):
         for tp in self._chosen("tp", splits if "tp" not in refused else 1):
             if self.most_tp is not None and tp > self.most_tp:
                 continue
-            for cp, pp in product(self.cp, self._chosen("pp", self.ranks // tp, facts.layers)):
+            cps = self.cp if "cp" not in refused else [cp for cp in self.cp if cp == 1]
+            for cp, pp in product(cps, self._chosen("pp", self.ranks // tp, facts.layers)):
                 halves = 2 * cp if facts.is_causal and cp > 1 else cp
-                if tokens % (tp * cp) or tokens % halves or self.ranks % (tp * cp * pp):
+                splits_tokens = self._splits_tokens(tp, cp, tokens, facts)
+                if not splits_tokens or tokens % halves or self.ranks % (tp * cp * pp):
                     continue
                 dp = self.ranks // (tp * cp * pp)
                 for ep in self._chosen("ep", experts):
                     if (tp * cp * dp) % ep == 0:
-                        yield from self._batched((tp, cp, ep, pp, dp), facts.layers, recompute)
+                        split = tp, cp, ep, pp, dp
+                        yield from self._batched(split, facts.layers, recompute, splits_tokens)
+
+    def _splits_tokens(self, tp: int, cp: int, tokens: int, facts: Facts) -> list[bool]:
+        """Return how sequence parallelism may be; with one tp rank it is nothing."""
+        if tp == 1:
+            return [True]
+        whole = not facts.experts and not any(width % tp for width in facts.latents)
+        refused = "sequence_parallel" in dict(facts.limits)
+        legal = {
+            True: tokens % (tp * cp) == 0 and not refused,
+            False: whole and tokens % cp == 0,
+        }
+        return [value for value in self.sequence_parallel if legal[value]]
 
     def _batched(
-        self, split: tuple[int, ...], layers: int, recompute: list[int]
+        self,
+        split: tuple[int, ...],
+        layers: int,
+        recompute: list[int],
+        splits_tokens: list[bool],
     ) -> Iterator[tuple[int, ...]]:
         tp, cp, ep, pp, dp = split
         if self.global_batch % dp:
             return
         each = self.global_batch // dp
-        zeros = [level for level in self.zero if level == 0 or dp * cp > 1]
+        alone = dp * cp == 1
+        zeros = [level for level in self.zero if level == 0 or not alone]
+        overlaps = self.overlap[:1] if alone else self.overlap  # nothing is reduced
+        switches = list(product(zeros, recompute, splits_tokens, overlaps))
         for micro_batch in self._chosen("micro_batch", each):
             count = each // micro_batch
             most = layers // pp if pp > 1 and count % pp == 0 else 1
@@ -114,10 +160,20 @@ class PlanSpace(Record):
                     continue
                 if vpp > 1 and layers % (pp * vpp):
                     continue
-                for zero, again in product(zeros, recompute):
-                    yield tp, cp, ep, pp, vpp, dp, zero, micro_batch, again
+                for zero, again, parts, overlap in switches:
+                    yield tp, cp, ep, pp, vpp, dp, zero, micro_batch, again, parts, overlap
 
     def _chosen(self, name: str, of: int, most: int | None = None) -> list[int]:
         given = getattr(self, name)
         found = given if given is not None else tuple(divisors(of))
         return [value for value in found if of % value == 0 and (most is None or value <= most)]
+
+
+def switched(sequence_parallel: object, overlap: object) -> dict[str, bool]:
+    """Return the fields of a plan for switches that are off; on is what a plan does anyway."""
+    fields = {}
+    if not sequence_parallel:
+        fields["sequence_parallel"] = False
+    if not overlap:
+        fields |= {"overlap_gradients": False, "overlap_parameters": False}
+    return fields

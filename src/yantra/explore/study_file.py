@@ -18,7 +18,7 @@ from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.explore.objectives import OBJECTIVES, known
-from yantra.explore.space import PlanSpace
+from yantra.explore.space import SWITCHES, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Cluster
 from yantra.scenario import cluster_parts
@@ -40,7 +40,7 @@ _OPTIONAL = (
     "upgrades",
     "search",
 )
-_CHOSEN = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute")
+_CHOSEN = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute", *SWITCHES)
 SAMPLERS = ("tpe", "nsga2", "random")
 Point = tuple[str, int, dict[str, float]]
 """A cluster, a number of ranks, and factors of rates: what a trial is of."""
@@ -232,11 +232,14 @@ def _mapping(
     return given
 
 
+_WORDS = {str: "names", int: "whole numbers of at least 1", bool: "true or false"}
+
+
 def _list(
     tree: Mapping[str, Any], key: str, path: str, kind: type, default: Any = None
 ) -> list[Any]:
     given = tree.get(key, default)
-    words = "names" if kind is str else "whole numbers of at least 1"
+    words = _WORDS[kind]
     is_list = isinstance(given, list) and all(type(one) is kind for one in given)
     if not is_list or not given or (kind is int and min(given) < 1):
         problem = expected_got(f"a list of {words}, with at least one", given)
@@ -266,7 +269,7 @@ def _prices(
 def _plan(tree: Mapping[str, Any], path: str) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Return the allowed values of fields of plans; `PlanSpace` says what no space can have."""
     given = _mapping(tree, "plan", path, _CHOSEN)
-    kinds = {"recompute": str}
+    kinds: dict[str, type] = {"recompute": str} | dict.fromkeys(SWITCHES, bool)
     if "zero" in given and isinstance(given["zero"], list):
         values = [level for level in given["zero"] if type(level) is not int or level < 0]
         if values or not given["zero"]:

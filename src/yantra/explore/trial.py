@@ -161,7 +161,7 @@ def figures(plans: Plans, row: int) -> dict[str, Any]:
     busy = float(judged.kernels_ns[row] / judged.time_ns[row])
     joules = rates.energy_j(seconds, ranks, busy)
     found: dict[str, Any] = {
-        "plan": {name: int(of[row]) for name, of in plans.columns.items()},
+        "plan": {name: int(plans.columns[name][row]) for name in plans.space.shown},
         "step_time": seconds,
         "memory": int(judged.memory_bytes[row]),
         "usd_per_million_tokens": None,

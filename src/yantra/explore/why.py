@@ -18,12 +18,14 @@ from yantra.base.text import format_bytes, table
 from yantra.base.units import format_time
 from yantra.explore.causes import CAUSES, PARTS
 from yantra.explore.objectives import sign
-from yantra.explore.space import FIELDS, RECOMPUTE
+from yantra.explore.space import FIELDS, RECOMPUTE, SWITCHES, switched
 from yantra.explore.study import Finished
 from yantra.explore.study_file import Study
 from yantra.explore.trial import Plans, broken_bounds, figures, plans_of, space_of
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
+
+_SWITCHED = {"true": True, "false": False}
 
 
 class Why(NamedTuple):
@@ -47,13 +49,17 @@ def read_plan(text: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for word in text.replace(",", " ").split():
         name, _, value = word.partition("=")
-        if name not in FIELDS:
-            problem = expected_got(f"one of {', '.join(FIELDS)}", name)
-            raise ConfigError("--not", problem + did_you_mean(name, FIELDS))
+        if name not in (known := (*FIELDS, *SWITCHES)):
+            problem = expected_got(f"one of {', '.join(known)}", name)
+            raise ConfigError("--not", problem + did_you_mean(name, known))
         if name in given:
             raise ConfigError("--not", f"names {name} twice")
         if name == "recompute":
             given[name] = value
+        elif name in SWITCHES:
+            if value not in _SWITCHED:
+                raise ConfigError(f"--not {name}", expected_got("true or false", value))
+            given[name] = _SWITCHED[value]
         elif value.isascii() and value.isdigit() and int(value) >= (name != "zero"):
             given[name] = int(value)
         else:
@@ -87,7 +93,7 @@ def why_not(study: Study, number: int, given: Mapping[str, Any]) -> Why:
     every = _having(study, number, given)
     if every is None:
         reasons = tuple(_illegal(plans, given))
-        own = _row_of(plans, best)
+        own = _row_of(plans, best, given)
         return Why(number, own, None, float(plans.judged.time_ns[best]), None, reasons, None)
     wide, rows = every
     over = np.maximum(wide.judged.memory_bytes[rows] - wide.cluster.memory_bytes, 0)
@@ -99,8 +105,8 @@ def why_not(study: Study, number: int, given: Mapping[str, Any]) -> Why:
     }
     return Why(
         number,
-        _row_of(plans, best),
-        _row_of(wide, row),
+        _row_of(plans, best, given),
+        _row_of(wide, row, given),
         float(plans.judged.time_ns[best]),
         float(wide.judged.time_ns[row]),
         tuple(_broken(wide, row, plans.space.most_tp)),
@@ -121,8 +127,9 @@ def _having(study: Study, number: int, given: Mapping[str, Any]) -> tuple[Plans,
     return (wide, rows) if len(rows) else None
 
 
-def _row_of(plans: Plans, row: int) -> dict[str, int]:
-    return {name: int(of[row]) for name, of in plans.columns.items()}
+def _row_of(plans: Plans, row: int, given: Mapping[str, Any]) -> dict[str, int]:
+    shown = (*plans.space.shown, *(name for name in SWITCHES if name in given))
+    return {name: int(plans.columns[name][row]) for name in dict.fromkeys(shown)}
 
 
 def _broken(plans: Plans, row: int, most_tp: int | None) -> Iterator[str]:
@@ -150,7 +157,8 @@ def _illegal(plans: Plans, given: Mapping[str, Any]) -> Iterator[str]:
     most = plans.space.most_tp
     if most is not None and of["tp"] > most:
         yield f"tp: {of['tp']} is {of['tp'] - most} more than the {most} devices of a node"
-    plan = Plan(**of, global_batch=plans.space.global_batch)
+    switches: dict[str, Any] = switched(*(of.pop(name, True) for name in SWITCHES))
+    plan = Plan(**of, **switches, global_batch=plans.space.global_batch)
     tokens = plans.space.sequence or plans.model.sequence
     for rule in problems(plan, facts_of(plans.model), tokens):
         yield f"{rule.field}: {rule.reason}"
@@ -186,7 +194,8 @@ def words(study: Study, answer: Why) -> Iterator[str]:
 
 def plan_text(row: Mapping[str, int]) -> str:
     """Return the fields of a row, as `read_plan` reads them."""
-    shown = {**row, "recompute": RECOMPUTE[row["recompute"]]}
+    shown: dict[str, Any] = {**row, "recompute": RECOMPUTE[row["recompute"]]}
+    shown |= {name: str(bool(row[name])).lower() for name in SWITCHES if name in row}
     return " ".join(f"{name}={value}" for name, value in shown.items())
 
 

@@ -13,15 +13,14 @@ from yantra.export.report.markup import Head, element
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
 
-_SPLIT = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
-HEAD = ("#", "time", "MFU", "tokens/s", "memory", "USD/Mtoken", *_SPLIT)
+_HEAD = ("#", "time", "MFU", "tokens/s", "memory", "USD/Mtoken")
+_FIELD = {"overlap": "overlap_gradients"}
 
 
 def lines(answer: Answer) -> Iterator[str]:
     """Yield the answer for a terminal."""
     yield f"{answer.cluster}: {count_words(answer)}"
-    rows = [_row(number, one) for number, one in enumerate(answer.ranked, start=1)]
-    yield from (f"  {line}" for line in table(HEAD, rows))
+    yield from (f"  {line}" for line in table((*_HEAD, *answer.shown), _rows(answer)))
     yield from (f"  {text}" for text in why(answer))
 
 
@@ -41,7 +40,7 @@ def why(answer: Answer) -> Iterator[str]:
     for number, one in enumerate(answer.ranked[1:], start=2):
         lost = format_time(one.time_ns - best.time_ns)
         yield f"{number} loses {lost}: {', '.join(_by(one, best))}"
-    yield from map(_lost_words, answer.lost)
+    yield from (_lost_words(lost, answer.shown) for lost in answer.lost)
     numbers = [str(n) for n, one in enumerate(answer.ranked, start=1) if one.not_simulated]
     if numbers:
         reason = next(one.not_simulated for one in answer.ranked if one.not_simulated)
@@ -58,7 +57,7 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         **answer._asdict(),
         "rates": answer.rates._asdict(),
         "ranked": [_plain(one) for one in answer.ranked],
-        "lost": [{**lost._asdict(), "plan": _split_of(lost)} for lost in answer.lost],
+        "lost": [{**lost._asdict(), "plan": _split_of(lost, answer.shown)} for lost in answer.lost],
     }
 
 
@@ -77,14 +76,15 @@ def page(title: str, answers: Sequence[Answer]) -> str:
         id="top",
         aria_label="The answer",
     )
-    heads = [Head(name, name not in ("recompute",)) for name in HEAD]
     sections = [
         Section(
             f"cluster{at}",
             answer.cluster,
             " ".join(f"{text}." for text in why(answer)),
             html_table(
-                f"plans{at}", heads, [_row(n, one) for n, one in enumerate(answer.ranked, 1)]
+                f"plans{at}",
+                [Head(name, name != "recompute") for name in (*_HEAD, *answer.shown)],
+                _rows(answer),
             ),
         )
         for at, answer in enumerate(answers)
@@ -92,7 +92,11 @@ def page(title: str, answers: Sequence[Answer]) -> str:
     return render(Page(title, head, sections, ("plain.js",), ("report.css",)))
 
 
-def _row(number: int, one: Ranked) -> tuple[str, ...]:
+def _rows(answer: Answer) -> list[tuple[str, ...]]:
+    return [_row(number, one, answer.shown) for number, one in enumerate(answer.ranked, start=1)]
+
+
+def _row(number: int, one: Ranked, shown: Sequence[str]) -> tuple[str, ...]:
     each = one.usd_per_million_tokens
     return (
         str(number),
@@ -101,12 +105,12 @@ def _row(number: int, one: Ranked) -> tuple[str, ...]:
         f"{one.tokens_per_s:,.0f}",
         format_bytes(one.memory_bytes),
         "" if each is None else f"{each:.4g}",
-        *(str(value) for value in _split_of(one).values()),
+        *(str(value) for value in _split_of(one, shown).values()),
     )
 
 
-def _split_of(one: Ranked | Lost) -> dict[str, Any]:
-    return {name: getattr(one.plan, name) for name in _SPLIT}
+def _split_of(one: Ranked | Lost, shown: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(one.plan, _FIELD.get(name, name)) for name in shown}
 
 
 def _by(one: Ranked, best: Ranked) -> Iterator[str]:
@@ -120,8 +124,8 @@ def _by(one: Ranked, best: Ranked) -> Iterator[str]:
         yield f"{cause} {sign}{format_time(abs(ns))}"
 
 
-def _lost_words(lost: Lost) -> str:
-    split = " ".join(f"{name}={value}" for name, value in _split_of(lost).items())
+def _lost_words(lost: Lost, shown: Sequence[str]) -> str:
+    split = " ".join(f"{name}={value}" for name, value in _split_of(lost, shown).items())
     lacks = format_bytes(lost.lacks_bytes)
     return f"does not fit by {lacks}: {split}, {format_time(lost.closed_ns)} by closed form"
 

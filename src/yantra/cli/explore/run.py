@@ -31,21 +31,38 @@ from yantra.cli.complete import backends
     show_default=True,
     help="Where trials run: local (processes), ray (a cluster of machines), or a file.",
 )
+@click.option(
+    "--simulate",
+    "simulated",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Simulate the best N trials of the front, exactly.",
+)
 @json_option()
 def command(
-    study: str, output: str, resume: bool, workers: int, backend: str, as_json: bool
+    study: str,
+    output: str,
+    resume: bool,
+    workers: int,
+    backend: str,
+    simulated: int,
+    as_json: bool,
 ) -> int:
     """Find the best plan for each cluster, size and scale of STUDY, and the Pareto front.
 
     Each finished trial is a line of trials.jsonl in the folder, on the disk before the next. The
     front is the same for any number of workers and on any backend, and whether the study was
-    interrupted or not. The exit status is 3 where no trial is feasible.
+    interrupted or not. Its best trials are simulated, and the error of the closed form on them is
+    printed. The exit status is 3 where no trial is feasible.
     """
     from json import dumps
     from os import path as paths
 
     from yantra.base.output import write_text
     from yantra.cli.progress import progress
+    from yantra.explore.confirmed import confirm, words
     from yantra.explore.study import check_feasible, run_study, table_of
     from yantra.explore.study_file import read_study
 
@@ -54,12 +71,15 @@ def command(
         finished = run_study(
             read, output, resume=resume, workers=workers, backend=backend, tell=report
         )
+    with progress("simulating trials", counted=True) as report:
+        exact = confirm(read, finished, simulated, report)
     form = {"objectives": list(read.objectives), "front": finished.front}
+    form["simulated"] = [{**one._asdict(), "off": one.off} for one in exact]
     form["trials"] = finished.trials
     write_text(paths.join(output, "front.json"), dumps(form, indent=1) + "\n")
     if as_json:
         print_json(form)
     else:
-        sys.stdout.write("\n".join(table_of(read, finished)) + "\n")
+        sys.stdout.write("\n".join((*table_of(read, finished), *words(exact))) + "\n")
     check_feasible(read, finished)
     return 0

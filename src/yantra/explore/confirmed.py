@@ -1,0 +1,82 @@
+"""The best trials of a study, simulated: their exact times, and how far the closed form is off.
+
+Trials on the front, the best in the first objective first. Only times are simulated again: memory
+is exact as it is, and cost and energy are in proportion to the time.
+
+Trade-off: the front stays that of the closed form, so that it is the same whatever is simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from yantra.base.text import table
+from yantra.base.units import format_time
+from yantra.explore.exact import Budget
+from yantra.explore.objectives import sign
+from yantra.explore.point import scenario_of
+from yantra.explore.study import Finished, as_points
+from yantra.explore.study_file import Study
+
+USUAL = 3
+"""Trials that a run of a study simulates unless it is told another number."""
+
+
+class Confirmed(NamedTuple):
+    """A trial with its step time in ns by closed form and by simulation.
+
+    The simulated one is None where a run would take too long; `reason` says why.
+    """
+
+    trial: int
+    closed_ns: float
+    simulated_ns: float | None
+    reason: str
+
+    @property
+    def off(self) -> float | None:
+        """By which share of the simulated time the closed form is above it."""
+        return None if self.simulated_ns is None else self.closed_ns / self.simulated_ns - 1
+
+
+def confirm(
+    study: Study,
+    finished: Finished,
+    count: int = USUAL,
+    tell: Callable[[int, int], None] | None = None,
+) -> list[Confirmed]:
+    """Simulate the best trials of the front, at most so many; `tell` hears how many are done."""
+    first = study.objectives[0]
+    way = sign(first)
+    best = sorted(finished.front, key=lambda number: way * float(finished.trials[number][first]))
+    of, budget = as_points(study, finished.trials), Budget()
+    found: list[Confirmed] = []
+    for number in best[:count]:
+        if tell is not None:
+            tell(len(found), min(count, len(best)))
+        exact = budget.simulate(scenario_of(of, finished, number))
+        time = None if exact.result is None else float(exact.result.makespan_ns)
+        closed = float(finished.trials[number]["step_time"]) * 1e9
+        found.append(Confirmed(number, closed, time, exact.reason))
+    return found
+
+
+def words(found: Sequence[Confirmed]) -> Iterator[str]:
+    """Yield the times of simulated trials, and the largest error, for a terminal."""
+    if not found:
+        return
+    rows = [
+        (
+            str(one.trial),
+            format_time(one.closed_ns),
+            "" if one.simulated_ns is None else format_time(one.simulated_ns),
+            one.reason if one.off is None else f"{100 * one.off:+.2f} %",
+        )
+        for one in found
+    ]
+    yield "the best of the front, simulated:"
+    yield from (f"  {line}" for line in table(("trial", "closed form", "simulated", "off"), rows))
+    errors = [abs(one.off) for one in found if one.off is not None]
+    if errors:
+        yield f"the closed form is at most {100 * max(errors):.2f} % off on these"
