@@ -75,7 +75,7 @@ def test_no_interval_is_better_than_the_best(
 
 
 @given(mtti=times, d=st.floats(0.01, 1e3), restart=st.floats(0, 1e4), factor=st.floats(1.0, 10.0))
-def test_goodput_rises_with_the_time_between_failures(
+def test_law_9_goodput_rises_with_the_time_between_failures(
     mtti: float, d: float, restart: float, factor: float
 ) -> None:
     less, more = (best_goodput(time, d, restart).share for time in (mtti, mtti * factor))
@@ -84,7 +84,9 @@ def test_goodput_rises_with_the_time_between_failures(
 
 
 @given(mtbf=st.floats(1e6, 1e9), devices=st.integers(1, 20_000), more=st.integers(1, 20_000))
-def test_goodput_falls_with_the_number_of_devices(mtbf: float, devices: int, more: int) -> None:
+def test_law_9_goodput_is_at_most_1_and_falls_with_the_number_of_devices(
+    mtbf: float, devices: int, more: int
+) -> None:
     fewer, many = (
         best_goodput(mtti_of({"devices": (count, mtbf)}), 60.0, 300.0).share
         for count in (devices, devices + more)
@@ -93,7 +95,7 @@ def test_goodput_falls_with_the_number_of_devices(mtbf: float, devices: int, mor
 
 
 @given(mtti=times, share=st.floats(1e-4, 0.1), restart=st.floats(0, 1e4))
-def test_the_interval_of_daly_is_no_worse_than_that_of_young_within_a_hundredth(
+def test_law_9_the_interval_of_daly_is_no_worse_than_that_of_young_within_a_hundredth(
     mtti: float, share: float, restart: float
 ) -> None:
     d = share * mtti

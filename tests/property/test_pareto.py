@@ -29,7 +29,9 @@ def by_definition(points: np.ndarray) -> list[int]:
 
 
 @given(points=tables, seed=st.integers(0, 99))
-def test_the_front_is_that_of_the_definition_in_any_order(points: np.ndarray, seed: int) -> None:
+def test_law_3_the_front_is_that_of_the_definition_in_any_order(
+    points: np.ndarray, seed: int
+) -> None:
     found = front(points)
     assert found.tolist() == by_definition(points)
     order = np.random.default_rng(seed).permutation(len(points))

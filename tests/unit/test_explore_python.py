@@ -212,7 +212,7 @@ def sampled(**more: Any) -> Space:
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "nsga2", "random"])
-def test_drawn_trials_are_the_same_bits_whoever_judges_them_and_after_a_cut(
+def test_law_8_drawn_trials_are_the_same_bits_whoever_judges_them_and_after_a_cut(
     sampler: str, tmp_path: Path
 ) -> None:
     optuna = pytest.importorskip("optuna")

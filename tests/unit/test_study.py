@@ -40,7 +40,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, obje
     return tuple(run_study(study_of(folder), str(folder / "out")))  # type: ignore[return-value]
 
 
-def test_two_workers_and_a_study_cut_off_give_the_same_bits(tmp_path: Path, whole: object) -> None:
+def test_law_8_two_workers_and_a_study_cut_off_give_the_same_bits(
+    tmp_path: Path, whole: object
+) -> None:
     study = study_of(tmp_path)
     out = tmp_path / "out"
     assert tuple(run_study(study, str(out), workers=2)) == whole

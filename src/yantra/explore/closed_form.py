@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra.chakra import CollectiveType
+from yantra.explore.device_layers import DeviceLayers
 from yantra.explore.distinct import distinct
 from yantra.explore.passes import KEY, Part, Works, parts_of
 from yantra.explore.replicas import Domain, Held, costs_of, groups_of
@@ -70,6 +71,7 @@ class ClosedForm:
         self.model = model
         self.machine = machine
         self._works = works or Works(model, sequence or model.sequence)
+        self._layers = DeviceLayers(self._works.kinds)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
         update = update_operation(1, "", Plan(), sharding_of(Plan()))
         norm = norm_operation(1, sharding_of(Plan()))
@@ -93,11 +95,11 @@ class ClosedForm:
         first, back = distinct(keys)
         table = np.stack([self._entry(tuple(map(int, keys[at]))) for at in first])
         fields = np.ascontiguousarray(table.transpose(1, 2, 0))
-        front, layer, tail = (Part(*(row[back] for row in part)) for part in fields)
+        front, *kinds, tail = (Part(*(row[back] for row in part)) for part in fields)
         m = global_batch / (c["micro_batch"] * c["dp"])
-        counts = _layer_counts(columns, len(self.model.layers))
-        sizes = _Devices(front, layer, tail, counts, c["pp"] == 1)
-        return sizes, c, m, _memory(sizes, c, m), np.asarray(layer.border)
+        counts = self._layers.of(columns["pp"], columns["vpp"])
+        sizes = _Devices(front, kinds, tail, counts, c["pp"] == 1)
+        return sizes, c, m, _memory(sizes, c, m), sizes.border
 
     def _block(self, columns: Columns, global_batch: int) -> Judged:
         sizes, c, m, memory, border = self._sizes(columns, global_batch)
@@ -215,14 +217,26 @@ class _Devices:
     """The first, a middle and the last device of each pipeline: times, elements, activations."""
 
     def __init__(
-        self, front: Part, layer: Part, tail: Part, counts: np.ndarray, alone: np.ndarray
+        self, front: Part, kinds: list[Part], tail: Part, counts: np.ndarray, alone: np.ndarray
     ) -> None:
+        def layers(name: str, at: int) -> np.ndarray:
+            terms = (
+                count * getattr(kind, name) for count, kind in zip(counts[at], kinds, strict=True)
+            )
+            return reduce(np.add, terms)
+
         def spread(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            of = getattr(layer, name)
             ends = getattr(front, name), getattr(tail, name)
-            first = counts[0] * of + ends[0] + np.where(alone, ends[1], 0.0)
-            last = counts[2] * of + ends[1] + np.where(alone, ends[0], 0.0)
-            return np.asarray(first), np.asarray(counts[1] * of), np.asarray(last)
+            first = layers(name, 0) + ends[0] + np.where(alone, ends[1], 0.0)
+            last = layers(name, 2) + ends[1] + np.where(alone, ends[0], 0.0)
+            return first, layers(name, 1), last
+
+        def mean(name: str) -> np.ndarray:
+            return (
+                layers(name, 3) / counts[3].sum(axis=0)
+                if len(kinds) > 1
+                else getattr(kinds[0], name)
+            )
 
         self.forward, self.backward = spread("forward"), spread("backward")
         self.kernels = spread("kernels")
@@ -230,19 +244,25 @@ class _Devices:
         self.dense[0][...] -= np.where(alone, tail.tied, 0.0)
         self.tied = np.asarray(tail.tied)
         self.front_dense, self.front_expert = front.dense, front.expert
-        layers = np.asarray(counts[3])
-        self.layer_weights = layer.dense, layer.expert
-        self.grains = layer.dense_grain, layer.expert_grain
+        self.layer_weights = [[layers(name, at) for at in (0, 2)] for name in ("dense", "expert")]
+        self.grains = mean("dense_grain"), mean("expert_grain")
         # All devices together; the largest in the middle is not the usual one.
-        self.whole_forward = np.asarray(layers * layer.forward + front.forward + tail.forward)
-        self.whole_backward = np.asarray(layers * layer.backward + front.backward + tail.backward)
-        self.lead = np.asarray(layer.lead)
-        self.counts = counts
+        self.whole_forward = layers("forward", 3) + front.forward + tail.forward
+        self.whole_backward = layers("backward", 3) + front.backward + tail.backward
+        self.lead, self.border = np.asarray(mean("lead")), np.asarray(mean("border"))
+        self.counts = counts.sum(axis=1)
         # Of activations: what layers keep, and what the ends keep in their one chunk.
-        self.layer_saves = [count * layer.saves for count in counts[:3]]
+        self.layer_saves = [layers("saves", at) for at in range(3)]
         self.front_saves, self.tail_saves = front.saves, tail.saves
-        self.peak = layer.peak
-        self.tail_peak = np.maximum(tail.peak, layer.peak - tail.saves)
+        self.peaks = [
+            reduce(
+                np.maximum, (np.where(n > 0, k.peak, 0.0) for n, k in zip(of, kinds, strict=True))
+            )
+            for of in counts[:3]
+        ]
+        self.tail_peak = np.maximum(
+            tail.peak, np.where(alone, self.peaks[0], self.peaks[2]) - tail.saves
+        )
 
     def rows(self, rows: np.ndarray) -> _Rows:
         """Return the times of some rows."""
@@ -258,9 +278,8 @@ class _Devices:
         """Return the weights of one domain that the first and the last device hold."""
         of = self.expert if expert else self.dense
         front = np.asarray(self.front_expert if expert else self.front_dense)
-        layer = self.layer_weights[expert]
         grain = np.asarray(self.grains[expert])
-        first, last = (np.asarray(self.counts[at] * layer) for at in (0, 2))
+        first, last = self.layer_weights[expert]
         return (
             Held(of[0], first, front, grain, self.counts[0]),
             Held(of[2], last, np.zeros_like(front), grain, self.counts[2]),
@@ -336,25 +355,14 @@ def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray) -> np.ndar
         flying = np.where(v > 1, interleaved, np.minimum(behind + 1, m))
         active = flying * sizes.layer_saves[at] / v
         if at == 0:
-            first = np.where(v > 1, np.minimum(np.maximum(flying - (v - 1) * p, 1), m), flying)
+            # Two groups are in the first chunk before the first one comes back to it.
+            first = np.where(v > 1, np.minimum(2 * p, m), flying)
             active = active + first * sizes.front_saves
         is_last = alone if at == 0 else np.full(len(p), at == 2)
-        active = active + np.where(is_last, sizes.tail_saves + sizes.tail_peak, sizes.peak)
+        active = active + np.where(is_last, sizes.tail_saves + sizes.tail_peak, sizes.peaks[at])
         shards = [np.where(c["zero"] >= 1, of, 1.0) for of in (copies, expert_copies)]
         fixed = sizes.dense[at] * (6.0 + 12.0 / shards[0])
         fixed = fixed + sizes.expert[at] * (6.0 + 12.0 / shards[1])
         there = np.where((at == 1) & (p <= 2), 0.0, 1.0) * np.where((at == 2) & alone, 0.0, 1.0)
         worst = np.maximum(worst, there * (fixed + active))
     return worst
-
-
-def _layer_counts(columns: Columns, layers: int) -> np.ndarray:
-    """Return the layers of the first, the largest middle and the last device, and of all."""
-    p, v = columns["pp"], columns["vpp"]
-    stages = p * v
-    each, left = np.divmod(layers, stages)
-    first = v * each + np.where(left > 0, left // p, 0) + ((left > stages - 2) & (stages > 1))
-    middle = v * each + np.where(left > 0, (left - 1) // p + 1, 0)
-    last = v * each + (left - p + 1 + p) // p
-    last = np.where(p > 1, np.minimum(last, v * each + v), first)
-    return np.stack([first, middle, last, np.full_like(p, layers)]).astype(np.float64)

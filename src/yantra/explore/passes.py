@@ -1,17 +1,14 @@
-"""Times and bytes of the parts of a model under one split: front, layers, tail.
+"""Times and bytes of the parts of a model under one split: front, kinds of layers, tail.
 
 One entry is for a key (tp, cp, ep, micro-batch, recompute, sequence parallelism): plans that differ
 in the rest share it.
 A pass is walked operation by operation in the order of its graph, as the simulation runs it:
 kernels in one chain, the collectives of a group in another, each after what it needs. A layer takes
-what a second one behind a first adds.
-
-Trade-off: layers that differ stand for their mean.
+what a second one behind a first of its kind adds.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.workloads.training.stage import stage_work
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
     from yantra.workloads.operators.operations import Operation, Pass, StageWork
     from yantra.workloads.plan.plan import Plan
 
-PARTS = ("front", "layer", "tail")
 KEY = ("tp", "cp", "ep", "micro_batch", "recompute", "sequence_parallel")
 
 
@@ -56,48 +52,33 @@ class Works:
 
     def __init__(self, model: Any, sequence: int) -> None:
         self._model, self._sequence = model, sequence
-        self._made: dict[tuple[int | str, ...], _OfPlan] = {}
-        kinds = Counter(model.layers).items()
-        self._kinds = [(model.layers.index(kind), times) for kind, times in kinds]
+        self._made: dict[tuple[int | str, ...], list[StageWork]] = {}
+        numbers: dict[Any, int] = {}
+        self.kinds = [numbers.setdefault(one, len(numbers)) for one in model.layers]
+        """Of each layer of the model, which kind it is."""
 
-    def of(self, plan: Plan) -> _OfPlan:
-        """Return the works of a plan's parts; made once for all plans with the same key."""
+    def of(self, plan: Plan) -> list[StageWork]:
+        """Return the works of front, each kind of layer, tail; made once for plans of a key."""
         key = tuple(getattr(plan, name) for name in KEY)
         if key not in self._made:
             self._made[key] = self._make(plan)
         return self._made[key]
 
-    def _make(self, plan: Plan) -> _OfPlan:
-        model = self._model
-
+    def _make(self, plan: Plan) -> list[StageWork]:
         def part(layers: tuple[int, int], *, front: bool = False, tail: bool = False) -> StageWork:
             return stage_work(
-                model, plan, layers=layers, front=front, tail=tail, sequence=self._sequence
+                self._model, plan, layers=layers, front=front, tail=tail, sequence=self._sequence
             )
 
-        layers = tuple((part((at, at + 1)), times) for at, times in self._kinds)
-        count = len(model.layers)
-        return _OfPlan(part((0, 0), front=True), layers, part((count, count), tail=True))
-
-
-class _OfPlan(NamedTuple):
-    """The work in front, of each kind of layer with how many there are, and at the end."""
-
-    front: StageWork
-    layers: tuple[tuple[StageWork, int], ...]
-    tail: StageWork
+        places = [self.kinds.index(kind) for kind in range(max(self.kinds) + 1)]
+        layers = [part((at, at + 1)) for at in places]
+        count = len(self.kinds)
+        return [part((0, 0), front=True), *layers, part((count, count), tail=True)]
 
 
 def parts_of(works: Works, plan: Plan, duration: Callable[[Operation], float]) -> Any:
-    """Return the parts of a model under a plan, as PARTS has them."""
-    made = works.of(plan)
-    total = [0.0] * len(Part._fields)
-    for work, times in made.layers:
-        for place, value in enumerate(_part(work, duration)):
-            total[place] += value * times
-    layers = sum(times for _, times in made.layers)
-    front, tail = (_part(work, duration) for work in (made.front, made.tail))
-    return front, Part(*(value / layers for value in total)), tail
+    """Return the parts of a model under a plan: front, each kind of layer, tail."""
+    return [_part(work, duration) for work in works.of(plan)]
 
 
 def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
