@@ -203,7 +203,7 @@ def test_what_is_wrong_or_not_modelled_is_refused(
     ("changed", "said"),
     [
         ({"KMIN_MAPP": "1"}, "KMIN_MAPP: unknown key, ignored as ASTRA-sim does; did you mean"),
-        ({"FCT_OUTPUT_FILE": "fct.txt"}, "FCT_OUTPUT_FILE: not written"),
+        ({"QLEN_MON_FILE": "qlen.txt"}, "QLEN_MON_FILE: not written"),
         ({"USE_DYNAMIC_PFC_THRESHOLD": "0"}, "has no effect, as in ASTRA-sim"),
     ],
 )
@@ -216,6 +216,63 @@ def test_what_changes_nothing_is_told(
 ) -> None:
     assert _run(tmp_path, monkeypatch, changed) == 0
     assert said in capsys.readouterr().err
+
+
+def test_completed_messages_are_written_as_scripts_of_the_fork_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Addresses, ports, bytes, start, time, and time alone: a message of a ring is alone."""
+    assert _run(tmp_path, monkeypatch, {"FCT_OUTPUT_FILE": "fct.txt"}) == 0
+    rows = [line.split() for line in (tmp_path / "fct.txt").read_text().splitlines()]
+    assert len(rows) == 8 * CHUNKS * MESSAGES
+    size = SIZE // CHUNKS // 8
+    per_pair: dict[tuple[str, str], list[int]] = {}
+    ends = []
+    for source, destination, port, to, count, start, took, alone in rows:
+        here, there = (int(address, 16) - 0x0B000001 for address in (source, destination))
+        assert (there >> 8) == ((here >> 8) + 1) % 8 or (here >> 8) == ((there >> 8) + 1) % 8
+        assert (to, int(count), int(took)) == ("100", size, _message(400, 500))
+        # Two links of 500 ns, 20 ns of a payload on each, and the bytes with headers at 50 B/ns.
+        assert int(alone) == 2 * 1000 + 2 * 20 + (size + 36 * (size // 1000 + 1)) * 8 // 400
+        per_pair.setdefault((source, destination), []).append(int(port))
+        ends.append(int(start) + int(took))
+    assert ends == sorted(ends)
+    assert all(
+        ports == list(range(10_000, 10_000 + CHUNKS * MESSAGES)) for ports in per_pair.values()
+    )
+
+
+def test_pauses_are_written_as_scripts_of_the_fork_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Time, node, kind, port, and 1 or 0 in turn: an incast without windows pauses its senders."""
+    changed: dict[str, str | None] = {"HAS_WIN": "0", "VAR_WIN": "0", "BUFFER_SIZE": "2"}
+    options = _files(tmp_path, changed | {"PFC_OUTPUT_FILE": "pfc.txt"}, "400Gbps", "0.0005ms")
+    receiver = TraceBuilder(rank=0)
+    for rank in range(1, 8):
+        receiver.recv(rank, 2 * SIZE, tag=rank)
+        sender = TraceBuilder(rank=rank)
+        sender.send(0, 2 * SIZE, tag=rank)
+        (tmp_path / f"step.{rank}.et").write_bytes(sender.build().to_bytes())
+    (tmp_path / "step.0.et").write_bytes(receiver.build().to_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert main([*options, "--json"]) == 0
+    ports = json.loads(capsys.readouterr().out)["tables"]["packet_ports"]
+    rows = [[*map(int, line.split())] for line in (tmp_path / "pfc.txt").read_text().splitlines()]
+    assert [at for at, *_ in rows] == sorted(at for at, *_ in rows)
+    assert sum(paused for *_, paused in rows) == sum(ports["pauses"]) > 7
+    for rank in range(1, 8):
+        of_rank = [of[-1] for of in rows if of[1:4] == [rank, 0, 1]]
+        assert of_rank == [1, 0] * (len(of_rank) // 2)
+        assert len(of_rank) > 0
+    assert {node for _, node, *_ in rows} == set(range(1, 8))
+
+
+def test_a_file_of_messages_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(tmp_path, monkeypatch, {"FCT_OUTPUT_FILE": "nowhere/fct.txt"}) == 2
+    assert "nowhere/fct.txt: cannot be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

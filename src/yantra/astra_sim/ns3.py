@@ -78,6 +78,8 @@ _KEYS: dict[str, tuple[Callable[[str, str], Any], Any]] = {
     "L2_ACK_INTERVAL": (_whole, 0),
     "L2_BACK_TO_ZERO": (_whole, 0),
     "TOPOLOGY_FILE": (_word, ""),
+    "FCT_OUTPUT_FILE": (_word, ""),
+    "PFC_OUTPUT_FILE": (_word, ""),
     "ALPHA_RESUME_INTERVAL": (_real, 55.0),
     "RP_TIMER": (_real, 0.0),
     "EWMA_GAIN": (_real, 0.0),  # the default of the front end is 1 / 16 of whole numbers
@@ -109,7 +111,7 @@ _MAPS: dict[str, Callable[[str, str], Any]] = {
     "KMIN_MAP": _whole,
     "PMAX_MAP": _real,
 }
-_OUTPUTS = ("FCT_OUTPUT_FILE", "PFC_OUTPUT_FILE", "QLEN_MON_FILE", "TRACE_OUTPUT_FILE")
+_OUTPUTS = ("QLEN_MON_FILE", "TRACE_OUTPUT_FILE")
 _WITHOUT_EFFECT = (
     *("FLOW_FILE", "TRACE_FILE", "SIMULATOR_STOP_TIME", "ENABLE_TRACE", "DATA_RATE", "LINK_DELAY"),
     *("QLEN_MON_START", "QLEN_MON_END"),
@@ -148,6 +150,23 @@ def read_ns3(config: str, logical: str) -> Ns3:
         Plugin(kind="packet", options=tuple(options.items())),
         warnings,
     )
+
+
+class Outputs(NamedTuple):
+    """The files that a configuration wants written, empty for none, and what they depend on."""
+
+    completed: str
+    pauses: str
+    payload: int
+    graph: Graph
+
+
+def outputs(config: str) -> Outputs:
+    """Return what a configuration that was read wants written."""
+    values, _ = _read_config(config, [])
+    graph = files.read(_topology_file(values["TOPOLOGY_FILE"], config, []))
+    names = values["FCT_OUTPUT_FILE"], values["PFC_OUTPUT_FILE"]
+    return Outputs(*names, values["PACKET_PAYLOAD_SIZE"], graph)
 
 
 def _logical_dims(path: str, warnings: list[str]) -> list[int]:
@@ -285,6 +304,8 @@ def _options(
         "marks": float(values["ENABLE_QCN"] != 0),
         **_marks(maps, graph, config),
     }
+    if values["PFC_OUTPUT_FILE"]:
+        options["look"] = "changes"  # it has the moment of each
     if values["GLOBAL_T"] == 1 or mode == 10:
         rtt_ns, bdp = _largest(graph, values["PACKET_PAYLOAD_SIZE"])
         if values["GLOBAL_T"] == 1:
@@ -357,39 +378,62 @@ def _marks(maps: dict[str, dict[int, float]], graph: Graph, config: str) -> dict
 def _largest(graph: Graph, payload: int) -> tuple[int, int]:
     """Return the largest round trip (ns) and the largest window (bytes) of all pairs of hosts.
 
-    By the first shortest way that a search from every host finds, as in the fork.
+    By the ways of `FirstWays`.
     """
     if graph.ranks > _MOST_HOSTS_OF_ALL_PAIRS:
         raise UnsupportedError(
             f"GLOBAL_T 1 and CC_MODE 10 look at all pairs of at most {_MOST_HOSTS_OF_ALL_PAIRS} "
             f"hosts; the topology has {graph.ranks}"
         )
-    links = graph.links
-    ends: list[int] = links.end.tolist()
-    bits = np.rint(links.bytes_per_ns * 8e9).astype(np.int64).tolist()
-    delays = np.rint(links.latency_ns).astype(np.int64).tolist()
-    sending = [payload * 10**9 * 8 // rate for rate in bits]
-    leaving: list[list[int]] = [[] for _ in range(graph.devices)]
-    for link, start in enumerate(links.start.tolist()):
-        leaving[start].append(link)
-    for own in leaving:
-        own.sort(key=lambda link: ends[link])
     most_rtt = most_bdp = 0
+    ways = FirstWays(graph, payload)
     for host in range(graph.ranks):
+        for pair in ways.pairs_from(host).values():
+            most_rtt = max(most_rtt, pair.rtt_ns)
+            most_bdp = max(most_bdp, pair.rtt_ns * pair.bits_per_s // 10**9 // 8)
+    return most_rtt, most_bdp
+
+
+class Pair(NamedTuple):
+    """Two hosts: the base round trip in ns, and the narrowest link in bit/s."""
+
+    rtt_ns: int
+    bits_per_s: int
+
+
+class FirstWays:
+    """The first shortest way that a search from a host finds to each other, as in the fork."""
+
+    def __init__(self, graph: Graph, payload: int) -> None:
+        """Take a fabric, and the bytes of a packet that a round trip sends over each link."""
+        links = graph.links
+        self._ranks = graph.ranks
+        self._ends: list[int] = links.end.tolist()
+        self._bits = np.rint(links.bytes_per_ns * 8e9).astype(np.int64).tolist()
+        self._delays = np.rint(links.latency_ns).astype(np.int64).tolist()
+        self._sending = [payload * 10**9 * 8 // rate for rate in self._bits]
+        self._leaving: list[list[int]] = [[] for _ in range(graph.devices)]
+        for link, start in enumerate(links.start.tolist()):
+            self._leaving[start].append(link)
+        for own in self._leaving:
+            own.sort(key=lambda link: self._ends[link])
+
+    def pairs_from(self, host: int) -> dict[int, Pair]:
+        """Return what lies between a host and each that it reaches."""
         reached = {host: (0, 0, 2**63)}
         queue = [host]
         for device in queue:
             delay, sent, rate = reached[device]
-            for link in leaving[device]:
-                following = ends[link]
+            for link in self._leaving[device]:
+                following = self._ends[link]
                 if following not in reached:
-                    narrowest = min(rate, bits[link])
-                    reached[following] = delay + delays[link], sent + sending[link], narrowest
-                    if following >= graph.ranks:
+                    narrowest = min(rate, self._bits[link])
+                    sending = sent + self._sending[link]
+                    reached[following] = delay + self._delays[link], sending, narrowest
+                    if following >= self._ranks:
                         queue.append(following)
-        for device, (delay, sent, rate) in reached.items():
-            if device < graph.ranks and device != host:
-                rtt = 2 * delay + sent
-                most_rtt = max(most_rtt, rtt)
-                most_bdp = max(most_bdp, rtt * rate // 10**9 // 8)
-    return most_rtt, most_bdp
+        return {
+            device: Pair(2 * delay + sent, rate)
+            for device, (delay, sent, rate) in reached.items()
+            if device < self._ranks and device != host
+        }

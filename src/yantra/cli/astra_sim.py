@@ -104,6 +104,10 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
         from yantra.export.local_memory import write_traces
 
         write_traces(result)
+    if flags.logical_topology:
+        from yantra.export import ns3_files
+
+        ns3_files.write(result, flags.network)
     _write_files(result, flags)
     if flags.json:
         from yantra.export.json import json_text

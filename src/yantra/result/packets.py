@@ -42,6 +42,12 @@ class Packets:
         """What the links of `ports` are called."""
         return [self._name_of(link) for link in self._numbers.tolist()]
 
+    @property
+    def numbers(self) -> list[int]:
+        """The links of `ports`, as the fabric numbers them."""
+        numbers: list[int] = self._numbers.tolist()
+        return numbers
+
     @cached_property
     def ports(self) -> Table:
         """A row for each port that sent anything, named by the link it feeds, and what it did.
