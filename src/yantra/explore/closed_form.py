@@ -232,11 +232,11 @@ class _Devices:
             return first, layers(name, 1), last
 
         def mean(name: str) -> np.ndarray:
-            return (
-                layers(name, 3) / counts[3].sum(axis=0)
-                if len(kinds) > 1
-                else getattr(kinds[0], name)
+            several = len(kinds) > 1
+            of_all: np.ndarray = (
+                layers(name, 3) / counts[3].sum(axis=0) if several else getattr(kinds[0], name)
             )
+            return of_all
 
         self.forward, self.backward = spread("forward"), spread("backward")
         self.kernels = spread("kernels")
