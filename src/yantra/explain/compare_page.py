@@ -57,7 +57,7 @@ _PATH = (
 )
 _TIMELINES = (
     "All on the scale of the longest run; the line is the end of a run. Receives are left out, "
-    "for most of them only wait."
+    "because most of them only wait."
 )
 _MEANS = "Times are those of the average rank."
 
