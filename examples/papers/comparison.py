@@ -6,9 +6,9 @@ is 1 if any row is further off, so the scripts are tests, too.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -51,7 +51,9 @@ def show(
     name: str, title: str, unit: str, rows: Sequence[Row], panels: Sequence[figure.Panel]
 ) -> int:
     """Print the rows; write NAME.csv and NAME.svg to the folder that is given, or this one."""
-    folder = sys.argv[1] if len(sys.argv) > 1 else "."
+    parser = argparse.ArgumentParser(description=f"{title}: published beside simulated.")
+    parser.add_argument("folder", nargs="?", default=".", help="where NAME.csv and NAME.svg go")
+    folder = parser.parse_args().folder
     os.makedirs(folder, exist_ok=True)
     width = max(len(row.case) for row in rows)
     print(f"{title}\n\n{'':{width}}  {'published':>14}  {'Yantra':>14}  off by")
