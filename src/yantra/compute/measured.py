@@ -67,7 +67,7 @@ class Measured(ComputeModel):
             "profile": (
                 "profile",
                 NamedFile("yantra.compute.profiles", PROFILE),
-                "kernels of the very machine, which correct the tables: a name, or a .yaml file",
+                "kernels of that machine, which correct the tables: a name, or a .yaml file",
             ),
         }
         | {name: (name, _RATE, f"peak of {name}, by default scaled") for name in _RATES},

@@ -139,7 +139,7 @@ _SPAN = Quantity("time", "ns", above=0)
 FAILURE = FailureSection(
     Failure,
     {
-        "switch": ("switch", Text(), "a device that passes on, or all of a tier: spine"),
+        "switch": ("switch", Text(), "a switch, or all of a tier: spine"),
         "nic": ("nic", Ranks(), "ranks whose links all fail"),
         "link": ("link", EndsField(), "the cables between two devices, or two tiers; both ways"),
         "ranks": ("ranks", Ranks(), "ranks that compute slower"),

@@ -328,7 +328,7 @@ FABRIC: dict[str, Entry] = {
     "reroute_delay": (
         "reroute_delay_ns",
         Quantity("time", "ns", at_least=0),
-        "from a failure or a return until ways follow",
+        "from a failure or a repair until routes follow",
     ),
 }
 CLUSTER = ClusterSection(
@@ -545,7 +545,7 @@ DOCUMENT = Section(
             TierField(),
             "tiers whose links go by formula, whatever the network",
         ),
-        "background": ("background", BackgroundField(), "traffic of nobody's job beside it"),
+        "background": ("background", BackgroundField(), "other traffic on the network"),
         "collectives": ("collectives", COLLECTIVES, "how collectives run"),
         "resources": ("resources", _RESOURCES, "what a rank does at once"),
         "scheduler": ("scheduler", SCHEDULER, "which ready node starts first"),
@@ -561,7 +561,7 @@ DOCUMENT = Section(
             "run again without failures, and without background, to say what they cost",
         ),
         "host": ("host", _HOST, "the thread of each rank that launches what its device does"),
-        "fold": ("fold", Choice(types.Fold), "whether one rank may stand for equal ones"),
+        "fold": ("fold", Choice(types.Fold), "whether to run one rank for all that do the same"),
     },
 )
 

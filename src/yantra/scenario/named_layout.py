@@ -64,12 +64,12 @@ NAMED = Section(
         "profile": (
             "profile",
             NamedFile("yantra.compute.profiles", PROFILE),
-            "kernels measured on the very machine: a name or a file; speeds are then measured",
+            "kernels measured on that machine: a name or a file; speeds are then measured",
         ),
         "collectives": (
             "collectives",
             NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
-            "a file of collectives measured on the very machine; speeds are then measured",
+            "a file of collectives measured on that machine; speeds are then measured",
         ),
         "topology": (
             "topology",

@@ -5,7 +5,7 @@
     train("llama3-8b", Plan(tp=4, pp=2, dp=8, global_batch=64)).save("llama.yw")
 
 The public names are loaded on first use, so that commands that need none of them start fast; their
-types stand in `__init__.pyi`.
+types are in `__init__.pyi`.
 """
 
 _HOMES = {

@@ -97,7 +97,7 @@ class Measured(Selection):
             "file": (
                 "file",
                 NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
-                "collectives of the very machine, by yantra calibrate --cluster; these go first",
+                "collectives of that machine, by yantra calibrate --cluster; these go first",
             ),
         },
     )
