@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+import yantra
 from tests.clusters import dimension, scenario
+from yantra.base.units import format_time
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result
 from yantra.result.html import MOST_ROWS
@@ -94,6 +98,13 @@ def test_a_critical_path_shows_its_kinds_and_longest_steps(result: Result) -> No
     kinds = [kind for kind, length in path.by_kind().items() if length > 0]
     assert len(page.bars) == len(kinds)
     assert sum(float(bar["width"] or 0) for bar in page.bars) == pytest.approx(480, abs=0.05)
-    lengths = [float(cell.replace(",", "")) for cell in page.cells[1::9]]
     expected = sorted((step.length_ns for step in path.steps), reverse=True)[:MOST_ROWS]
-    assert lengths == pytest.approx(expected, rel=1e-5)
+    assert page.cells[1::9] == [format_time(length) for length in expected]
+
+
+def test_colours_are_those_of_the_report(result: Result) -> None:
+    parts = Path(yantra.__file__).parent / "export" / "report" / "parts"
+    css = (parts / "shell.css").read_text()
+    for text in (result._repr_html_(), result.critical_path._repr_html_()):
+        found = set(re.findall(r'fill="(#[0-9a-f]{6})"', text)) - {"#a0a0a0"}
+        assert found and all(colour in css for colour in found)

@@ -17,11 +17,11 @@ from yantra.result.tables import PARTS
 
 _MOST_BARS = 12
 _COLOURS = {
-    "compute": "#4c78a8",
-    "exposed_communication": "#f58518",
-    "exposed_memory": "#54a24b",
-    "exposed_host": "#b279a2",
-    "waiting": "#e3c567",
+    "compute": "#2f6fb2",
+    "exposed_communication": "#e08214",
+    "exposed_memory": "#9a5fb0",
+    "exposed_host": "#2a9076",
+    "waiting": "#b39b45",
     "idle": "#a0a0a0",
 }
 

@@ -123,25 +123,28 @@ class CriticalPath:
         return len(self.columns.kind)
 
     def _repr_html_(self) -> str:
-        from yantra.result.html import (
-            MOST_ROWS,
-            Bar,
-            bars_html,
-            cell_text,
-            colours_of,
-            number_text,
-            rows_html,
-        )
+        from yantra.base.units import format_time
+        from yantra.result.html import MOST_ROWS, Bar, bars_html, cell_text, rows_html, step_colour
 
         kinds = {kind: length for kind, length in self.by_kind().items() if length > 0}
-        chart = bars_html([Bar("time by kind", kinds)], self.length_ns, colours_of(kinds))
+        chart = bars_html(
+            [Bar("time by kind", {kind_text(kind): length for kind, length in kinds.items()})],
+            self.length_ns,
+            {kind_text(kind): step_colour(kind) for kind in kinds},
+        )
         longest = sorted(self.steps, key=lambda step: step.start_ns - step.end_ns)[:MOST_ROWS]
-        head = ("kind", "ns", "rank", "node", "name", "from", "until", "peer", "dimension")
+        head = ("kind", "time", "rank", "node", "name", "from", "until", "peer", "dimension")
         rows = [
-            [cell_text(value) for value in (step.kind, step.length_ns, *step[1:])]
+            [
+                kind_text(step.kind),
+                format_time(step.length_ns),
+                *(cell_text(value) for value in (step.rank, step.node, step.name)),
+                *(format_time(at) for at in (step.start_ns, step.end_ns)),
+                *(cell_text(value) for value in (step.peer, step.dimension)),
+            ]
             for step in longest
         ]
-        said = f"{len(self)} steps, {number_text(self.length_ns)} ns; the longest:"
+        said = f"{len(self)} steps, {format_time(self.length_ns)}; the longest:"
         return f"<div>{chart}<p>{said}</p>{rows_html(head, rows)}</div>"
 
     def __repr__(self) -> str:

@@ -1,7 +1,8 @@
 """Pieces of HTML for notebooks: tables, and bars of stacked parts.
 
-Colours are few, readable on light and on dark ground, and everything else takes those of the page.
-All texts are escaped: names come from traces. Long tables are cut, and say so.
+Colours are those of the report, readable on light and on dark ground; all else takes those of the
+page. Times have the unit that people read them in. All texts are escaped, because names come from
+traces. Long tables are cut, and say so.
 """
 
 from __future__ import annotations
@@ -11,9 +12,21 @@ from html import escape
 from typing import Any, NamedTuple
 
 from yantra.base.text import Grid, count
+from yantra.base.units import format_time
 
 MOST_ROWS = 20
-_OTHERS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
+_STEPS = {
+    "compute": "#2f6fb2",
+    "memory": "#9a5fb0",
+    "host": "#2a9076",
+    "latency": "#d9b310",
+    "wire": "#e08214",
+    "queued": "#c0392b",
+    "hand_over": "#8c6d4f",
+    "reduction": "#56a8d8",
+    "waiting": "#7b8591",
+}
+_OTHER = "#b4bbc4"
 _WIDTH, _HEIGHT, _LABEL = 480, 16, 96
 
 
@@ -59,9 +72,9 @@ def bars_html(bars: Sequence[Bar], longest: float, colours: dict[str, str]) -> s
     )
 
 
-def colours_of(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name."""
-    return {name: _OTHERS[place % len(_OTHERS)] for place, name in enumerate(names)}
+def step_colour(kind: str) -> str:
+    """Return the colour of a kind of step of the critical path, as the report has it."""
+    return _STEPS.get(kind, _OTHER)
 
 
 def _bar(bar: Bar, place: int, longest: float, colours: dict[str, str]) -> str:
@@ -75,7 +88,7 @@ def _bar(bar: Bar, place: int, longest: float, colours: dict[str, str]) -> str:
         length = bar.parts.get(name, 0)
         if length > 0:
             width = _WIDTH * length / longest
-            told = escape(f"{name.replace('_', ' ')}: {number_text(length)} ns")
+            told = escape(f"{name.replace('_', ' ')}: {format_time(length)}")
             pieces.append(
                 f'<rect x="{at:.2f}" y="{top + 2}" width="{width:.2f}" height="{_HEIGHT - 4}" '
                 f'fill="{colour}"><title>{told}</title></rect>'
@@ -99,8 +112,3 @@ def cell_text(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) and value != round(value, 3) else str(value)
-
-
-def number_text(value: float) -> str:
-    """Return a number with its thousands apart."""
-    return f"{value:,}"
