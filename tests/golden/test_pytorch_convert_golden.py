@@ -20,7 +20,7 @@ from yantra.chakra.schema import NodeType
 from yantra.compile import compile
 from yantra.run.simulate import run
 from yantra.scenario import Collectives, Device, Scenario, Topology, Traces
-from yantra.tracing.pytorch.convert import convert_job
+from yantra.tracing.pytorch.convert import ConvertOptions, convert_job
 from yantra.tracing.pytorch.link.join import link_files
 from yantra.tracing.pytorch.upstream.convert import convert
 
@@ -79,14 +79,15 @@ PAIRS = {
 COMMUNICATE = {"resnet_pair": 21, "dlrm8_renamed": 64, "cpu_small": 12}
 
 
-def converted(name: str, folder: Path) -> list[Trace]:
+def converted(name: str, folder: Path, **options: bool) -> list[Trace]:
     """Link and convert all ranks of a case."""
     made: dict[int, list[bytes]] = {}
     sources = [
         partial(link_files, str(folder / host), str(folder / device))
         for host, device in PAIRS[name]
     ]
-    job = convert_job(sources, lambda rank, pieces: made.update({rank: list(pieces)}))
+    chosen = ConvertOptions(**options)
+    job = convert_job(sources, lambda rank, pieces: made.update({rank: list(pieces)}), chosen)
     assert job.report.problems == []
     assert not job.report.unknown_kernels
     return [Trace.from_bytes(b"".join(made[rank])) for rank in sorted(made)]
@@ -100,6 +101,16 @@ def test_real_traces_convert_to_whole_traces(name: str, unpacked: Path) -> None:
         assert trace.native.id.tolist() == list(range(len(trace)))
     talking = sum(kind > NodeType.COMP for trace in traces for kind in trace.native.type)
     assert talking == COMMUNICATE.get(name, 0)
+
+
+def test_the_uneven_all_to_all_of_a_real_job_is_what_its_pairs_exchange(unpacked: Path) -> None:
+    traces = converted("dlrm8_renamed", case("dlrm8_renamed", unpacked), split_all_to_alls=True)
+    ends = {NodeType.COMM_SEND: 0, NodeType.COMM_RECV: 0}
+    sizes: set[int] = set()
+    for node in (node for trace in traces for node in trace if node.type in ends):
+        ends[node.type] += node["comm_size"]  # type: ignore[index, operator, assignment]
+        sizes.add(node["comm_size"])  # type: ignore[arg-type]
+    assert ends[NodeType.COMM_SEND] == ends[NodeType.COMM_RECV] > 0 and len(sizes) > 1
 
 
 @pytest.mark.parametrize("name", ["dlrm8_renamed", "cpu_small", "resnet_pair"])

@@ -117,7 +117,7 @@ def test_a_batch_becomes_several_nodes_that_all_must_end() -> None:
 
 
 def test_uneven_all_to_alls_run_as_what_each_pair_exchanges(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A rank's link is busy with what the rank sends, so the run takes the largest at least."""
     monkeypatch.chdir(tmp_path)
@@ -133,12 +133,6 @@ def test_uneven_all_to_alls_run_as_what_each_pair_exchanges(
             rank.exchange("0", at, sent[number], gets)
         rank.synchronize()
         linked_file.write(rank.linked, f"linked.{number}.json")
-    files = [f"linked.{number}.json" for number in range(4)]
-    assert main(["chakra", "convert", "pytorch", *files, "-o", "out"]) == 0
-    Path("run.yaml").write_text(
-        "workload: {traces: 'out.{rank}.et'}\ncluster:\n  device: {compute: recorded}\n  topology:"
-        " [{kind: switch, size: 4, bandwidth: 1 GB/s, latency: 0 ns}]\n"
-    )
     pairs = [
         (s, d, sent[s][d])
         for sent in matrices
@@ -146,6 +140,15 @@ def test_uneven_all_to_alls_run_as_what_each_pair_exchanges(
         for d in range(4)
         if s != d and sent[s][d]
     ]
+    files = [f"linked.{number}.json" for number in range(4)]
+    assert main(["chakra", "convert", "pytorch", *files, "-o", "whole"]) == 0
+    assert "2 uneven all-to-alls can be split" in capsys.readouterr().err
+    assert main(["chakra", "convert", "pytorch", *files, "--split-all-to-alls", "-o", "out"]) == 0
+    assert f"0 collectives, {2 * len(pairs)} sends and receives" in capsys.readouterr().err
+    Path("run.yaml").write_text(
+        "workload: {traces: 'out.{rank}.et'}\ncluster:\n  device: {compute: recorded}\n  topology:"
+        " [{kind: switch, size: 4, bandwidth: 1 GB/s, latency: 0 ns}]\n"
+    )
     result = simulate(load("run.yaml"))
     assert result.messages == len(pairs)
     assert result.makespan_ns >= 400 * (9000 + 7000)

@@ -35,10 +35,10 @@ def message(sends: bool, peer: int | None, size: int | None = 8, tag: int = 0, *
     )
 
 
-def matched(*ranks: list[Communication], world: int | None = None) -> Matches:
+def matched(*ranks: list[Communication], world: int | None = None, split: bool = False) -> Matches:
     items = dict(enumerate(ranks))
     everything = [item for made in ranks for item in made]
-    return match(items, Communicators(world or len(ranks), everything))
+    return match(items, Communicators(world or len(ranks), everything), split=split)
 
 
 # ------------------------------------------------------------------------- uneven all-to-alls
@@ -62,8 +62,8 @@ def exchanges(order: tuple[int, ...] = (0, 1, 2), **of_rank_0: Any) -> list[list
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_an_uneven_all_to_all_becomes_the_messages_of_its_pairs(order: tuple[int, ...]) -> None:
     parts = exchanges(order)
-    found = matched(*parts)
-    assert not found.problems and not found.resized
+    found = matched(*parts, split=True)
+    assert not found.problems and not found.resized and not found.splittable
     sent = {
         (rank, item.peer): item.bytes
         for rank, made in enumerate(parts)
@@ -89,9 +89,17 @@ def test_where_pairs_are_not_known_all_take_the_size_of_the_largest(
     unknown: dict[str, Any],
 ) -> None:
     parts = exchanges(**unknown)
-    matched(*parts)
+    assert matched(*parts, split=True).splittable == 0
     sizes = {item.bytes for made in parts for item in made}
     assert sizes == {52} and all(len(made) == 1 for made in parts)  # what rank 0 gets
+
+
+def test_an_all_to_all_stays_one_unless_it_is_to_be_split() -> None:
+    parts = exchanges()
+    assert matched(*parts).splittable == 1
+    assert {(item.type, item.bytes) for made in parts for item in made} == {
+        (NodeType.COMM_COLL, 52)
+    }
 
 
 def test_a_rank_that_exchanges_nothing_keeps_the_collective() -> None:
@@ -99,7 +107,7 @@ def test_a_rank_that_exchanges_nothing_keeps_the_collective() -> None:
         [collective(T.ALL_TO_ALL, sum(row), sends=row, uneven=True, ranks=(0, 1, 2))]
         for row in ((0, 8, 0), (4, 0, 0), (0, 0, 5))
     ]
-    matched(*parts)
+    matched(*parts, split=True)
     assert {item.bytes for made in parts for item in made} == {8}
 
 

@@ -53,7 +53,8 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     `gaps`: delay nodes for time that no dependency explains. `handover`: a thread idle while
     another worked waits for it. `reduce`: leave out dependencies that follow from others.
     `exact_collectives`: write reduce, gather, scatter and barrier as such, which ASTRA-sim does not
-    run, and not as the collective it has that comes nearest. `memory_nodes`: write copies between
+    run, and not as the collective it has that comes nearest. `split_all_to_alls`: write what pairs
+    of an uneven all-to-all exchange as sends and receives. `memory_nodes`: write copies between
     host and device as MEM_LOAD and MEM_STORE nodes. `replicate`: one rank stands for so many, 0 for
     as many as recorded; None: every rank is given. `names`: which operators and kernels communicate
     without NCCL, RCCL or gloo.
@@ -63,6 +64,7 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     handover: bool = True
     reduce: bool = False
     exact_collectives: bool = False
+    split_all_to_alls: bool = False
     memory_nodes: bool = False
     replicate: int | None = None
     names: CommunicationNames = field(default_factory=CommunicationNames)
@@ -84,6 +86,7 @@ class ConvertReport(Struct):
     unknown_kernels: Counter[str] = field(default_factory=Counter)
     stand_ins: Counter[str] = field(default_factory=Counter)
     resized: int = 0
+    splittable: int = 0
     unmatched_collectives: int = 0
     unmatched_messages: int = 0
     unrecognised: dict[str, Unrecognised] = field(default_factory=dict)
@@ -99,6 +102,11 @@ class ConvertReport(Struct):
         ]
         if self.resized:
             lines.append(f"{self.resized} collectives take the largest of their ranks' sizes")
+        if self.splittable:
+            lines.append(
+                f"{count(self.splittable, 'uneven all-to-all')} can be split: "
+                "--split-all-to-alls writes what each pair exchanges"
+            )
         for name, times in sorted(self.stand_ins.items()):
             stand_in = STAND_INS[CollectiveType[name]].name
             lines.append(f"{times} x {name} written as {stand_in}: ASTRA-sim does not run it")
@@ -177,7 +185,8 @@ def convert_job(
         items = replicated(made, rank, ranks.world_size, world_size)
     everything = [item for made in items.values() for item in made]
     communicators = Communicators(world_size, everything)
-    report = _report(match(items, communicators), ranks)
+    report = _report(match(items, communicators, split=chosen.split_all_to_alls), ranks)
+    everything = [item for made in items.values() for item in made]  # as they are now
     for rank, made in items.items():
         linked = ranks.linked(rank, keep=chosen.replicate is not None)
         take(rank, _rank(linked, made, communicators, chosen, report))
@@ -257,6 +266,7 @@ def _report(matches: Matches, ranks: _Ranks) -> ConvertReport:
     report = ConvertReport(
         problems=matches.problems,
         resized=matches.resized,
+        splittable=matches.splittable,
         unmatched_collectives=matches.unmatched_collectives,
         unmatched_messages=matches.unmatched_messages,
     )

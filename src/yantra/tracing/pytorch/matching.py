@@ -5,8 +5,8 @@ and the k-th send from a rank to another must meet a receive. Recordings break t
 what one rank still saw another did not. What has no counterpart is left out and becomes a
 computation of its recorded duration; the report says so.
 
-An all-to-all whose members say what they send each other becomes these messages, as NCCL runs it.
-Where one does not say it, all take the size of the largest.
+All members of an uneven all-to-all take the size of the largest. Where it is to be split, and they
+say what they send each other, it becomes these messages, as NCCL runs it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ Lane = tuple[int, int, int, int]  # source, destination, communicator, the user'
 class Matches(Struct):
     """What was left out, and why; `resized` counts collectives whose ranks gave other sizes.
 
-    `messages_of` are the messages of uneven all-to-alls, by the identity of what they replace.
+    `messages_of` are the messages of uneven all-to-alls, by the identity of what they replace;
+    `splittable` counts those that became none because nobody asked for it.
     """
 
+    split: bool = False
+    splittable: int = 0
     problems: list[str] = field(default_factory=list)
     messages_of: dict[int, list[Communication]] = field(default_factory=dict)
     resized: int = 0
@@ -41,12 +44,12 @@ class Matches(Struct):
     unmatched_messages: int = 0
 
 
-def match(items: Items, communicators: Communicators) -> Matches:
-    """Align collectives and pair messages.
+def match(items: Items, communicators: Communicators, *, split: bool = False) -> Matches:
+    """Align collectives and pair messages; `split` uneven all-to-alls into messages.
 
     Fills in kinds, sizes and tags of `items` in place; what is left out gets the type COMP.
     """
-    found = Matches()
+    found = Matches(split=split)
     _collectives(items, communicators, found)
     for made in items.values():
         made[:] = [part for item in made for part in found.messages_of.pop(id(item), [item])]
@@ -127,9 +130,10 @@ def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) 
     (kind,) = kinds
     if kind is CollectiveType.ALL_TO_ALL:
         made = _exchanged(meeting)
-        if made is not None:
+        if made is not None and found.split:
             found.messages_of |= made
             return True
+        found.splittable += made is not None
         sizes |= {item.received for item in meeting.values() if item.received is not None}
     found.resized += len(sizes) > 1
     for item in meeting.values():

@@ -49,6 +49,11 @@ _ALL_RECORDED = 0
     help="Write reduce, gather, scatter and barrier, which ASTRA-sim does not run, as such.",
 )
 @click.option(
+    "--split-all-to-alls",
+    is_flag=True,
+    help="Write uneven all-to-alls as the sends and receives of their pairs.",
+)
+@click.option(
     "--memory-nodes", is_flag=True, help="Write copies to and from the host as MEM nodes."
 )
 @click.option(
@@ -66,6 +71,7 @@ def command(
     reduce: bool,
     replicate: int | None,
     exact_collectives: bool,
+    split_all_to_alls: bool,
     memory_nodes: bool,
     communication_names: str | None,
     as_json: bool,
@@ -80,7 +86,8 @@ def command(
 
     _check_output(output, len(traces), replicate)
     if compat:
-        others = (no_gaps, reduce, exact_collectives, memory_nodes, communication_names)
+        flags = (no_gaps, reduce, exact_collectives, split_all_to_alls, memory_nodes)
+        others = (*flags, communication_names)
         if replicate is not None or any(others):
             raise ConfigError("--compat", "upstream's converter has none of the other options")
         _upstream(traces, output)
@@ -96,6 +103,7 @@ def command(
         reduce=reduce,
         replicate=replicate,
         exact_collectives=exact_collectives,
+        split_all_to_alls=split_all_to_alls,
         memory_nodes=memory_nodes,
         names=names,
     )
