@@ -99,6 +99,7 @@ void bind_system(nb::module_& module) {
         .def_rw("memory_bytes_per_s", &SystemParameters::memory_bytes_per_s)
         .def_rw("shared_bytes_per_s", &SystemParameters::shared_bytes_per_s)
         .def_rw("units_of_collectives", &SystemParameters::units_of_collectives)
+        .def_rw("units_of_all_to_alls", &SystemParameters::units_of_all_to_alls)
         .def_rw("bytes_per_s_of_collectives", &SystemParameters::bytes_per_s_of_collectives)
         .def_rw("rendezvous", &SystemParameters::rendezvous)
         .def_rw("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)

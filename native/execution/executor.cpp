@@ -276,7 +276,7 @@ void Executor::complete(ActorId actor, NodeId node, EventKind done) {
         a.ready.reopen(slot);
     }
     if ((done.kind() & of_collective) != 0) {
-        local_.collective_ends(actor);
+        local_.collective_ends(actor, part.op(node).collective == CollectiveKind::all_to_all);
     }
     --a.in_flight;
     ++state_.nodes_done;
@@ -395,7 +395,7 @@ u64 Executor::slower(ActorId actor, const Op& op) const {
 }
 
 void Executor::enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op) {
-    local_.collective_begins(actor);
+    local_.collective_begins(actor, op.collective == CollectiveKind::all_to_all);
     collectives_.start({.kind = op.collective,
                         .communicator = part.communicator(op.communicator),
                         .bytes = op.bytes,

@@ -54,12 +54,13 @@ void LocalBandwidth::advance(OfActor& of) {
     of.at = engine_.now();
 }
 
-void LocalBandwidth::collectives_change(ActorId actor, i32 by) {
+void LocalBandwidth::collectives_change(ActorId actor, bool is_all_to_all, i32 by) {
     OfActor& of = under_way_[actor];
-    const bool communicated = of.collectives > 0;
-    of.collectives += by;
-    ensure(of.collectives >= 0, "local bandwidth: a collective ends that never began");
-    if (communicated != (of.collectives > 0)) {
+    i32& some = is_all_to_all && taken_.units_of_all_to_all >= 0.0 ? of.all_to_alls : of.collectives;
+    const bool some_were = some > 0;
+    some += by;
+    ensure(some >= 0, "local bandwidth: a collective ends that never began");
+    if (some_were != (some > 0)) {
         advance(of);
         share(actor, of);
     }
@@ -71,8 +72,7 @@ void LocalBandwidth::share(ActorId actor, OfActor& of) {
     std::vector<u32> by_want = of.works;
     std::stable_sort(by_want.begin(), by_want.end(),
                      [&](u32 x, u32 y) { return works_[x].wanted < works_[y].wanted; });
-    const bool communicates = of.collectives > 0;
-    bool waiting = communicates && taken_.bytes_per_tick > 0.0;   // collectives, to be served
+    bool waiting = of.communicates() && taken_.bytes_per_tick > 0.0;   // collectives, to be served
     double left = bytes_per_tick_;
     for (std::size_t at = 0; at < by_want.size(); ++at) {
         Work& work = works_[by_want[at]];
@@ -82,7 +82,7 @@ void LocalBandwidth::share(ActorId actor, OfActor& of) {
             waiting = false;
         }
         const double fair = left / (others + (waiting ? 1.0 : 0.0));
-        work.speed = speed(work, fair, communicates);
+        work.speed = speed(work, fair, of);
         left -= std::min(work.wanted, fair);
     }
     for (const u32 number : of.works) {
@@ -90,11 +90,16 @@ void LocalBandwidth::share(ActorId actor, OfActor& of) {
     }
 }
 
-double LocalBandwidth::speed(const Work& work, double share, bool communicates) const {
+double LocalBandwidth::units_left(const OfActor& of) const {
+    const double own = of.all_to_alls > 0 ? taken_.units_of_all_to_all : 0.0;
+    return 1.0 - own - (of.collectives > 0 ? taken_.units : 0.0);
+}
+
+double LocalBandwidth::speed(const Work& work, double share, const OfActor& of) const {
     const double by_memory = work.wanted <= share ? 1.0 : share / work.wanted;
     const bool slowed =
-        communicates && work.is_kernel && work.wanted < memory_bound * bytes_per_tick_;
-    return slowed ? std::min(by_memory, 1.0 - taken_.units) : by_memory;
+        of.communicates() && work.is_kernel && work.wanted < memory_bound * bytes_per_tick_;
+    return slowed ? std::min(by_memory, units_left(of)) : by_memory;
 }
 
 // Schedules the end of work where it is not what it was.

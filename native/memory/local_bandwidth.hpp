@@ -9,7 +9,8 @@
 //
 // Collectives under way may take units (SMs) and bandwidth, too: of the units a share s, which slows
 // kernels that are bound by arithmetic to 1 - s of their speed, and of the bandwidth what they want, as
-// if they were one more piece of work. A kernel is bound by memory that wants `memory_bound` of it.
+// if they were one more piece of work. A kernel is bound by memory that wants `memory_bound` of it. All-to-alls
+// may have units of their own, as libraries that exchange tokens do, beside those of others.
 #pragma once
 
 #include <optional>
@@ -25,8 +26,10 @@ namespace yantra::inline YANTRA_RUN {
 struct TakenByCollectives {
     double units = 0.0;             // share of all
     double bytes_per_tick = 0.0;
+    double units_of_all_to_all = -1.0;  // below 0: as all others
 
-    bool anything() const { return units > 0.0 || bytes_per_tick > 0.0; }
+    bool any_units() const { return units > 0.0 || units_of_all_to_all > 0.0; }
+    bool anything() const { return any_units() || bytes_per_tick > 0.0; }
 };
 
 class LocalBandwidth {
@@ -54,7 +57,7 @@ public:
     }
     // The same of a kernel.
     void schedule_kernel(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a) {
-        if (!enabled() || ticks == 0 || (bytes == 0 && taken_.units == 0.0)) [[likely]] {
+        if (!enabled() || ticks == 0 || (bytes == 0 && !taken_.any_units())) [[likely]] {
             engine_.of_ranks.schedule(actor, ticks, done, a);
             return;
         }
@@ -62,14 +65,14 @@ public:
     }
 
     // The actor has entered, or left, a collective.
-    void collective_begins(ActorId actor) {
+    void collective_begins(ActorId actor, bool is_all_to_all = false) {
         if (enabled() && taken_.anything()) [[unlikely]] {
-            collectives_change(actor, 1);
+            collectives_change(actor, is_all_to_all, 1);
         }
     }
-    void collective_ends(ActorId actor) {
+    void collective_ends(ActorId actor, bool is_all_to_all = false) {
         if (enabled() && taken_.anything()) [[unlikely]] {
-            collectives_change(actor, -1);
+            collectives_change(actor, is_all_to_all, -1);
         }
     }
 
@@ -89,13 +92,17 @@ private:
     struct OfActor {
         std::vector<u32> works;
         u64 at = 0;             // until when `left` is told
-        i32 collectives = 0;    // that the actor is in
+        i32 collectives = 0;    // that the actor is in, but
+        i32 all_to_alls = 0;    // these, if they have units of their own
+
+        bool communicates() const { return collectives > 0 || all_to_alls > 0; }
     };
 
     [[gnu::noinline]] void begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b,
                                  bool is_kernel);
-    [[gnu::noinline]] void collectives_change(ActorId actor, i32 by);
-    double speed(const Work& work, double share, bool communicates) const;
+    [[gnu::noinline]] void collectives_change(ActorId actor, bool is_all_to_all, i32 by);
+    double units_left(const OfActor& of) const;
+    double speed(const Work& work, double share, const OfActor& of) const;
     void advance(OfActor& of);
     void share(ActorId actor, OfActor& of);
     void plan(ActorId actor, u32 number);

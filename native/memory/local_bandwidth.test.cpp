@@ -115,7 +115,7 @@ Piece any_piece(test::Random& random) {
 }
 
 // A kernel beside a collective that lasts from `from` to `until`.
-u64 end_of_kernel(u64 ticks, u64 bytes, u64 from, u64 until, TakenByCollectives taken) {
+u64 end_of_kernel(u64 ticks, u64 bytes, u64 from, u64 until, TakenByCollectives taken, bool is_all_to_all = false) {
     Engine engine(1);
     LocalBandwidth local(engine, bandwidth, TimeScale::picoseconds(), 1, taken);
     constexpr EventKind begins{Owner::execution, 1}, leaves{Owner::execution, 2}, done{Owner::execution, 3};
@@ -131,8 +131,8 @@ u64 end_of_kernel(u64 ticks, u64 bytes, u64 from, u64 until, TakenByCollectives 
                 return;
             }
             switch (due->kind.kind()) {
-                case 1: local.collective_begins(actor); break;
-                case 2: local.collective_ends(actor); break;
+                case 1: local.collective_begins(actor, is_all_to_all); break;
+                case 2: local.collective_ends(actor, is_all_to_all); break;
                 default: end = engine.now();
             }
         });
@@ -149,6 +149,11 @@ void beside_collectives() {
     check(end_of_kernel(900, 14'400, 0, 9000, {0.25, 0.0}) == 900, "who waits for bytes waits on", 0);
     check(end_of_kernel(900, 900, 0, 9000, {0.0, 4.0}) == 900, "few bytes have what they want", 0);
     check(end_of_kernel(900, 14'400, 0, 9000, {0.0, 12.0}) == 1800, "a half is the least", 0);
+    check(end_of_kernel(900, 0, 0, 9000, quarter, true) == 1200, "all-to-alls are as others", 0);
+    const TakenByCollectives own{0.25, 0.0, 0.5};
+    check(end_of_kernel(900, 0, 0, 9000, own, true) == 1800, "or take units of their own", 0);
+    check(end_of_kernel(900, 0, 0, 9000, own) == 1200, "which others do not", 0);
+    check(end_of_kernel(900, 0, 0, 9000, {0.25, 0.0, 0.0}, true) == 900, "or none", 0);
 }
 
 }  // namespace

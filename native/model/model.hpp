@@ -59,6 +59,7 @@ struct SystemParameters {
     double memory_bytes_per_s = 0.0;
     double shared_bytes_per_s = 0.0; // that kernels, reductions and copies share; 0: nobody shares
     double units_of_collectives = 0.0;          // share of a rank's that its collectives take
+    double units_of_all_to_alls = -1.0;         // the same of all-to-alls; below 0: as all others
     double bytes_per_s_of_collectives = 0.0;    // of the shared ones
     bool rendezvous = false;
     bool custom_work_takes_no_time = false;   // what if: of collectives given by traces

@@ -22,7 +22,8 @@ double per_tick(double bytes_per_s, const TimeScale& scale) {
 
 TakenByCollectives taken_of(const Model& model) {
     return {model.system.units_of_collectives,
-            per_tick(model.system.bytes_per_s_of_collectives, model.scale)};
+            per_tick(model.system.bytes_per_s_of_collectives, model.scale),
+            model.system.units_of_all_to_alls};
 }
 
 Actors all_ranks(const Model& model, const Grid& grid) {

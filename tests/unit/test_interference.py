@@ -13,6 +13,7 @@ from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
 from yantra.compute.interference import slowdown
 from yantra.scenario import Device, Interference
+from yantra.scenario.interference import all_to_all_sms
 from yantra.scenario.text import loads, to_yaml
 
 TWO = cluster(("switch", 2, 1.0, 0.0))
@@ -64,6 +65,42 @@ def test_without_a_collective_or_without_taking_nothing_changes(ops: int, size: 
 
 def test_a_collective_takes_as_long_as_without_kernels() -> None:
     assert ran(10**9, 1000).span(0, 1) == ran(10**9, 1000, taken=None).span(0, 1)
+
+
+def test_all_to_alls_take_units_of_their_own_where_they_have_some() -> None:
+    ops = 300_000_000  # 0.3 ms alone
+    for own, ns in ((64, 6e5), (0, 3e5), (None, 4e5)):
+        taken = TAKEN.replace(memory_bytes_per_s=0.0, all_to_all_sms=own)
+        assert float(ran(ops, 1000, taken=taken).span(0, 0)[1]) == pytest.approx(ns, rel=1e-6)
+
+
+def test_both_kinds_of_collectives_may_not_take_all_units() -> None:
+    with pytest.raises(ConfigError, match=r"expected fewer than the 128 units .* got 128"):
+        ran(10**6, 1000, taken=TAKEN.replace(sms=96, all_to_all_sms=32))
+
+
+DEEPEP = """
+workload: {traces: "step.{rank}.et"}
+cluster:
+  topology: [{kind: switch, size: 2, bandwidth: 1 GB/s, latency: 0 ns}]
+  device: {compute: roofline, peak: 1 TFLOP/s, memory_bandwidth: 100 GB/s, share_bandwidth: true}
+collectives:
+  selection:
+    kind: deepep
+    options: {gpu: h100_sxm, hidden: 1024, top_k: 2, experts: 8, sms: 33, kernels: KERNELS}
+  interference: {sms: 12, of: 132}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "own"), [("normal", 33), ("elastic", 33), ("low_latency", None)]
+)
+def test_the_sms_that_deepep_runs_on_are_taken_from_kernels(kernels: str, own: int | None) -> None:
+    given = loads(DEEPEP.replace("KERNELS", kernels)).collectives
+    assert all_to_all_sms(given) == own
+    assert all_to_all_sms(given.replace(interference=None)) is None
+    stated = given.replace(interference=Interference(sms=12, of=132, all_to_all_sms=7))
+    assert all_to_all_sms(stated) == 7
 
 
 @given(

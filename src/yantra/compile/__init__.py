@@ -32,6 +32,7 @@ from yantra.compile.templates import TemplateGraphs
 from yantra.compile.what_fails import NO_FAILURES, Failures
 from yantra.network import level_of
 from yantra.scenario import Scenario
+from yantra.scenario.interference import all_to_all_sms
 from yantra.scenario.quirks import ASTRA_SIM, Quirk, parse
 
 TYPE_CHECKING = False
@@ -364,6 +365,9 @@ def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.Sy
     taken = collectives.interference
     if taken is not None:
         system.units_of_collectives = taken.sms / taken.of
+        own = all_to_all_sms(collectives)
+        if own is not None:
+            system.units_of_all_to_alls = own / taken.of
         system.bytes_per_s_of_collectives = taken.memory_bytes_per_s
     system.custom_work_takes_no_time = no_reductions
     system.rendezvous = collectives.rendezvous

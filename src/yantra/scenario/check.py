@@ -15,6 +15,7 @@ from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.fields import kind_of, named
 from yantra.base.plugin_files import split_path
 from yantra.scenario import types
+from yantra.scenario.interference import all_to_all_sms
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 from yantra.schedulers import class_of
 
@@ -183,8 +184,9 @@ def _interference(scenario: Scenario) -> None:
         return
     where = "collectives.interference"
     _own_semantics(where, scenario.semantics)
-    if given.sms >= given.of:
-        problem = f"expected fewer than the {given.of} units that the device has, got {given.sms}"
+    together = given.sms + (all_to_all_sms(scenario.collectives) or 0)  # both may be under way
+    if together >= given.of:
+        problem = f"expected fewer than the {given.of} units that the device has, got {together}"
         raise ConfigError(f"{where}.sms", problem)
     if not scenario.device.share_bandwidth:
         problem = "only where kernels share the memory; set cluster.device.share_bandwidth: true"

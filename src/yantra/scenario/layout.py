@@ -385,6 +385,11 @@ _INTERFERENCE = Section(
             Quantity("bandwidth", "B/s", at_least=0),
             "that collectives want of the memory's",
         ),
+        "all_to_all_sms": (
+            "all_to_all_sms",
+            Whole(at_least=0),
+            "units that all-to-alls take; by default the `sms` of deepep, else as others",
+        ),
     },
 )
 _PER_NODE = Numbered(File(ending=".{position}.et"))

@@ -156,12 +156,14 @@ class Interference(Record):
     """What collectives take of a device while a rank is in one, for as long as it is.
 
     `sms` of its `of` units, and `memory_bytes_per_s` of what its kernels, reductions and copies
-    share; see `yantra.compute.interference`.
+    share; see `yantra.compute.interference`. All-to-alls take `all_to_all_sms`; without it what
+    the selection says that they run on, as `deepep` does, else as many as others.
     """
 
     sms: int
     of: int
     memory_bytes_per_s: float = 0.0
+    all_to_all_sms: int | None = None
 
 
 class Custom(Record):

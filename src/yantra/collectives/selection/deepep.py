@@ -114,6 +114,13 @@ class DeepEP(Selection):
             basis += ", over nodes from kernels of low latency"
         return [Choice(0, Timed(tuple((size, float(ns)) for size, ns in points), basis))]
 
+    def sms(self, kind: str) -> int | None:
+        """Return what the kernels run on; those of low latency take what they need."""
+        given: Options = self.given
+        if kind == "all_to_all" and given.kernels != "low_latency":
+            return given.sms
+        return None if given.others is None else selection_of(given.others).sms(kind)
+
 
 def _check(given: Options) -> None:
     where = "collectives.selection.options"

@@ -73,3 +73,7 @@ class Selection:
         where there is none.
         """
         raise NotImplementedError
+
+    def sms(self, kind: str) -> int | None:
+        """Return the units of a device that collectives of a kind run on; None: as any others."""
+        return None

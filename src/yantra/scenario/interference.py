@@ -1,0 +1,21 @@
+"""How many units of a device all-to-alls take of kernels: as stated, or as their library runs on.
+
+Trade-off: one number for all all-to-alls of a job, whatever their group.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from yantra.scenario.types import Collectives
+
+
+def all_to_all_sms(collectives: Collectives) -> int | None:
+    """Return the units that all-to-alls take; None for as many as others."""
+    given = collectives.interference
+    if given is None or given.all_to_all_sms is not None or collectives.selection is None:
+        return None if given is None else given.all_to_all_sms
+    from yantra.collectives.selection import selection_of
+
+    return selection_of(collectives.selection).sms("all_to_all")
