@@ -17,21 +17,25 @@ _COLUMNS = """#
 
 def log(
     program: str, times: Sequence[tuple[int, float]], ranks: int = 8, nodes: int = 1,
-    *, names: bool = True, suffix: str = "", hosts: bool = True,
+    *, names: bool = True, suffix: str = "", hosts: bool = True, amd: bool = False,
 ) -> str:  # fmt: skip
     """Return the output of a program for (bytes, microseconds).
 
-    `names` tells the program, with a `suffix` as builds for MPI have; `hosts` those of ranks.
+    `names` tells the program, with a `suffix` as builds for MPI have; `hosts` those of ranks. `amd`
+    is what rccl-tests print.
     """
     each = ranks // nodes
     called = f"{program}_perf{suffix}"
     lines = ["# nccl-tests version 2.18.3 nccl-headers=23004 nccl-library=23004\n"]
     lines += [f"# Collective test starting: {called}\n"] if names else []
     lines.append(_HEADER.format(each=each))
+    if amd:
+        lines[-1] = lines[-1].replace("# Using", "rccl-tests: Version develop:448c4c7\n# Using")
+    devices = "[0000:{:02x}:00] AMD Instinct MI300X" if amd else "[0x{:x}] NVIDIA H100 80GB HBM3"
     lines += [
         f"#  Rank {rank:2d} Group  0 Pid  {900 + rank} "
         + (f"on   host-{rank // each} " if hosts else "")
-        + f"device {rank % each} [0x{rank + 10:x}] NVIDIA H100 80GB HBM3\n"
+        + f"device {rank % each} {devices.format(rank + 10)}\n"
         for rank in range(ranks)
     ]
     lines.append(_COLUMNS)

@@ -371,3 +371,21 @@ def test_too_few_sizes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["calibrate", str(tmp_path / "nccl.log"), "--cluster", "n"]) == 2
     said = capsys.readouterr().err
     assert "nccl.log:18: expected 6 or more sizes above 0 of all_reduce in a node, got 4" in said
+
+
+@pytest.mark.parametrize("program", ["all_reduce", "alltoall"])
+def test_rccl_tests_print_the_same_table_and_calibrate_a_cluster(
+    tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MI300X by their PCI addresses, and a line of the version that is no comment."""
+    times = [(2**k, 12.0 + 2**k / 2e5) for k in range(10, 31)]
+    text = log(program, times, amd=True)
+    assert "rccl-tests: Version" in text and "[0000:0a:00] AMD Instinct MI300X" in text
+    (run,) = parse(text, "rccl.log").runs
+    assert (run.ranks, run.nodes, run.device) == (8, 1, "AMD Instinct MI300X")
+    assert [one.us for one in run.timings] == [pytest.approx(us, abs=0.01) for _, us in times]
+    (tmp_path / "rccl.log").write_text(text)
+    line = ["calibrate", str(tmp_path / "rccl.log"), "--cluster", "mi300x"]
+    assert main([*line, "-o", str(tmp_path / "mine.yaml")]) == 0
+    assert "21 times on up to 8 ranks" in capsys.readouterr().out
+    assert "mi300x" in (tmp_path / "mine.yaml").read_text()

@@ -78,6 +78,24 @@ def test_a_scenario_takes_its_graphs_from_the_matrix(tmp_path: Path) -> None:
         assert ("NVLS Simple" in runs) == (ranks == 8)
 
 
+def test_only_the_nics_that_are_named_carry_graphs_over_nodes(tmp_path: Path) -> None:
+    (tmp_path / "topo.txt").write_text(matrix(8, 8, 18))
+    section = Nccl.options
+    assert section is not None
+    base = {"gpu": "hopper", "cpu": "intel", "topology": "topo.txt", "nic": "400 Gb/s"}
+    group = Group(16, (("switch", 16),), (0,), 0, 8)
+    times = []
+    for named in ([], ["mlx5_0", "mlx5_3"]):
+        selection = Nccl(section.read(base | {"nics": named}, "o", str(tmp_path)))
+        (choice,) = selection.choices("all_reduce", group)
+        assert isinstance(choice.algorithms, Timed)
+        times.append(choice.algorithms.points[-1][1])
+    assert times[1] > 3 * times[0]
+    wrong = Nccl(section.read(base | {"nics": ["mlx5_0", "mlx5_9"]}, "o", str(tmp_path)))
+    with pytest.raises(ConfigError, match=r"options\.nics\[1\]: expected one of mlx5_0, .*mlx5_9"):
+        wrong.choices("all_reduce", group)
+
+
 def test_what_does_not_go_together_is_said(tmp_path: Path) -> None:
     (tmp_path / "topo.txt").write_text(matrix(8, 0, 18))
     section = Nccl.options
@@ -86,6 +104,8 @@ def test_what_does_not_go_together_is_said(tmp_path: Path) -> None:
     base = {"gpu": "hopper", "cpu": "intel"}
     for more, told in (
         ({"nic": "400 Gb/s"}, r"options\.nic: only with topology"),
+        ({"nics": ["mlx5_0"]}, r"options\.nics: only with topology"),
+        ({"topology": "topo.txt", "nics": ["mlx5_0"]}, r"options\.nics\[0\]: .*there is none"),
         ({"topology": "topo.txt", "nic": "400 Gb/s"}, r"options\.nic: .*topo.txt has no adapters"),
         (
             {"topology": "topo.txt", "gpu": "volta"},

@@ -16,10 +16,11 @@ prints itself.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from yantra.base.documents import Path, read_text
-from yantra.base.errors import ConfigError, expected_got
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 NEAREST = ("PIX", "PXB", "PHB", "NODE", "SYS")
 """Paths over PCI, the nearest first."""
@@ -44,6 +45,15 @@ class Topology(NamedTuple):
             return None
         (path,) = found
         return int(path[2:]) if path.startswith("NV") else None
+
+    def with_nics(self, names: Sequence[str], where: str) -> Topology:
+        """Return the node with these NICs alone. Raises ConfigError at `where` for other names."""
+        for at, one in enumerate(names):
+            if one not in self.nics:
+                expected = f"one of {', '.join(self.nics)}" if self.nics else "a NIC; there is none"
+                problem = expected_got(expected, one) + did_you_mean(one, self.nics)
+                raise ConfigError(f"{where}[{at}]", problem)
+        return self._replace(nics=tuple(one for one in self.nics if one in names))
 
     def nearest(self, gpu: str) -> str:
         """Return the path from a GPU to its nearest NIC."""

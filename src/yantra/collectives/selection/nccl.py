@@ -17,7 +17,8 @@ Graphs of the scenario go before those of the log. NCCL searches them for each c
     selection: {kind: nccl, options: {gpu: hopper, cpu: intel, topology: topo.txt, nic: 400 Gb/s}}
 
 `topology` is what `nvidia-smi topo -m` prints, and `nic` the bandwidth of an adapter: graphs are
-then those that NCCL's search finds (yantra.collectives.nccl.search). A log goes before them.
+then those that NCCL's search finds (yantra.collectives.nccl.search). `nics` names the adapters that
+NCCL uses, as NCCL_IB_HCA does, where others are near, too. A log goes before them.
 
 A collective then is one phase without messages, as with `measured`. Trade-off: nothing that shares
 a link slows it down; and NCCL made the tuner to choose, so its times are off by tens of percent.
@@ -33,7 +34,7 @@ from typing import Literal
 
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Choice as Name
-from yantra.base.fields import Flag, Many, Quantity, Section, Whole
+from yantra.base.fields import Flag, Many, Quantity, Section, Text, Whole
 from yantra.base.fields.named_file import NamedFile
 from yantra.base.records import Record
 from yantra.collectives.nccl.constants import Algorithm, AnyGpu, Cpu
@@ -73,6 +74,7 @@ class Options(Record):
     graphs: tuple[GraphLine, ...] = ()
     log: str = ""
     topology: str = ""
+    nics: tuple[str, ...] = ()
     nic_bytes_per_ns: float = 0.0
     adapter_latency_ns: float = 0.0
     ll128: bool = True
@@ -124,6 +126,11 @@ class Nccl(Selection):
                 "topology",
                 NamedFile("yantra.collectives.nccl.topology", _TOPOLOGY),
                 "the output of nvidia-smi topo -m, from which graphs are searched",
+            ),
+            "nics": (
+                "nics",
+                Many(Text()),
+                "names of the adapters of that topology that NCCL uses; all if none is named",
             ),
             "nic": (
                 "nic_bytes_per_ns",
@@ -210,10 +217,13 @@ def _graph(line: GraphLine, latency_ns: float) -> Graph:
 def _searched(given: Options) -> tuple[Printed, ...]:
     """Return the graphs for a topology, if one is given."""
     if not given.topology:
-        if given.nic_bytes_per_ns:
-            raise ConfigError(f"{_WHERE}.nic", "only with topology, whose adapters it is of")
+        for key, value in (("nic", given.nic_bytes_per_ns), ("nics", given.nics)):
+            if value:
+                raise ConfigError(f"{_WHERE}.{key}", "only with topology, whose adapters it is of")
         return ()
     topology = load_topology(given.topology)
+    if given.nics:
+        topology = topology.with_nics(given.nics, f"{_WHERE}.nics")
     if given.nic_bytes_per_ns and not topology.nics:
         raise ConfigError(f"{_WHERE}.nic", f"{given.topology} has no adapters")
     machine: Machine = machine_of(topology, given.gpu, given.nic_bytes_per_ns, f"{_WHERE}.topology")
