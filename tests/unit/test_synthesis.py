@@ -279,6 +279,15 @@ collectives: {all_gather: {custom: "ag.{position}.et"}}
     assert made["bound_ns"] <= took <= made["plans"][0]["time_ns"]
 
 
+@pytest.mark.parametrize("method", ["tacos", "trees"])
+def test_more_messages_than_fit_are_refused_before_they_are_made(
+    method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["collective", "synthesize", "torus", "--set", "sizes=[4,4]", "--method", method]
+    assert main([*line, "--chunks", "100000000"]) != 0
+    assert "at most 8388608 are made; ask for fewer chunks" in capsys.readouterr().err
+
+
 def test_the_command_prints_what_it_tried_and_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collective", "synthesize", "switch", "--tries", "2", "--chunks", "1"]) == 0
     out = capsys.readouterr().out

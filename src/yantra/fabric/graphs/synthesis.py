@@ -28,6 +28,8 @@ MOST_RANKS_OF_TREES = 128
 _NEAR_THE_BOUND = 0.97  # of it; what TACOS leaves beyond is not worth seconds
 MOST_MESSAGES = 400_000
 """Of trees, where nobody says how many pieces."""
+_MOST_OF_ALL = 1 << 23
+"""Messages of an all-gather, which take a few hundred bytes each until they are proven."""
 _CHUNKS = (1, 2, 4)  # of a rank, that TACOS tries where nobody says
 _MOST_CHUNKS = 1024  # of all ranks together
 
@@ -75,6 +77,7 @@ def synthesize(
         kinds = ", ".join(KINDS)
         raise UnsupportedError(f"no {asked.kind} is synthesised; expected one of {kinds}")
     fabric = bounded_fabric(graph, where)
+    _check_messages(fabric.ranks * (fabric.ranks - 1) * (asked.chunks or 1), fabric.ranks)
     latencies = tuple(graph.links.latency_ns.tolist())
     least = float(least_ns_per_byte(asked.kind, fabric) * asked.size_bytes)
     made = _plans(fabric, latencies, asked, least, progress)
@@ -120,6 +123,14 @@ def _plans(
         yield _of_trees(there, back, shard, asked.chunks)
 
 
+def _check_messages(messages: int, ranks: int) -> None:
+    if messages > _MOST_OF_ALL:
+        raise UnsupportedError(
+            f"an all-gather of {ranks} ranks would have {messages} messages, and at most "
+            f"{_MOST_OF_ALL} are made; ask for fewer chunks, or for fewer ranks"
+        )
+
+
 def _is_alike_both_ways(fabric: Fabric, latencies: tuple[float, ...]) -> bool:
     """Say whether every link has one the other way, so that the fabric turned round is itself."""
     links = [(*link, latency) for link, latency in zip(fabric.links, latencies, strict=True)]
@@ -138,6 +149,7 @@ def _of_trees(
     forests = [trees.forest(graph) for graph in graphs if graph is not None]
     most = MOST_MESSAGES // ((there is not None) + (back is not None))
     pieces = max(chunks or each.pieces(shard, most) for each in forests)
+    _check_messages(pieces * max(each.messages for each in forests), forests[0].graph.ranks)
     common = gcd(*(each.blocks for each in forests))
     whole = forests[0].blocks * forests[-1].blocks // common
     gathers = [each.gather(shard, pieces * whole // each.blocks) for each in forests]
