@@ -21,6 +21,7 @@ from benchmarks import (
     bench_noc,
     bench_packet,
     bench_scale,
+    bench_synthesis,
     bench_trace_decode,
     bench_workloads,
     speed,
@@ -48,6 +49,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "packet": bench_packet.report,
     "many files": bench_many_files.report,
     "noc": bench_noc.report,
+    "synthesis": bench_synthesis.report,
 }
 
 
