@@ -4,7 +4,8 @@ Links of 12.5 GB/s and 500 ns, 16 hosts a leaf (32 where there are 1,024), half 
 Goals of all flows at once: 128 hosts (16,256 flows) in 0.05 s, 256 in 1 s, 1,024 (a million) in
 5 s; SimGrid 3.32 takes 0.5 s and 17.6 s for the first two. Where starts are spread evenly over
 half that makespan every flow is two changes of rates, each of which goes through hundreds of flows,
-so no rates are alike for long: 256 hosts, 130,560 changes, in 20 s, which is 150 us a change.
+so no rates are alike for long: 256 hosts, 130,560 changes, in 15 s, which is 115 us a change
+(docs/reference/speed.md says why).
 Routing 100,000 random flows of a fat tree and a dragonfly of 100,000 hosts: 5 s and 1 GB, building
 included. A step of Llama 3 405B (TP 8, PP 16, DP 128) on 2:1 fabrics of 16,384 ranks, routed by
 even spray: 10 s from the workload file to the result. Processor time is counted, not wall time.
@@ -42,8 +43,8 @@ CASES = (
     Case(128, 16, False, 0.05),
     Case(256, 16, False, 1.0),
     Case(1024, 32, False, 5.0),
-    Case(128, 16, True, 1.5),
-    Case(256, 16, True, 20.0),
+    Case(128, 16, True, 1.0),
+    Case(256, 16, True, 15.0),
 )
 STEPS = {
     "leaf-spine, 64 ranks a leaf": {

@@ -27,14 +27,13 @@ u32 MaxMin::add_class(std::span<const u32> links, double weight, std::span<const
     ensure(!links.empty() && weight > 0.0, "a class of flows needs a link and a weight");
     add_shares(links.size(), shares);
     Class& of = classes_.emplace_back();
-    of.weight = weight;
+    weight_of_.push_back(weight);
+    flows_of_.push_back(0);
     of.first = static_cast<u32>(link_of_.size());
     of.hops = static_cast<u32>(links.size());
-    const u32 number = static_cast<u32>(classes_.size() - 1);
     link_of_.insert(link_of_.end(), links.begin(), links.end());
-    class_of_.insert(class_of_.end(), links.size(), number);
     place_of_.insert(place_of_.end(), links.size(), none);
-    return number;
+    return static_cast<u32>(classes_.size() - 1);
 }
 
 // Before the hops are added.
@@ -93,19 +92,19 @@ inline void MaxMin::note_link(u32 number) {
 void MaxMin::enter(u32 number) {
     const Class& of = classes_[number];
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
-        std::vector<u32>& members = links_[link_of_[hop]].members;
+        std::vector<Member>& members = links_[link_of_[hop]].members;
         place_of_[hop] = static_cast<u32>(members.size());
-        members.push_back(hop);
+        members.push_back({hop, number});
     }
 }
 
 void MaxMin::leave(u32 number) {
     const Class& of = classes_[number];
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
-        std::vector<u32>& members = links_[link_of_[hop]].members;
-        const u32 last = members.back();
+        std::vector<Member>& members = links_[link_of_[hop]].members;
+        const Member last = members.back();
         members[place_of_[hop]] = last;
-        place_of_[last] = place_of_[hop];
+        place_of_[last.hop] = place_of_[hop];
         members.pop_back();
         if (members.empty()) {   // and so are rounding errors
             Link& link = links_[link_of_[hop]];
@@ -138,20 +137,21 @@ void MaxMin::put_open(Class& of) {
 
 void MaxMin::add_flows(u32 number, i64 count) {
     Class& of = classes_[number];
-    const i64 flows = static_cast<i64>(of.flows) + count;
+    u32& flows_now = flows_of_[number];
+    const i64 flows = static_cast<i64>(flows_now) + count;
     ensure(flows >= 0 && flows < static_cast<i64>(none), "a class of fewer than no flows");
     if (count == 0) {
         return;
     }
     begin_changes();
     note(number);
-    if (of.flows > 0) {
+    if (flows_now > 0) {
         take_out(of);
     } else {
         enter(number);
     }
-    of.flows = static_cast<u32>(flows);
-    of.load = of.weight * static_cast<double>(flows);
+    flows_now = static_cast<u32>(flows);
+    of.load = weight_of_[number] * static_cast<double>(flows);
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
         Link& link = links_[link_of_[hop]];
         link.flows = static_cast<u32>(static_cast<i64>(link.flows) + count);
@@ -258,7 +258,7 @@ void MaxMin::process(u32 number) {
         const double weights = link.own + link.open;
         const double share = weights > 0.0 ? (link.capacity - link.fixed) / weights : 0.0;
         const bool is_exact = weights > 0.0 && link.most <= share * above;
-        level = is_exact ? std::max(share, now_) : evaluate(link, std::max({share, link.least, now_}));
+        level = is_exact ? std::max(share, now_) : evaluate(number, std::max({share, link.least, now_}));
     }
     if (level == unlimited) {
         return;
@@ -274,15 +274,16 @@ void MaxMin::process(u32 number) {
 
 // The level at which the flows over a link fill it, those that others hold up at their rates if these are
 // lower. Newton's method from below; the sum of rates is concave in the level, so it stays below.
-double MaxMin::evaluate(Link& link, double from) const {
+double MaxMin::evaluate(u32 number, double from) {
+    Link& link = links_[number];
     for (double level = from;;) {
-        double fixed = 0.0;
+        double fixed = 0.0;   // sums stay in registers: through memory each addition would wait for a store
         double weights = 0.0;
-        link.most = 0.0;
-        for (u32 hop : link.members) {
-            const Class& of = classes_[class_of_[hop]];
-            const bool is_held_here = of.owner == none || of.owner == link_of_[hop];
-            link.most = is_held_here ? link.most : std::max(link.most, of.level);
+        double most = 0.0;
+        for (const auto& [hop, of_class] : link.members) {
+            const Class& of = classes_[of_class];
+            const bool is_held_here = of.owner == none || of.owner == number;
+            most = is_held_here ? most : std::max(most, of.level);
             const double load = of.load * share(hop);
             if (!is_held_here && of.level <= level * above) {
                 fixed += load * of.level;
@@ -290,6 +291,7 @@ double MaxMin::evaluate(Link& link, double from) const {
                 weights += load;
             }
         }
+        link.most = most;
         if (weights <= 0.0) {
             return unlimited;
         }
@@ -310,29 +312,33 @@ void MaxMin::settle(u32 number, double level) {
     const auto is_fixed = [&](const Class& of) {
         return of.owner != none && of.owner != number && of.level <= highest;
     };
-    link.fixed = link.own = link.open = link.most = 0.0;
-    for (u32 hop : link.members) {
-        const Class& of = classes_[class_of_[hop]];
+    double fixed = 0.0;
+    double own = 0.0;
+    double most = 0.0;
+    held_.clear();
+    for (const auto& [hop, of_class] : link.members) {
+        const Class& of = classes_[of_class];
         const double load = of.load * share(hop);
         if (is_fixed(of)) {
-            link.fixed += load * of.level;
-            link.most = std::max(link.most, of.level);
+            fixed += load * of.level;
+            most = std::max(most, of.level);
         } else {
-            link.own += load;
+            own += load;
+            held_.push_back(of_class);
         }
     }
+    link.fixed = fixed;
+    link.own = own;
+    link.most = most;
+    link.open = 0.0;
     link.exact = not_known;
     if (link.own <= 0.0) {
         link.level = unlimited;
         return;
     }
     link.level = std::max((link.capacity - link.fixed) / link.own, 0.0);
-    for (u32 hop : link.members) {
-        const u32 of_class = class_of_[hop];
+    for (u32 of_class : held_) {
         Class& of = classes_[of_class];
-        if (is_fixed(of)) {
-            continue;
-        }
         if (of.owner != number) {
             note(of_class);
         }
@@ -378,7 +384,7 @@ void MaxMin::start_again() {
         touch(number);
     }
     for (u32 number = 0; number < classes_.size(); ++number) {
-        if (classes_[number].flows > 0) {
+        if (flows_of_[number] > 0) {
             note(number);
             put_open(classes_[number]);
         }

@@ -37,11 +37,11 @@ public:
 
     void solve();
 
-    double weight(u32 of_class) const { return classes_[of_class].weight; }
+    double weight(u32 of_class) const { return weight_of_[of_class]; }
     // The link that holds up the flows of a class; none where there are no flows.
     u32 owner(u32 of_class) const { return classes_[of_class].owner; }
     // The rate of each flow of a class.
-    double rate(u32 of_class) const { return classes_[of_class].weight * classes_[of_class].level; }
+    double rate(u32 of_class) const { return weight_of_[of_class] * classes_[of_class].level; }
     // The rate, over its weight, of flows that a link holds up.
     double level(u32 link) const { return links_[link].level; }
     u32 links() const { return static_cast<u32>(links_.size()); }
@@ -69,6 +69,10 @@ private:
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
     static constexpr double not_known = -1.0;
 
+    struct Member {
+        u32 hop = 0;               // the place in link_of_
+        u32 of_class = 0;
+    };
     struct Link {
         double capacity = 0.0;
         double fixed = 0.0;        // rates of flows that others hold up
@@ -81,16 +85,15 @@ private:
         u32 flows = 0;
         bool is_dirty = false;
         bool is_changed = false;
-        std::vector<u32> members;  // hops: places in link_of_
+        std::vector<Member> members;
     };
-    struct Class {
-        double weight = 1.0;
+    // What is looked at for every member of a link: half a line of the cache, beside whose class it is.
+    struct alignas(32) Class {
         double load = 0.0;         // weight times flows
         double level = 0.0;
         u32 owner = none;          // none: open, or without flows
         u32 first = 0;             // of its hops
         u32 hops = 0;
-        u32 flows = 0;
         bool is_changed = false;
     };
 
@@ -109,20 +112,22 @@ private:
     double key_of(const Link& link) const;
     bool run(u64 most_steps);
     void process(u32 link);
-    double evaluate(Link& link, double from) const;
+    double evaluate(u32 link, double from);
     void settle(u32 link, double level);
     void hold(u32 link, Class& of, double level);
     void start_again();
 
     std::vector<Link> links_;
     std::vector<Class> classes_;
-    // By hop: the link, the class, and the place among the link's members.
+    std::vector<double> weight_of_;   // by class
+    std::vector<u32> flows_of_;       // by class
+    // By hop: the link, and the place among the link's members.
     std::vector<u32> link_of_;
-    std::vector<u32> class_of_;
     std::vector<u32> place_of_;
     std::vector<double> share_of_; // none as long as all are 1
     IndexedHeap heap_;             // links in question, by the level at which they are
     std::vector<u32> dirty_;
+    std::vector<u32> held_;        // of the link that is being settled: classes that it holds up
     std::vector<u32> changed_classes_;
     std::vector<u32> changed_links_;
     std::vector<u32> touched_links_;   // some more than once
