@@ -33,7 +33,12 @@ ALL = (
 )
 
 
-PAGES = (*(guide.page for guide in ALL), "bring-your-graph.md", "plug-in-your-simulator.md")
+PAGES = (
+    *(guide.page for guide in ALL),
+    "add-a-routing.md",
+    "bring-your-graph.md",
+    "plug-in-your-simulator.md",
+)
 
 
 @pytest.fixture(params=ALL, ids=lambda guide: guide.page)
