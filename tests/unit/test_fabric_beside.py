@@ -146,6 +146,33 @@ def test_files_say_the_buffer_of_a_switch(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        (BUILT.replace("leaf 1", "leef"), "t.yaml: buffers.leef: no switches of the fabric are"),
+        ("{kind: ring, ranks: 4, bandwidth: 1 GB/s, latency: 1 us, buffers: {up: 1 B}}",
+         "t.yaml: buffers.up: the fabric has no switches"),
+        (YAML.replace("3 MiB", "[3]"), "t.yaml: buffers.leaf: not a quantity"),
+    ],
+)  # fmt: skip
+def test_what_a_file_says_beside_is_refused_with_the_file(
+    text: str, problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "t.yaml").write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        read(tmp_path / "t.yaml")
+    assert problem in str(raised.value)
+
+
+def test_rates_that_cannot_be_added_leave_the_bisection_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = CSV.replace("0,leaf,10 GB/s", "0,leaf,1e300 GB/s")
+    (tmp_path / "t.csv").write_text(text)
+    assert main(["topology", "show", str(tmp_path / "t.csv")]) == 0
+    assert "not computed: the rates of the links need" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
         (CSV.replace("2,10 GB/s,1 us,", "2,10 GB/s,1 us,4 MiB"),
          "line 4, buffer: the device was given a buffer of 3145728 B before, and now of 4194304 B"),
         (CSV.replace("leaf,10 GB/s,1 us,\n", "leaf,10 GB/s,1 us,1 MiB\n"),

@@ -104,7 +104,7 @@ def graph_of_scenario(scenario: Scenario) -> Graph:
     where = "cluster.fabric"
     assert scenario.fabric is not None
     graph = _graph_of(beside.own_of(scenario.fabric), scenario, where)
-    return beside.with_beside(graph, beside.beside_of(scenario.fabric), where)
+    return beside.with_beside(graph, beside.beside_of(scenario.fabric), f"{where}.")
 
 
 def _graph_of(fabric: Plugin, scenario: Scenario, where: str) -> Graph:

@@ -48,7 +48,7 @@ class FabricField(Field):
         if not isinstance(kind, str) or not kind:
             raise ConfigError(f"{where}.kind", expected_got("the name of a fabric", kind))
         given, more = beside.parted(given)
-        said = beside.read(more, where, folder)
+        said = beside.read(more, f"{where}.", folder)
         own = self._own(kind, given, where, folder, bool(said))
         return own.replace(options=own.options + said) if said else own
 

@@ -85,9 +85,12 @@ def parted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return own, {key: tree[key] for key in BESIDE if key in tree}
 
 
-def read(tree: Mapping[str, Any], where: str, folder: str = "") -> Named:
-    """Return what a file says beside the options of a fabric. Raises ConfigError."""
-    return tuple((key, BESIDE[key].read(tree[key], f"{where}.{key}", folder)) for key in tree)
+def read(tree: Mapping[str, Any], before: str, folder: str = "") -> Named:
+    """Return what a file says beside the options of a fabric. Raises ConfigError.
+
+    `before` is what stands before the name of a key where an error is told: `cluster.fabric.`.
+    """
+    return tuple((key, BESIDE[key].read(tree[key], f"{before}{key}", folder)) for key in tree)
 
 
 def own_of(fabric: Plugin) -> Plugin:
@@ -101,16 +104,19 @@ def beside_of(fabric: Plugin) -> Named:
     return tuple(pair for pair in fabric.options if pair[0] in BESIDE)
 
 
-def with_beside(graph: Graph, said: Named, where: str) -> Graph:
-    """Return a graph with weights and buffers as said. Raises ConfigError for a name it lacks."""
+def with_beside(graph: Graph, said: Named, before: str) -> Graph:
+    """Return a graph with weights and buffers as said. Raises ConfigError for a name it lacks.
+
+    `before` is as for `read`.
+    """
     given = dict(said)
     if not given:
         return graph
     changed = copy(graph)
     if "weights" in given:
-        changed.weights = _weights(graph, given["weights"], f"{where}.weights")
+        changed.weights = _weights(graph, given["weights"], f"{before}weights")
     if "buffers" in given:
-        changed.buffers = _buffers(graph, given["buffers"], f"{where}.buffers")
+        changed.buffers = _buffers(graph, given["buffers"], f"{before}buffers")
     return changed
 
 
@@ -153,6 +159,8 @@ def _buffers(graph: Graph, said: Named, where: str) -> Any:
 
 def _unknown(what: str, name: str, known: Iterable[str], where: str) -> ConfigError:
     names = list(known)
+    if not names:
+        return ConfigError(where, f"the fabric has no {what}")
     few = ", ".join(names[:8]) + (" and others" if len(names) > 8 else "")
-    hint = did_you_mean(name, names) or f"; expected one of {few or 'nothing'}"
+    hint = did_you_mean(name, names) or f"; expected one of {few}"
     return ConfigError(where, f"no {what} of the fabric are called so{hint}")

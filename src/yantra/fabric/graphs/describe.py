@@ -69,7 +69,7 @@ def shown(name: str, settings: Mapping[str, Any]) -> Shown:
         else:
             own[key] = value
     of = _own(name, own)
-    graph = beside.with_beside(of.graph, beside.read(more, name), name)
+    graph = beside.with_beside(of.graph, beside.read(more, f"{name}."), f"{name}.")
     return of._replace(graph=graph, options={**of.options, **more})
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from yantra.base.errors import ConfigError, hint
+from yantra.base.errors import ConfigError, UnsupportedError, hint
 from yantra.fabric.graphs import cuts
 from yantra.fabric.graphs.builder import Builder
 from yantra.fabric.graphs.distances import distances
@@ -102,10 +102,17 @@ def bisection(graph: Graph, builder: Builder | None = None) -> Figure:
         return Figure(known, "formula")
     if graph.ranks < 2:
         return Figure(None, "a single rank has no halves")
+    if len(graph.links.start) > cuts.MOST_LINKS and graph.ranks > cuts.MOST_TRIED:
+        return Figure(None, f"not computed: more than {cuts.MOST_LINKS} links and no formula")
+    try:
+        return _least_cut(graph)
+    except UnsupportedError as error:  # of rates that are too different
+        return Figure(None, f"not computed: {error}")
+
+
+def _least_cut(graph: Graph) -> Figure:
     if graph.ranks <= cuts.MOST_TRIED:
         return Figure(cuts.bisection(graph), "all cuts into halves")
-    if len(graph.links.start) > cuts.MOST_LINKS:
-        return Figure(None, f"not computed: more than {cuts.MOST_LINKS} links and no formula")
     half = graph.ranks // 2
     value = min(cuts.least_cut(graph, range(half)), cuts.least_cut(graph, range(half, graph.ranks)))
     where = f"least cut between ranks 0-{half - 1} and {half}-{graph.ranks - 1}"

@@ -78,9 +78,9 @@ def parse(text: str, name: str) -> Graph:
     if not isinstance(tree, dict):
         raise ConfigError(name, expected_got("a mapping with `links`, or with a `kind`", tree))
     tree, more = beside.parted(tree)
-    said = beside.read(more, name)
+    said = beside.read(more, f"{name}: ")
     graph = _built(tree, name) if "kind" in tree else _listed(tree, name)
-    return beside.with_beside(graph, said, name)
+    return beside.with_beside(graph, said, f"{name}: ")
 
 
 def _listed(tree: dict[str, Any], name: str) -> Graph:
