@@ -17,7 +17,15 @@ from yantra.chakra import TraceBuilder
 from yantra.compile import Model, compile
 from yantra.run.fold import find
 from yantra.run.simulate import run_native
-from yantra.scenario import ASTRA_SIM_RESOURCES, Collectives
+from yantra.scenario import (
+    ASTRA_SIM_RESOURCES,
+    Collectives,
+    Scenario,
+    Templates,
+    cluster_parts,
+)
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 # Blocks of seeds, and what is saved in each: runs that are folded, nodes that are skipped, events
 # that are played. More may be saved; less is a loss that no time would tell.
@@ -239,3 +247,23 @@ def test_a_contested_slot_is_not_forgotten_for_a_barrier_that_follows() -> None:
     assert not find(model).refusal
     assert folded(model, shortcuts=False) is None
     assert folded(model, shortcuts=True) is None
+
+
+@pytest.mark.parametrize(
+    "plan", [Plan(tp=4, dp=4, global_batch=8), Plan(tp=2, pp=2, dp=4, global_batch=16, zero=1)]
+)
+def test_chunks_of_a_group_that_follow_each_other_are_one_event(plan: Plan) -> None:
+    """Classes that do the same, and those that wait for each other in a ring, like one chunk."""
+    workload = Templates(workload=train("llama3-8b", plan, 512))
+    parts = cluster_parts("hgx-h100", plan.ranks)
+    several = Scenario(workload=workload, **parts)
+    assert several.collectives.chunks == 4
+    one = several.replace(collectives=several.collectives.replace(chunks=1))
+    events = []
+    for case in (one, several):
+        run = compared(compile(case), str(case.collectives.chunks))
+        assert run is not None
+        events.append(run.outcome.events)
+    assert events[1] < 1.02 * events[0] + 2000
+    uneven = several.replace(collectives=several.collectives.replace(chunks=3))
+    assert compared(compile(uneven), "uneven") is not None

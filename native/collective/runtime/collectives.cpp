@@ -51,15 +51,87 @@ void Collectives::start(const CollectiveRequest& request) {
         make_chunk(enter(), plan_index, custom, std::vector<Phase>(1), priority);
         return;
     }
-    const bool does_something = planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
-        make_chunk(enter(), plan_index, none, phases, priority);
-    });
+    const bool does_something =
+        options_.times != nullptr && come_one_by_one(plan)
+            ? cut_at_once(request, plan_index, enter, priority)
+            : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
+                  make_chunk(enter(), plan_index, none, phases, priority);
+              });
     if (planner_.overdrawn()) {
         chunks_.never_ends(enter());
     }
     if (!does_something) {
         engine_.of_ranks.schedule(request.actor, 0, request.then.kind, request.then.b);
     }
+}
+
+// Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other in
+// the order in which they are cut.
+bool Collectives::come_one_by_one(const Plan& plan) const {
+    const SystemParameters& system = model_.system;
+    const ResourceMap& slots = model_.resources;
+    bool one_collective = true;   // of a communicator at a time
+    for (std::size_t slot = 0; slot < slots.capacity.size(); ++slot) {
+        const bool is_other = slot == slots.cpu || slot == slots.compute ||
+                              (slot == slots.memory && slots.capacity.size() > slot + std::size_t{1});
+        one_collective = one_collective && (is_other || slots.capacity[slot] == 1);
+    }
+    return one_collective && plan.levels.size() == 1 && !plan.shared_load && !model_.quirks.phases_as_ready &&
+           system.queues_per_dimension == 1 && system.active_chunks == 1 &&
+           system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
+}
+
+// Where it is known when all of them end, one chunk stands for those that follow it: nobody else sees them end.
+bool Collectives::cut_at_once(const CollectiveRequest& request, u32 plan_index,
+                              const std::function<u32()>& enter, i64 priority) {
+    u64& made = planner_.chunks_made(request.actor, request.communicator);
+    const u64 before = made;
+    series_.clear();
+    const bool does_something =
+        planner_.cut(request, model_.plans[plan_index], [&](const std::vector<Phase>& phases) {
+            ensure(phases.size() == 1, "several phases on one level");
+            series_.push_back(phases.front());
+            ++made;
+        });
+    const u64 after = made;
+    made = before;
+    if (series_.size() > 1 && are_known(request, plan_index)) {
+        more_.clear();
+        for (std::size_t at = 1; at < series_.size(); ++at) {
+            more_.push_back(series_[at].data);
+        }
+        make_chunk(enter(), plan_index, none, {series_.front()}, priority);
+        planner_.chunks_made(request.actor, request.communicator) = after;
+        return does_something;
+    }
+    const std::vector<Phase> all = series_;   // what starts may come here again
+    for (const Phase& phase : all) {
+        more_.clear();
+        make_chunk(enter(), plan_index, none, {phase}, priority);
+    }
+    return does_something;
+}
+
+// Whether the ends of all phases of a series are known, which differ in their bytes alone.
+bool Collectives::are_known(const CollectiveRequest& request, u32 plan_index) {
+    const Phase& first = series_.front();
+    u64 asked = ~first.data;
+    for (const Phase& phase : series_) {
+        const bool is_alike = phase.program == first.program && phase.queue == first.queue &&
+                              phase.clockwise == first.clockwise && !phase.idle &&
+                              std::holds_alternative<ExchangeProgram>(model_.programs[phase.program].machine);
+        if (!is_alike) {
+            return false;
+        }
+        if (phase.data != asked) {
+            asked = phase.data;
+            const PhaseInput input = input_of(phase, request.actor, plan_index, request.communicator);
+            if (options_.times->most_alike(input) < series_.size()) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 i64 Collectives::take_priority(const CollectiveRequest& request) {
@@ -87,6 +159,10 @@ void Collectives::make_chunk(u32 instance, u32 plan, u32 custom, const std::vect
         if (!model_.quirks.mismatched_collectives_meet) {
             c.tag = c.table % tag_space + tag_space;
         }
+    }
+    if (!more_.empty()) {
+        options_.times->stands_for(chunk, more_);
+        more_.clear();
     }
     proceed(chunk);
 }
@@ -232,24 +308,34 @@ void Collectives::start_phase(ChunkId chunk) {
 
 PhaseInput Collectives::input_of(ChunkId chunk) const {
     const Chunk& c = chunks_[chunk];
-    const Phase& phase = chunks_.phase_of(c);
-    const Plan& plan = model_.plans[c.plan];
-    const u32 communicator = plan.over_members ? c.communicator : none;
-    return {.actor = c.actor,
+    PhaseInput input = input_of(chunks_.phase_of(c), c.actor, c.plan, c.communicator);
+    input.table = c.table;
+    input.member = c.member;
+    input.phase = Chunks::phase_number(c);
+    input.tag = c.tag;
+    input.number = c.id;
+    input.node = chunks_.instance(c).place;
+    return input;
+}
+
+// What a phase is of whatever chunk.
+PhaseInput Collectives::input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const {
+    const Plan& plan = model_.plans[plan_index];
+    return {.actor = actor,
             .program = model_.programs[phase.program],
             .data = phase.data,
-            .place = planner_.place_on(plan, phase.level, communicator, c.actor),
+            .place = planner_.place_on(plan, phase.level, communicator, actor),
             .clockwise = phase.clockwise,
             .fixed_hand_over = phase.fixed_hand_over,
-            .plan = c.plan,
+            .plan = plan_index,
             .level = phase.level,
-            .communicator = communicator,
-            .table = c.table,
-            .member = c.member,
-            .phase = Chunks::phase_number(c),
-            .tag = c.tag,
-            .number = c.id,
-            .node = chunks_.instance(c).place};
+            .communicator = plan.over_members ? communicator : none,
+            .table = none,
+            .member = none,
+            .phase = 0,
+            .tag = 0,
+            .number = 0,
+            .node = none};
 }
 
 // All members end together: the last of them knows when.

@@ -5,6 +5,7 @@
 // dimension (queues.hpp) and is then run by one of three machines: exchange, graph or custom.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "collective/runtime/chunks.hpp"
@@ -72,6 +73,10 @@ private:
 
     i64 take_priority(const CollectiveRequest& request);
     void make_chunk(u32 instance, u32 plan, u32 custom, const std::vector<Phase>& phases, i64 priority);
+    bool come_one_by_one(const Plan& plan) const;
+    bool cut_at_once(const CollectiveRequest& request, u32 plan_index, const std::function<u32()>& enter, i64 priority);
+    bool are_known(const CollectiveRequest& request, u32 plan_index);
+    PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
     void join_table(ChunkId chunk);
     void proceed(ChunkId chunk);
     void end(ChunkId chunk);
@@ -96,6 +101,8 @@ private:
     CollectivesProbe probe_;
     State state_;
     std::vector<PhaseShape> shapes_;   // of the chunk that joins its table
+    std::vector<Phase> series_;        // of the chunks that one stands for, itself first
+    std::vector<u64> more_;            // bytes of those behind it
     u32 ranks_;
 };
 

@@ -33,6 +33,11 @@ public:
     // of all that take part if it is the last of them to come, or no end where others have yet to come. Counts the
     // phase, if not none: its messages will not be sent.
     virtual std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) = 0;
+    // How many such phases may follow each other in one event, because their ends are always known once all have come
+    // to the first, and a clock counts them; 0 if they are not. Of the input no chunk needs to be there.
+    virtual u64 most_alike(const PhaseInput& input) = 0;
+    // A chunk stands for further ones behind it, of so many bytes: its phase ends when theirs would.
+    virtual void stands_for(ChunkId chunk, std::span<const u64> more) = 0;
     // Whether an end of a phase of a chunk that comes now is void.
     virtual bool is_void(ChunkId chunk) = 0;
 

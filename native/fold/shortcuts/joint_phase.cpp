@@ -126,8 +126,8 @@ private:
     }
 
     // Whether the clock can add what the phase takes at most.
-    bool is_counted() const {
-        u64 ticks = 0;
+    bool is_counted() {
+        u64& ticks = made_.most_;
         for (const JointPhase::Steps& steps : made_.steps_) {
             const u64 message = *std::max_element(steps.message.begin(), steps.message.end());
             u64 taken = 0;

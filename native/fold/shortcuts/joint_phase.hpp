@@ -26,6 +26,7 @@ public:
     // The ticks at which the classes end, of those at which they start; by column. `gone` is kept for its memory.
     void ends(std::span<const u64> starts, std::vector<u64>& ends, std::vector<u64>& gone) const;
 
+    u64 most() const { return most_; }                             // ticks from the last start to the last end, or more
     u64 messages() const { return messages_; }                     // that one rank sends
     const std::vector<LinkUse>& use(u32 column) const { return use_[column]; }
 
@@ -42,6 +43,7 @@ private:
     };
     std::vector<u32> classes_;
     std::vector<Steps> steps_;
+    u64 most_ = 0;
     u64 messages_ = 0;
     std::vector<std::vector<LinkUse>> use_;
 };

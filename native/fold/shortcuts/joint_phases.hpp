@@ -54,6 +54,19 @@ public:
         free_.push_back(at);
     }
 
+    // All go on with a phase like the one before, each when that has ended.
+    void go_on(Held& held, std::vector<KnownEnd>& ends) {
+        starts_.clear();
+        for (const KnownEnd& end : ends) {
+            starts_.push_back(end.ticks);
+        }
+        held.form.ends(starts_, ticks_, gone_);
+        for (std::size_t at = 0; at < ends.size(); ++at) {
+            ends[at].ticks = ticks_[at];
+        }
+        ++held.times;
+    }
+
     bool somebody_waits() const { return free_.size() < opened_.size(); }
 
     // Adds the messages of the phases that were held.
@@ -145,6 +158,7 @@ private:
     std::vector<std::vector<u32>> of_table_;   // those of a table that are open
     std::vector<u64> ticks_;
     std::vector<u64> gone_;
+    std::vector<u64> starts_;
 };
 
 }  // namespace yantra

@@ -6,6 +6,7 @@
 // nothing, and what is met costs what it does in a run of all messages.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <utility>
@@ -38,12 +39,13 @@ public:
     // of the communicator do, they are not in it.
     std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) override {
         ends_.clear();
-        const Known& known = look_up(input);
+        const Known known = look_up(input);
         if (!known.used->form) {
             if (known.held == nullptr) {
                 return std::nullopt;
             }
             joint_.come(*known.held, input, chunk, run_->now(), ends_);
+            add_series_of_all(input, chunk);
             return ends_;
         }
         if (known.used->form->learnt != none && !holds(*known.used, chunk)) {
@@ -51,7 +53,29 @@ public:
         }
         ++known.used->times;
         ends_.push_back({input.actor, chunk, known.used->form->ticks});
+        PhaseInput next = input;
+        for (const u64 data : taken_series(chunk)) {
+            next.data = data;
+            ClosedForms::Used& used = *look_up(next).used;
+            ++used.times;
+            ends_.back().ticks += used.form->ticks;
+        }
         return ends_;
+    }
+
+    u64 most_alike(const PhaseInput& input) override {
+        const Known known = look_up(input);
+        if (known.used->form) {
+            return known.used->form->learnt == none ? longest_phase / std::max<u64>(known.used->form->ticks, 1) : 0;
+        }
+        return known.held == nullptr ? 0 : longest_phase / std::max<u64>(known.held->form.most(), 1);
+    }
+
+    void stands_for(ChunkId chunk, std::span<const u64> more) override {
+        if (series_.size() <= chunk.index()) {
+            series_.resize(chunk.index() + std::size_t{1});
+        }
+        series_[chunk.index()].assign(more.begin(), more.end());
     }
 
     // Whether some have come to a phase, and others have yet to.
@@ -88,6 +112,32 @@ private:
         return static_cast<u32>(&input.program - model_.programs.data());
     }
 
+    // The bytes of the chunks that one stands for, which then stands for none.
+    const std::vector<u64>& taken_series(ChunkId chunk) {
+        taken_.clear();
+        if (chunk.index() < series_.size()) {
+            taken_.swap(series_[chunk.index()]);
+        }
+        return taken_;
+    }
+
+    // Where the last of all has come whose chunks stand for others: each begins a chunk when the one before has ended.
+    void add_series_of_all(const PhaseInput& input, ChunkId chunk) {
+        if (ends_.empty() || chunk.index() >= series_.size() || series_[chunk.index()].empty()) {
+            return;
+        }
+        PhaseInput next = input;
+        for (const u64 data : taken_series(chunk)) {
+            next.data = data;
+            joint_.go_on(*look_up(next).held, ends_);
+        }
+        for (const KnownEnd& end : ends_) {
+            if (end.chunk != chunk) {
+                series_[end.chunk.index()].clear();
+            }
+        }
+    }
+
     // What is known of a phase. An actor's chunks of one collective have the same.
     struct Known {
         ClosedForms::Key key{};
@@ -95,7 +145,7 @@ private:
         JointPhases::Held* held = nullptr;
     };
 
-    const Known& look_up(const PhaseInput& input) {
+    Known look_up(const PhaseInput& input) {
         const ClosedForms::Key key{input.data, input.actor.index(), input.plan, input.communicator, input.level,
                                    program_number(input), input.clockwise};
         if (latest_.size() <= key.rank) {
@@ -172,6 +222,8 @@ private:
     JointPhases joint_;
     std::vector<KnownEnd> ends_;
     std::vector<Known> latest_;   // by actor
+    std::vector<std::vector<u64>> series_;   // by chunk: bytes of those that it stands for
+    std::vector<u64> taken_;
     std::vector<Held> held_;
     std::set<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
 };

@@ -135,6 +135,8 @@ public:
         end_ = {input.actor, chunk, 5000};
         return std::span<const KnownEnd>(&end_, 1);
     }
+    u64 most_alike(const PhaseInput&) override { return 0; }
+    void stands_for(ChunkId, std::span<const u64>) override {}
     bool is_void(ChunkId) override { return false; }
 
 private:
