@@ -60,10 +60,25 @@ class Operation(NamedTuple):
     frees: int = 0
     """Bytes of saved activations that nothing needs after this operation."""
 
+    def called(self, name: str, unit: str) -> Operation:
+        """Return the same operation with another name and unit; faster than `_replace`."""
+        return _make(Operation, (name, self.kind, self.phase, unit, *self[_BEHIND_UNIT:]))
+
+    def placed(self, phase: Phase, after: tuple[int, ...]) -> Operation:
+        """Return the same operation in a phase and behind others, likewise."""
+        return _make(
+            Operation, (self.name, self.kind, phase, self.unit, after, *self[_BEHIND_AFTER:])
+        )
+
     @property
     def communicates(self) -> bool:
         """True for collectives, sends and receives."""
         return self.collective is not None or bool(self.peer)
+
+
+_make = tuple.__new__
+_BEHIND_UNIT = Operation._fields.index("unit") + 1
+_BEHIND_AFTER = Operation._fields.index("after") + 1
 
 
 class Weight(NamedTuple):

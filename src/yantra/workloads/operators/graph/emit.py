@@ -131,14 +131,13 @@ class Emitter:
                 after = inputs
                 if EXTERNAL in known:
                     self.entries.add(len(self.operations))
-            tags = max(tags, operation.tag + 1) if operation.peer else tags
-            position = self.append(
-                operation._replace(
-                    after=after,
-                    phase=phase or operation.phase,
-                    tag=operation.tag + self._tags if operation.peer else 0,
-                )
-            )
+            placed = operation.placed(phase or operation.phase, after)
+            if operation.peer:
+                tags = max(tags, operation.tag + 1)
+                placed = placed._replace(tag=operation.tag + self._tags)
+            elif operation.tag:
+                placed = placed._replace(tag=0)
+            position = self.append(placed)
         self._tags += tags
         return position
 

@@ -270,7 +270,7 @@ class Graph:
 
     def _named(self, operation: Operation, path: str) -> Operation:
         name = f"{path}.{operation.name}" if operation.name else path
-        return operation._replace(name=name, unit=self._unit)
+        return operation.called(name, self._unit)
 
     def moves_of(self, tensor: Tensor, source: Placement, target: Placement) -> tuple[Move, ...]:
         """Return the collectives that bring a tensor from one placement to another."""

@@ -44,6 +44,8 @@ def moves(
 
     `axes` gives the number of ranks of every axis; those of one rank move nothing.
     """
+    if source == target:
+        return ()
     kinds = {axis: _kind(source, target, axis) for axis, size in axes.items() if size > 1}
     local = total_bytes
     for _, axis in source.shards:
