@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import expm1, hypot, log, log1p
 from typing import NamedTuple
 
+from yantra.base.normal import WITHIN_90
 from yantra.explore.exact import Budget
 from yantra.explore.point import scenario_of
 from yantra.explore.study import Finished
@@ -26,7 +27,6 @@ from yantra.scenario.types import Stack
 CLOSED_FORM = 0.035
 """Nine tenths of plans are within this of their simulation; `benchmarks.closed_form_error`."""
 NO_STACK = "unknown"
-_OF_90 = 1.6448536269514722  # standard deviations that 90 of 100 cases are within
 _MOST = 12
 _REACH = 3.0
 
@@ -41,7 +41,7 @@ class Width(NamedTuple):
     @property
     def within(self) -> float:
         """The half-width of the 90 % interval, as a share."""
-        return expm1(_OF_90 * hypot(self.own, self.of_cluster))
+        return expm1(WITHIN_90 * hypot(self.own, self.of_cluster))
 
     def apart(self, other: Width) -> float:
         """Return the standard deviation of the difference of two."""
@@ -53,7 +53,7 @@ class Width(NamedTuple):
 
 def deviation_of(within: float) -> float:
     """Return the standard deviation of the logarithm for the half-width of a 90 % interval."""
-    return log1p(within) / _OF_90
+    return log1p(within) / WITHIN_90
 
 
 def widths_of(
@@ -66,7 +66,7 @@ def widths_of(
         trial = finished.trials[number]
         plan = trial["plan"]
         stated = _stack(stack, trial["cluster"]).interval_of(plan["tp"], plan["micro_batch"])
-        found[number] = Width(own, stated / _OF_90, trial["cluster"])
+        found[number] = Width(own, stated / WITHIN_90, trial["cluster"])
     best = min(values, key=values.__getitem__)
     near = [
         number
@@ -82,7 +82,7 @@ def widths_of(
         result = budget.simulate(scenario.replace(stack=_stack(stack, cluster))).result
         interval = None if result is None else result.interval
         if interval is not None:
-            deviation = log(interval.high / interval.low) / (2.0 * _OF_90)
+            deviation = log(interval.high / interval.low) / (2.0 * WITHIN_90)
             found[number] = Width(own, deviation, cluster)
     return found
 

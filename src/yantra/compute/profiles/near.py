@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from yantra.base.normal import WITHIN_90
 from yantra.compute.families.memory_bound import ELSE, LIKE
 from yantra.compute.families.surface import Reals, matern
 from yantra.compute.model import Kernels
@@ -125,7 +126,7 @@ def learned(places: Places, log_ratio: Reals) -> Near:
 def _wide(inverse: Reals, weights: Reals) -> float:
     """Return the 90 % of left-out errors over the deviations stated (their section 5.4.2)."""
     if len(weights) < _LEAST:
-        return _FEW * 1.645
+        return _FEW * WITHIN_90
     left_out = weights / np.diag(inverse)
     stated = 1.0 / np.sqrt(np.diag(inverse))
     return float(np.quantile(np.abs(left_out) / stated, _NINETY))
