@@ -91,6 +91,33 @@ def test_a_space_has_every_legal_plan_of_its_ranges(name: str) -> None:
     assert found == wanted
 
 
+@pytest.mark.parametrize("name", ["dlrm", "vit-b/16", "mamba2-2.7b"])
+def test_law_4_memory_of_models_of_other_forms_is_the_planned_one(name: str) -> None:
+    """Tables without gradients, a front that keeps activations, scans."""
+    model = find(name)
+    space = PlanSpace(ranks=8, global_batch=32)
+    columns = space.columns(model)
+    memory = ClosedForm(model, Machine(CLUSTER, 8)).memory(columns, 32)
+    for row in np.random.default_rng(3).permutation(len(memory))[:6]:
+        peak = max(train(model, space.plan(columns, int(row))).peaks().values())
+        assert memory[row] == pytest.approx(peak, rel=1e-5)  # small shards are padded
+
+
+def test_a_ring_of_keys_and_values_waits_for_what_its_neighbours_compute() -> None:
+    model = find("llama3-8b")
+    space = PlanSpace(
+        ranks=16, global_batch=16, sequence=8192, tp=(2, 8), cp=(2,), pp=(1, 2), vpp=(1,),
+        zero=(1,), micro_batch=(1,), recompute=("none",),
+    )  # fmt: skip
+    columns = space.columns(model)
+    judged = ClosedForm(model, Machine(CLUSTER, 16), 8192).judge(columns, 16)
+    for row in range(len(columns["tp"])):
+        workload = train(model, space.plan(columns, row), 8192)
+        parts = cluster_parts(CLUSTER, 16)
+        result = simulate(Scenario(workload=Templates(workload=workload), **parts))
+        assert judged.time_ns[row] == pytest.approx(result.makespan_ns, rel=0.03)
+
+
 def test_the_space_of_530b_on_512_devices_has_18432_plans() -> None:
     """The space of docs/guides/plan-a-job.md."""
     space = PlanSpace(ranks=512, global_batch=1920, most_tp=8, cp=(1, 2), **EITHER)

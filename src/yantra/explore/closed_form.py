@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra.chakra import CollectiveType
-from yantra.explore.device_layers import DeviceLayers
+from yantra.explore.device_layers import DeviceLayers, Layers
 from yantra.explore.distinct import distinct
 from yantra.explore.passes import KEY, Part, Works, parts_of
 from yantra.explore.replicas import Domain, Held, costs_of, groups_of
@@ -97,8 +97,8 @@ class ClosedForm:
         fields = np.ascontiguousarray(table.transpose(1, 2, 0))
         front, *kinds, tail = (Part(*(row[back] for row in part)) for part in fields)
         m = global_batch / (c["micro_batch"] * c["dp"])
-        counts = self._layers.of(columns["pp"], columns["vpp"])
-        sizes = _Devices(front, kinds, tail, counts, c["pp"] == 1)
+        layers = self._layers.of(columns["pp"], columns["vpp"])
+        sizes = _Devices(front, kinds, tail, layers, c["pp"] == 1)
         return sizes, c, m, _memory(sizes, c, m), sizes.border
 
     def _block(self, columns: Columns, global_batch: int) -> Judged:
@@ -213,56 +213,69 @@ class _Rows(NamedTuple):
     lead: np.ndarray
 
 
+class _Held(NamedTuple):
+    """What a device holds, per row: elements by domain, activations of a micro-batch, its peak."""
+
+    dense: np.ndarray
+    expert: np.ndarray
+    table: np.ndarray
+    saves: np.ndarray
+    peak: np.ndarray
+
+
 class _Devices:
     """The first, a middle and the last device of each pipeline: times, elements, activations."""
 
     def __init__(
-        self, front: Part, kinds: list[Part], tail: Part, counts: np.ndarray, alone: np.ndarray
+        self, front: Part, kinds: list[Part], tail: Part, layers: Layers, alone: np.ndarray
     ) -> None:
-        def layers(name: str, at: int) -> np.ndarray:
-            terms = (
-                count * getattr(kind, name) for count, kind in zip(counts[at], kinds, strict=True)
-            )
+        def of(name: str, counts: np.ndarray) -> np.ndarray:
+            terms = (n * getattr(kind, name) for n, kind in zip(counts, kinds, strict=True))
             return reduce(np.add, terms)
 
         def spread(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             ends = getattr(front, name), getattr(tail, name)
-            first = layers(name, 0) + ends[0] + np.where(alone, ends[1], 0.0)
-            last = layers(name, 2) + ends[1] + np.where(alone, ends[0], 0.0)
-            return first, layers(name, 1), last
+            first = of(name, layers.first) + ends[0] + np.where(alone, ends[1], 0.0)
+            last = of(name, layers.last) + ends[1] + np.where(alone, ends[0], 0.0)
+            return first, of(name, layers.usual), last
 
         def mean(name: str) -> np.ndarray:
-            several = len(kinds) > 1
-            of_all: np.ndarray = (
-                layers(name, 3) / counts[3].sum(axis=0) if several else getattr(kinds[0], name)
-            )
-            return of_all
+            if len(kinds) == 1:
+                return np.asarray(getattr(kinds[0], name))
+            return np.asarray(of(name, layers.all) / layers.all.sum(axis=0))
+
+        def peak(counts: np.ndarray) -> np.ndarray:
+            if len(kinds) == 1:
+                return np.asarray(kinds[0].peak)
+            there = (np.where(n > 0, k.peak, 0.0) for n, k in zip(counts, kinds, strict=True))
+            return reduce(np.maximum, there)
 
         self.forward, self.backward = spread("forward"), spread("backward")
         self.kernels = spread("kernels")
-        self.dense, self.expert = spread("dense"), spread("expert")
+        self.dense, self.expert, table = spread("dense"), spread("expert"), spread("table")
         self.dense[0][...] -= np.where(alone, tail.tied, 0.0)
         self.tied = np.asarray(tail.tied)
         self.front_dense, self.front_expert = front.dense, front.expert
-        self.layer_weights = [[layers(name, at) for at in (0, 2)] for name in ("dense", "expert")]
+        ends = layers.first, layers.last
+        self.layer_weights = [[of(name, at) for at in ends] for name in ("dense", "expert")]
         self.grains = mean("dense_grain"), mean("expert_grain")
         # All devices together; the largest in the middle is not the usual one.
-        self.whole_forward = layers("forward", 3) + front.forward + tail.forward
-        self.whole_backward = layers("backward", 3) + front.backward + tail.backward
-        self.lead, self.border = np.asarray(mean("lead")), np.asarray(mean("border"))
-        self.counts = counts.sum(axis=1)
+        self.whole_forward = of("forward", layers.all) + front.forward + tail.forward
+        self.whole_backward = of("backward", layers.all) + front.backward + tail.backward
+        self.lead, self.border = mean("lead"), mean("border")
+        self.counts = layers.first.sum(axis=0), layers.last.sum(axis=0)
         # Of activations: what layers keep, and what the ends keep in their one chunk.
-        self.layer_saves = [layers("saves", at) for at in range(3)]
         self.front_saves, self.tail_saves = front.saves, tail.saves
-        self.peaks = [
-            reduce(
-                np.maximum, (np.where(n > 0, k.peak, 0.0) for n, k in zip(of, kinds, strict=True))
-            )
-            for of in counts[:3]
-        ]
-        self.tail_peak = np.maximum(
-            tail.peak, np.where(alone, self.peaks[0], self.peaks[2]) - tail.saves
+        first, last = (
+            _Held(self.dense[at], self.expert[at], table[at], of("saves", n), peak(n))
+            for at, n in ((0, layers.first), (2, layers.last))
         )
+        middle = [
+            _Held(of("dense", n), of("expert", n), of("table", n), of("saves", n), peak(n))
+            for n in layers.middle
+        ]
+        self.holds, self.at = [first, *middle, last], layers.at
+        self.tail_peak = np.maximum(tail.peak, np.where(alone, first.peak, last.peak) - tail.saves)
 
     def rows(self, rows: np.ndarray) -> _Rows:
         """Return the times of some rows."""
@@ -282,7 +295,7 @@ class _Devices:
         first, last = self.layer_weights[expert]
         return (
             Held(of[0], first, front, grain, self.counts[0]),
-            Held(of[2], last, np.zeros_like(front), grain, self.counts[2]),
+            Held(of[2], last, np.zeros_like(front), grain, self.counts[1]),
         )
 
 
@@ -344,25 +357,27 @@ def _one_chunk(
 
 
 def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray) -> np.ndarray:
-    """Return the bytes of the worst of the three devices."""
+    """Return the bytes of the worst of the first, the different middle and the last devices."""
     p, v = c["pp"], c["vpp"]
     copies = c["dp"] * c["cp"]
-    expert_copies = copies * c["tp"] / c["ep"]
-    alone = p == 1
+    shards = [np.where(c["zero"] >= 1, n, 1.0) for n in (copies, copies * c["tp"] / c["ep"])]
+    factors = [6.0 + 12.0 / shard for shard in shards]
+    none = np.zeros_like(p)
     worst = np.zeros_like(m)
-    for at, behind in enumerate((p - 1, np.maximum(p - 2, 0), np.zeros_like(p))):
+    for held, at in zip(sizes.holds, (none, *sizes.at, p - 1), strict=True):
+        behind = p - 1 - at
         interleaved = np.minimum((v - 1) * p + 2 * behind + 1, m * v)
         flying = np.where(v > 1, interleaved, np.minimum(behind + 1, m))
-        active = flying * sizes.layer_saves[at] / v
-        if at == 0:
+        active = flying * held.saves / v
+        if at is none:
             # Two groups are in the first chunk before the first one comes back to it.
             first = np.where(v > 1, np.minimum(2 * p, m), flying)
             active = active + first * sizes.front_saves
-        is_last = alone if at == 0 else np.full(len(p), at == 2)
-        active = active + np.where(is_last, sizes.tail_saves + sizes.tail_peak, sizes.peaks[at])
-        shards = [np.where(c["zero"] >= 1, of, 1.0) for of in (copies, expert_copies)]
-        fixed = sizes.dense[at] * (6.0 + 12.0 / shards[0])
-        fixed = fixed + sizes.expert[at] * (6.0 + 12.0 / shards[1])
-        there = np.where((at == 1) & (p <= 2), 0.0, 1.0) * np.where((at == 2) & alone, 0.0, 1.0)
-        worst = np.maximum(worst, there * (fixed + active))
+        if held is sizes.holds[0] or held is sizes.holds[-1]:
+            tail = sizes.tail_saves + sizes.tail_peak
+            active = active + np.where(behind == 0, tail, held.peak)
+        else:
+            active = active + held.peak
+        fixed = held.dense * factors[0] + held.expert * factors[1] + 2.0 * held.table
+        worst = np.maximum(worst, np.where((at > 0) | (at is none), fixed + active, 0.0))
     return worst

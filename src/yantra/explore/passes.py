@@ -30,7 +30,8 @@ class Part(NamedTuple):
     time of kernels alone, of both passes; `lead` that of the kernels with which the backward pass
     begins before it needs its gradient, to compute activations again. `dense_grain` and
     `expert_grain` are by how many elements a bucket of such weights exceeds its least size. `tied`
-    are elements of `dense` that a device which has both ends of the model holds once.
+    are elements of `dense` that a device which has both ends of the model holds once, `table` those
+    that are updated row by row and have no gradients.
     """
 
     forward: float
@@ -45,6 +46,7 @@ class Part(NamedTuple):
     dense_grain: float
     expert_grain: float
     tied: float
+    table: float
 
 
 class Works:
@@ -92,7 +94,7 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
         peak = max(peak, now)
         now -= operation.frees
     dense = [weight.elements for weight in work.weights if weight.domain == "dense"]
-    experts = [weight.elements for weight in work.weights if weight.domain != "dense"]
+    experts = [weight.elements for weight in work.weights if weight.domain == "expert"]
     return Part(
         forward,
         backward,
@@ -106,6 +108,7 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
         _grain(dense),
         _grain(experts),
         sum(weight.elements for weight in work.weights if weight.is_tied),
+        sum(weight.elements for weight in work.weights if weight.domain == "table"),
     )
 
 
@@ -129,6 +132,7 @@ def _steady(one: Pass, times: list[float]) -> float:
     exit_end = 0.0
     spans = []
     entries = frozenset(one.entries)
+    sent: dict[int, float] = {}  # ranks of a group do alike, so a message comes as one's own goes
     for _ in range(2):
         ends: list[float] = []
         for at, operation in enumerate(one.operations):
@@ -139,6 +143,10 @@ def _steady(one: Pass, times: list[float]) -> float:
             if not operation.peer:
                 start = max(start, chains.get(chain, 0.0))
             end = start + times[at]
+            if operation.kind == "send":
+                sent[operation.tag] = end
+            elif operation.kind == "recv":
+                end = sent.get(operation.tag, end)
             ends.append(end)
             if not operation.peer:
                 chains[chain] = end
