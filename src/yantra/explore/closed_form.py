@@ -73,6 +73,7 @@ class ClosedForm:
         self._works = works or Works(model, sequence or model.sequence)
         self._layers = DeviceLayers(self._works.kinds)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
+        self._known: dict[int, Part] = {}
         update = update_operation(1, "", Plan(), sharding_of(Plan()))
         norm = norm_operation(1, sharding_of(Plan()))
         self._update = update.bytes_read + update.bytes_written + norm.bytes_read
@@ -138,7 +139,7 @@ class ClosedForm:
                     return float(self.machine.message_ns(tp, operation.size_bytes))
                 return self.machine.kernel_ns(operation)
 
-            self._parts[key] = np.array(parts_of(self._works, plan, duration))
+            self._parts[key] = np.array(parts_of(self._works, plan, duration, self._known))
         return self._parts[key]
 
     def _messages(

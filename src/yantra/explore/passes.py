@@ -55,6 +55,7 @@ class Works:
     def __init__(self, model: Any, sequence: int) -> None:
         self._model, self._sequence = model, sequence
         self._made: dict[tuple[int | str, ...], list[StageWork]] = {}
+        self._ends: dict[tuple[int | str, ...], tuple[StageWork, StageWork]] = {}
         numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(one, len(numbers)) for one in model.layers]
         """Of each layer of the model, which kind it is."""
@@ -74,13 +75,27 @@ class Works:
 
         places = [self.kinds.index(kind) for kind in range(max(self.kinds) + 1)]
         layers = [part((at, at + 1)) for at in places]
-        count = len(self.kinds)
-        return [part((0, 0), front=True), *layers, part((count, count), tail=True)]
+        # The ends of a model are never computed again, so plans that differ in that share them.
+        ends = tuple(getattr(plan, name) for name in KEY if name != "recompute")
+        if ends not in self._ends:
+            count = len(self.kinds)
+            self._ends[ends] = part((0, 0), front=True), part((count, count), tail=True)
+        front, tail = self._ends[ends]
+        return [front, *layers, tail]
 
 
-def parts_of(works: Works, plan: Plan, duration: Callable[[Operation], float]) -> Any:
-    """Return the parts of a model under a plan: front, each kind of layer, tail."""
-    return [_part(work, duration) for work in works.of(plan)]
+def parts_of(
+    works: Works, plan: Plan, duration: Callable[[Operation], float], known: dict[int, Part]
+) -> list[Part]:
+    """Return the parts of a model under a plan: front, each kind of layer, tail.
+
+    `known` are those of works that were met before at the same durations; it grows.
+    """
+    found = works.of(plan)
+    for work in found:
+        if id(work) not in known:  # works are kept, so that a number means one
+            known[id(work)] = _part(work, duration)
+    return [known[id(work)] for work in found]
 
 
 def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
