@@ -13,6 +13,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from os import path as paths
 from random import Random
 from time import monotonic
@@ -280,9 +281,8 @@ CONTRACT = Contract(
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the program named on the command line; return the exit status."""
-    return contract.main(CONTRACT, arguments)
+main = partial(contract.main, CONTRACT)
+"""Check the program named on the command line; return the exit status."""
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import isclose
 from typing import Any
 
@@ -350,9 +351,8 @@ CONTRACT = Contract(
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the network named on the command line; return the exit status."""
-    return contract.main(CONTRACT, arguments)
+main = partial(contract.main, CONTRACT)
+"""Check the network named on the command line; return the exit status."""
 
 
 if __name__ == "__main__":

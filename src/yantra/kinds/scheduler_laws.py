@@ -10,7 +10,8 @@ None. Whether an order is a good one is the scheduler's own matter.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -234,9 +235,8 @@ CONTRACT = Contract(
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the scheduler named on the command line; return the exit status."""
-    return contract.main(CONTRACT, arguments)
+main = partial(contract.main, CONTRACT)
+"""Check the scheduler named on the command line; return the exit status."""
 
 
 def _answers(scheduler: Scheduler, nodes: Nodes) -> list[list[int]]:
