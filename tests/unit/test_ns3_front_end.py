@@ -63,14 +63,19 @@ def _files(folder: Path, changed: dict[str, str | None], rate: str, delay: str) 
     """Write a star of 8 hosts and what else the front end reads; return its options."""
     keys = {key: value for key, value in (CONFIG | changed).items() if value is not None}
     cables = "".join(f"{host} 8 {rate} {delay} 0\n" for host in range(8))
+    (folder / "config.txt").write_text("".join(f"{key} {value}\n" for key, value in keys.items()))
+    (folder / "topology.txt").write_text(f"9 1 8\n8\n{cables}")
+    return files_of_a_star(folder, hosts=8, size=SIZE)
+
+
+def files_of_a_star(folder: Path, *, hosts: int, size: int) -> list[str]:
+    """Write all but the network and its topology, for an all-reduce; return the options."""
     trace = TraceBuilder()
-    trace.collective(CollectiveType.ALL_REDUCE, SIZE)
-    for rank in range(8):
+    trace.collective(CollectiveType.ALL_REDUCE, size)
+    for rank in range(hosts):
         (folder / f"step.{rank}.et").write_bytes(trace.build().to_bytes())
     texts = {
-        "config.txt": "".join(f"{key} {value}\n" for key, value in keys.items()),
-        "topology.txt": f"9 1 8\n8\n{cables}",
-        "logical.json": '{"logical-dims": ["8"]}',
+        "logical.json": json.dumps({"logical-dims": [str(hosts)]}),
         "memory.json": '{"memory-type": "NO_MEMORY_EXPANSION"}',
         "system.json": json.dumps(ASTRA_SIM_SYSTEM),
     }
