@@ -8,6 +8,7 @@ namespace yantra::packet {
 namespace {
 
 constexpr double nack_again_ns = 500000.0;
+constexpr u32 first_read = 1 + static_cast<u32>(LinksAhead{}.size());   // of a route, by its sender
 
 }  // namespace
 
@@ -21,20 +22,23 @@ u32 Simulator::next_packet(u32 number) {
         }
     }
     Packet& packet = packets_[made];
-    packet.route = sender.data_route + 1;
+    packet.route = sender.data_route + first_read;
+    packet.ahead = sender.data_ahead;
+    packet.is_all_ahead = sender.data_is_all_ahead;
     packet.sender = number;
     packet.serial = sender.serial;
     packet.kind = PacketKind::data;
     packet.is_marked = false;
     packet.priority = sender.priority & (most_priorities - 1);
     packet.hops = 0;
-    if (sender.ways != 0) [[unlikely]] {
+    if (sender.is_sprayed) [[unlikely]] {
         const u32 way = next_way(sender);
         packet.route = ways_[sender.first_way + way] + 1;
+        read_on(packet);
         packet.hops = static_cast<u16>(way);   // its ACK has that, too
     }
     packet.stamp = scheme_->telemetry == TelemetryKind::power ? 0 : now();
-    if (sender.resends != 0) {
+    if (sender.any_order && sender.resends != 0) [[unlikely]] {
         packet.sequence = next_lost(sender);
         packet.payload = static_cast<u32>(std::min<u64>(settings_.payload_bytes, sender.size - packet.sequence));
     } else {
@@ -53,7 +57,7 @@ u32 Simulator::next_packet(u32 number) {
 void Simulator::receive_data(u32 packet) {
     Packet& of = packets_[packet];
     Sender& to = senders_[of.sender];
-    if (to.serial != of.serial || to.has_ended) {
+    if (to.receives != of.serial) {
         packets_.give_back(packet);
         return;
     }
@@ -63,12 +67,11 @@ void Simulator::receive_data(u32 packet) {
     }
     if (of.sequence == to.expected) {
         to.expected += of.payload;
-        const bool is_all = to.expected >= to.size;
-        const u32 flow = to.flow;
+        const bool is_all = to.expected >= to.whole;
         answer(to, packet, PacketKind::ack);
         if (is_all && !settings_.has(Quirk::late_receiver)) {
             seen_->arrived(to, now());
-            observer_.received(flow);
+            observer_.received(to.flow);
         }
         return;
     }
@@ -94,11 +97,13 @@ void Simulator::answer(Sender& to, u32 packet, PacketKind kind, u32 beyond) {
     of.is_marked = control_->tells_mark(of.sender, of.is_marked);
     of.sequence = to.expected;
     of.bytes = ack_bytes_;
-    of.route = to.ack_route + 1;
+    of.route = to.ack_route + first_read;
+    of.ahead = to.ack_ahead;
+    of.is_all_ahead = to.ack_is_all_ahead;
     totals_.acks += kind == PacketKind::ack ? 1 : 0;
     totals_.nacks += kind == PacketKind::nack ? 1 : 0;
     totals_.marked_acks += of.is_marked ? 1 : 0;
-    const u32 port = routes_[to.ack_route];
+    const u32 port = to.ack_port;
     enqueue(port, packet, is_control(of, true) ? ports_[port].control : ports_[port].waits);
 }
 
@@ -123,7 +128,7 @@ void Simulator::receive_ack(u32 packet) {
     const u32 port = sender.port;
     const u64 before = sender.acknowledged;
     feedback.is_duplicate = of.sequence == before && sender.next > before;
-    if (sender.board != none) [[unlikely]] {
+    if (sender.any_order) [[unlikely]] {
         feedback.newly = note_answer(sender, of);
     } else if (of.sequence > before) {
         feedback.newly = of.sequence - before;
@@ -140,10 +145,10 @@ void Simulator::receive_ack(u32 packet) {
     }
     if (sender.acknowledged >= sender.size) {
         complete(of.sender);
-    } else if (sender.board != none) [[unlikely]] {
+    } else if (sender.any_order) [[unlikely]] {
         feedback.is_nack = find_lost(of.sender);
     }
-    if (feedback.is_nack && sender.board == none) {
+    if (feedback.is_nack && !sender.any_order) {
         sender.resent += sender.next - sender.acknowledged;
         sender.next = sender.acknowledged;
     }
@@ -159,6 +164,7 @@ void Simulator::receive_ack(u32 packet) {
 void Simulator::complete(u32 number) {
     Sender& sender = senders_[number];
     sender.has_ended = true;
+    sender.receives = 0;
     senders_.touch(number);
     ++senders_.ready[sender.port].ended;
     --active_;
@@ -206,7 +212,7 @@ void Simulator::time_out(u32 number) {
         sender.resent += sender.under_way();
         sender.next = sender.acknowledged;
         sender.resends = 0;
-        if (sender.board != none) {
+        if (sender.any_order) {
             senders_.board(sender).lost.clear();
         }
     }
@@ -223,7 +229,9 @@ void Simulator::connect(u32 number) {
     packets_made_ = std::max(packets_made_, made + 1);
     Packet& packet = packets_[made];
     packet = Packet{};
-    packet.route = sender.data_route + 1;
+    packet.route = sender.data_route + first_read;
+    packet.ahead = sender.data_ahead;
+    packet.is_all_ahead = sender.data_is_all_ahead;
     packet.sender = number;
     packet.serial = sender.serial;
     packet.kind = PacketKind::open;
@@ -237,7 +245,7 @@ void Simulator::connect(u32 number) {
 void Simulator::receive_opening(u32 packet) {
     const Packet& of = packets_[packet];
     Sender& to = senders_[of.sender];
-    if (to.serial != of.serial || to.has_ended) {
+    if (to.receives != of.serial) {
         packets_.give_back(packet);
         return;
     }

@@ -4,6 +4,8 @@
 // lists through the packets themselves: memory is that of the packets under way.
 #pragma once
 
+#include <array>
+
 #include "base/pool.hpp"
 #include "base/types.hpp"
 
@@ -14,9 +16,14 @@ inline constexpr u32 most_priorities = 8;
 // `open` asks for a connection, `opened` is the answer.
 enum class PacketKind : u8 { data, ack, nack, open, opened, pause, resume };
 
-struct Packet {
+// The links that come next, as far as one looks ahead: then none at the end of a route, else not_read.
+using LinksAhead = std::array<u32, 3>;
+inline constexpr u32 not_read = none - 1;
+
+// A line of the cache, with the next links in it: with a million flows, each look at their routes would be a miss.
+struct alignas(64) Packet {
     u32 next = none;      // of its queue
-    u32 route = 0;        // into the hops of routes: the next link
+    u32 route = 0;        // into the hops of routes: behind those that were read
     u32 link = none;      // that it crosses, or came by
     u32 bytes = 0;        // with headers
     u32 sender = none;
@@ -25,10 +32,13 @@ struct Packet {
     PacketKind kind = PacketKind::data;
     bool is_marked : 1 = false;   // of an ACK: that its data was
     u8 priority : 3 = 0;      // class of its message; 0 goes first where a queue discipline looks at it
+    bool is_all_ahead : 1 = false;   // its route ends with `ahead`
     u16 hops = 0;         // with telemetry
     u64 sequence = 0;     // of its first byte; of an ACK, the next that is expected
     u64 stamp = 0;        // tick at which its data was sent, or what schemes write in it
+    LinksAhead ahead = {none, none, none};
 };
+static_assert(sizeof(Packet) == 64, "a packet is a line of the cache");
 
 struct PacketQueue {
     u32 first = none;

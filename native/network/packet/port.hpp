@@ -18,7 +18,6 @@ struct alignas(64) Port {
     bool is_busy = false;
     bool is_paused = false;
     bool is_host = false;      // it is a NIC's
-    bool to_host = false;
     bool relays_next = false;  // whose turn it is at a host, of what it relays and its own flows
     bool has_paused = false;   // it told the other end to pause
     u8 threshold_shift = 0;

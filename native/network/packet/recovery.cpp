@@ -11,7 +11,7 @@ void Simulator::receive_in_any_order(u32 packet) {
     Sender& to = senders_[of.sender];
     Stretches& received = senders_.board(to).received;
     const u64 sequence = of.sequence;
-    const bool was_all = to.expected >= to.size;
+    const bool was_all = to.expected >= to.whole;
     if (sequence == to.expected && received.empty()) {
         to.expected += of.payload;
     } else if (sequence + of.payload > to.expected) {
@@ -21,7 +21,7 @@ void Simulator::receive_in_any_order(u32 packet) {
             received.forget_before(to.expected);
         }
     }
-    const bool is_all = !was_all && to.expected >= to.size;
+    const bool is_all = !was_all && to.expected >= to.whole;
     const u32 flow = to.flow;
     answer(to, packet, PacketKind::ack, sequence < to.expected ? none : static_cast<u32>(sequence - to.expected));
     if (is_all) {
@@ -33,7 +33,7 @@ void Simulator::receive_in_any_order(u32 packet) {
 // What an answer says beyond its cumulative part. Returns the bytes that were not known to have arrived.
 u64 Simulator::note_answer(Sender& sender, const Packet& answer) {
     Scoreboard& board = senders_.board(sender);
-    if (sender.ways != 0) {
+    if (sender.is_sprayed) {
         board.was_marked.resize(sender.ways);
         board.was_marked[answer.hops] = answer.is_marked;
     }

@@ -12,19 +12,20 @@ u32 Senders::add() {
     Sender& sender = senders_[made];
     sender = Sender{};
     if (settings.recovery != Recovery::go_back_n) {
+        sender.any_order = true;
         sender.board = boards_.take_as_left();
         boards_[sender.board].clear();
     }
-    sender.serial = ++serials_;
+    sender.serial = sender.receives = ++serials_;
     sender.has_ended = false;
     return made;
 }
 
 void Senders::end(u32 number) {
     Sender& sender = senders_[number];
-    if (sender.board != none) {
+    if (sender.any_order) {
         boards_.give_back(sender.board);
-        sender.board = none;
+        sender.any_order = false;
     }
     sender.place = none;
     senders_.give_back(number);

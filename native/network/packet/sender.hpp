@@ -38,7 +38,8 @@ struct Timer {
     bool is_void = false;
 };
 
-// In lines of the cache, by who reads them: a million flows do not fit in it, so what an event touches are misses.
+// In lines of the cache, by who reads them: a million flows do not fit in it, so each line that an event touches is a
+// miss.
 struct alignas(64) Sender {
     // What a NIC looks at.
     u64 size = 0;
@@ -46,48 +47,59 @@ struct alignas(64) Sender {
     u64 next = 0;              // byte to be sent
     u64 next_available = 0;    // tick, by pacing
     u64 window_now = 0;        // bytes in force; 0 for none
-    u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
-    u32 resends = 0;           // packets of it that are to be sent again
+    u64 rate = 0;              // bit/s
     u32 serial = 0;
     u32 data_route = 0;
+    u32 retransmission = none; // timer
     u8 priority = 0;           // class of its packets
     u8 timeouts = 0;           // in a row, up to 255
     bool has_ended = true;
     bool is_open : 1 = true;   // it may send data
     bool was_looked_at : 1 = false;
+    bool any_order : 1 = false;   // its receiver takes packets in any order: it has a board
+    bool is_sprayed : 1 = false;  // over `ways`
+    bool data_is_all_ahead : 1 = false;
 
     // What each packet and answer needs beyond.
-    u64 expected = 0;          // by the receiver
-    u64 rate = 0;              // bit/s
     u64 heard_at = 0;          // tick of its last progress, from which silence is counted
     u64 next_look = ~u64{0};   // tick from which on a change of its rate is noted first
-    u32 flow = none;           // as the caller numbers it
-    u32 ack_route = 0;
-    u32 board = none;          // of a flow whose receiver takes any order
+    u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
+    u64 line_rate = 0;
+    LinksAhead data_ahead = {none, none, none};   // behind the first link
+    u32 resends = 0;           // packets of it that are to be sent again
     u32 port = none;           // of its NIC
     u32 place = none;          // in the list of its NIC; none: it is in none
-    u32 retransmission = none; // timer
     u32 last_bytes = 0;        // of its last packet, with headers
     u32 seen = none;           // its row in Seen
 
+    // What the receiver reads and writes.
+    u64 expected = 0;
+    u64 whole = 0;             // bytes
+    u32 receives = 0;          // the serial, until all is acknowledged
+    u32 board = none;          // of a flow whose receiver takes any order
+    u32 ack_route = 0;
+    u32 ack_port = none;
+    LinksAhead ack_ahead = {none, none, none};
+    bool ack_is_all_ahead = false;
+    u64 last_nack = 0;
+    u64 nacks_again_at = 0;
+
     // What some schemes and rare events need.
     u64 window = 0;            // bytes; 0 for none
-    u64 line_rate = 0;
     u64 base_rtt = 0;          // ticks
     u64 silence = 0;           // ticks of it that are a loss; 0: those of the settings
     u64 resent = 0;            // bytes
-    u64 last_nack = 0;         // of the receiver
-    u64 nacks_again_at = 0;
     u32 first_way = 0;         // of those over which its packets are sprayed
-    u16 ways = 0;              // 0: all take data_route
+    u32 flow = none;           // as the caller numbers it
+    u16 ways = 0;
     u16 data_links = 0;
 
     u64 left() const { return next < size ? size - next : 0; }
-    u64 under_way() const { return next - acknowledged - elsewhere; }
+    u64 under_way() const { return next - acknowledged - (any_order ? elsewhere : 0); }
     bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
-    bool can_send() const { return (next < size && !is_blocked()) || resends != 0; }
+    bool can_send() const { return (next < size && !is_blocked()) || (any_order && resends != 0); }
 };
-static_assert(sizeof(Sender) == 3 * 64, "a sender is three lines of the cache");
+static_assert(sizeof(Sender) == 4 * 64, "a sender is four lines of the cache");
 
 // What an ACK tells.
 struct Feedback {

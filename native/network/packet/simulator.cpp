@@ -53,7 +53,6 @@ void Simulator::add_ports(const FabricSpec& fabric) {
         port.delay = spec.delay;
         port.bits_per_s = spec.bits_per_s;
         port.is_host = fabric.is_host[spec.from];
-        port.to_host = fabric.is_host[spec.to];
         port.of_rate = table_of(spec.bits_per_s);
         const MarkLimits limits = settings_.limits_of(spec.bits_per_s);
         const bool marks = settings_.marks && !settings_.limits.empty();
@@ -281,14 +280,18 @@ void Simulator::start(u32 number) {
     waiting_.give_back(number);
     const u32 made = senders_.add();
     Sender& sender = senders_[made];
-    sender.size = spec.bytes;
+    sender.size = sender.whole = spec.bytes;
     sender.flow = spec.flow;
     sender.seen = spec.seen;
     sender.data_route = spec.data_route;
     sender.ack_route = spec.ack_route;
+    sender.data_is_all_ahead = read_route(spec.data_route + 1, sender.data_ahead);
+    sender.ack_is_all_ahead = read_route(spec.ack_route + 1, sender.ack_ahead);
+    sender.ack_port = routes_[spec.ack_route];
     sender.first_way = spec.first_way;
     sender.ways = static_cast<u16>(spec.ways);
-    if (spec.ways != 0) {
+    sender.is_sprayed = spec.ways != 0;
+    if (sender.is_sprayed) {
         senders_.board(sender).turn = sender.serial * 7919u;   // so messages do not take turns in step
     }
     sender.port = routes_[spec.data_route];
@@ -323,11 +326,15 @@ void Simulator::start(u32 number) {
 }
 
 // What an event will read is asked for before its time: a packet or port some ns ahead, and by then what they name.
-// All is inlined, as GCC takes a function that only asks for one without an effect, and leaves its calls out.
+// All is inlined, and asking has an effect in the eyes of GCC, which else takes what only asks for a function without
+// any and leaves its calls out.
 struct Simulator::Ahead {
     const Simulator& all;
 
-    [[gnu::always_inline]] static void fetch(const void* of) { __builtin_prefetch(of, 1); }
+    [[gnu::always_inline]] static void fetch(const void* of) {
+        __builtin_prefetch(of, 1);
+        asm volatile("");
+    }
     [[gnu::always_inline]] static void fetch_lines(const void* of) {
         fetch(of);
         fetch(static_cast<const char*>(of) + 64);
@@ -351,10 +358,14 @@ struct Simulator::Ahead {
     }
 
     [[gnu::always_inline]] void fetch_for_arrival(const Packet& packet) const {
-        if (!all.ports_[packet.link].to_host) {
-            fetch(&all.routes_[packet.route]);   // it goes on
-        } else if (packet.sender != none) {
-            fetch_lines(&all.senders_[packet.sender]);
+        if (packet.ahead[0] != none || packet.sender == none) {
+            return;   // it goes on, or is of a port
+        }
+        const Sender& sender = all.senders_[packet.sender];
+        if (packet.kind == PacketKind::data) {
+            fetch(&sender.expected);
+        } else {
+            fetch_lines(&sender);
         }
     }
     // Who the port sends next: what waits, or a flow of its host.

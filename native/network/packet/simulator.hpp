@@ -125,6 +125,7 @@ private:
     void transmit(u32 port);
     void transmit_host(u32 port);
     void begin_transmission(u32 port, u32 packet);
+    u64 ticks_of(const Port& port, u32 bytes) const;
     void look(u32 port);
     void enqueue(u32 port, u32 packet, PacketQueue& queue);
     void depart(u32 port, u32 packet);
@@ -132,6 +133,9 @@ private:
     void write_telemetry(u32 port, u32 packet);
     void write_power(Port& port, Packet& packet);
     void arrive(u32 packet);
+    bool read_route(u32 route, LinksAhead& into) const;
+    void read_on(Packet& packet) const;
+    bool has_next_link(Packet& packet) const;
     void forward(u32 packet);
     void send_pause(u32 port, PacketKind kind);
     void obey(u32 port, PacketKind kind);

@@ -117,7 +117,7 @@ void Simulator::transmit_host(u32 number) {
 void Simulator::begin_transmission(u32 number, u32 packet) {
     Port& port = ports_[number];
     Packet& of = packets_[packet];
-    const u64 ticks = tables_[port.of_rate][of.bytes];
+    const u64 ticks = ticks_of(port, of.bytes);
     of.link = number;
     ++port.packets;
     port.busy_ticks += ticks;
@@ -134,6 +134,12 @@ void Simulator::begin_transmission(u32 number, u32 packet) {
     ++totals_.packets;
     senders_.wheel.schedule(now() + ticks, event(EventKind::sent, number));
     senders_.wheel.schedule(now() + ticks + port.delay, event(EventKind::arrived, packet));
+}
+
+// Tables have what most packets are; telemetry of many hops makes them longer.
+u64 Simulator::ticks_of(const Port& port, u32 bytes) const {
+    const std::vector<u32>& table = tables_[port.of_rate];
+    return bytes < table.size() ? table[bytes] : senders_.transmission.ticks(bytes, port.bits_per_s);
 }
 
 // A packet leaves the queue of a switch: its buffer is free, it is marked, its neighbour may go on.
@@ -207,7 +213,7 @@ void Simulator::arrive(u32 packet) {
         const PacketKind kind = of.kind;
         packets_.give_back(packet);
         obey(port, kind);
-    } else if (routes_[of.route] != none) {
+    } else if (has_next_link(of)) {
         forward(packet);
     } else if (of.kind == PacketKind::data) {
         receive_data(packet);
@@ -218,11 +224,35 @@ void Simulator::arrive(u32 packet) {
     }
 }
 
+// Reads the links at a place of the routes; returns whether the route ends with them.
+bool Simulator::read_route(u32 route, LinksAhead& into) const {
+    bool has_ended = false;
+    for (u32& link : into) {
+        link = has_ended ? none : routes_[route++];
+        has_ended = has_ended || link == none;
+    }
+    return has_ended || routes_[route] == none;
+}
+
+// What comes behind the links that were read.
+void Simulator::read_on(Packet& packet) const {
+    packet.is_all_ahead = read_route(packet.route, packet.ahead);
+    packet.route += static_cast<u32>(packet.ahead.size());
+}
+
+bool Simulator::has_next_link(Packet& packet) const {
+    if (packet.ahead[0] == not_read) [[unlikely]] {
+        read_on(packet);
+    }
+    return packet.ahead[0] != none;
+}
+
 // A switch, or a host on the way, passes a packet on.
 void Simulator::forward(u32 packet) {
     Packet& of = packets_[packet];
     const u32 in_link = of.link;
-    const u32 out_link = routes_[of.route++];
+    const u32 out_link = of.ahead[0];
+    of.ahead = {of.ahead[1], of.ahead[2], of.is_all_ahead ? none : not_read};
     Port& out = ports_[out_link];
     if (is_control(of, false)) {
         enqueue(out_link, packet, out.control);
