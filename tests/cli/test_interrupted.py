@@ -52,6 +52,9 @@ def test_a_run_ends_at_once_and_writes_nothing(
     seen = see(["run", "long.yaml", "-o", "r.json"], folder, at="simulating", send=send)
     assert seen.status == status
     assert seen.terminal.rstrip().endswith(f"error: {said}")
+    assert re.search(
+        r"warning: the run had come to [\d.]+ \w+, with [\d,]+ nodes done", seen.terminal
+    )
     assert "Traceback" not in seen.terminal
     assert not (folder / "r.json").exists() and not unfinished(folder)
 

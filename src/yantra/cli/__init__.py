@@ -58,9 +58,11 @@ def guarded(command: Callable[[], int], json: bool) -> int:
         return status
     except YantraError as error:
         return _report(error, json)
-    except _TerminatedError:
-        return _tell("terminated", _TERMINATED)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        if stop.args:  # how far a run was
+            warn([str(stop.args[0])])
+        if isinstance(stop, _TerminatedError):
+            return _tell("terminated", _TERMINATED)
         return _tell("interrupted", _INTERRUPTED)
     except BrokenPipeError:
         _silence_stdout()

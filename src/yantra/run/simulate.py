@@ -7,7 +7,7 @@ from math import inf
 from yantra import _core
 from yantra.base.documents import Path
 from yantra.base.errors import DeadlockError, UnsupportedError
-from yantra.base.units import format_size
+from yantra.base.units import format_size, format_time
 from yantra.compile import Model, compile
 from yantra.result.result import Result
 from yantra.run.late import finishes_late, too_late
@@ -262,6 +262,10 @@ def _run(model: Model, simulation: _AnySimulation, total: int, progress: Progres
         while not simulation.run_for(EVENTS_PER_SLICE):
             if progress:
                 progress(simulation.nodes_done, total)
+    except KeyboardInterrupt as stop:
+        at = format_time(simulation.now / model.ticks_per_ns)
+        stop.args = (f"the run had come to {at}, with {simulation.nodes_done:,} nodes done",)
+        raise
     except _core.Unsupported as error:
         raise UnsupportedError(str(error)) from None
     except _core.TooLong:
