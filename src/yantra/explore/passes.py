@@ -147,7 +147,8 @@ def _steady(one: Pass, times: list[float]) -> float:
     exit_end = 0.0
     spans = []
     entries = frozenset(one.entries)
-    sent: dict[int, float] = {}  # ranks of a group do alike, so a message comes as one's own goes
+    # Ranks of a group do alike, so a message comes as the rank's own goes.
+    sent: dict[int, float] = {}
     for _ in range(2):
         ends: list[float] = []
         for at, operation in enumerate(one.operations):
