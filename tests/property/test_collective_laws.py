@@ -133,7 +133,7 @@ def test_a_seed_is_one_result_and_more_tries_never_worse(
     one, again, best = (
         tacos.gather(made, 1e6, 2, tries, seed=seed) for tries in (few, few, few + more)
     )
-    assert one == again
+    assert one.transfers == again.transfers
     assert best.time_ns <= one.time_ns
 
 

@@ -106,7 +106,10 @@ class Section(Field):
         default = getattr(self.record, name, None)
         if default is None or isinstance(field, Section):
             return {}
-        return {"default": field.write(default, "")}
+        written = field.write(default, "")
+        if isinstance(written, dict):  # whose keys may be numbers, which JSON has not
+            written = {str(key): value for key, value in written.items()}
+        return {"default": written}
 
 
 class Changes(Section):
