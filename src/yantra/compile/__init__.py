@@ -32,7 +32,6 @@ from yantra.compile.templates import TemplateGraphs
 from yantra.compile.what_fails import NO_FAILURES, Failures
 from yantra.network import level_of
 from yantra.scenario import Scenario
-from yantra.scenario.interference import all_to_all_sms
 from yantra.scenario.quirks import ASTRA_SIM, Quirk, parse
 
 TYPE_CHECKING = False
@@ -364,6 +363,8 @@ def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.Sy
     system.shared_bytes_per_s = shared_rate(scenario, without)
     taken = collectives.interference
     if taken is not None:
+        from yantra.scenario.interference import all_to_all_sms
+
         system.units_of_collectives = taken.sms / taken.of
         own = all_to_all_sms(collectives)
         if own is not None:

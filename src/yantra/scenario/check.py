@@ -15,7 +15,6 @@ from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.fields import kind_of, named
 from yantra.base.plugin_files import split_path
 from yantra.scenario import types
-from yantra.scenario.interference import all_to_all_sms
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 from yantra.schedulers import class_of
 
@@ -182,6 +181,8 @@ def _interference(scenario: Scenario) -> None:
     given = scenario.collectives.interference
     if given is None:
         return
+    from yantra.scenario.interference import all_to_all_sms
+
     where = "collectives.interference"
     _own_semantics(where, scenario.semantics)
     together = given.sms + (all_to_all_sms(scenario.collectives) or 0)  # both may be under way

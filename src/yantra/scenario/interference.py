@@ -5,8 +5,7 @@ Trade-off: one number for all all-to-alls of a job, whatever their group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.scenario.types import Collectives
 
