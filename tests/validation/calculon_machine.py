@@ -19,6 +19,7 @@ from yantra.collectives.selection.selection import Choice, Group, Selection, Tim
 from yantra.scenario import Collectives, Device, Dimension, Scenario, Templates, Topology
 from yantra.workloads.models import zoo
 from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.blocks import Layer
 from yantra.workloads.models.model import Model
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
@@ -30,8 +31,8 @@ _LARGEST = 1 << 42
 _VOCABULARY = 128  # it has no embedding and no head
 
 
-def model(sizes: Tree) -> Model:
-    """Return a model of these sizes; its attention has no mask."""
+def blocks_of(sizes: Tree, *, causal: bool, **others: int) -> Model:
+    """Return a model of so many blocks of these sizes; `others` are further fields of its form."""
     form = zoo.get("gpt-1t")
     assert isinstance(form, Transformer)
     whole = model_of(
@@ -39,15 +40,25 @@ def model(sizes: Tree) -> Model:
             num_layers=sizes["num_blocks"],
             hidden_size=sizes["hidden"],
             num_attention_heads=sizes["attn_heads"],
-            ffn_hidden_size=sizes["feedforward"],
             num_query_groups=0,
-            kv_channels=sizes["attn_size"],
-            vocab_size=_VOCABULARY,
+            **others,
         )
     )
     layer: Any = whole.layers[0]
-    layer = layer.replace(attention=layer.attention.replace(causal=False))
+    assert isinstance(layer, Layer)
+    layer = layer.replace(attention=layer.attention.replace(causal=causal))
     return whole.replace(layers=(layer,) * sizes["num_blocks"])
+
+
+def model(sizes: Tree) -> Model:
+    """Return a model of these sizes; its attention has no mask."""
+    return blocks_of(
+        sizes,
+        causal=False,
+        ffn_hidden_size=sizes["feedforward"],
+        kv_channels=sizes["attn_size"],
+        vocab_size=_VOCABULARY,
+    )
 
 
 def plan(given: Tree) -> Plan:

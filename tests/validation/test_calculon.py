@@ -13,19 +13,15 @@ from typing import Any
 
 import pytest
 
+from tests.validation.calculon_machine import RECOMPUTE, blocks_of
 from tests.validation.published import DATA
 from yantra.chakra import CollectiveType
-from yantra.workloads.models import zoo
-from yantra.workloads.models.assemble import model_of
-from yantra.workloads.models.blocks import Layer
 from yantra.workloads.models.model import Model
-from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.stage import stage_work
 
 PLANS = json.loads((DATA / "calculon.json").read_text(encoding="utf-8"))["plans"]
-RECOMPUTE = {"none": "none", "attn_only": "selective", "full": "full"}
 COMM_PHASES = {
     "baseblock_fw_tp_size": ("forward",),
     "baseblock_bw_tp_size": ("dgrad",),
@@ -36,22 +32,7 @@ every_plan = pytest.mark.parametrize("row", PLANS, ids=lambda row: row["name"])
 
 def model(row: dict[str, Any], causal: bool = False) -> Model:
     sizes = row["model"]
-    form = zoo.get("gpt-1t")
-    assert isinstance(form, Transformer)
-    whole = model_of(
-        form.replace(
-            num_layers=sizes["num_blocks"],
-            hidden_size=sizes["hidden"],
-            num_attention_heads=sizes["attn_heads"],
-            ffn_hidden_size=4 * sizes["hidden"],
-            num_query_groups=0,
-            kv_channels=0,
-        )
-    )
-    layer: Any = whole.layers[0]
-    assert isinstance(layer, Layer)
-    layer = layer.replace(attention=layer.attention.replace(causal=causal))
-    return whole.replace(layers=(layer,) * sizes["num_blocks"])
+    return blocks_of(sizes, causal=causal, ffn_hidden_size=4 * sizes["hidden"], kv_channels=0)
 
 
 def plan(row: dict[str, Any]) -> Plan:
