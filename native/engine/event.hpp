@@ -94,6 +94,12 @@ struct EventRun {
     Indices indices() const { return {first, stride, list}; }
     u32 index(u32 at) const { return indices()[at]; }
     Event event(u32 at) const { return {time, kind(at), index(at), trail}; }
+    void write_indices(u32* to) const {
+        const Indices own = indices();
+        for (u32 at = 0; at < count; ++at) {
+            to[at] = own[at];
+        }
+    }
 
     // Takes an event of the same time as the next of the run, if it is one. Two of one owner always are.
     // A recorded run keeps a trail per event, so there every event is a run of its own.

@@ -10,10 +10,11 @@
 // no event may be scheduled in the past, which a simulation never does. A moment that the clock does not
 // count is TooLong (base/too_long.hpp), at the latest when its turn comes.
 //
-// Where ranks do the same in step, events of one owner and one time follow each other, their kinds and
-// indices evenly spaced, or of one kind. Such a run is one entry with a count: whatever comes between for that time ends
-// it, so the order is that of single events, by construction. Events of several times may take turns, as
-// arrivals and links that become free do; two times, where they are not near.
+// Where ranks do the same in step, events of one owner and one time follow each other. Their kinds and indices
+// are evenly spaced, or their kind is one and their indices are a list (engine/event_lists.hpp). Such a run is one
+// entry with a count: whatever comes between for that time ends it, so the order is that of single events, by
+// construction. Events of several times may take turns, as arrivals and links that become free do; two times, where
+// they are not near.
 #pragma once
 
 #include <algorithm>

@@ -55,9 +55,7 @@ private:
         if (std::is_empty_v<Trail> && run_.count > 1 && run_.count <= EventRun::most_made_list && list_ == nullptr && time == run_.time &&
             kind == run_.first_kind && run_.kind_stride == 0) {
             list_ = queue_.lists().take(most_);
-            for (u32 at = 0; at < run_.count; ++at) {
-                list_[at] = run_.index(at);
-            }
+            run_.write_indices(list_);
             list_[run_.count++] = index;
             run_.stride = 0;
             next_kind_ = {};

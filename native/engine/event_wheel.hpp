@@ -177,20 +177,14 @@ private:
             list = of_runs_.with_room(last.list, last.count, more);
         } else {
             list = of_runs_.take(last.count + more);
-            for (u32 at = 0; at < last.count; ++at) {
-                list[at] = last.index(at);
-            }
+            last.write_indices(list);
             last.stride = 0;
         }
         last.list = list;
         return list;
     }
     [[gnu::noinline]] void lengthen(EventRun& last, const EventRun& run) {
-        u32* const end = listed(last, run.count) + last.count;
-        const EventRun::Indices more = run.indices();
-        for (u32 at = 0; at < run.count; ++at) {
-            end[at] = more[at];
-        }
+        run.write_indices(listed(last, run.count) + last.count);
         last.count += run.count;
         if (run.list != nullptr) {
             of_runs_.give_back(run.list);

@@ -1,8 +1,9 @@
 // PhaseTimes: somebody who may know what a phase of the exchange machine takes without its messages.
 //
 // A run has one only where it is known that all that take part in a phase do the same at the same time
-// (fold/shortcuts/closed_form.hpp), or how those that do not wait for each other (fold/shortcuts/joint_phase.hpp). What was known may turn out not to hold, while the phase is under way: then it
-// is played from where it is (PhaseProgress), and the end that was known is void.
+// (fold/shortcuts/closed_form.hpp), or how those that do not wait for each other (fold/shortcuts/joint_phase.hpp).
+// What was known may turn out not to hold, while the phase is under way: then it is played from where it is
+// (PhaseProgress), and the end that was known is void.
 #pragma once
 
 #include <optional>
