@@ -101,6 +101,22 @@ public:
     // Whether all that was scheduled up to now has been taken.
     bool tick_is_over() const { return wheel_.empty_at(now_); }
 
+    // Whether nothing comes up to `ticks` from now, those included, and neither the near future nor the clock
+    // ends there.
+    bool is_idle_for(u64 ticks) const {
+        const u64 last = now_ + ticks;
+        return ticks < near_ && last <= latest_tick && tick_is_over() && (wheel_.empty() || wheel_.next(now_) > last);
+    }
+    // Moves the clock over `events` that need not be in the queue. Precondition: is_idle_for(ticks).
+    void pass(u64 ticks, u64 events) {
+        processed_ += events;
+        now_ += ticks;
+        if (block_of(now_) == last_block_) {
+            reach(last_block_ + 1);
+        }
+        measure_near();
+    }
+
     // When the next event comes; the clock stays. Precondition: not empty().
     u64 next_time() const {
         if (!wheel_.empty_at(now_)) {

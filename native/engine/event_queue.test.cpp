@@ -76,10 +76,16 @@ void run(u32 seed) {
     for (u64 i = 0; i < 30; ++i) {
         schedule();
     }
+    u32 passed = 0;   // events that were never in the queue
     while (!pending.empty()) {
         std::stable_sort(pending.begin(), pending.end(),
                          [](const Event& a, const Event& b) { return a.time < b.time; });
         check(!queue.empty(), "the queue lost an event", step);
+        if (const u64 ticks = random.below(300); queue.is_idle_for(ticks)) {
+            check(pending.front().time > queue.now() + ticks, "the queue is idle at an event", step);
+            queue.pass(ticks, 1);
+            ++passed;
+        }
         check(queue.next_time() == pending.front().time, "the next time is not that of the next event", step);
         if (random.below(2) == 0) {
             is_next(queue.next());
@@ -95,7 +101,8 @@ void run(u32 seed) {
         }
     }
     check(queue.empty(), "the queue has an event too many", step);
-    check(queue.processed() == scheduled, "events are counted wrong", step);
+    check(queue.processed() == scheduled + passed, "events are counted wrong", step);
+    check(passed > 0, "the clock never passed over an idle time", step);
 }
 
 // Two or three sequences take turns, each at a time of its own, as arrivals and links that become free
@@ -144,6 +151,7 @@ void the_end_of_the_clock_is_kept() {
     queue.schedule(latest_tick, {Owner::network, 0}, 0);
     queue.schedule(latest_tick + 5, {Owner::network, 0}, 7);
     check(queue.next().time == latest_tick, "the last moment was lost", 0);
+    check(!queue.is_idle_for(1), "the clock may pass its end", 0);
     u64 refused = 0;
     try {
         queue.schedule(latest_tick + latest_tick, {Owner::network, 0}, 0);

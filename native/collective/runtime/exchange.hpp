@@ -6,6 +6,7 @@
 // cache lines, and everything that a phase settles is settled when it starts.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -187,6 +188,33 @@ private:
     u32 send_over_links(const EventRun& run, u32 at, u32 until);
     Packets* sends_in_step(const RankEvent* event);
     void sent_in_step(u32 batch, Packets& x);
+    // Whether the next packet, once it is free to go, is sent and that is all that follows.
+    static bool sends_usually(const Packets& x) {
+        const bool is_usual = x.left > 1 && x.sent.left > 1;
+        if (!is_usual && (x.machine->returns || (x.left == 1 && x.free == x.machine->window))) {
+            return false;
+        }
+        return x.left > x.barrier_at && !x.to_chunk.is_none();
+    }
+    // Handles a whole run of arrivals with all that follows up to the sends; false, and nothing has happened, where
+    // somebody could tell. (exchange_round.cpp)
+    bool go_round(const EventRun& run);
+    bool goes_like(const Packets& first, Packets& x, u32 phase, u32 slot);
+    void goes_on(Packets& x, u32 slot);
+    bool go_alike(std::span<const u32> chunks, u32 phase, u32 slot);
+    void round_over_ways(std::span<const u32> chunks, u32 slot);
+    void round_over_links(std::span<const u32> chunks, u32 slot);
+    // Fetches what the packets of a chunk touch that comes some events later: with thousands of ranks it is in no
+    // near cache, and chunks of rings follow each other in no order that the processor foresees.
+    template <class Chunks>
+    static void fetch_ahead(const Packets* packets, const Chunks& chunks, u32 at, u32 until) {
+        constexpr u32 ahead = 8;
+        if (at + ahead < until) {
+            const auto* const coming = reinterpret_cast<const char*>(packets + chunks[at + ahead]);
+            __builtin_prefetch(coming, 1);
+            __builtin_prefetch(coming + 64, 1);
+        }
+    }
     void arrive(ChunkId chunk, u32 mark);
     void arrive_early(u32 early);
     void receive(ChunkId chunk, Packets& x);
@@ -204,6 +232,9 @@ private:
     ExchangeProbe probe_;
     State state_;
     std::vector<OverLink> over_links_;   // of send_over_links(), kept for its memory
+    u64 round_ = 0;                      // the last one that was tried
+    std::vector<u64> rounds_;            // by actor: the last one in which it was looked at
+    std::vector<u32> of_round_;          // its chunks, where they are no list; kept for its memory
     bool phase_ended_ = false;   // since whoever asks last made it false
 };
 

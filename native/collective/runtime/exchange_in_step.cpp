@@ -15,23 +15,14 @@ namespace {
 
 constexpr u32 few = 4;   // events; where a loop comes no further, the ranks are not in step
 
-// Fetches what the packets of a chunk touch that comes some events later: with thousands of ranks it is in no
-// near cache, and chunks of rings follow each other in no order that the processor foresees.
-template <class Packets>
-void fetch_ahead(const Packets* packets, const EventRun::Indices& chunks, u32 at, u32 until) {
-    constexpr u32 ahead = 8;
-    if (at + ahead < until) {
-        const auto* const coming = reinterpret_cast<const char*>(packets + chunks[at + ahead]);
-        __builtin_prefetch(coming, 1);
-        __builtin_prefetch(coming + 64, 1);
-    }
-}
-
 }  // namespace
 
 u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     constexpr EventKind first_early(Owner::exchange, early_arrival);
     bool in_step = run.kind_stride == 0 && watcher_ == nullptr && !model_.system.bus.enabled;
+    if (in_step && at == 0 && until == run.count && until > few && go_round(run)) {
+        return until;
+    }
     for (; at < until; ++at) {
         if (run.kind(at).packed() >= first_early.packed()) [[unlikely]] {
             return at;
@@ -171,11 +162,7 @@ u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
             return nullptr;
         }
     }
-    const bool is_usual = x.left > 1 && x.sent.left > 1;
-    if (!is_usual && (x.machine->returns || (x.left == 1 && x.free == x.machine->window))) {
-        return nullptr;
-    }
-    return x.left > x.barrier_at && !x.to_chunk.is_none() ? &x : nullptr;
+    return sends_usually(x) ? &x : nullptr;
 }
 
 inline void Exchange::sent_in_step(u32 batch, Packets& x) {

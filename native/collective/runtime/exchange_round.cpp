@@ -1,0 +1,131 @@
+// A round of ranks in step: their messages arrive, are handed over and reduced, and are sent on, in one loop.
+//
+// Between the arrival of a message and the send that it lets go lie a hand-over and a reduction, events of a rank's
+// own. Where all ranks of a run take the same time for both, and nothing else is to happen until then, nobody can
+// tell whether they are events: so the clock moves on and each rank goes the whole way at its turn. This is what
+// "nothing else" means: the tick holds no other event, the ticks up to the send none at all, and no rank comes
+// twice in the run. Trade-off: ranks are looked at first and go after that, as one that differs sends them all to
+// the loops of exchange_in_step.cpp.
+#include <span>
+
+#include "collective/runtime/exchange.hpp"
+#include "engine/event_row.hpp"
+
+namespace yantra {
+
+// Whether the message that has come leads to one more that is sent, in the time that it takes the first chunk.
+[[gnu::always_inline]] inline bool Exchange::goes_like(const Packets& first, Packets& x, u32 phase, u32 slot) {
+    const i32* const counters = x.counters == none ? x.near : state_.counters.data() + x.counters;
+    if (x.started != phase || counters[slot] >= 0 || x.hand_over_ticks != first.hand_over_ticks) {
+        return false;
+    }
+    know_reduction(x, x.injected.run);
+    if (x.reduce_ticks != first.reduce_ticks) {
+        return false;
+    }
+    const bool has_arrived = x.from_counter == slot ? counters[slot] >= 0 : counters[x.from_counter] > 0;
+    return !has_arrived && sends_usually(x);
+}
+
+// Whether the ranks of a run go the whole way, and none twice. Those of links send messages of one size, which count
+// at one counter of their receivers.
+bool Exchange::go_alike(std::span<const u32> chunks, u32 phase, u32 slot) {
+    Packets* const packets = state_.chunks.data();
+    const Packets& first = packets[chunks[0]];
+    const bool over_links = first.way.use == nullptr;
+    rounds_.resize(actors_.count(), 0);
+    const u64 round = ++round_;
+    for (u32 at = 0; at < chunks.size(); ++at) {
+        fetch_ahead(packets, chunks, at, static_cast<u32>(chunks.size()));
+        Packets& x = packets[chunks[at]];
+        const bool is_one_kind = x.send_bytes == first.send_bytes && x.to_mark == first.to_mark;
+        const bool is_on_way = over_links ? x.link != none && is_one_kind : x.way.use != nullptr;
+        u64& seen = rounds_[x.actor.index()];
+        if (!is_on_way || seen == round || !goes_like(first, x, phase, slot)) [[unlikely]] {
+            return false;
+        }
+        seen = round;
+    }
+    return true;
+}
+
+bool Exchange::go_round(const EventRun& run) {
+    EventQueue& queue = engine_.queue;
+    const u32 phase = run.first_kind.kind() >> counter_bits;
+    const u32 slot = run.first_kind.kind() & counter_mask;
+    Packets& first = of(ChunkId(run.index(0)));
+    if (first.started != phase || first.hand_over_ticks == 0) {
+        return false;
+    }
+    know_reduction(first, first.injected.run);
+    const bool reduces = first.reduce_ticks != not_reduced;
+    if (reduces && (first.reduce_ticks == shares_memory || first.reduce_ticks == 0)) {
+        return false;
+    }
+    const u64 ticks = first.hand_over_ticks + (reduces ? first.reduce_ticks : 0);
+    if (!queue.is_idle_for(ticks)) {
+        return false;
+    }
+    std::span<const u32> chunks(run.list, run.list == nullptr ? 0 : run.count);
+    if (run.list == nullptr) {
+        of_round_.resize(run.count);
+        run.write_indices(of_round_.data());
+        chunks = of_round_;
+    }
+    if (!go_alike(chunks, phase, slot)) {
+        return false;
+    }
+    queue.pass(ticks, u64{run.count} * (reduces ? 2 : 1));
+    if (first.way.use == nullptr) {
+        round_over_links(chunks, slot);
+    } else {
+        round_over_ways(chunks, slot);
+    }
+    return true;
+}
+
+// Counts the message that has come and what follows from it, up to the send.
+[[gnu::always_inline]] inline void Exchange::goes_on(Packets& x, u32 slot) {
+    if (x.from_counter != slot) {
+        ++counter(x, slot);
+        --counter(x, x.from_counter);
+    }
+    ++x.receipts;
+    --x.left;
+    x.injected.advance(*x.machine);
+    sent_one(x);
+}
+
+void Exchange::round_over_ways(std::span<const u32> chunks, u32 slot) {
+    Packets* const packets = state_.chunks.data();
+    const u64 now = engine_.now();
+    EventRow row(engine_.queue, static_cast<u32>(chunks.size()));
+    u64 messages = 0;
+    for (u32 at = 0; at < chunks.size(); ++at) {
+        fetch_ahead(packets, chunks, at, static_cast<u32>(chunks.size()));
+        Packets& x = packets[chunks[at]];
+        messages += x.ranks;
+        x.way.use->bytes += x.send_bytes * x.ranks;
+        x.way.use->messages += x.ranks;
+        row.schedule(now + x.way.ticks, {Owner::exchange, x.to_mark}, x.to_chunk.index());
+        goes_on(x, slot);
+    }
+    row.flush();
+    transport_.count(messages);
+}
+
+void Exchange::round_over_links(std::span<const u32> chunks, u32 slot) {
+    Packets* const packets = state_.chunks.data();
+    const u64 bytes = packets[chunks[0]].send_bytes;
+    const u32 mark = packets[chunks[0]].to_mark;
+    over_links_.clear();
+    for (u32 at = 0; at < chunks.size(); ++at) {
+        fetch_ahead(packets, chunks, at, static_cast<u32>(chunks.size()));
+        Packets& x = packets[chunks[at]];
+        over_links_.push_back({x.link, x.to_chunk.index(), RankId(x.rank), RankId(x.to_rank)});
+        goes_on(x, slot);
+    }
+    transport_.pass_over_links(over_links_, bytes, {Owner::exchange, mark});
+}
+
+}  // namespace yantra
