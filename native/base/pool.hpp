@@ -29,6 +29,10 @@ public:
         return index;
     }
 
+    void reserve(std::size_t objects) {
+        items_.reserve(objects);
+        next_free_.reserve(objects);
+    }
     // Whether take_as_left() will not grow the pool.
     bool has_free() const { return first_free_ != none; }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/ids.hpp"
 #include "base/pool.hpp"
 #include "base/types.hpp"
@@ -60,7 +61,7 @@ public:
     struct State {
         Pool<Chunk> chunks;
         Pool<CollectiveInstance> instances;
-        std::vector<Phase> phases;
+        HugeVector<Phase> phases;
         std::vector<std::vector<u32>> free_phases;   // blocks given back, by length
     };
 
@@ -75,6 +76,8 @@ public:
     // Which of its phases a chunk is in, from 0.
     static u32 phase_number(const Chunk& chunk) { return chunk.phase - chunk.first_phase; }
 
+    // How many are likely to come, all together.
+    void expect(u64 chunks) { state_.chunks.reserve(chunks); }
     u32 enter(const CollectiveInstance& instance) { return state_.instances.take(instance); }
     // One chunk less: true, and what it was, if that was the last.
     bool chunk_ends(u32 instance, CollectiveInstance& ended) {

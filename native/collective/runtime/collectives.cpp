@@ -1,11 +1,18 @@
 #include "collective/runtime/collectives.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/ensure.hpp"
 #include "transport/tags.hpp"
 
 namespace yantra {
+
+namespace {
+
+constexpr u64 most_expected = u64{1} << 16;   // chunks at once; for more their arrays grow
+
+}  // namespace
 
 Collectives::Collectives(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
                          Transport& transport, SharedBus& bus, LocalBandwidth& local,
@@ -24,6 +31,11 @@ Collectives::Collectives(const Model& model, const Grid& grid, const Actors& act
       probe_(engine.recorder()),
       ranks_(grid.ranks()) {
     state_.next_priority.resize(actors.count());
+    if (!model.plans.empty()) {
+        const u64 chunks = std::min<u64>(u64{actors.count()} * model.system.chunks, most_expected);
+        chunks_.expect(chunks);
+        exchange_.expect(chunks);
+    }
 }
 
 void Collectives::start(const CollectiveRequest& request) {

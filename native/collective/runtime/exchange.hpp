@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/ids.hpp"
 #include "collective/runtime/exchange_probe.hpp"
 #include "collective/runtime/phase_end.hpp"
@@ -88,7 +89,7 @@ public:
         Place place;
     };
     struct State {
-        std::vector<Packets> chunks;
+        HugeVector<Packets> chunks;
         std::vector<i32> counters;
         std::vector<std::vector<u32>> free_counters;   // blocks given back, by size of the level
         std::vector<u64> arrivals;   // beside `counters`: the tick at which the last message to a peer arrives
@@ -109,6 +110,8 @@ public:
           ways_are_alike_(transport.ways_are_alike()),
           probe_(engine.recorder()) {}
 
+    // How many chunks are likely to come: what has room from the start need not move.
+    void expect(u64 chunks) { state_.chunks.reserve(chunks); }
     // A chunk joins a peer table; `early` is what came for it before.
     void join(ChunkId chunk, u32 node, u32 early);
     void start(ChunkId chunk, const PhaseInput& start);
