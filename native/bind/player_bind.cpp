@@ -17,6 +17,7 @@
 
 #include "bind/choices.hpp"
 #include "bind/parts.hpp"
+#include "trace/tools/encode_pass.hpp"
 #include "trace/tools/player.hpp"
 #include "trace/tools/relabel.hpp"
 
@@ -26,12 +27,6 @@ using namespace nanobind::literals;
 namespace yantra {
 
 namespace {
-
-// A pass before it has a place: its segments, and where each key is.
-struct EncodedPass {
-    std::vector<Segment> segments;
-    std::vector<PlaceInPass> places;
-};
 
 std::uint64_t stamp(Stamper& self, const std::shared_ptr<Trace>& block, std::vector<StampEdge> edges,
                     std::optional<std::int64_t> microbatch, std::int64_t tag_base) {
@@ -56,25 +51,6 @@ std::shared_ptr<Graph> graph_of_copies(const Stamper& self, bool kernels) {
     }
     made->complete_order = self.has_complete_order();
     return std::make_shared<Graph>(*std::move(made));
-}
-
-using Inners = std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t, bool>>;
-using Outers = std::vector<std::tuple<std::uint64_t, PassSource, std::uint32_t, bool>>;
-using Chains = std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;
-
-void make_segment(Segment* self, const std::shared_ptr<Trace>& block, std::optional<std::uint64_t> first,
-                  std::optional<std::uint64_t> last, const Chains& chains, std::vector<std::uint64_t> starts,
-                  const Inners& inner, const Outers& outer) {
-    new (self) Segment{block, first, last, {}, std::move(starts), {}, {}};
-    for (const auto& [group, begin, end] : chains) {
-        self->chains.push_back({group, begin, end});
-    }
-    for (const auto& [place, segment, earlier, is_control] : inner) {
-        self->inner.push_back({place, segment, earlier, is_control});
-    }
-    for (const auto& [place, source, key, is_control] : outer) {
-        self->outer.push_back({place, source, key, is_control});
-    }
 }
 
 std::uint32_t add_pass(Player& self, const EncodedPass& encoded, std::vector<std::uint32_t> blocking,
@@ -104,18 +80,7 @@ void bind_player(nb::module_& module) {
         .value("BACKWARD", PassSource::backward)
         .value("NEIGHBOUR", PassSource::neighbour)
         .value("REDUCTIONS", PassSource::reductions);
-    nb::class_<Segment>(module, "Segment", "Nodes that stand together, and what ties them to those before.")
-        .def("__init__", &make_segment, "block"_a, "first_compute"_a.none(), "last_compute"_a.none(), "chains"_a,
-             "starts"_a, "inner"_a, "outer"_a)
-        .def_prop_ro("block", [](const Segment& self) { return std::const_pointer_cast<Trace>(self.block); });
-    nb::class_<EncodedPass>(module, "EncodedPass", "A pass in segments; of each key the segment and the place.")
-        .def("__init__", [](EncodedPass* self, const std::vector<const Segment*>& segments,
-                            std::vector<PlaceInPass> places) {
-            new (self) EncodedPass{{}, std::move(places)};
-            for (const Segment* segment : segments) {
-                self->segments.push_back(*segment);
-            }
-        }, "segments"_a, "places"_a);
+    register_encoder(module);
     nb::class_<Relabel>(module, "Relabel", "What a pass of other layers has other than the one it is like.")
         .def("__init__", [](Relabel* self, std::int64_t layers, std::int64_t chunk, std::int64_t tags,
                             std::int64_t inner_tags, std::int64_t first_inner) {

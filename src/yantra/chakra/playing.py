@@ -1,15 +1,16 @@
 """`PassPlayer`: the template of one device of a pipeline, made of copies of its passes.
 
-A pass is encoded once, as segments (blocks of nodes that stand together); a copy names the
-micro-batch. What ties a copy to those before it follows from the segments: computations and the
-collectives of each communicator are chained in program order, and passes of one micro-batch find
-each other by chunk and direction. Nodes of copies exist when somebody asks for them.
+A pass is encoded once (`_core.PassEncoder`), as segments (blocks of nodes that stand together); a
+copy names the micro-batch. What ties a copy to those before it follows from the segments:
+computations and the collectives of each communicator are chained in program order, and passes of
+one micro-batch find each other by chunk and direction. Nodes of copies exist when somebody asks for
+them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from yantra import _core
 from yantra.base.errors import InternalError
@@ -18,14 +19,6 @@ from yantra.chakra.trace import Trace
 
 FORWARD = _core.PassSource.FORWARD
 BACKWARD = _core.PassSource.BACKWARD
-SOURCES = {
-    "forward": FORWARD,
-    "backward": BACKWARD,
-    "neighbour": _core.PassSource.NEIGHBOUR,
-    "reductions": _core.PassSource.REDUCTIONS,
-}
-
-_NOWHERE = (2**32 - 1, 0)
 
 
 class Moved(NamedTuple):
@@ -61,60 +54,6 @@ class Place(NamedTuple):
     direction: _core.PassSource | None
     neighbour: _core.PassSource | None
     beside: int | None
-
-
-class Segment(Protocol):
-    """Nodes that stand together, and what ties them to those before.
-
-    `first_compute` and `last_compute` are the places of computations, `chains` of each communicator
-    its name and the places of its first and last collective, `starts` the places that wait for all
-    that was computed before. `inner` are dependencies on earlier segments: place, segment, place
-    there, whether it is control; `outer` those on other passes: place, source, key, likewise.
-    """
-
-    @property
-    def block(self) -> Trace:
-        """The nodes, whose ids count from 0."""
-
-    @property
-    def first_compute(self) -> int | None:
-        """None without a computation."""
-
-    @property
-    def last_compute(self) -> int | None:
-        """None without a computation."""
-
-    @property
-    def chains(self) -> Sequence[tuple[str, int, int]]:
-        """By first use."""
-
-    @property
-    def starts(self) -> Sequence[int]:
-        """Ascending."""
-
-    @property
-    def inner(self) -> Sequence[tuple[int, int, int, bool]]:
-        """In the order of the nodes."""
-
-    @property
-    def outer(self) -> Sequence[tuple[int, str, int, bool]]:
-        """In the order of the nodes."""
-
-
-def _native(one: Segment) -> _core.Segment:
-    outer = [(place, SOURCES[source], key, control) for place, source, key, control in one.outer]
-    computes = one.first_compute, one.last_compute
-    return _core.Segment(one.block.native, *computes, one.chains, one.starts, one.inner, outer)
-
-
-def encoded(
-    segments: Iterable[Segment], places: Mapping[int, tuple[int, int]]
-) -> _core.EncodedPass:
-    """Return a pass of segments; `places` has of each key the segment and the place in it."""
-    listed = [_NOWHERE] * (1 + max(places, default=-1))
-    for key, place in places.items():
-        listed[key] = place
-    return _core.EncodedPass([_native(one) for one in segments], listed)
 
 
 class PassPlayer:

@@ -17,9 +17,11 @@ from yantra.workloads import schedules
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.models.model import Model
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training import stage
 from yantra.workloads.training.train import step_of, train, works_of
 
 SEQUENCE = 256
+SETTING = stage.setting_of(Plan(global_batch=1), SEQUENCE)
 SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "dualpipe", "dualpipev")
 
 
@@ -148,3 +150,33 @@ def kernels_of(graph: _core.Graph) -> list[object]:
     columns: list[object] = [list(getattr(table, name)) for name in names]
     sizes = [list(table.size(name)) for name in ("batch", "m", "n", "k")]
     return [*columns, sizes, table.op_classes, table.dtypes, table.phases]
+
+
+def test_plans_that_differ_in_their_replicas_share_the_graphs_of_their_stages() -> None:
+    model = MODELS["llama3-8b"]
+    stage._built.cache_clear()
+    works = [
+        stage.StageWorks(model, Plan(tp=2, pp=4, dp=dp, global_batch=16), SEQUENCE)
+        .of((2, 4), front=False, tail=False)
+        .work
+        for dp in (1, 2, 4)
+    ]
+    assert works[0] is works[1] is works[2]
+
+
+def test_blocks_that_ask_for_the_replicas_of_experts_have_a_graph_for_each_number() -> None:
+    asked = []
+
+    def make(axes: object) -> int:
+        setting = stage._setting(tuple(SETTING._replace(axes=())), axes)
+        asked.append(setting.ways("tp"))
+        return setting.ways("edp")
+
+    def made(_: object, axes: object) -> int:
+        return make(axes)
+
+    found = [
+        stage._shared(made, (), SETTING._replace(axes={"tp": 2, "edp": edp})) for edp in (1, 4)
+    ]
+    assert found == [1, 4]
+    assert asked == [2] * 4

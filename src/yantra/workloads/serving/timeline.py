@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from yantra import _core
+from yantra.chakra.trace import Trace
 from yantra.workloads.operators.operations import Operation
 from yantra.workloads.templates import Edge, TemplateBuilder
 from yantra.workloads.training.step.draft import Item
-from yantra.workloads.training.step.encode import Segment, encode
+from yantra.workloads.training.step.encode import Encoder
 
 
 class Event(NamedTuple):
@@ -36,7 +38,7 @@ class Timeline:
 
     def add(
         self,
-        segment: Segment,
+        segment: _core.Segment,
         items: Iterable[Item],
         edges: Iterable[Edge] = (),
         *,
@@ -49,17 +51,21 @@ class Timeline:
             if segment.first_compute is not None:
                 ties.append((segment.first_compute, self._computed, True))
             ties += [(at, self._computed, True) for at in segment.starts]
-        for chain in segment.chains:
-            if chain.group in self._communicated:
-                ties.append((chain.first, self._communicated[chain.group], True))
+        chains = segment.chains
+        for group, begins, _ in chains:
+            if group in self._communicated:
+                ties.append((begins, self._communicated[group], True))
         unique = {(at, id): (at, id, is_control) for at, id, is_control in reversed(ties)}
         first = self.builder.stamp(
-            segment.block, list(unique.values()), microbatch=number, tag_base=tag_base
+            Trace.from_native(segment.block),
+            list(unique.values()),
+            microbatch=number,
+            tag_base=tag_base,
         )
         if segment.last_compute is not None:
             self._computed = first + segment.last_compute
-        for chain in segment.chains:
-            self._communicated[chain.group] = first + chain.last
+        for group, _, ends in chains:
+            self._communicated[group] = first + ends
         self.events += [
             _event(item.operation, tag_base) for item in items if item.operation.communicates
         ]
@@ -72,7 +78,7 @@ class Timeline:
         items = tuple(Item(key, operation) for key, operation in enumerate(operations))
         if not items:
             return []
-        segment = encode((items,), 0).segments[0]
+        segment = Encoder().encode((items,), 0).segments[0]
         edges = [(at, id, False) for at, id in enumerate(after) if id is not None]
         first = self.add(segment, items, edges, number=number, tag_base=0)
         return list(range(first, first + len(items)))

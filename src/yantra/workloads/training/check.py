@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from yantra.base.errors import InternalError
 from yantra.workloads.templates.grid import Grid, parse_peer
+from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import Item
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
@@ -41,15 +42,16 @@ class Event(NamedTuple):
     name: str = ""
 
 
-def check_pass(drafted: Drafted, where: str) -> None:
+def check_pass(drafted: Drafted, where: str, encodings: Encodings | None = None) -> None:
     """Raise InternalError if a pass waits for itself or for messages that nobody sends."""
-    place = {item.key: number for number, item in enumerate(drafted.items)}
-    for number, item in enumerate(drafted.items):
-        for key, _, source in item.waits:
-            if not source and place.get(key, number) >= number:
-                name = item.operation.name
-                raise InternalError(f"{where}: '{name}' waits for an operation not before it")
-    _check_inner_messages(drafted.items, place, where)
+    total = (encodings or Encodings()).totals.of(drafted)
+    if total.too_early is not None:
+        name = drafted.items[total.too_early].operation.name
+        raise InternalError(f"{where}: '{name}' waits for an operation not before it")
+    items = drafted.items if total.messages else ()
+    if any(not _along_pp(items[at].operation.peer) for at in total.messages):
+        place = {item.key: number for number, item in enumerate(items)}
+        _check_inner_messages(items, place, where)
 
 
 def _check_inner_messages(items: Sequence[Item], place: Mapping[int, int], where: str) -> None:
@@ -109,17 +111,23 @@ def _check_circle(
 
 
 def check_job(
-    job: Job, grid: Grid, passes: Sequence[Mapping[PassKey, Drafted]], ends: Sequence[Drafted]
+    job: Job,
+    grid: Grid,
+    passes: Sequence[Mapping[PassKey, Drafted]],
+    ends: Sequence[Drafted],
+    encodings: Encodings | None = None,
 ) -> None:
     """Raise InternalError if the devices cannot all reach their ends, or messages do not match."""
+    known = encodings or Encodings()
     checked: set[int] = set()
     for device, drafts in enumerate(passes):
         for key, drafted in drafts.items():
             if id(drafted.like) not in checked:
                 checked.add(id(drafted.like))
-                check_pass(drafted.like, f"device {device}, {key.kind} of chunk {key.chunk}")
-        check_pass(ends[device], f"device {device}, end of the step")
-    found = Shared(lambda one: tuple(_events_of(one.items)))
+                where = f"device {device}, {key.kind} of chunk {key.chunk}"
+                check_pass(drafted.like, where, known)
+        check_pass(ends[device], f"device {device}, end of the step", known)
+    found = Shared(lambda one: tuple(_events_of(_communicating(one, known))))
     events = [
         deque(_events(job, device, passes[device], ends[device], found))
         for device in range(job.stages.devices)
@@ -164,6 +172,14 @@ def _in_turns(
     for number, at in in_turns(parts):
         for event in _events_of(parts[number][at]):
             yield number, event
+
+
+def _communicating(one: Drafted, known: Encodings) -> Sequence[Item]:
+    """Return the items of a pass among which those are that communicate with other devices."""
+    total = known.totals.of(one)
+    if any(group in _ACROSS for group in total.groups):
+        return one.items
+    return [one.items[at] for at in total.messages]
 
 
 def _events_of(items: Sequence[Item]) -> Iterator[Event]:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import LOAD, STORE, Item
 from yantra.workloads.training.step.passes import Chunk, Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
 from yantra.workloads.training.step.program import Action
-from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
 
@@ -70,15 +70,15 @@ def memory_of(
     device: int,
     passes: Mapping[PassKey, Drafted],
     finish: Drafted,
-    known: Runs | None = None,
+    encodings: Encodings | None = None,
 ) -> StageMemory:
-    """Return the memory of one device; `known` has what passes of other devices leave behind."""
+    """Return the memory of one device; those of a step share `encodings`."""
     weights, gradients, optimizer = _fixed(job, job.chunks[device])
     here, beyond = (0, optimizer) if job.plan.offload_optimizer else (optimizer, 0)
     program = job.programs[device]
-    runs = known or Runs()
-    peak, timeline = _dynamic(program, passes, finish, runs)
-    offloaded = _offloaded(program, passes, runs)
+    known = encodings or Encodings()
+    peak, timeline = _dynamic(program, passes, finish, known)
+    offloaded = _offloaded(program, passes, known)
     return StageMemory(weights, gradients, here, *peak, timeline, beyond, offloaded)
 
 
@@ -93,31 +93,8 @@ def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
     return weights * sharding.weight_bytes, gradients * sharding.gradient_bytes, state
 
 
-class _Run(NamedTuple):
-    """What a part of a pass leaves behind, and the most it has on the way."""
-
-    left: Moment
-    peak: Moment
-
-
-class Runs:
-    """What passes leave behind, found once for all alike."""
-
-    def __init__(self) -> None:
-        self._of = Shared(lambda one: _run(one.items))
-        self._stores = Shared(lambda one: any(i.operation.kind == STORE for i in one.items))
-
-    def of(self, played: Sequence[Drafted]) -> _Run:
-        """Return what passes leave behind that are played at once."""
-        return self._of.of(played[0]) if len(played) == 1 else _run(_in_order(played))
-
-    def stores(self, one: Drafted) -> bool:
-        """Return whether a pass stores activations beyond the device."""
-        return self._stores.of(one)
-
-
 def _dynamic(
-    program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted, known: Runs
+    program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted, known: Encodings
 ) -> tuple[Moment, tuple[int, ...]]:
     runs: dict[tuple[PassKey, ...], tuple[int, int, int, int]] = {}
     saved = held = 0
@@ -126,8 +103,11 @@ def _dynamic(
     for action in program:
         keys = tuple([play.key for play in action])
         if keys not in runs:
-            left, most = known.of([passes[key] for key in keys])
-            runs[keys] = (*left, *most)
+            played = [passes[key] for key in keys]
+            total = known.totals.of(played[0])
+            if len(played) > 1:
+                total = known.total(tuple(_in_order(played)))
+            runs[keys] = (total.saved, total.held, total.most_saved, total.most_held)
         more_saved, more_held, most_saved, most_held = runs[keys]
         highest = saved + most_saved, held + most_held
         timeline.append(sum(highest))
@@ -135,16 +115,18 @@ def _dynamic(
             peak = highest
         saved += more_saved
         held += more_held
-    end = _run(finish.items).peak
-    last = saved + end.activations, held + end.buffers
+    end = known.totals.of(finish)
+    last = saved + end.most_saved, held + end.most_held
     timeline.append(sum(last))
     return Moment(*(last if sum(last) > sum(peak) else peak)), tuple(timeline)
 
 
-def _offloaded(program: Sequence[Action], passes: Mapping[PassKey, Drafted], known: Runs) -> int:
+def _offloaded(
+    program: Sequence[Action], passes: Mapping[PassKey, Drafted], known: Encodings
+) -> int:
     """Return the most bytes of activations that were stored and not yet loaded again."""
     now = most = 0
-    if not any(known.stores(one) for one in passes.values()):
+    if not any(known.totals.of(one).stores for one in passes.values()):
         return 0
     for action in program:
         for play in action:
@@ -161,17 +143,3 @@ def _in_order(passes: Sequence[Drafted]) -> Iterable[Item]:
     parts = [parts_of(one.items, overlaps=len(passes) > 1) for one in passes]
     for number, at in in_turns(parts):
         yield from parts[number][at]
-
-
-def _run(items: Iterable[Item]) -> _Run:
-    saved = held = 0
-    peak, most = (0, 0), 0
-    for item in items:
-        operation = item.operation
-        saved += operation.saves
-        held += item.holds
-        if saved + held > most:
-            peak, most = (saved, held), saved + held
-        saved -= operation.frees
-        held -= item.releases
-    return _Run(Moment(saved, held), Moment(*peak))

@@ -6,10 +6,10 @@ except where routing to experts is skewed (`expert_rank`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PATTERNS = 256
 """Patterns that are kept: plans of one search share them."""
 _NONE: Any = ()
+Made = TypeVar("Made")
 
 
 class Parts(Protocol):
@@ -140,17 +141,39 @@ def _repeated(
     behind = first + run.first + run.length
     kept = (*model.layers[first : first + run.first + BUILT], *model.layers[behind:end])
     some = _Some(model.front if front else None, kept, model.tail if tail else None)
-    pattern = _pattern(some, run.first, *_hashable(setting))
+    pattern = _shared(_pattern, (some, run.first), setting)
     return None if pattern is None else pattern.work(number, run.length)
 
 
-def _hashable(setting: Setting) -> tuple[tuple[Any, ...], tuple[tuple[str, int], ...]]:
-    """Return a setting as what `_setting` makes it of."""
-    return tuple(setting._replace(axes=_NONE)), tuple(sorted(setting.axes.items()))
+class _AsksForReplicasError(Exception):
+    """A block asks how many ranks hold the same experts."""
+
+
+class _WithoutReplicas(dict[str, int]):
+    """The ranks of axes, for blocks that do not ask for those of edp."""
+
+    def __missing__(self, axis: str) -> int:
+        if axis == "edp":
+            raise _AsksForReplicasError
+        raise KeyError(axis)
+
+
+def _shared(make: Callable[..., Made], of: tuple[Any, ...], setting: Setting) -> Made:
+    """Return what `make` makes of parts of a model, kept for all settings that give the same.
+
+    Most blocks do the same however many replicas there are, so it is tried without that number.
+    """
+    fields = tuple(setting._replace(axes=_NONE))
+    axes = tuple(sorted(setting.axes.items()))
+    try:
+        return make(*of, fields, tuple(axis for axis in axes if axis[0] != "edp"))
+    except _AsksForReplicasError:
+        return make(*of, fields, axes)
 
 
 def _setting(fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]) -> Setting:
-    return Setting(*fields)._replace(axes=dict(axes))
+    known = dict(axes)
+    return Setting(*fields)._replace(axes=known if "edp" in known else _WithoutReplicas(known))
 
 
 class Placed(NamedTuple):
@@ -192,7 +215,7 @@ class StageWorks:
             tuple(model.layers[first:end]),
             model.tail if tail else None,
         )
-        return _built(some, *_hashable(self._setting))
+        return _shared(_built, (some,), self._setting)
 
 
 def _can_move(work: StageWork) -> bool:

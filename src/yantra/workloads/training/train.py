@@ -12,18 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from yantra import _core
 from yantra.base.errors import ConfigError
 from yantra.base.garbage import uncollected
 from yantra.workloads import schedules
 from yantra.workloads.operators.operations import StageWork
-from yantra.workloads.operators.products import Products, products_of
+from yantra.workloads.operators.products import Products
 from yantra.workloads.plan.check import check as check_plan
 from yantra.workloads.plan.plan import Plan, skew_of
 from yantra.workloads.plan.words import called
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.parts import Layout
 from yantra.workloads.training.check import check_job
-from yantra.workloads.training.memory import Runs, StageMemory, memory_of
+from yantra.workloads.training.memory import StageMemory, memory_of
 from yantra.workloads.training.stage import Parts, StageWorks, stage_work
 from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.layers import layer_ranges
@@ -60,9 +61,12 @@ class Step(NamedTuple):
     @property
     def memory(self) -> tuple[StageMemory, ...]:
         """The memory of each device."""
-        known = Runs()
+        return self.memory_with(Encodings())
+
+    def memory_with(self, encodings: Encodings) -> tuple[StageMemory, ...]:
+        """Return the memory of each device, from what is known of the passes."""
         return tuple(
-            memory_of(self.job, device, passes, self.ends[device], known)
+            memory_of(self.job, device, passes, self.ends[device], encodings)
             for device, passes in enumerate(self.passes)
         )
 
@@ -92,21 +96,23 @@ def train(
 def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | None) -> Workload:
     check_plan(plan, model, tokens)
     steps = steps_of(model, plan, tokens)
-    _check_sizes(steps, plan)
-    memory = steps[0].memory
+    encodings = Encodings()
+    _check_sizes(steps, plan, encodings)
+    memory = steps[0].memory_with(encodings)
     if memory_bytes is not None:
         from yantra.workloads.training.fit import check_fit
 
         check_fit(model, plan, tokens, memory, memory_bytes)
     grid = plan.grid()
     for step in steps:
-        check_job(step.job, grid, step.passes, step.ends)
-    classes, templates = _templates(steps)
+        check_job(step.job, grid, step.passes, step.ends, encodings)
+    classes, templates = _templates(steps, encodings)
     job = steps[0].job
-    work = _work(steps, Layout([grid], {}, classes))
+    used = {group for one in _drafts(steps) for group in encodings.totals.of(one).groups}
+    work = _work(steps, Layout([grid], {}, classes), encodings)
     return Workload(
         grids=[grid],
-        groups={name: group for name, group in job.groups.items() if name in _used(steps)},
+        groups={name: group for name, group in job.groups.items() if name in used},
         classes=classes,
         templates=templates,
         sections={
@@ -119,7 +125,7 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
     )
 
 
-def _check_sizes(steps: Sequence[Step], plan: Plan) -> None:
+def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> None:
     """Refuse a step whose templates would not fit into any memory, or its numbers into 63 bits."""
     nodes = 0
     for step in steps:
@@ -131,14 +137,22 @@ def _check_sizes(steps: Sequence[Step], plan: Plan) -> None:
         where = called(plan, "global_batch")
         raise ConfigError(where, f"{made}; at most {_MOST_NODES} can be written")
     for drafted in _drafts(steps):
-        for operation in (item.operation for item in drafted.like.items):
-            flops = operation.tensor_flops + operation.vector_flops
-            moved = operation.bytes_read + operation.bytes_written
-            most = max(flops, moved, operation.size_bytes, operation.saves)
-            if most >> 63:
-                name = drafted.moved.text(operation.name) if drafted.moved else operation.name
-                problem = f"'{name}' of one micro-batch has {most} operations or bytes"
-                raise ConfigError("sequence", f"{problem}, which 63 bits do not hold")
+        try:
+            encodings.totals.of(drafted)
+        except OverflowError:
+            raise ConfigError("sequence", _too_large(drafted)) from None
+
+
+def _too_large(drafted: Drafted) -> str:
+    for operation in (item.operation for item in drafted.like.items):
+        flops = operation.tensor_flops + operation.vector_flops
+        moved = operation.bytes_read + operation.bytes_written
+        most = max(flops, moved, operation.size_bytes, operation.saves)
+        if most >> 63:
+            name = drafted.moved.text(operation.name) if drafted.moved else operation.name
+            problem = f"'{name}' of one micro-batch has {most} operations or bytes"
+            return f"{problem}, which 63 bits do not hold"
+    return "the activations of one micro-batch have more bytes than 63 bits hold"
 
 
 def steps_of(model: TrainedModel, plan: Plan, sequence: int) -> tuple[Step, ...]:
@@ -247,10 +261,6 @@ def _flops(drafted: Drafted) -> int:
     return sum(item.operation.tensor_flops + item.operation.vector_flops for item in drafted.items)
 
 
-def _used(steps: Sequence[Step]) -> set[str]:
-    return {item.operation.group for drafted in _drafts(steps) for item in drafted.like.items}
-
-
 def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
     """Yield passes of which no two are alike."""
     for step in steps:
@@ -261,10 +271,10 @@ def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
         yield from step.ends
 
 
-def _work(steps: Sequence[Step], layout: Layout) -> Products:
+def _work(steps: Sequence[Step], layout: Layout, encodings: Encodings) -> Products:
     """Return the matrix products of the whole step, over all ranks."""
     found: dict[str, Products] = {}
-    products = Shared(lambda one: products_of(item.operation for item in one.items))
+    products = Shared(lambda one: _products(encodings.totals.of(one)))
     for rank, step in enumerate(steps):
         for device, program in enumerate(step.job.programs):
             times = Counter([play.key for action in program for play in action])
@@ -278,17 +288,22 @@ def _work(steps: Sequence[Step], layout: Layout) -> Products:
     return whole
 
 
+def _products(total: _core.PassTotals) -> Products:
+    return Products(total.model_flops, total.hardware_flops)
+
+
 def _template(device: int, expert_rank: int) -> str:
     return f"stage{device}-ep{expert_rank}" if expert_rank else f"stage{device}"
 
 
-def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, Any]]:
+def _templates(
+    steps: Sequence[Step], encodings: Encodings
+) -> tuple[list[RankClass], dict[str, Any]]:
     """Encode what differs: by device, and by expert-parallel rank where the work depends on it."""
     special: list[RankClass] = []
     general: list[RankClass] = []
     templates = {}
     base = steps[0].job
-    encodings = Encodings()
     for device in range(base.stages.devices):
         for rank, step in enumerate(steps):
             name = _template(device, rank)

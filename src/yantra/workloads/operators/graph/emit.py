@@ -121,12 +121,12 @@ class Emitter:
     ) -> int | None:
         """Add a program that waits for positions; return the position of its last operation."""
         known = {at for at in waits if at is not None}
-        inputs = tuple(sorted(known - {EXTERNAL}))
+        inputs = tuple(sorted([at for at in known if at != EXTERNAL]))
         position: int | None = max(known, default=None)
         start = len(self.operations)
         tags = 0
         for operation in program:
-            after = tuple(start + at for at in operation.after)
+            after = tuple([start + at for at in operation.after]) if operation.after else ()
             if not after and operation.kind != "recv":
                 after = inputs
                 if EXTERNAL in known:

@@ -12,7 +12,7 @@ is another graph. A graph of one layer takes well under a millisecond.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from math import ceil
 from typing import Literal, NamedTuple
 
@@ -82,7 +82,10 @@ class Setting(NamedTuple):
 
     def ways(self, axis: str) -> int:
         """Return the number of ranks of an axis."""
-        return self.axes.get(axis, 1)
+        try:
+            return self.axes[axis]
+        except KeyError:
+            return 1
 
 
 class Use(NamedTuple):
@@ -127,6 +130,20 @@ class Operator(NamedTuple):
     again_program: tuple[Operation, ...] = ()
 
 
+class _Scope(AbstractContextManager[None]):
+    """A name in front of others while it is entered; faster than a generator."""
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self._graph = graph
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._graph.enter(self._name)
+
+    def __exit__(self, *_: object) -> None:
+        self._graph.leave()
+
+
 class Graph:
     """Collects operators in the order in which a rank runs them."""
 
@@ -137,6 +154,8 @@ class Graph:
         self._tensors = 0
         self._unit = ""
         self._scope: list[str] = []
+        self._prefix = ""
+        self._outside: list[str] = []
         self._products: dict[str, int] = {}
 
     # Names
@@ -144,20 +163,28 @@ class Graph:
     @contextmanager
     def unit(self, name: str) -> Iterator[None]:
         """Let operators and weights added inside belong to the unit `name` (`layers.3`)."""
-        before, self._unit = self._unit, name
+        before = self._unit, self._prefix
+        self._unit = name
+        self._prefix = "".join([f"{part}." for part in (name, *self._scope) if part])
         try:
             yield
         finally:
-            self._unit = before
+            self._unit, self._prefix = before
 
-    @contextmanager
-    def scope(self, name: str) -> Iterator[None]:
+    def scope(self, name: str) -> AbstractContextManager[None]:
         """Put `name` in front of the names of what is added inside."""
+        return _Scope(self, name)
+
+    def enter(self, name: str) -> None:
+        """Begin a scope."""
         self._scope.append(name)
-        try:
-            yield
-        finally:
-            self._scope.pop()
+        self._outside.append(self._prefix)
+        self._prefix += f"{name}." if name else ""
+
+    def leave(self) -> None:
+        """End the scope that began last."""
+        self._scope.pop()
+        self._prefix = self._outside.pop()
 
     @property
     def current_unit(self) -> str:
@@ -166,7 +193,7 @@ class Graph:
 
     def path(self, name: str) -> str:
         """Return the full name of `name` here: unit, scopes, name."""
-        return ".".join(part for part in (self._unit, *self._scope, name) if part)
+        return f"{self._prefix}{name}" if name else self._prefix.removesuffix(".")
 
     # Placements and sizes
 
@@ -250,11 +277,13 @@ class Graph:
     ) -> None:
         """Add an operator; programs may leave name and unit of their operations empty."""
         path = self.path(name)
-        again_program = tuple(self._named(operation, path) for operation in again_program)
-        named = tuple(self._named(operation, path) for operation in program)
+        again_program = self._named(again_program, path)
+        named = self._named(program, path)
         backward = tuple(
-            gradient._replace(program=tuple(self._named(item, path) for item in gradient.program))
-            for gradient in (gradients if self.setting.training else ())
+            [
+                Gradient(self._named(gradient.program, path), *gradient[1:])
+                for gradient in (gradients if self.setting.training else ())
+            ]
         )
         shown = (path, self._unit, inputs, outputs, named, backward, keeps, region)
         self.operators.append(Operator(*shown, again, again_program))
@@ -268,11 +297,14 @@ class Graph:
         self._products[self._unit] = before + products
         return tuple(at for at in range(products) if (before + at) % 2)
 
-    def _named(self, operation: Operation, path: str) -> Operation:
-        name = f"{path}.{operation.name}" if operation.name else path
-        return operation.called(name, self._unit)
+    def _named(self, program: tuple[Operation, ...], path: str) -> tuple[Operation, ...]:
+        return tuple(
+            [one.called(f"{path}.{one.name}" if one.name else path, self._unit) for one in program]
+        )
 
     def moves_of(self, tensor: Tensor, source: Placement, target: Placement) -> tuple[Move, ...]:
         """Return the collectives that bring a tensor from one placement to another."""
+        if source == target:
+            return ()
         total = tensor.elements() * tensor.width
         return moves(source, target, total, self.setting.axes)

@@ -8,7 +8,6 @@ spreadsheets ("hidden" dimensions), restricted to even shards.
 
 from __future__ import annotations
 
-from math import prod
 from typing import NamedTuple
 
 from yantra.base.errors import InternalError
@@ -25,7 +24,10 @@ class Placement(NamedTuple):
 
     def dimension_of(self, axis: str) -> str | None:
         """Return the dimension that `axis` shards, None where it shards none."""
-        return next((dimension for dimension, by in self.shards if by == axis), None)
+        for dimension, by in self.shards:
+            if by == axis:
+                return dimension
+        return None
 
     def axes(self) -> set[str]:
         """Return the axes along which ranks hold different values."""
@@ -64,11 +66,17 @@ class Tensor(NamedTuple):
 
     def size(self, dimension: str) -> int:
         """Return the global size of a dimension."""
-        return dict(self.sizes)[dimension]
+        for name, size in self.sizes:
+            if name == dimension:
+                return size
+        raise KeyError(dimension)
 
     def elements(self) -> int:
         """Return the global number of elements."""
-        return prod(size for _, size in self.sizes)
+        elements = 1
+        for _, size in self.sizes:
+            elements *= size
+        return elements
 
 
 def local_size(size: int, ways: int, what: str) -> int:

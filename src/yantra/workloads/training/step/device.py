@@ -8,11 +8,13 @@ send goes out when both are done.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from yantra.chakra.playing import BACKWARD, FORWARD, PassPlayer, Place, encoded
+from yantra import _core
+from yantra.chakra.playing import BACKWARD, FORWARD, PassPlayer, Place
 from yantra.chakra.stamping import Copies
-from yantra.workloads.training.step.encode import Known, encode
+from yantra.workloads.training.step.draft import Item
+from yantra.workloads.training.step.encode import Encoder
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.program import Action
 from yantra.workloads.training.step.shared import Shared
@@ -30,17 +32,21 @@ class Neighbours(NamedTuple):
 
 
 class Encodings:
-    """Passes of a step that were encoded, by what they are drafted as."""
+    """Passes of a step that were encoded and added up, by what they are drafted as."""
 
     def __init__(self) -> None:
-        self.known: Known = {}
+        self._encoder = Encoder()
+        self.totals = Shared(lambda one: self.total(one.items))
         self.whole = Shared(lambda one: self.encode(one, one.chunk, overlaps=False))
         self.in_parts = Shared(lambda one: self.encode(one, one.chunk, overlaps=True))
 
-    def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> Any:
+    def total(self, items: tuple[Item, ...]) -> _core.PassTotals:
+        """Return what operations in this order are together."""
+        return self._encoder.totals(items)
+
+    def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> _core.EncodedPass:
         """Encode a pass; `chunk` is None for what comes behind all passes."""
-        one = encode(parts_of(drafted.items, overlaps=overlaps), chunk, self.known)
-        return encoded(one.segments, one.place)
+        return self._encoder.encode(parts_of(drafted.items, overlaps=overlaps), chunk)
 
 
 class Player:

@@ -96,26 +96,17 @@ class Draft:
         self._after: dict[int, list[Item]] = {}
         self._starts: set[int] = set()
         self._bytes: dict[int, list[int]] = {}
-        self._waits: dict[int, list[Wait]] = {}
-        whole = keys is None
-        own = () if whole else set(self.keys)
-        for key in self.keys:
-            after = operations[key].after
-            if not after:
-                continue
-            if whole:
-                self._waits[key] = list(_plain_waits(after))
-            else:
-                self._waits[key] = [
-                    Wait(needed, False, "" if needed in own else rest) for needed in after
-                ]
+        self._more_waits: dict[int, list[Wait]] = {}
+        self._own = None if keys is None else set(self.keys)
+        self._rest = rest
 
     def __contains__(self, key: int | None) -> bool:
         return key in self.keys
 
     def roots(self) -> Iterator[int]:
         """Yield the operations that wait for nothing."""
-        return (key for key in self.keys if key not in self._waits)
+        operations, more = self.operations, self._more_waits
+        return (key for key in self.keys if not operations[key].after and key not in more)
 
     def spans(self) -> dict[str, Span]:
         """Return where each unit is worked on, in the order of their first operations."""
@@ -149,7 +140,7 @@ class Draft:
 
     def wait(self, key: int, wait: Wait) -> None:
         """Let an operation wait for one more."""
-        self._waits.setdefault(key, []).append(wait)
+        self._more_waits.setdefault(key, []).append(wait)
 
     def start(self, key: int) -> None:
         """Let an operation wait for all that the device computes before this pass."""
@@ -183,11 +174,17 @@ class Draft:
         """Return all operations in order."""
         finished, operations = self._finished, self.operations
         before, after = self._before, self._after
+        own = self._own
+        changed = {*self._more_waits, *self._starts, *self._bytes}
         items = [finished(item) for item in self._first]
         for key in self.keys:
             if key in before:
                 items += map(finished, before[key])
-            items.append(finished(Item(key, operations[key])))
+            if key in changed or own is not None:
+                items.append(finished(Item(key, operations[key])))
+            else:  # most are as they were
+                waits = _plain_waits(operations[key].after)
+                items.append(_make(Item, (key, operations[key], waits, False, False, 0, 0)))
             if key in after:
                 items += map(finished, after[key])
         items += map(finished, self._last)
@@ -210,14 +207,27 @@ class Draft:
 
     def _finished(self, item: Item) -> Item:
         key = item.key
-        waits = self._waits.get(key, [])
+        waits = [*self._own_waits(key), *self._more_waits.get(key, ())]
         unique = tuple(dict.fromkeys(waits)) if len(waits) > 1 else tuple(waits)
         holds, releases = self._bytes.get(key, (0, 0))
         starts = item.starts or key in self._starts
         return Item(key, item.operation, unique, starts, item.at_end, holds, releases)
 
+    def _own_waits(self, key: int) -> Sequence[Wait]:
+        """Return what an operation of the work waits for; nothing for one that was added."""
+        if key >= len(self.operations):
+            return ()
+        after = self.operations[key].after
+        if self._own is None:
+            return _plain_waits(after)
+        own, rest = self._own, self._rest
+        return [Wait(needed, False, "" if needed in own else rest) for needed in after]
+
+
+_make = tuple.__new__
+
 
 @lru_cache(maxsize=4096)
 def _plain_waits(after: tuple[int, ...]) -> tuple[Wait, ...]:
     """Return waits for operations of the same pass; passes of one work have the same."""
-    return tuple(map(Wait, after))
+    return tuple(map(Wait, dict.fromkeys(after)))

@@ -1,0 +1,102 @@
+// encode_pass: the operations of a pass as blocks of Chakra nodes, which are encoded once and copied many times.
+//
+// Within a block, control dependencies chain the computations of the device and the collectives of each
+// communicator in program order. Dependencies on earlier blocks of the pass, and on other passes, are listed
+// for the player.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace/tools/player.hpp"
+
+namespace yantra {
+
+// What one rank does, in numbers of one rank: bytes, and operations of floating point. A collective has a
+// `comm_type`, a send or receive a `peer`; anything else computes, or moves bytes to or from memory beyond the
+// device (`mem_load`, `mem_store`).
+struct PassOperation {
+    std::string name, kind, phase, unit, dtype, group, peer;
+    std::int64_t tensor_flops = 0;
+    std::int64_t vector_flops = 0;
+    std::int64_t repeated_flops = 0;
+    std::int64_t bytes_read = 0;
+    std::int64_t bytes_written = 0;
+    std::vector<std::int64_t> shape;                             // the last of (batch, m, n, k)
+    std::vector<std::pair<std::string, std::int64_t>> sizes;     // others, by name
+    std::optional<std::int64_t> comm_type;
+    std::int64_t size_bytes = 0;
+    std::int64_t tag = 0;
+    std::int64_t saves = 0;
+    std::int64_t frees = 0;
+
+    // Sums that throw std::overflow_error where 63 bits do not hold them.
+    std::int64_t flops() const { return sum(tensor_flops, vector_flops); }
+    std::int64_t moved() const { return sum(bytes_read, bytes_written); }
+
+    bool moves_memory() const { return kind == "mem_load" || kind == "mem_store"; }
+    bool computes() const { return !comm_type && peer.empty() && !moves_memory(); }
+
+private:
+    std::int64_t sum(std::int64_t a, std::int64_t b) const {
+        std::int64_t whole = 0;
+        if (__builtin_add_overflow(a, b, &whole)) {
+            throw std::overflow_error("'" + name + "' has operations or bytes beyond 63 bits");
+        }
+        return whole;
+    }
+};
+
+// An operation in its pass, with what it waits for: keys, of this pass where there is no source. One that
+// `follows_all` waits for all that the device computes before it, too.
+struct PassItem {
+    struct Wait {
+        std::uint32_t key = 0;
+        bool is_control = false;
+        std::optional<PassSource> source;
+    };
+    std::uint32_t key = 0;
+    const PassOperation* operation = nullptr;
+    std::vector<Wait> waits;
+    bool follows_all = false;
+    std::int64_t holds = 0;      // bytes of buffers from here on,
+    std::int64_t releases = 0;   // and until here
+};
+
+// What the operations of a pass are together.
+struct PassTotals {
+    // A sum of numbers of 63 bits.
+    using Sum = unsigned __int128;
+
+    std::vector<std::string> groups;         // of its collectives, by first use
+    Sum model_flops = 0;                     // of matrix products, those left out that are made again
+    Sum hardware_flops = 0;                  // all of them
+    std::int64_t saved = 0;                  // bytes of activations that it leaves behind
+    std::int64_t held = 0;                   // and of buffers
+    std::int64_t most_saved = 0;             // both where they are the most together
+    std::int64_t most_held = 0;
+    bool stores = false;                     // whether it moves activations beyond the device
+    std::vector<std::uint32_t> messages;     // places of sends and receives
+    std::optional<std::uint32_t> too_early;  // a place that waits for one that is not before it
+};
+
+// A pass before it has a place: its segments, and where each key is.
+struct EncodedPass {
+    std::vector<Segment> segments;
+    std::vector<PlaceInPass> places;
+};
+
+// Adds up a pass, whose items come in this order. Throws std::overflow_error for operations or bytes that 63 bits do
+// not hold.
+PassTotals totals_of(std::span<const PassItem> items);
+
+// Encodes each part of a pass as a segment. `chunk` is none behind all passes. Throws std::invalid_argument for a
+// tag that a message cannot have, and for an operation that waits for one that is not in the pass.
+EncodedPass encode_pass(const std::vector<std::vector<PassItem>>& parts, std::optional<std::int64_t> chunk);
+
+}  // namespace yantra
