@@ -31,7 +31,8 @@ void register_folding(nb::module_& module) {
         })
         .def_ro("classes", &Split::classes);
     nb::class_<Folding> folding(module, "Folding");
-    folding.def_ro("refusal", &Folding::refusal).def_ro("splits", &Folding::splits);
+    folding.def_ro("refusal", &Folding::refusal).def_ro("splits", &Folding::splits)
+        .def_ro("spares_messages", &Folding::spares_messages);
     column(folding, "class_of", &Folding::class_of);
     column(folding, "representative", &Folding::representative);
     column(folding, "count", &Folding::count);

@@ -52,6 +52,31 @@ std::string refusal_of_links(const LinkPartition& links) {
            "; which of them is first follows the numbers of ranks";
 }
 
+constexpr u64 fewest_nodes = 20'000;   // of all ranks, for messages to matter
+constexpr u64 nodes_per_collective = 10;
+
+// See Folding::spares_messages. A phase has a closed form where each message takes its own time alone, and chunks come
+// to it in an order that is known before.
+bool spares_messages(const Model& model, const FoldingCapabilities& capabilities) {
+    if (!capabilities.network.messages_never_wait || model.quirks.phases_as_ready) {
+        return false;
+    }
+    std::vector<u64> ranks(model.distinct_jobs.size());
+    for (const u32 job : model.job_of) {
+        ++ranks[job];
+    }
+    u64 nodes = 0;
+    u64 collectives = 0;
+    for (std::size_t at = 0; at < ranks.size(); ++at) {
+        const std::vector<Op>& ops = model.distinct_jobs[at]->ops;
+        const auto of_job = std::count_if(ops.begin(), ops.end(),
+                                          [](const Op& op) { return op.kind == OpKind::collective; });
+        nodes += ranks[at] * ops.size();
+        collectives += ranks[at] * static_cast<u64>(of_job);
+    }
+    return nodes >= fewest_nodes && collectives * nodes_per_collective >= nodes;
+}
+
 // Why the search found no classes of use.
 std::string refusal_of_search(const Model& model, const Refinement& refinement, u32 least_ranks_per_class) {
     const FlowPartition* const flows = refinement.flows();
@@ -76,6 +101,10 @@ Folding fold(const Model& model, u32 least_ranks_per_class) {
     Folding out;
     const RankNames names(model);
     const FoldingCapabilities capabilities = capabilities_of(model);
+    out.spares_messages = spares_messages(model, capabilities);
+    if (out.spares_messages) {
+        least_ranks_per_class = 1;
+    }
     Refinement refinement(model, names, capabilities, least_ranks_per_class);
     out.refusal = refusal_before_search(model, names, capabilities);
     if (out.folds() && !refinement.run()) {

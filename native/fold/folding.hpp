@@ -27,6 +27,9 @@ struct Folding : ActorClasses {
     LinkClasses links;                  // where the network keeps one link per class
     FlowClasses flows;                  // where its messages share links
     std::vector<Split> splits;          // why ranks are in different classes
+    // Classes that differ hold so many collectives that their messages are most of a run. Those are not played where
+    // each class runs by itself (fold/shortcuts), so that pays however few ranks a class has.
+    bool spares_messages = false;
 
     bool folds() const { return refusal.empty(); }
     bool links_are_folded() const { return !links.class_of.empty(); }
@@ -34,7 +37,7 @@ struct Folding : ActorClasses {
 };
 
 // Never fails: `refusal` says why a model cannot be folded. It is refused, too, if a class would have
-// fewer ranks than `least_ranks_per_class` on average.
+// fewer ranks than `least_ranks_per_class` on average and the run would not be spared messages.
 Folding fold(const Model& model, u32 least_ranks_per_class = 2);
 
 }  // namespace yantra

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from yantra import _core
 from yantra.compile import compile
 from yantra.result import Result
 from yantra.run.simulate import run
+from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.types import Semantics
 from yantra.workloads.models.catalogue import find
@@ -48,3 +50,27 @@ def test_a_step_folds_and_every_node_keeps_its_time(
     assert once.ranks.as_dict() == whole.ranks.as_dict()
     assert once.dimensions.as_dict() == whole.dimensions.as_dict()
     assert once.messages == whole.messages
+
+
+def test_a_step_whose_ranks_all_differ_is_spared_the_messages_of_their_collectives() -> None:
+    """The sum over all ranks goes round each server, so no two ranks of it fare alike."""
+    plan = Plan(tp=2, pp=8, dp=2, global_batch=32, zero=1, recompute="selective")
+    workload = train(find("llama3-8b"), plan)
+    parts = cluster_parts("hgx-h100", plan.ranks)
+    model = compile(Scenario(workload=Templates(workload=workload), **parts))
+    assert max(_core.fold(model.native).count) == 1
+    by_class, whole = run(model), run(model, fold="off")
+    assert by_class.not_folded == ""
+    assert by_class.events < whole.events / 5
+    assert times(by_class) == times(whole)
+    assert by_class.ranks.as_dict() == whole.ranks.as_dict()
+    assert by_class.dimensions.as_dict() == whole.dimensions.as_dict()
+    assert by_class.messages == whole.messages
+
+
+def test_a_recorded_step_whose_ranks_all_differ_is_run_whole() -> None:
+    plan = Plan(tp=2, pp=8, dp=2, global_batch=16, zero=1, recompute="selective")
+    workload = train(find("llama3-8b"), plan)
+    parts = cluster_parts("hgx-h100", plan.ranks)
+    model = compile(Scenario(workload=Templates(workload=workload), **parts))
+    assert "100%" in run(model, record=True).not_folded

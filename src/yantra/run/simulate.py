@@ -161,7 +161,8 @@ def _run_folded(
 
     if classes.refusal:
         return None, None, classes.refusal
-    if not always and (share := folding.work(model, classes)) > folding.MOST_WORK:
+    pays = classes.spares_messages and not record
+    if not (always or pays) and (share := folding.work(model, classes)) > folding.MOST_WORK:
         return None, None, f"one rank of each class would do {share:.0%} of the work of all ranks"
     check_work(model, classes.representative)
     simulation = _simulation(model, record, folding=classes)
