@@ -9,6 +9,7 @@ OrderGuard::OrderGuard(const Model& model, const ActorClasses& classes)
       ticks_(static_cast<u32>(classes.representative.size())),
       sends_(static_cast<u32>(classes.representative.size())),
       one_at_a_time_(has_one_collective_at_a_time()),
+      slots_of_actor_(classes.representative.size()),
       grew_in_(classes.communicator_classes.size()) {}
 
 void OrderGuard::watch(const Engine& engine, const Executor& executor, const ChunkQueues& queues,
@@ -60,19 +61,37 @@ void OrderGuard::actor_changes(ActorId actor) {
 
 // The slots that the end of a node frees and that its children want, as bits, and those that stand
 // open although somebody wants them, as the quirk of skipped nodes leaves them.
-u64 OrderGuard::slots_around(ActorId actor, NodeId node) const {
+u64 OrderGuard::slots_around(ActorId actor, NodeId node) {
     const Executor::OfActor& a = executor_->state().actors[actor];
     const Job& job = *a.parts.front().job;
+    u64& around = known_slots(actor, job)[node.index()];
+    if (around == 0) {
+        around = slots_of(job, node.index());
+    }
+    return around == TickOrder::everything
+               ? around
+               : around | a.ready.wanted([&](u32 slot) { return executor_->slot_open(a, slot); });
+}
+
+std::vector<u64>& OrderGuard::known_slots(ActorId actor, const Job& job) {
+    std::vector<u64>*& known = slots_of_actor_[actor.index()];
+    if (known == nullptr) {
+        known = &slots_of_job_[&job];
+        known->resize(job.ops.size());
+    }
+    return *known;
+}
+
+u64 OrderGuard::slots_of(const Job& job, u32 node) {
     const Graph& graph = *job.graph;
-    u64 slots = a.ready.wanted([&](u32 slot) { return executor_->slot_open(a, slot); });
+    u64 slots = 0;
     auto add = [&slots](const Op& op) {
         if (op.resource != unlimited) {
             slots |= u64{1} << (op.resource % 64u);
         }
     };
-    const u32 at = node.index();
-    add(job.ops[at]);
-    for (u32 i = graph.child_begin[at]; i < graph.child_begin[at + 1]; ++i) {
+    add(job.ops[node]);
+    for (u32 i = graph.child_begin[node]; i < graph.child_begin[node + 1]; ++i) {
         const Op& child = job.ops[graph.child[i]];
         add(child);
         if (child.kind == OpKind::skip) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "collective/runtime/queues.hpp"
@@ -46,7 +47,9 @@ public:
 
 private:
     u64 now() const { return engine_->now(); }
-    u64 slots_around(ActorId actor, NodeId node) const;
+    u64 slots_around(ActorId actor, NodeId node);
+    std::vector<u64>& known_slots(ActorId actor, const Job& job);
+    static u64 slots_of(const Job& job, u32 node);
     bool has_one_collective_at_a_time() const;
 
     const Model& model_;
@@ -57,6 +60,8 @@ private:
     TickOrder ticks_;
     SendOrder sends_;
     bool one_at_a_time_;
+    std::unordered_map<const Job*, std::vector<u64>> slots_of_job_;   // by node, as far as they were asked for: or 0
+    std::vector<std::vector<u64>*> slots_of_actor_;
     // By communicator class and queue: the event in which the order of phases grew last.
     std::vector<std::vector<u64>> grew_in_;
 };

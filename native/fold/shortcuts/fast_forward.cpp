@@ -14,6 +14,7 @@ namespace {
 constexpr u32 fewest_nodes = 24;      // of a job, for its repetition to be looked for
 constexpr u64 words_per_event = 4;    // that looking may cost before it waits for more events
 constexpr u64 words_for_nothing = 10'000;
+constexpr u64 words_per_receive = 16;   // as which one that waits is counted, for it is sorted
 
 }  // namespace
 
@@ -72,7 +73,13 @@ void FastForward::look() {
         return;
     }
     words_written_ += now->words.size();
-    if (kept_ && kept_->words == now->words && step_of_tags(*now)) {
+    const bool is_back = kept_ && kept_->words == now->words && step_of_tags(*now);
+    const bool is_kept = !kept_ || since_kept_ + 1 == keep_after_;
+    if ((is_back || is_kept) && !list_posted(*now)) {
+        ++next_look_.nodes;
+        return;
+    }
+    if (is_back) {
         bool same = true;
         for (u32 at = 0; at < actors() && same; ++at) {
             same = settle(ActorId(at), *now);
@@ -86,7 +93,8 @@ void FastForward::look() {
             return;
         }
     }
-    if (!kept_ || ++since_kept_ == keep_after_) {
+    ++since_kept_;
+    if (is_kept) {
         keep_after_ *= kept_ ? 2 : 1;
         keep(std::move(*now));
     }
@@ -126,7 +134,7 @@ std::optional<FastForward::State> FastForward::state() {
     }
     StateWriter writer(classes_, state.origins);
     visit(writer);
-    if (!writer.possible() || !list_posted(state)) {
+    if (!writer.possible()) {
         return std::nullopt;
     }
     state.words = std::move(writer.words);
@@ -170,6 +178,7 @@ bool FastForward::list_posted(State& state) {
         return std::tie(a.key.src, a.key.dst, a.key.bytes, a.key.tag) <
                std::tie(b.key.src, b.key.dst, b.key.bytes, b.key.tag);
     });
+    words_written_ += all.size() * words_per_receive;
     state.posted.resize(actors());
     for (const Posted& receive : all) {
         if (possible) {

@@ -1,13 +1,17 @@
 #include "trace/tools/relabel.hpp"
 
+#include <array>
 #include <charconv>
 #include <cstddef>
+#include <limits>
 
 namespace yantra {
 
-std::string with_layers(std::string_view text, std::int64_t layers) {
+namespace {
+
+// Adds the text with the numbers of its layers moved on.
+void add_with_layers(std::string& made, std::string_view text, std::int64_t layers) {
     constexpr std::string_view word = "layers.";
-    std::string made;
     std::size_t done = 0;
     for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
         std::int64_t number = 0;
@@ -17,10 +21,18 @@ std::string with_layers(std::string_view text, std::int64_t layers) {
             continue;
         }
         made += text.substr(done, at + word.size() - done);
-        made += std::to_string(number + layers);
+        std::array<char, std::numeric_limits<std::int64_t>::digits10 + 2> digits{};
+        made.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number + layers).ptr);
         done = static_cast<std::size_t>(end - text.data());
     }
     made += text.substr(done);
+}
+
+}  // namespace
+
+std::string with_layers(std::string_view text, std::int64_t layers) {
+    std::string made;
+    add_with_layers(made, text, layers);
     return made;
 }
 
@@ -29,11 +41,18 @@ Trace relabelled(const Trace& block, const Relabel& by) {
     const std::uint32_t layer = block.attribute_names.find("layer");
     const std::uint32_t chunk = block.attribute_names.find("chunk");
     const std::uint32_t tag = block.attribute_names.find("comm_tag");
+    std::string_view before;   // the layer of the node before, and that text moved on
+    Text moved;
     for (Attribute& item : made.attributes) {
         if (item.name == layer && item.kind == AttributeKind::string) {
-            const Text text = made.add_text(with_layers(block.text_of(item), by.layers));
-            item.value = text.begin;
-            item.count = static_cast<std::uint32_t>(text.size);
+            if (const std::string_view text = block.text_of(item); text != before) {
+                before = text;
+                moved.begin = made.text.size();
+                add_with_layers(made.text, text, by.layers);
+                moved.size = made.text.size() - moved.begin;
+            }
+            item.value = moved.begin;
+            item.count = static_cast<std::uint32_t>(moved.size);
         } else if (item.name == chunk) {
             item.value = static_cast<std::uint64_t>(by.chunk);
         } else if (item.name == tag) {
@@ -43,7 +62,7 @@ Trace relabelled(const Trace& block, const Relabel& by) {
     }
     made.name_bytes.clear();
     for (std::size_t node = 0; node < block.size(); ++node) {
-        made.name_bytes += with_layers(block.name(node), by.layers);
+        add_with_layers(made.name_bytes, block.name(node), by.layers);
         made.name_begin[node + 1] = made.name_bytes.size();
     }
     return made;
