@@ -230,6 +230,8 @@ void register_encoder(nb::module_& module) {
                      nb::sig("def model_flops(self) -> int"))
         .def_prop_ro("hardware_flops", [](const PassTotals& self) { return whole(self.hardware_flops); },
                      nb::sig("def hardware_flops(self) -> int"))
+        .def_prop_ro("all_flops", [](const PassTotals& self) { return whole(self.all_flops); },
+                     nb::sig("def all_flops(self) -> int"))
         .def_ro("saved", &PassTotals::saved)
         .def_ro("held", &PassTotals::held)
         .def_ro("most_saved", &PassTotals::most_saved)

@@ -76,6 +76,7 @@ struct PassTotals {
     std::vector<std::string> groups;         // of its collectives, by first use
     Sum model_flops = 0;                     // of matrix products, those left out that are made again
     Sum hardware_flops = 0;                  // all of them
+    Sum all_flops = 0;                       // those of vector units too
     std::int64_t saved = 0;                  // bytes of activations that it leaves behind
     std::int64_t held = 0;                   // and of buffers
     std::int64_t most_saved = 0;             // both where they are the most together

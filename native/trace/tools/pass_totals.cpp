@@ -57,8 +57,8 @@ PassTotals totals_of(std::span<const PassItem> items) {
             made.messages.push_back(at);
         }
         made.stores = made.stores || one.kind == "mem_store";
-        one.flops();   // throws where it does not fit
-        one.moved();
+        one.moved();   // throws where it does not fit
+        made.all_flops += static_cast<PassTotals::Sum>(one.flops());
         add_flops(made, one);
         add_memory(made, most, item);
     }

@@ -33,6 +33,8 @@ def test_totals_are_those_of_the_items_one_by_one(drawn: tuple[object, object]) 
             total = Encoder().totals(items)
             products = products_of(item.operation for item in items)
             assert (total.model_flops, total.hardware_flops) == products
+            operations = [item.operation for item in items]
+            assert total.all_flops == sum(o.tensor_flops + o.vector_flops for o in operations)
             groups = [i.operation.group for i in items if i.operation.collective is not None]
             assert total.groups == list(dict.fromkeys(groups))
             assert total.messages == [at for at, i in enumerate(items) if i.operation.peer]

@@ -70,6 +70,10 @@ class Operation(NamedTuple):
             Operation, (self.name, self.kind, phase, self.unit, after, *self[_BEHIND_AFTER:])
         )
 
+    def marked(self, saves: int, frees: int) -> Operation:
+        """Return the same operation that saves and frees so many bytes more, likewise."""
+        return _make(Operation, (*self[:_SAVES], self.saves + saves, self.frees + frees))
+
     @property
     def communicates(self) -> bool:
         """True for collectives, sends and receives."""
@@ -79,6 +83,7 @@ class Operation(NamedTuple):
 _make = tuple.__new__
 _BEHIND_UNIT = Operation._fields.index("unit") + 1
 _BEHIND_AFTER = Operation._fields.index("after") + 1
+_SAVES = Operation._fields.index("saves")
 
 
 class Weight(NamedTuple):

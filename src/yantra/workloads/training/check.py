@@ -11,7 +11,7 @@ dependencies are fewer than those of that strict order.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -129,7 +129,7 @@ def check_job(
         check_pass(ends[device], f"device {device}, end of the step", known)
     found = Shared(lambda one: tuple(_events_of(_communicating(one, known))))
     events = [
-        deque(_events(job, device, passes[device], ends[device], found))
+        list(_events(job, device, passes[device], ends[device], found))
         for device in range(job.stages.devices)
     ]
     _check_messages(events)
@@ -143,19 +143,38 @@ def _events(
     passes: Mapping[PassKey, Drafted],
     finish: Drafted,
     found: Shared[tuple[Event, ...]],
-) -> Iterator[Event]:
+) -> Iterator[Placed]:
     """Yield what a device communicates with others; `found` are the events of passes as drafted."""
     cache: dict[tuple[PassKey, ...], list[tuple[int, Event]]] = {}
+    devices, tags = job.stages.devices, job.tags_per_microbatch
     for action in job.programs[device]:
         keys = tuple([play.key for play in action])
-        if keys not in cache:
-            cache[keys] = list(_in_turns([passes[key] for key in keys], found))
-        for number, event in cache[keys]:
-            kind, size, tag, peer, group, name = event
-            if not group:
-                tag += action[number].microbatch * job.tags_per_microbatch
-            yield Event(kind, size, tag, peer, group, name)
-    yield from _events_of(finish.items)
+        of_action = cache.get(keys)
+        if of_action is None:
+            of_action = cache[keys] = list(_in_turns([passes[key] for key in keys], found))
+        for number, event in of_action:
+            more = 0 if event.group else action[number].microbatch * tags
+            yield _placed(event, device, devices, more)
+    for event in _events_of(finish.items):
+        yield _placed(event, device, devices, 0)
+
+
+class Placed(NamedTuple):
+    """An event of a device: a message from one device to another, with its tag, or a collective."""
+
+    event: Event
+    source: int
+    target: int
+    tag: int
+
+
+def _placed(event: Event, device: int, devices: int, more_tag: int) -> Placed:
+    other = (device + event.peer) % devices
+    ends = (device, other) if event.kind == "send" else (other, device)
+    return _make(Placed, (event, *ends, event.tag + more_tag))
+
+
+_make = tuple.__new__
 
 
 def _in_turns(
@@ -203,28 +222,25 @@ def _opposite(peer: str) -> str:
     return peer.translate(str.maketrans("+-", "-+"))
 
 
-def _check_messages(events: Sequence[deque[Event]]) -> None:
-    p = len(events)
-    ends: dict[str, list[tuple[int, int, int, int]]] = {"send": [], "recv": []}
-    for device, own in enumerate(events):
-        for kind, size, tag, peer, group, _ in own:
-            if not group:
-                other = (device + peer) % p
-                at = (device, other) if kind == "send" else (other, device)
-                ends[kind].append((*at, tag, size))
-    counts = {kind: Counter(of) for kind, of in ends.items()}
-    if counts["send"] != counts["recv"]:
-        wrong = (counts["send"] - counts["recv"]) or (counts["recv"] - counts["send"])
+def _check_messages(events: Sequence[Sequence[Placed]]) -> None:
+    ends: dict[bool, list[tuple[int, int, int, int]]] = {True: [], False: []}
+    for own in events:
+        for event, source, target, tag in own:
+            if not event.group:
+                ends[event.kind == "send"].append((source, target, tag, event.size_bytes))
+    sends, receives = ends[True], ends[False]
+    if len(sends) == len(receives) == len(set(sends)) and set(sends) == set(receives):
+        return
+    counts = {is_send: Counter(of) for is_send, of in ends.items()}
+    if counts[True] != counts[False]:
+        wrong = (counts[True] - counts[False]) or (counts[False] - counts[True])
         src, dst, tag, size = next(iter(wrong))
         raise InternalError(
             f"a message of {size} bytes with tag {tag} from device {src} to device {dst} has only "
             "one end"
         )
-    twice = [message for message, times in counts["send"].items() if times > 1]
-    if twice:
-        raise InternalError(
-            f"tag {twice[0][2]} stands for several messages of device {twice[0][0]}"
-        )
+    src, _, tag, _ = next(message for message, times in counts[True].items() if times > 1)
+    raise InternalError(f"tag {tag} stands for several messages of device {src}")
 
 
 def _devices(grid: Grid, job: Job, name: str) -> Iterator[tuple[int, ...]]:
@@ -233,41 +249,50 @@ def _devices(grid: Grid, job: Job, name: str) -> Iterator[tuple[int, ...]]:
     return iter(cuts)
 
 
-def _play(events: Sequence[deque[Event]], groups: Mapping[str, Sequence[tuple[int, ...]]]) -> None:
+def _play(
+    events: Sequence[Sequence[Placed]], groups: Mapping[str, Sequence[tuple[int, ...]]]
+) -> None:
     """Work through all lists strictly in order: sends go out, all else waits for its partners."""
-    p = len(events)
     sent: set[tuple[int, int, int]] = set()
+    done = [0] * len(events)
     moved = True
     while moved:
         moved = False
         for device, own in enumerate(events):
-            while own:
-                event = own[0]
+            at = done[device]
+            while at < len(own):
+                event, source, target, tag = own[at]
                 if event.group:
-                    if not _meet(device, event, events, groups[event.group]):
+                    done[device] = at
+                    if not _meet(device, event, events, done, groups[event.group]):
                         break
                 elif event.kind == "send":
-                    sent.add((device, (device + event.peer) % p, event.tag))
-                    own.popleft()
-                elif ((device + event.peer) % p, device, event.tag) in sent:
-                    own.popleft()
-                else:
+                    sent.add((source, target, tag))
+                elif (source, target, tag) not in sent:
                     break
+                at += 1
                 moved = True
-    stuck = [(device, own[0]) for device, own in enumerate(events) if own]
-    if stuck:
-        device, event = stuck[0]
-        what = event.group or f"tag {event.tag}"
-        raise InternalError(f"device {device} never gets past its {event.kind} ({what})")
+            done[device] = at
+    for device, own in enumerate(events):
+        if done[device] < len(own):
+            event, _, _, tag = own[done[device]]
+            what = event.group or f"tag {tag}"
+            raise InternalError(f"device {device} never gets past its {event.kind} ({what})")
 
 
 def _meet(
-    device: int, event: Event, events: Sequence[deque[Event]], groups: Sequence[tuple[int, ...]]
+    device: int,
+    event: Event,
+    events: Sequence[Sequence[Placed]],
+    done: list[int],
+    groups: Sequence[tuple[int, ...]],
 ) -> bool:
-    """Let the members of a group pass their next collective together; False if one is not there."""
+    """Let the other members of a group pass their next collective; False if one is not there."""
     members = next(group for group in groups if device in group)
-    if any(not events[member] or events[member][0] != event for member in members):
-        return False
     for member in members:
-        events[member].popleft()
+        at = done[member]
+        if at == len(events[member]) or events[member][at].event != event:
+            return False
+    for member in members:
+        done[member] += member != device
     return True

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
+from yantra.workloads.operators.graph.again import Blocks
 from yantra.workloads.operators.graph.graph import WIDTHS
 from yantra.workloads.operators.graph.operators.border import (
     before_last,
@@ -74,9 +75,15 @@ class Chunk:
     """The graph of some consecutive layers, with the model's ends where they belong."""
 
     def __init__(
-        self, model: Parts, setting: Setting, layers: tuple[int, int], front: bool, tail: bool
+        self,
+        model: Parts,
+        setting: Setting,
+        layers: tuple[int, int],
+        front: bool,
+        tail: bool,
+        blocks: Blocks | None = None,
     ) -> None:
-        """Build layers `layers[0]` to `layers[1] - 1`."""
+        """Build layers `layers[0]` to `layers[1] - 1`; chunks of a setting may share `blocks`."""
         self.graph = g = Graph(setting)
         first, end = layers
         self.source: Tensor | None = None
@@ -95,7 +102,8 @@ class Chunk:
                 before_last(g, x) if is_last else nullcontext(x) as given,
                 g.unit(f"layers.{number}"),
             ):
-                x = model.layers[number].build(g, given)
+                layer = model.layers[number]
+                x = layer.build(g, given) if blocks is None else blocks.build(g, layer, given)
         if tail:
             with g.unit("head"):
                 model.tail.build(g, x)
@@ -189,12 +197,13 @@ class StageWorks:
     def __init__(self, model: Parts, plan: Plan, sequence: int, expert_rank: int = 0) -> None:
         self._model = model
         self._setting = setting_of(plan, sequence, expert_rank)
+        self._kinds = _kinds(model.layers)
         self._made: dict[tuple[Any, ...], tuple[StageWork, bool]] = {}
 
     def of(self, layers: tuple[int, int], *, front: bool, tail: bool) -> Placed:
         """Return the work of some layers, with the model's ends where they belong."""
         first, end = layers
-        key = (front, tail, *self._model.layers[first:end])
+        key = (front, tail, *self._kinds[first:end])
         if key not in self._made:
             work = self._work(layers, front, tail)
             self._made[key] = (work, _can_move(work))
@@ -218,6 +227,16 @@ class StageWorks:
         return _shared(_built, (some,), self._setting)
 
 
+def _kinds(layers: Sequence[Block]) -> list[int]:
+    """Return a number for each layer, the same for equal ones."""
+    numbers: dict[Block, int] = {}
+    of_object: dict[int, int] = {}
+    for layer in layers:
+        if id(layer) not in of_object:
+            of_object[id(layer)] = numbers.setdefault(layer, len(numbers))
+    return [of_object[id(layer)] for layer in layers]
+
+
 def _can_move(work: StageWork) -> bool:
     """Return whether names have the number of a layer at their beginning alone."""
     names = [op.name for one in (work.forward, work.backward) for op in one.operations]
@@ -231,15 +250,21 @@ class _Some(NamedTuple):
     layers: tuple[Block, ...]
     tail: Any
 
-    def work(self, setting: Setting) -> StageWork:
+    def work(self, setting: Setting, blocks: Blocks) -> StageWork:
         """Return their work, layers numbered from 0."""
         ends = self.front is not None, self.tail is not None
-        return Chunk(self, setting, (0, len(self.layers)), *ends).work()
+        return Chunk(self, setting, (0, len(self.layers)), *ends, blocks).work()
 
 
 @lru_cache(maxsize=_PATTERNS)
 def _built(some: _Some, fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]) -> StageWork:
-    return some.work(_setting(fields, axes))
+    return some.work(_setting(fields, axes), _blocks(fields, axes))
+
+
+@lru_cache(maxsize=_PATTERNS)
+def _blocks(fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]) -> Blocks:
+    """Return what the blocks of models add to graphs of a setting."""
+    return Blocks()
 
 
 @lru_cache(maxsize=_PATTERNS)
@@ -247,9 +272,9 @@ def _pattern(
     some: _Some, first: int, fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]
 ) -> Pattern | None:
     """Return the pattern of some layers, of which those from `first` on are a run."""
-    setting = _setting(fields, axes)
+    setting, blocks = _setting(fields, axes), _blocks(fields, axes)
     longer = None
     if setting.recompute in ("operators", "full"):
         layers = (*some.layers[:first], some.layers[first], *some.layers[first:])
-        longer = some._replace(layers=layers).work(setting)
-    return pattern_of(some.work(setting), first, longer)
+        longer = some._replace(layers=layers).work(setting, blocks)
+    return pattern_of(some.work(setting, blocks), first, longer)

@@ -121,7 +121,7 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
             | work._asdict(),
             "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
         },
-        later={"schedule": drawn_later(job, steps[0].passes)},
+        later={"schedule": drawn_later(job, steps[0].passes, encodings)},
     )
 
 
@@ -226,9 +226,11 @@ def step_of(
     return Step(job, passes, tuple(map(job.finish, devices)))
 
 
-def drawn_later(job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> Callable[[], str]:
+def drawn_later(
+    job: Job, passes: Sequence[dict[PassKey, Drafted]], encodings: Encodings
+) -> Callable[[], str]:
     """Return what draws the order of every device, each pass as wide as its operations are many."""
-    operations, orders, stages = _Operations(passes), job.orders, job.stages
+    operations, orders, stages = _Operations(passes, encodings), job.orders, job.stages
 
     def drawn() -> str:
         from yantra.workloads.schedules.drawing import draw
@@ -244,10 +246,10 @@ class _Operations:
 
     latency = 0.0
 
-    def __init__(self, passes: Sequence[dict[PassKey, Drafted]]) -> None:
-        flops = Shared(_flops)
+    def __init__(self, passes: Sequence[dict[PassKey, Drafted]], encodings: Encodings) -> None:
+        totals = encodings.totals
         self._flops = [
-            {(key.kind, key.chunk): flops.of(drafted) for key, drafted in by_key.items()}
+            {(key.kind, key.chunk): totals.of(drafted).all_flops for key, drafted in by_key.items()}
             for by_key in passes
         ]
 
@@ -255,10 +257,6 @@ class _Operations:
         """Return the operations of an action on a device."""
         flops = self._flops[device]
         return sum(flops[step.kind, step.chunk] for step in action.steps) / 1e12
-
-
-def _flops(drafted: Drafted) -> int:
-    return sum(item.operation.tensor_flops + item.operation.vector_flops for item in drafted.items)
 
 
 def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:

@@ -247,6 +247,12 @@ class Graph:
         chosen = self.setting.width if width is None else width
         return Tensor(self._tensors, self.path(name), tuple(sizes.items()), placement, chosen)
 
+    def take_numbers(self, count: int) -> int:
+        """Take numbers for tensors; return the last one that was taken before."""
+        before = self._tensors
+        self._tensors += count
+        return before
+
     def weight(
         self,
         name: str,

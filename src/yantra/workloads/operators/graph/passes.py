@@ -221,7 +221,4 @@ def _phase(gradient: Gradient) -> Phase:
 def _mark(operations: list[Operation], position: int, *, saves: int = 0, frees: int = 0) -> None:
     """Add bytes to what an operation keeps or frees."""
     if saves or frees:
-        chosen = operations[position]
-        operations[position] = chosen._replace(
-            saves=chosen.saves + saves, frees=chosen.frees + frees
-        )
+        operations[position] = operations[position].marked(saves, frees)

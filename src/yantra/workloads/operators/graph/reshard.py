@@ -55,7 +55,9 @@ def moves(
         if kind == "slice":
             local //= axes[axis]
     wanted = [(kind, axis) for axis, kind in kinds.items() if isinstance(kind, CollectiveType)]
-    for kind, axis in sorted(wanted, key=lambda pair: _ORDER.index(pair[0])):
+    if len(wanted) > 1:
+        wanted.sort(key=lambda pair: _ORDER.index(pair[0]))
+    for kind, axis in wanted:
         steps.append(Move(kind, axis, local))
         if kind is CollectiveType.ALL_GATHER:
             local *= axes[axis]

@@ -54,7 +54,8 @@ class Item(NamedTuple):
 
 def computes(operation: Operation) -> bool:
     """Return whether an operation occupies the compute units: no communication, no offload."""
-    return not operation.communicates and operation.kind not in (LOAD, STORE)
+    moves = operation.collective is not None or operation.peer or operation.kind in (LOAD, STORE)
+    return not moves
 
 
 class Span(NamedTuple):
@@ -106,28 +107,15 @@ class Draft:
     def roots(self) -> Iterator[int]:
         """Yield the operations that wait for nothing."""
         operations, more = self.operations, self._more_waits
+        if self._own is None:
+            return (key for key in _facts(operations).roots if key not in more)
         return (key for key in self.keys if not operations[key].after and key not in more)
 
     def spans(self) -> dict[str, Span]:
         """Return where each unit is worked on, in the order of their first operations."""
-        opening: dict[str, list[int]] = {}
-        previous: dict[str, int | None] = {}
-        last: dict[str, int] = {}
-        before: int | None = None
-        for key in self.keys:
-            operation = self.operations[key]
-            unit = operation.unit
-            keys = opening.setdefault(unit, [])
-            previous.setdefault(unit, before)
-            if unit not in last:
-                keys.append(key)
-            if computes(operation):
-                last[unit] = before = key
-        return {
-            unit: Span(tuple(keys), previous[unit], last[unit])
-            for unit, keys in opening.items()
-            if unit in last
-        }
+        if self._own is None:
+            return _facts(self.operations).spans
+        return _spans(self.operations, self.keys)
 
     def last_compute(self) -> int | None:
         """Return the last computation of the pass, if it has one."""
@@ -222,6 +210,51 @@ class Draft:
             return _plain_waits(after)
         own, rest = self._own, self._rest
         return [Wait(needed, False, "" if needed in own else rest) for needed in after]
+
+
+class _Facts(NamedTuple):
+    """What follows from the operations of a whole pass, whatever a plan adds to it."""
+
+    operations: Sequence[Operation]
+    roots: tuple[int, ...]
+    spans: dict[str, Span]
+
+
+_KEPT = 64
+_known: dict[int, _Facts] = {}
+"""By the place in memory of the operations, which are kept with what is known of them."""
+
+
+def _facts(operations: Sequence[Operation]) -> _Facts:
+    found = _known.get(id(operations))
+    if found is None:
+        roots = tuple([key for key, one in enumerate(operations) if not one.after])
+        found = _Facts(operations, roots, _spans(operations, range(len(operations))))
+        while len(_known) >= _KEPT:
+            _known.pop(next(iter(_known)), None)
+        _known[id(operations)] = found
+    return found
+
+
+def _spans(operations: Sequence[Operation], keys: Iterable[int]) -> dict[str, Span]:
+    opening: dict[str, list[int]] = {}
+    previous: dict[str, int | None] = {}
+    last: dict[str, int] = {}
+    before: int | None = None
+    for key in keys:
+        operation = operations[key]
+        unit = operation.unit
+        opens = opening.setdefault(unit, [])
+        previous.setdefault(unit, before)
+        if unit not in last:
+            opens.append(key)
+        if computes(operation):
+            last[unit] = before = key
+    return {
+        unit: Span(tuple(opens), previous[unit], last[unit])
+        for unit, opens in opening.items()
+        if unit in last
+    }
 
 
 _make = tuple.__new__

@@ -71,12 +71,12 @@ def release_gathered(draft: Draft, buckets: Sequence[Bucket], sharding: Sharding
 
 def _reading(draft: Draft) -> dict[str, Span]:
     """Return where units are worked on that read their weights; a weight's gradient does not."""
-    reading = {
-        draft.operations[key].unit
-        for key in draft.keys
-        if draft.operations[key].phase != "wgrad" and computes(draft.operations[key])
-    }
-    return {unit: span for unit, span in draft.spans().items() if unit in reading}
+    spans = draft.spans()
+    reading: set[str] = set()
+    for one in map(draft.operations.__getitem__, draft.keys):
+        if one.unit not in reading and one.phase != "wgrad" and computes(one):
+            reading.add(one.unit)
+    return {unit: span for unit, span in spans.items() if unit in reading}
 
 
 def _put(draft: Draft, operation: Operation, at: Span | None) -> int:

@@ -26,6 +26,9 @@ Action = tuple[Play, ...]
 """One pass, or a forward and a backward pass that overlap."""
 
 
+_NONE = (-1, None)
+
+
 def program_of(order: Order, plan: Plan) -> tuple[Action, ...]:
     """Return what a device does, in order."""
     last = {
@@ -39,7 +42,8 @@ def program_of(order: Order, plan: Plan) -> tuple[Action, ...]:
     for number, action in enumerate(order):
         plays = []
         for step in action.steps:
-            is_last = last.get(step.chunk) == (number, step)
+            at, of_chunk = last.get(step.chunk, _NONE)
+            is_last = at == number and of_chunk == step
             plays.append(Play(keys.of(step.kind, step.chunk, is_last), step.microbatch))
         program.append(tuple(plays))
     return tuple(program)
