@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/ensure.hpp"
-#include "base/hash.hpp"
-#include "base/unsupported.hpp"
 #include "network/level.hpp"
 
 namespace yantra {
@@ -19,7 +17,6 @@ constexpr u32 most_parts = 4096;
 // A time that is a whole number of ticks, or has a half, is not to fall to either side by a rounding error. So what
 // falls on one tick or the next is drawn a little beside these.
 constexpr double nudge_ticks = 1.0 / 1024.0;
-constexpr double nudge_bytes = 1.0 / 1024.0;
 
 std::unique_ptr<NetworkModel> flow_over(const Model& model, Engine& engine, std::unique_ptr<Ways> ways) {
     const double parts = model.network.option("parts", default_parts);
@@ -97,96 +94,6 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
         queue_.schedule(changes_.front().tick, {Owner::network, changes}, 0);
     }
     schedule_background();
-}
-
-// Flows over a link for each byte per ns: what an adaptive routing looks at.
-double FlowNetwork::load(u32 link) const { return flows_over_[link] / ways_->bytes_per_ns(link); }
-
-u32 FlowNetwork::route_of(u32 from, u32 to, u32 packet) {
-    if (is_parted_ || ways_->by_load()) {
-        ways_->find(from, to, packet, this, way_);
-        return known_route(way_);
-    }
-    const u64 pair = u64{from} << 32U | to;
-    const auto found = route_of_pair_.find(pair);
-    if (found != route_of_pair_.end()) {
-        return found->second;
-    }
-    ways_->find(from, to, 0, this, way_);
-    return route_of_pair_[pair] = known_route(way_);
-}
-
-u32 FlowNetwork::known_route(const Way& way) {
-    u64 hash = way.links.size();
-    for (u32 link : way.links) {
-        hash = mix(hash, link);
-    }
-    const auto [first, last] = route_of_hash_.equal_range(hash);
-    for (auto at = first; at != last; ++at) {
-        if (routes_[at->second].way == way) {
-            return at->second;
-        }
-    }
-    return route_of_hash_.emplace(hash, add_route(way))->second;
-}
-
-u32 FlowNetwork::add_route(const Way& way) {
-    Route route;
-    route.way = way;
-    route.bytes_per_ns = route.alike_bytes_per_ns = std::numeric_limits<double>::infinity();
-    std::vector<u32> links;
-    std::vector<double> shares;
-    double shared_bytes_per_ns = no_end_ns;
-    for (std::size_t at = 0; at < way.links.size(); ++at) {
-        const u32 link = way.links[at];
-        const double rate = ways_->bytes_per_ns(link) / way.part(at).carried;
-        const double alike_rate = ways_->bytes_per_ns(link) / way.part(at).shared;
-        route.bytes_per_ns = std::min(route.bytes_per_ns, rate);
-        route.alike_bytes_per_ns = std::min(route.alike_bytes_per_ns, alike_rate);
-        if (std::isfinite(rate) && !goes_by_formula(link)) {
-            links.push_back(link);
-            shares.push_back(way.part(at).shared);
-            shared_bytes_per_ns = std::min(shared_bytes_per_ns, rate);
-        }
-    }
-    if (!links.empty()) {
-        if (route.bytes_per_ns < shared_bytes_per_ns) {
-            throw Unsupported("tier_networks: a message crosses a link by formula that is slower than all links it "
-                              "shares, so the formula would not hold; take a tier that is at least as fast as those beyond it");
-        }
-        const bool weighs = options_.rtt_fairness && way.latency_ns > 0.0;
-        route.of_class = sharing_.add_class(links, weighs ? 0.5 / way.latency_ns : 1.0, shares);
-    }
-    routes_.push_back(std::move(route));
-    return static_cast<u32>(routes_.size() - 1);
-}
-
-// Counts bytes of a flow, and of those alike, on all links of a way.
-void FlowNetwork::carry(u32 number, i64 bytes, u64 messages, Uses& uses) const {
-    const Way& way = routes_[number].way;
-    for (std::size_t at = 0; at < way.links.size(); ++at) {
-        const Way::Part part = way.part(at);
-        LinkUse& use = uses.whole[way.links[at]];
-        use.messages += messages * part.flows;
-        if (part.shared == static_cast<double>(part.flows)) {
-            use.bytes += static_cast<u64>(bytes * i64{part.flows});
-        } else {
-            uses.divided_bytes[way.links[at]] += static_cast<double>(bytes) * part.shared;
-        }
-    }
-}
-
-std::vector<LinkUse> FlowNetwork::rounded_use() const {
-    Uses uses = uses_;
-    for (const Turn& turn : turns_) {
-        for (const Turn::Messages& messages : turn.messages) {
-            carry_alone(messages.route, messages.bytes, messages.times * turn.holds, uses);
-        }
-    }
-    for (std::size_t link = 0; link < uses.whole.size(); ++link) {
-        uses.whole[link].bytes += static_cast<u64>(std::llround(uses.divided_bytes[link] + nudge_bytes));
-    }
-    return std::move(uses.whole);
 }
 
 void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) {
@@ -468,30 +375,6 @@ void FlowNetwork::settle() {
         if (next_end_ns != no_end_ns) {
             queue_.schedule(tick_of(next_end_ns), {Owner::network, ends}, wake_);
         }
-    }
-}
-
-void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
-    for (u32 link : routes_[route].way.links) {
-        if (flows_over_[link] == 0) {
-            busy_since_[link] = tick;
-        }
-        flows_over_[link] = static_cast<u32>(static_cast<i32>(flows_over_[link]) + change);
-        if (flows_over_[link] == 0) {
-            uses_.whole[link].busy_ticks += tick - busy_since_[link];
-        }
-    }
-}
-
-// So many bytes of a part, over its way since it entered.
-void FlowNetwork::note_carried(u32 number, u64 bytes, u64 until) {
-    const Part& part = parts_[number];
-    const Way& way = routes_[part.route].way;
-    for (std::size_t at = 0; at < way.links.size(); ++at) {
-        const u32 link = way.links[at];
-        const double share = way.part(at).shared;
-        const u64 here = share == 1.0 ? bytes : static_cast<u64>(std::llround(static_cast<double>(bytes) * share));
-        probe_.carried(part.transit, link, part.entered, until, here);
     }
 }
 

@@ -132,6 +132,7 @@ private:
         double latency_ns = 0.0;
     };
 
+    // Of flow_network_routes.cpp, as busy() and note_carried().
     double load(u32 link) const override;
     // Whether messages cross a link without sharing it.
     bool goes_by_formula(u32 link) const {
