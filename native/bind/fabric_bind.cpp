@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -52,7 +53,8 @@ void make_fabric(FabricGraph* self, u32 ranks, const Array<u8>& kinds, const Arr
                 const Array<i32>& to, const Array<double>& bytes_per_ns, const Array<double>& latency_ns,
                 const Array<i64>& buffer_bytes, const Array<i32>& label, std::vector<std::string> labels,
                 const Array<double>& weight, const std::optional<Array<i32>>& box,
-                const std::optional<Table>& coordinates) {
+                const std::optional<Table>& coordinates, std::vector<std::string> names,
+                std::vector<std::pair<std::string, u32>> tiers) {
     FabricColumns columns{ranks,
                           copied(kinds),
                           wholes<u32>(from, "a device"),
@@ -65,7 +67,9 @@ void make_fabric(FabricGraph* self, u32 ranks, const Array<u8>& kinds, const Arr
                           copied(weight),
                           {},
                           {},
-                          0};
+                          0,
+                          std::move(names),
+                          std::move(tiers)};
     if (box) {
         columns.box = copied(*box);
     }
@@ -156,7 +160,8 @@ void register_fabric(nb::module_& module) {
     nb::class_<FabricGraph>(module, "FabricGraph")
         .def("__init__", &make_fabric, "ranks"_a, "kinds"_a, "link_from"_a, "link_to"_a, "bytes_per_ns"_a,
              "latency_ns"_a, "buffer_bytes"_a, "label"_a, "labels"_a, "weight"_a, "box"_a.none() = nb::none(),
-             "coordinates"_a.none() = nb::none())
+             "coordinates"_a.none() = nb::none(), "names"_a = std::vector<std::string>{},
+             "tiers"_a = std::vector<std::pair<std::string, u32>>{})
         .def_prop_ro("ranks", &FabricGraph::ranks)
         .def_prop_ro("devices", &FabricGraph::devices)
         .def_prop_ro("links", &FabricGraph::links)

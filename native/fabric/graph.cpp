@@ -197,7 +197,19 @@ void FabricGraph::find_boxes() {
     }
 }
 
-std::string FabricGraph::name(u32 device) const { return word_for(kind(device)) + std::to_string(device); }
+std::string FabricGraph::name(u32 device) const {
+    if (device < columns_.names.size()) {
+        return columns_.names[device];
+    }
+    u32 at = device;
+    for (const auto& [name, size] : columns_.tiers) {
+        if (at < size) {
+            return name + " " + std::to_string(at);
+        }
+        at -= size;
+    }
+    return word_for(kind(device)) + std::to_string(device);
+}
 
 std::string FabricGraph::link_name(u32 link) const {
     return "link " + std::to_string(link) + " (" + name(from(link)) + " to " + name(to(link)) + ")";

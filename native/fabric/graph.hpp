@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -31,6 +32,9 @@ struct FabricColumns {
     std::vector<i32> box;                // by device, or by rank, -1 for no box; or empty
     std::vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
     u32 dimensions = 0;
+    // What devices are called: each by a name of its own, or so many in a row "NAME 0", "NAME 1" and so on.
+    std::vector<std::string> names;
+    std::vector<std::pair<std::string, u32>> tiers;   // or nothing of either: by kind and number
 };
 
 class FabricGraph {
@@ -72,9 +76,9 @@ public:
         return columns_.coordinates[std::size_t{device} * columns_.dimensions + dimension];
     }
 
-    // "rank 3", "switch 17".
+    // "rank 3", "leaf 1"; "switch 17" of one without a name.
     std::string name(u32 device) const;
-    // "link 5 (rank 3 to switch 17)".
+    // "link 5 (rank 3 to leaf 1)".
     std::string link_name(u32 link) const;
 
 private:

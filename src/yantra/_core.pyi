@@ -694,6 +694,8 @@ class FabricGraph:
         weight: Buffer | NDArray[numpy.float64],
         box: Buffer | NDArray[numpy.int32] | None = None,
         coordinates: Buffer | NDArray[numpy.int32] | None = None,
+        names: Sequence[str] = [],
+        tiers: Sequence[tuple[str, int]] = [],
     ) -> None: ...
     @property
     def ranks(self) -> int: ...

@@ -101,6 +101,34 @@ def test_what_packets_cannot_is_refused(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("fabric", "said"),
+    [
+        (
+            "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 1, bandwidth: 10 GB/s,"
+            " latency: 1 us, buffers: {leaf 1: 10 kB}}",
+            "network packet: leaf 1 has a buffer of 10000 bytes, and its 3 ports need",
+        ),
+        (
+            "named.csv",
+            " (core to b): packets need a link back",
+        ),
+    ],
+)
+def test_errors_have_the_names_of_the_fabric(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fabric: str, said: str
+) -> None:
+    rows = ["0,core,no", "1,core,no", "2,b,no", "3,b,no", "core,b,yes", "b,middle,no"]
+    (tmp_path / "named.csv").write_text(
+        "from,to,one_way,bandwidth,latency\n"
+        + "".join(f"{row},10 GB/s,1 us\n" for row in [*rows, "middle,core,no"])
+    )
+    path = _scenario(tmp_path, "switch")
+    path.write_text(path.read_text().replace("collectives:", f"  fabric: {fabric}\ncollectives:"))
+    assert main(["run", str(path)]) == 3
+    assert said in capsys.readouterr().err
+
+
 def test_the_comparison_of_networks_has_packets_as_the_finest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

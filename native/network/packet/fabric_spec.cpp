@@ -27,6 +27,7 @@ u64 bits_of(const FabricGraph& graph, u32 link) {
 
 FabricSpec spec_of(const FabricGraph& graph, const Settings& settings) {
     FabricSpec spec;
+    spec.name = [&graph](u32 device) { return graph.name(device); };
     spec.is_host.resize(graph.devices());
     spec.buffer_bytes.resize(graph.devices());
     for (u32 device = 0; device < graph.devices(); ++device) {

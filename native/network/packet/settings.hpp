@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -95,5 +96,6 @@ struct FabricSpec {
     std::vector<u64> buffer_bytes;      // by device: 0 for that of the settings
     std::vector<LinkSpec> links;
 };
+    std::function<std::string(u32)> name = [](u32 device) { return "switch " + std::to_string(device); };
 
 }  // namespace yantra::packet

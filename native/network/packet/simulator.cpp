@@ -114,13 +114,14 @@ void Simulator::add_buffers(const FabricSpec& fabric) {
     }
     for (u32 device = 0; device < buffers_.size(); ++device) {
         if (!incoming[device].empty()) {
-            const u64 own = fabric.buffer_bytes.empty() ? 0 : fabric.buffer_bytes[device];
-            add_buffer(device, own == 0 ? settings_.buffer_bytes : own, incoming[device]);
+            add_buffer(fabric, device, incoming[device]);
         }
     }
 }
 
-void Simulator::add_buffer(u32 device, u64 buffer, const std::vector<u32>& incoming) {
+void Simulator::add_buffer(const FabricSpec& fabric, u32 device, const std::vector<u32>& incoming) {
+    const u64 own = fabric.buffer_bytes.empty() ? 0 : fabric.buffer_bytes[device];
+    const u64 buffer = own == 0 ? settings_.buffer_bytes : own;
     u64 nic_rate = 0;   // of the first host: the shift of alpha counts from it
     for (const Port& port : ports_) {
         if (port.is_host) {
@@ -132,10 +133,6 @@ void Simulator::add_buffer(u32 device, u64 buffer, const std::vector<u32>& incom
     u64 needed = 0;
     for (u32 link : incoming) {
         Port& port = ports_[link];
-        const auto bits = static_cast<unsigned __int128>(port.bits_per_s) * port.delay;
-        const u64 flight = static_cast<u64>(bits / 8 / (u64{1000000000} * senders_.ticks_per_ns));
-        // Twice the flight of a bit, a packet under way at either end, and the frame itself.
-        port.headroom = is_thin ? 3 * flight : 3 * flight + 2 * (u64{settings_.payload_bytes} + data_header_) + frame_bytes;
         port.threshold_shift = 3;
         for (u64 rate = port.bits_per_s; rate > nic_rate && port.threshold_shift > 0; rate /= 2) {
             --port.threshold_shift;
@@ -143,19 +140,28 @@ void Simulator::add_buffer(u32 device, u64 buffer, const std::vector<u32>& incom
         needed += port.headroom + reserve_bytes;
     }
     SharedBuffer& made = buffers_[device];
+        const auto bits = static_cast<unsigned __int128>(port.bits_per_s) * port.delay;
+        const u64 flight = static_cast<u64>(bits / 8 / (u64{1000000000} * senders_.ticks_per_ns));
+        // Twice the flight of a bit, a packet under way at either end, and the frame itself.
+        if (port.by_formula && settings_.pauses) {
+            port.headroom = no_end;   // more may be under way than a link holds
+            needed += reserve_bytes;
+            continue;
+        }
+        port.headroom = is_thin ? 3 * flight : 3 * flight + 2 * (u64{settings_.payload_bytes} + data_header_) + frame_bytes;
     made.ports = static_cast<u32>(incoming.size());
     made.wraps = settings_.has(Quirk::headroom_wraps);
     if (!made.wraps && !is_host_[device]) {
-        check_buffer(device, buffer, needed);
+        check_buffer(fabric.name(device), made.ports, buffer, needed);
     }
     made.sharable = made.wraps ? static_cast<u32>(buffer - needed) : std::max(buffer, needed) - needed;
 }
 
-void Simulator::check_buffer(u32 device, u64 buffer, u64 needed) const {
+void Simulator::check_buffer(const std::string& name, u32 ports, u64 buffer, u64 needed) const {
     if (settings_.pauses && buffer <= needed) {
         throw std::invalid_argument(
-            "switch " + std::to_string(device) + " has a buffer of " + std::to_string(buffer) + " bytes, and its " +
-            std::to_string(buffers_[device].ports) + " ports need " + std::to_string(needed) +
+            name + " has a buffer of " + std::to_string(buffer) + " bytes, and its " + std::to_string(ports) +
+            " ports need " + std::to_string(needed) +
             " for head room alone, so PFC could never act; give it a buffer of more than " + std::to_string(needed) +
             " bytes, or turn PFC off");
     }

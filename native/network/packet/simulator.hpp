@@ -112,8 +112,8 @@ private:
     void add_ports(const FabricSpec& fabric);
     void add_queues();
     void add_buffers(const FabricSpec& fabric);
-    void check_buffer(u32 device, u64 buffer, u64 needed) const;
-    void add_buffer(u32 device, u64 buffer, const std::vector<u32>& incoming);
+    void check_buffer(const std::string& name, u32 ports, u64 buffer, u64 needed) const;
+    void add_buffer(const FabricSpec& fabric, u32 device, const std::vector<u32>& incoming);
     u32 table_of(u64 bits_per_s);
     void start(u32 spec);
     void fire(u32 timer);

@@ -132,6 +132,8 @@ def native(graph: Graph) -> _core.FabricGraph:
         np.ones(count) if graph.weights is None else np.ascontiguousarray(graph.weights),
         graph.boxes,
         None if graph.coordinates is None else np.ascontiguousarray(graph.coordinates),
+        graph.names or (),
+        () if graph.names else [(tier.name, tier.size) for tier in graph.tiers],
     )
 
 
