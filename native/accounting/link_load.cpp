@@ -132,7 +132,10 @@ LinkRates link_rates(const Model& model, const Recording& recording) {
         numbers = number == none ? numbers : std::max(numbers, number + 1);
     }
     const bool is_shared = !recording.series.is_empty();
-    const LinkSeries made = is_shared ? LinkSeries() : series_of_crossings(model, recording, numbers);
+    const bool may_overlap = !model.formula_groups.empty();   // messages on links by formula are there together
+    const LinkSeries made = is_shared     ? LinkSeries()
+                            : may_overlap ? series_of_sums(model, recording, std::vector<bool>(numbers, true))
+                                          : series_of_crossings(model, recording, numbers);
     const ByNumber stretches(is_shared ? recording.series : made);
     std::vector<bool> lacks_rate(is_shared ? recording.series.links() : 0, true);
     for (std::size_t at = 0; is_shared && at < recording.series.stretches().size(); ++at) {

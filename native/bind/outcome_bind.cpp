@@ -75,7 +75,9 @@ void bind_findings(nb::module_& module) {
     nb::class_<Disturbance>(module, "Disturbance")
         .def_ro("rerouted", &Disturbance::rerouted)
         .def_ro("waited", &Disturbance::waited)
-        .def_ro("waited_ticks", &Disturbance::waited_ticks);
+        .def_ro("waited_ticks", &Disturbance::waited_ticks)
+        .def_ro("lost_packets", &Disturbance::lost_packets)
+        .def_ro("lost_bytes", &Disturbance::lost_bytes);
     nb::class_<LinkRecord>(module, "LinkRecord")
         .def_ro("dimension", &LinkRecord::dimension)
         .def_prop_ro("source", [](const LinkRecord& link) { return unless_none(link.from); })

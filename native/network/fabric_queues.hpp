@@ -2,16 +2,21 @@
 //
 // The rules of network/store_and_forward.hpp, each hop latency + size / bandwidth of its link, along the path
 // that the routing says when a message is sent. Where the routing goes by packets, the message is one packet.
-// Costs two events per hop, and the path of every message that is under way.
+// Links of some tiers may go by formula (network/formula_tiers.hpp): they have no queue, and a message crosses those
+// that follow each other at once. Links may change their rate or fail (fabric_queues_changes.cpp). Costs two events
+// per hop, and the path of every message that is under way.
 #pragma once
 
 #include <deque>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/never.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
 #include "engine/engine.hpp"
+#include "network/formula_tiers.hpp"
+#include "network/link_changes.hpp"
 #include "network/network.hpp"
 #include "network/ways.hpp"
 #include "network/ways_probe.hpp"
@@ -27,9 +32,10 @@ public:
     std::vector<LinkRecord> links() const override { return ways_.records(use_); }
     std::vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
     std::vector<u64> busiest() const override { return ways_.busiest(use_); }
+    Disturbance disturbance() const override { return disturbance_; }
 
 private:
-    enum Kind : u32 { hop_done, link_free };
+    enum Kind : u32 { hop_done, link_free, changes, known, crossed, freed };
 
     struct Transit {
         u64 bytes = 0;
@@ -37,11 +43,30 @@ private:
         u32 hop = 0;
         Notice arrived;
         Notice departed;
+        u32 to = none;               // place
+        u32 packet = 0;
+        u64 waits_since = never;     // tick, for a link that is down
+        bool was_rerouted = false;
+        bool has_waited = false;
+    };
+    // A message over a link that may change meanwhile. Two events are of it: `crossed` and `freed`.
+    struct Crossing {
+        u32 transit = none;
+        u32 link = none;
+        u64 since = 0;         // tick
+        u64 ends = 0;          // tick at which the link is free
+        double left = 0.0;     // bytes at `since`,
+        u64 left_bytes = 0;    // and as they are counted
+        Notice departed;
+        u32 events = 0;
+        bool is_void = false;  // it was stopped
     };
     struct Queue {
         std::deque<u32> waiting;     // transits
         u64 waiting_bytes = 0;
         bool busy = false;
+        u32 crossing = none;         // where links change: what crosses it, or
+        u32 stopped = none;          // stands still since the link is down
     };
 
     // Bytes that wait, over the rate: how long a message would.
@@ -50,15 +75,37 @@ private:
     }
     void offer(u32 transit);
     void transmit(u32 link, u32 transit);
+    void free_link(u32 link);
+    void cross_by_formula(u32 transit);
+    void arrive(u32 transit);
+    // Of fabric_queues_changes.cpp.
+    void change_links();
+    void set_rate(u32 link, double bytes_per_ns);
+    void cross(const Crossing& crossing);
+    void stop(u32 link);
+    void is_through(u32 crossing);
+    void end_event(u32 crossing);
+    void wait(u32 transit);
+    void wait_no_more(u32 transit);
+    void reroute();
+    bool take_another_way(u32 transit);
 
     Ways ways_;
     TimeScale scale_;
     EventQueue& queue_;
     WaysProbe probe_;
+    const FormulaTiers tiers_;
+    LinkChanges changes_;
+    std::vector<double> rates_;    // by link, bytes per ns; empty where none changes
     std::vector<Queue> queues_;    // by link
     std::vector<LinkUse> use_;
+    std::vector<u64> busy_until_;  // by link, tick; empty where none goes by formula
     Pool<Transit> transits_;
+    Pool<Crossing> crossings_;
+    std::vector<u32> path_;
+    u64 under_way_ = 0;            // messages
     u32 sent_ = 0;                 // messages: the packet number of the next
+    Disturbance disturbance_;
 };
 
 }  // namespace yantra

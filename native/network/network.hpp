@@ -45,6 +45,8 @@ struct Disturbance {
     u64 rerouted = 0;       // messages that went on by another way
     u64 waited = 0;         // messages that waited for a link that was down
     u64 waited_ticks = 0;   // the sum of how long; where packets go apart, of each part of a message
+    u64 lost_packets = 0;   // where messages go as packets, which are sent again
+    u64 lost_bytes = 0;     // their payload
 };
 
 // Of messages of one size between two ranks, where none can delay another and all count for one use: how

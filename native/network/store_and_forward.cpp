@@ -15,7 +15,7 @@ const RegisteredNetwork registered_store_and_forward({
     .name = "store_and_forward",
     .help = "whole messages over a queue for each link, which they wait for in the order they come",
     .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
-        if (model.fabric != nullptr) {
+        if (model.fabric != nullptr || !model.formula_groups.empty()) {
             return std::make_unique<FabricQueues>(model, grid, engine);
         }
         return std::make_unique<StoreAndForwardNetwork>(grid, model.scale, engine);
@@ -26,6 +26,8 @@ const RegisteredNetwork registered_store_and_forward({
     .has_links = true,
     .stores_messages = true,
     .on_fabric = true,
+    .takes_tiers = true,
+    .links_change = true,
     .knows_lowest_dimension_only = false,
     .options = {},
 });

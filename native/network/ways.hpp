@@ -53,6 +53,8 @@ public:
     // From now on without the links that are down, by link, as long as there is another way; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
+    // The device of the fabric that a link leaves.
+    u32 start_of(u32 link) const { return fabric_->from(link); }
 
     // Where each link stands for a class: the class of every link of the cluster, or none. Else null.
     virtual const std::vector<u32>* class_of() const { return nullptr; }

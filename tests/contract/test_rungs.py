@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests import identities
 from tests.programs import REFERENCE
 from yantra.base.fields import Plugin, PluginChoice
-from yantra.compile.fabric import links_between
+from yantra.chakra import TraceBuilder
+from yantra.compile.fabric import graph_of_scenario, links_between
 from yantra.kinds import network_laws as laws
 from yantra.kinds.network_laws import Case, Where
 from yantra.network import find, names
+from yantra.result import Result
+from yantra.run.simulate import run, simulate
+from yantra.scenario import Scenario, load
 
 Links = list[tuple[float, float]]
 """Rate (bytes/ns) and latency (ns) of each link of a way."""
@@ -213,3 +219,162 @@ def _links_of(case: Case, source: int, destination: int) -> list[Any]:
 @pytest.mark.parametrize(("rung", "where"), CASES)
 def test_runs_on_any_number_of_threads_have_the_same_bits(rung: Rung, where: Where) -> None:
     assert laws.runs_on_any_number_of_threads_are_the_same(Case(rung.choice, where)) is None
+
+
+# A tier by formula: two boxes of four ranks, 100 GB/s and 0.1 us in a box, 10 GB/s and 1 us to the
+# leaf of each rail, and from there as much to a spine.
+TIERED = {
+    "flow": "flow",
+    "store_and_forward": "store_and_forward",
+    "packet": "{kind: packet, options: {window: unlimited}}",
+}
+BOX = ("box up", "box down")
+
+
+def _tiered(folder: Path, network: str, tiers: str, posts: list[laws.Post]) -> Scenario:
+    traces = [TraceBuilder(rank=rank) for rank in range(8)]
+    for tag, (source, destination, size) in enumerate(posts):
+        traces[source].send(destination, size, tag=tag)
+        traces[destination].recv(source, size, tag=tag, name=f"receive {tag}")
+    for rank, trace in enumerate(traces):
+        trace.build().write(str(folder / f"job.{rank}.et"))
+    file = folder / "job.yaml"
+    file.write_text(
+        f'workload: {{traces: "job.{{rank}}.et"}}\nnetwork: {TIERED[network]}\n'
+        f"tier_networks: {tiers}\ncollectives: {{endpoint_delay: 0 ns}}\ncluster:\n"
+        "  topology: [{kind: switch, size: 8, bandwidth: 10 GB/s, latency: 1 us}]\n"
+        "  routing: shortest\n"
+        "  fabric: {kind: rail_optimised, boxes: 2, ranks_per_box: 4, box_bandwidth: 100 GB/s,"
+        " box_latency: 100 ns, bandwidth: 10 GB/s, latency: 1 us, spines: 1}\n"
+    )
+    return load(file)
+
+
+def _took(result: Result, posts: list[laws.Post]) -> list[float]:
+    rows = result.nodes.as_dict()
+    ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
+    return [ends[f"receive {tag}"] for tag in range(len(posts))]
+
+
+class Crossed(NamedTuple):
+    """A link of a way; `by_formula` if its tier goes so."""
+
+    rate: float
+    latency: float
+    by_formula: bool
+
+
+def _crossed(scenario: Scenario, source: int, destination: int) -> list[Crossed]:
+    graph = graph_of_scenario(scenario)
+    tiers = [name for name, _ in scenario.tier_networks]
+    found = []
+    for link in links_between(graph, "shortest", source, destination):
+        label = graph.labels[int(graph.links.label[link])]
+        rate, latency = graph.links.bytes_per_ns[link], graph.links.latency_ns[link]
+        by_formula = any(label == tier or label.startswith(f"{tier} ") for tier in tiers)
+        found.append(Crossed(float(rate), float(latency), by_formula))
+    return found
+
+
+def _mixed(network: str, way: list[Crossed], size: int) -> float:
+    """Return the time of a message alone: by the rung, and by formula where the tier is."""
+    links: Links = [(link.rate, link.latency) for link in way]
+    others: Links = [(link.rate, link.latency) for link in way if not link.by_formula]
+    if network == "flow" or not others:
+        return _shared(links, size)
+    if network == "packet":
+        return sum(link.latency for link in way if link.by_formula) + _packets(others, size)
+    total = 0.0
+    stretch: Links = []
+    for link in [*way, None]:
+        if link is not None and link.by_formula:
+            stretch.append((link.rate, link.latency))
+            continue
+        total += _shared(stretch, size) if stretch else 0.0
+        stretch = []
+        total += _stored([(link.rate, link.latency)], size) if link is not None else 0.0
+    return total
+
+
+def _unmixed_grain(network: str, way: list[Crossed], size: int) -> float:
+    """Return how much less a message may take than with the tier by the rung: its grain there."""
+    of_tier: Links = [(link.rate, link.latency) for link in way if link.by_formula]
+    if network == "flow" or not of_tier:
+        return 0.0
+    if network == "store_and_forward":
+        return sum(size / rate for rate, _ in of_tier)
+    return _headers_and_a_packet_a_link(of_tier, size)
+
+
+@pytest.mark.parametrize("network", TIERED)
+@pytest.mark.parametrize(
+    "tiers", ["{box: analytical}", "{leaf: analytical}", "{box up: analytical}"]
+)
+def test_a_message_alone_takes_its_rung_and_the_formula_of_the_tiers_by_formula(
+    tmp_path: Path, network: str, tiers: str
+) -> None:
+    """Within the tier, beside it and across; and it is within a grain of the rung everywhere."""
+    for destination in range(1, 8):
+        for size in (1, 1000, 65_537):
+            posts = [(0, destination, size)]
+            scenario = _tiered(tmp_path, network, tiers, posts)
+            way = _crossed(scenario, 0, destination)
+            result = simulate(scenario)
+            took = _took(result, posts)[0]
+            slack = ROUNDING_NS * (1 + ceil(size / PAYLOAD) * len(way))
+            assert took == pytest.approx(_mixed(network, way, size), rel=0, abs=slack), posts
+            whole = simulate(_tiered(tmp_path, network, "{}", posts))
+            grain = _unmixed_grain(network, way, size)
+            assert -slack <= _took(whole, posts)[0] - took <= grain + slack, posts
+            carried = [use.bytes for use in result.dimension_uses]
+            assert carried == [use.bytes for use in whole.dimension_uses]
+            assert sum(carried) == size * len(way)
+
+
+@pytest.mark.parametrize("network", TIERED)
+def test_without_contention_messages_at_once_take_what_each_takes_alone(
+    tmp_path: Path, network: str
+) -> None:
+    posts = [(0, 1, 40_000), (2, 3, 1_000), (4, 6, 90_001), (5, 1, 64_000), (7, 3, 5)]
+    scenario = _tiered(tmp_path, network, "{box: analytical}", posts)
+    result = simulate(scenario)
+    slack = ROUNDING_NS * 400
+    for post, took in zip(posts, _took(result, posts), strict=True):
+        alone = _mixed(network, _crossed(scenario, *post[:2]), post[2])
+        assert took == pytest.approx(alone, rel=0, abs=slack), post
+    identities.hold(run(result.model, record=True))
+
+
+@pytest.mark.parametrize("network", TIERED)
+def test_messages_meet_in_the_tiers_of_the_rung_alone(tmp_path: Path, network: str) -> None:
+    """Three to one rank in a box: each as if alone. Three over one rail: they share its link."""
+    size = 400_000
+    inside = [(source, 3, size) for source in range(3)]
+    scenario = _tiered(tmp_path, network, "{box: analytical}", inside)
+    result = simulate(scenario)
+    assert _took(result, inside) == [_mixed(network, _crossed(scenario, 0, 3), size)] * 3
+    identities.hold(run(result.model, record=True))
+    across = [(0, 4, size)] * 3
+    result = simulate(_tiered(tmp_path, network, "{box: analytical}", across))
+    assert max(_took(result, across)) >= 3 * size / 10
+    whole = simulate(_tiered(tmp_path, network, "{}", across))
+    assert _took(result, across) == _took(whole, across)
+
+
+@pytest.mark.parametrize("network", TIERED)
+@pytest.mark.parametrize("seed", range(3))
+def test_with_a_tier_by_formula_bytes_are_conserved_whoever_meets_whom(
+    tmp_path: Path, network: str, seed: int
+) -> None:
+    random = Random(seed)
+    posts = []
+    for _ in range(20):
+        source, destination = random.sample(range(8), 2)
+        posts.append((source, destination, random.randrange(1, 60_000)))
+    scenario = _tiered(tmp_path, network, "{box: analytical}", posts)
+    result = simulate(scenario)
+    carried = sum(use.bytes for use in result.dimension_uses)
+    assert carried == sum(size * len(_crossed(scenario, *ends)) for *ends, size in posts)
+    for post, took in zip(posts, _took(result, posts), strict=True):
+        alone = _mixed(network, _crossed(scenario, *post[:2]), post[2])
+        assert took >= alone - ROUNDING_NS * 400

@@ -26,6 +26,7 @@ from yantra.run.simulate import run, simulate
 from yantra.scenario import Scenario, load
 
 MB = 1_000_000
+FORK = "{kind: packet, options: {semantics: ns3_fork}}"
 SPINES = (
     "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 2, bandwidth: 10 GB/s,"
     " latency: 1 us, uplink_bandwidth: 10 GB/s}"
@@ -112,7 +113,7 @@ def test_a_message_beside_a_failure_takes_what_it_takes_by_hand(
     identities.hold(run(result.model, record=True))
 
 
-@pytest.mark.parametrize("network", ["flow", "store_and_forward"])
+@pytest.mark.parametrize("network", ["flow", "store_and_forward", "packet"])
 @pytest.mark.parametrize(
     ("failures", "end_ns"),
     [
@@ -293,10 +294,16 @@ def test_what_cannot_fail_is_refused_at_its_field(
 
 def test_failures_are_refused_where_nothing_would_come_of_them(tmp_path: Path) -> None:
     spine = "[{switch: spine 0, at: 1 us}]"
-    with pytest.raises(ConfigError, match="links of the network store_and_forward do not change"):
-        compile(_scenario(tmp_path, spine, network="store_and_forward"))
-    with pytest.raises(DeadlockError, match=r"NIC of rank 2 down from 1\.000 us, for ever"):
-        simulate(_scenario(tmp_path, "[{nic: 2, at: 1 us}]"))
+    with pytest.raises(ConfigError, match="links of the network external do not change; take one"):
+        program = "{kind: external, options: {command: [sh]}}"
+        compile(_scenario(tmp_path, spine, network=program))
+    with pytest.raises(UnsupportedError, match=r"cluster\.failures: .* ns3_fork has no timer"):
+        simulate(_scenario(tmp_path, spine, network=FORK))
+    with pytest.raises(UnsupportedError, match=r"\(rank 0 to leaf 0\): packets need a rate of 1 M"):
+        simulate(_scenario(tmp_path, "[{nic: 0, at: 1 us, keeps: 0.000001}]", network="packet"))
+    for network in ("flow", "store_and_forward", "packet"):
+        with pytest.raises(DeadlockError, match=r"NIC of rank 2 down from 1\.000 us, for ever"):
+            simulate(_scenario(tmp_path, "[{nic: 2, at: 1 us}]", network=network))
     with pytest.raises(UnsupportedError, match="more than 100000 failures by rate"):
         scenario = _scenario(tmp_path, "[{ranks: 1, slower: 2, rate: 1 per ns, for: 1 ns}]")
         failures_of(scenario, None, until_ns=1e9)

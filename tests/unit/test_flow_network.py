@@ -203,8 +203,9 @@ def test_bytes_that_went_round_are_counted_where_they_went(tmp_path: Path) -> No
 
 def test_changes_of_links_are_refused_where_nothing_would_come_of_them(tmp_path: Path) -> None:
     row = "50000,leaf 0,spine 0,0 GB/s\n"
-    with pytest.raises(ConfigError, match="links of the network store_and_forward do not change"):
-        _changing(tmp_path, row, network="store_and_forward")
+    program = "{kind: external, options: {command: [sh]}}"
+    with pytest.raises(ConfigError, match="links of the network external do not change"):
+        _changing(tmp_path, row, network=program)
     with pytest.raises(ConfigError, match="line 2, to: no device is called 'spine 7'"):
         _changing(tmp_path, "50000,leaf 0,spine 7,0 GB/s\n")
     with pytest.raises(ConfigError, match="only with fabric, and there is none"):

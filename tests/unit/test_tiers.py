@@ -108,7 +108,9 @@ def test_a_tier_by_formula_costs_fewer_events(tmp_path: Path) -> None:
 def test_without_a_fabric_tiers_are_dimensions(tmp_path: Path) -> None:
     file = _write(tmp_path, "{0: analytical}", IN_A_BOX)
     file.write_text(file.read_text().replace(f"  fabric: {RAILS}\n", ""))
-    assert _ends(simulate(load(file))) == [40_200] * 3
+    for network in ("flow", "store_and_forward", "packet"):
+        file.write_text(file.read_text().replace("network: flow", f"network: {network}"))
+        assert _ends(simulate(load(file))) == [40_200] * 3
     file.write_text(file.read_text().replace("{0: ", "{2: "))
     with pytest.raises(
         ConfigError, match=r"tier_networks\.2: expected the number of a dimension, from 0"
@@ -152,10 +154,23 @@ def test_tiers_are_refused_where_the_formula_would_not_hold(tmp_path: Path) -> N
         ConfigError, match=r"tier_networks\.box: its link from .* fails, which no formula"
     ):
         compile(load(_write(tmp_path, "{box: analytical}", IN_A_BOX, failing)))
+    for network, why in {
+        "ideal": "ideal is a formula in all tiers as it is",
+        "analytical": "analytical is a formula in all tiers as it is",
+        "{kind: external, options: {command: [sh]}}": "external carries all messages itself",
+        "noc": "noc moves all messages in flits",
+    }.items():
+        file = _write(tmp_path, "{0: analytical}", IN_A_BOX)
+        text = file.read_text().replace("network: flow", f"network: {network}")
+        file.write_text(text.replace(f"  fabric: {RAILS}\n", ""))
+        able = "set network to one of flow, packet, store_and_forward"
+        with pytest.raises(UnsupportedError, match=f"tier_networks: the network {why}.*; {able}"):
+            compile(load(file))
     file = _write(tmp_path, "{box: analytical}", IN_A_BOX)
-    file.write_text(file.read_text().replace("network: flow", "network: store_and_forward"))
-    with pytest.raises(UnsupportedError, match="one level for all tiers; set network to one of"):
-        compile(load(file))
+    fork = "network: {kind: packet, options: {semantics: ns3_fork}}"
+    file.write_text(file.read_text().replace("network: flow", fork))
+    with pytest.raises(UnsupportedError, match="ns3_fork is what that simulator does"):
+        simulate(load(file))
     # A slow tier by formula before a fast one that is shared.
     file = _write(tmp_path, "{rank up: analytical}", [(0, 4, MB)])
     file.write_text(
@@ -166,8 +181,10 @@ def test_tiers_are_refused_where_the_formula_would_not_hold(tmp_path: Path) -> N
         )
     )
     assert _ends(simulate(load(file))) == [104_000]
-    file.write_text(file.read_text().replace("rank up: analytical", "rank: analytical"))
-    with pytest.raises(
-        UnsupportedError, match="tier_networks: a message crosses a link by formula"
-    ):
-        simulate(load(file))
+    text = file.read_text().replace("rank up: analytical", "rank: analytical")
+    for network in ("flow", "packet"):
+        file.write_text(text.replace("network: flow", f"network: {network}"))
+        with pytest.raises(
+            UnsupportedError, match="tier_networks: a message crosses a link by formula"
+        ):
+            simulate(load(file))

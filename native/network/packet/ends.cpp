@@ -157,12 +157,19 @@ void Simulator::receive_ack(u32 packet) {
         feedback.hops = {telemetry_.data() + std::size_t{packet} * telemetry_hops_, hops};
     }
     senders_.touch(of.sender);
-    control_->acknowledged(of.sender, feedback);
+    if (!sender.is_cut) {
+        control_->acknowledged(of.sender, feedback);
+    }
     transmit(port);
 }
 
 void Simulator::complete(u32 number) {
     Sender& sender = senders_[number];
+    if (sender.is_cut) {   // its last ACK was under way when its ways went down
+        sender.is_cut = false;
+        --cut_;
+        nics_[ports_[sender.port].nic].add(senders_, number);
+    }
     sender.has_ended = true;
     sender.receives = 0;
     senders_.touch(number);
@@ -206,6 +213,15 @@ void Simulator::time_out(u32 number) {
         return;
     }
     control_->timed_out(number);
+    lose_under_way(number);
+    senders_.touch(number);
+    expect_answer(number);
+    transmit(sender.port);
+}
+
+// All that is not known to have arrived is sent again.
+void Simulator::lose_under_way(u32 number) {
+    Sender& sender = senders_[number];
     if (settings_.recovery == Recovery::selective_repeat) {
         lose_all(number);
     } else {
@@ -216,9 +232,6 @@ void Simulator::time_out(u32 number) {
             senders_.board(sender).lost.clear();
         }
     }
-    senders_.touch(number);
-    expect_answer(number);
-    transmit(sender.port);
 }
 
 // A packet without payload goes ahead, and data follows its answer (RFC 9293, section 3.5, without the third packet).
@@ -254,8 +267,8 @@ void Simulator::receive_opening(u32 packet) {
 
 void Simulator::go_on(u32 number, u64 asked_at) {
     Sender& sender = senders_[number];
-    if (sender.is_open) {
-        return;   // it asked twice
+    if (sender.is_open || sender.is_cut) {
+        return;   // it asked twice, or has no way for what comes next
     }
     sender.is_open = true;
     sender.timeouts = 0;

@@ -25,7 +25,7 @@ u64 bits_of(const FabricGraph& graph, u32 link) {
 
 }  // namespace
 
-FabricSpec spec_of(const FabricGraph& graph, const Settings& settings) {
+FabricSpec spec_of(const FabricGraph& graph, const Settings& settings, const std::vector<bool>& by_formula) {
     FabricSpec spec;
     spec.name = [&graph](u32 device) { return graph.name(device); };
     spec.is_host.resize(graph.devices());
@@ -37,7 +37,8 @@ FabricSpec spec_of(const FabricGraph& graph, const Settings& settings) {
     for (u32 link = 0; link < graph.links(); ++link) {
         const u32 from = graph.from(link);
         const double delay = graph.latency_ns(link) * static_cast<double>(settings.ticks_per_ns());
-        spec.links.push_back({from, graph.to(link), bits_of(graph, link), static_cast<u64>(std::llround(delay)), none});
+        spec.links.push_back({from, graph.to(link), bits_of(graph, link), static_cast<u64>(std::llround(delay)), none,
+                              !by_formula.empty() && by_formula[link]});
         between[{from, graph.to(link)}].push_back(link);
         spec.buffer_bytes[from] = std::max(spec.buffer_bytes[from], graph.buffer_bytes(link));
     }

@@ -24,6 +24,23 @@ public:
         all.touch(sender);
     }
 
+    // It is in the list no more. Precondition: it is, and has not ended.
+    void remove(Senders& all, Ready& ready, u32 sender) {
+        const u32 count = static_cast<u32>(senders_.size());
+        const u32 place = all.place_of(sender);
+        for (u32 at = place + 1; at < count; ++at) {
+            senders_[at - 1] = senders_[at];
+            all.place_of(senders_[at - 1]) = at - 1;
+            ready.has(at) ? ready.set(at - 1) : ready.clear_if_there(at - 1);
+        }
+        ready.clear_if_there(count - 1);
+        senders_.pop_back();
+        all.place_of(sender) = none;
+        if (last_ >= place && last_ > 0) {
+            --last_;
+        }
+    }
+
     // The sender whose turn it is, or none: none sends while data is paused. `ended` is called for each that leaves
     // the list.
     template <class Ended>

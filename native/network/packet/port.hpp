@@ -20,6 +20,8 @@ struct alignas(64) Port {
     bool is_host = false;      // it is a NIC's
     bool relays_next = false;  // whose turn it is at a host, of what it relays and its own flows
     bool has_paused = false;   // it told the other end to pause
+    bool is_down = false;
+    bool by_formula = false;   // its packets take no time on the wire, so none waits
     u8 threshold_shift = 0;
     u32 of_rate = 0;           // table of transmission times
     u64 delay = 0;
@@ -51,6 +53,8 @@ struct alignas(64) Port {
 
     u64 bits_per_s = 0;
     double utilisation = 0.0;  // of PINT
+    u64 busy_until = 0;        // of a link by formula
+    u32 failures = 0;          // how often it went down
 
     // Counts.
     u64 pauses = 0;            // that it obeyed

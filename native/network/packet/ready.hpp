@@ -23,6 +23,11 @@ public:
         words_[at / 64] |= u64{1} << (at % 64);
     }
     void clear(u32 at) { words_[at / 64] &= ~(u64{1} << (at % 64)); }
+    void clear_if_there(u32 at) {
+        if (at / 64 < words_.size()) {
+            clear(at);
+        }
+    }
     bool has(u32 at) const { return at / 64 < words_.size() && (words_[at / 64] >> (at % 64) & 1) != 0; }
     // The first from `at` on that is before `end`, or `end`.
     u32 from(u32 at, u32 end) const {

@@ -35,7 +35,9 @@ u64 Simulator::note_answer(Sender& sender, const Packet& answer) {
     Scoreboard& board = senders_.board(sender);
     if (sender.is_sprayed) {
         board.was_marked.resize(sender.ways);
-        board.was_marked[answer.hops] = answer.is_marked;
+        if (answer.hops < sender.ways) {   // else it came by a way that it takes no more
+            board.was_marked[answer.hops] = answer.is_marked;
+        }
     }
     u64 newly = 0;
     if (answer.payload != none && settings_.recovery == Recovery::selective_repeat) {

@@ -58,6 +58,7 @@ struct alignas(64) Sender {
     bool was_looked_at : 1 = false;
     bool any_order : 1 = false;   // its receiver takes packets in any order: it has a board
     bool is_sprayed : 1 = false;  // over `ways`
+    bool is_cut : 1 = false;      // all its ways are down: it waits, in no list
     bool data_is_all_ahead : 1 = false;
 
     // What each packet and answer needs beyond.

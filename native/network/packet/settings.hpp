@@ -89,13 +89,14 @@ struct LinkSpec {
     u64 bits_per_s = 0;
     u64 delay = 0;  // ticks
     u32 twin = none;   // the link back
+    bool by_formula = false;   // packets cross it in its latency, whatever else does
 };
 
 struct FabricSpec {
     std::vector<bool> is_host;          // by device
     std::vector<u64> buffer_bytes;      // by device: 0 for that of the settings
     std::vector<LinkSpec> links;
-};
     std::function<std::string(u32)> name = [](u32 device) { return "switch " + std::to_string(device); };
+};
 
 }  // namespace yantra::packet

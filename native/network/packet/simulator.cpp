@@ -12,6 +12,7 @@ namespace {
 constexpr u64 frame_bytes = 31;   // of a pause
 constexpr u64 most_bytes = 65535;   // of a packet
 constexpr u32 plain_header = 36;    // without what a congestion control adds
+constexpr u64 no_end = u64{1} << 62;
 
 }  // namespace
 
@@ -53,9 +54,10 @@ void Simulator::add_ports(const FabricSpec& fabric) {
         port.delay = spec.delay;
         port.bits_per_s = spec.bits_per_s;
         port.is_host = fabric.is_host[spec.from];
-        port.of_rate = table_of(spec.bits_per_s);
+        port.by_formula = spec.by_formula;
+        port.of_rate = spec.by_formula ? table_of(0) : table_of(spec.bits_per_s);
         const MarkLimits limits = settings_.limits_of(spec.bits_per_s);
-        const bool marks = settings_.marks && !settings_.limits.empty();
+        const bool marks = settings_.marks && !settings_.limits.empty() && !spec.by_formula;
         port.kmin = marks ? static_cast<u64>(limits.kmin_bytes) : ~u64{0};
         port.kmax = marks ? static_cast<u64>(limits.kmax_bytes) : ~u64{0};
         port.pmax = limits.pmax;
@@ -85,6 +87,7 @@ void Simulator::add_queues() {
     }
 }
 
+// Rate 0 is that of links by formula: packets take no time on them.
 u32 Simulator::table_of(u64 bits_per_s) {
     for (u32 table = 0; table < tables_.size(); ++table) {
         if (table_rates_[table] == bits_per_s) {
@@ -92,7 +95,7 @@ u32 Simulator::table_of(u64 bits_per_s) {
         }
     }
     std::vector<u32> ticks(settings_.payload_bytes + std::size_t{600});
-    for (std::size_t bytes = 0; bytes < ticks.size(); ++bytes) {
+    for (std::size_t bytes = 0; bits_per_s > 0 && bytes < ticks.size(); ++bytes) {
         const u64 exact = senders_.transmission.ticks(bytes, bits_per_s);
         if (exact >= none) {
             throw std::invalid_argument("a link of " + std::to_string(bits_per_s) +
@@ -137,9 +140,6 @@ void Simulator::add_buffer(const FabricSpec& fabric, u32 device, const std::vect
         for (u64 rate = port.bits_per_s; rate > nic_rate && port.threshold_shift > 0; rate /= 2) {
             --port.threshold_shift;
         }
-        needed += port.headroom + reserve_bytes;
-    }
-    SharedBuffer& made = buffers_[device];
         const auto bits = static_cast<unsigned __int128>(port.bits_per_s) * port.delay;
         const u64 flight = static_cast<u64>(bits / 8 / (u64{1000000000} * senders_.ticks_per_ns));
         // Twice the flight of a bit, a packet under way at either end, and the frame itself.
@@ -149,6 +149,9 @@ void Simulator::add_buffer(const FabricSpec& fabric, u32 device, const std::vect
             continue;
         }
         port.headroom = is_thin ? 3 * flight : 3 * flight + 2 * (u64{settings_.payload_bytes} + data_header_) + frame_bytes;
+        needed += port.headroom + reserve_bytes;
+    }
+    SharedBuffer& made = buffers_[device];
     made.ports = static_cast<u32>(incoming.size());
     made.wraps = settings_.has(Quirk::headroom_wraps);
     if (!made.wraps && !is_host_[device]) {
@@ -229,8 +232,10 @@ u64 Simulator::base_rtt(u32 route) const {
     for (u32 at = route; routes_[at] != none; ++at) {
         const Port& port = ports_[routes_[at]];
         delay += port.delay;
-        sending += static_cast<u64>(static_cast<unsigned __int128>(settings_.payload_bytes) * 8 * 1000000000u *
-                                    senders_.ticks_per_ns / port.bits_per_s);
+        if (!port.by_formula) {
+            sending += static_cast<u64>(static_cast<unsigned __int128>(settings_.payload_bytes) * 8 * 1000000000u *
+                                        senders_.ticks_per_ns / port.bits_per_s);
+        }
     }
     return 2 * delay + sending;
 }
@@ -267,7 +272,7 @@ u64 Simulator::alone(const FlowSpec& flow) const {
     u64 narrowest = ~u64{0};
     for (u32 at = flow.data_route; routes_[at] != none; ++at) {
         const Port& port = ports_[routes_[at]];
-        ticks += port.delay + senders_.transmission.ticks(first, port.bits_per_s);
+        ticks += port.delay + (port.by_formula ? 0 : senders_.transmission.ticks(first, port.bits_per_s));
         narrowest = std::min(narrowest, port.bits_per_s);
     }
     if (full > 1) {
@@ -289,14 +294,7 @@ void Simulator::start(u32 number) {
     sender.size = sender.whole = spec.bytes;
     sender.flow = spec.flow;
     sender.seen = spec.seen;
-    sender.data_route = spec.data_route;
-    sender.ack_route = spec.ack_route;
-    sender.data_is_all_ahead = read_route(spec.data_route + 1, sender.data_ahead);
-    sender.ack_is_all_ahead = read_route(spec.ack_route + 1, sender.ack_ahead);
-    sender.ack_port = routes_[spec.ack_route];
-    sender.first_way = spec.first_way;
-    sender.ways = static_cast<u16>(spec.ways);
-    sender.is_sprayed = spec.ways != 0;
+    set_ways(sender, spec);
     if (sender.is_sprayed) {
         senders_.board(sender).turn = sender.serial * 7919u;   // so messages do not take turns in step
     }
@@ -314,9 +312,6 @@ void Simulator::start(u32 number) {
     sender.window_now = sender.window;
     sender.priority = sender.size <= settings_.short_message ? 0 : 1;
     sender.next_available = now();
-    for (u32 at = spec.data_route; routes_[at] != none; ++at) {
-        ++sender.data_links;
-    }
     if (active_++ == 0) {
         last_progress_ = now();
         drops_at_progress_ = totals_.drops;

@@ -63,6 +63,12 @@ struct Stuck {
     u32 flows = 0;              // that have not ended
 };
 
+// What links that went down took with them.
+struct Lost {
+    u64 packets = 0;   // of data
+    u64 bytes = 0;     // of their payload, which is sent again
+};
+
 class Simulator {
 public:
     // std::invalid_argument for settings that cannot be, with the number that could.
@@ -75,6 +81,7 @@ public:
     u32 add_route(std::span<const u32> links);
     // Its links. No longer good when another is added.
     std::span<const u32> route(u32 number) const;
+    u32 way(u32 number) const { return ways_[number]; }
     // Remembers routes over which packets of one message may be sprayed, which all begin with one link. Returns the
     // number of the first. std::invalid_argument where receivers take packets in order alone.
     u32 add_ways(std::span<const u32> routes);
@@ -88,6 +95,12 @@ public:
     u64 now() const { return senders_.now(); }
     u64 next_time() const { return senders_.wheel.next_time(); }
     void advance_to(u64 tick) { senders_.wheel.advance_to(tick); }
+    // The same for a tick that may be past.
+    void pass_to(u64 tick) {
+        if (tick > now()) {
+            advance_to(tick);
+        }
+    }
     // Handles the next event. Precondition: not empty().
     void step();
     u64 events() const { return senders_.wheel.processed(); }
@@ -105,6 +118,27 @@ public:
     u64 window_of(u32 data_route) const;
     // What there is to look at when a run is over, with all that is known by now.
     std::shared_ptr<const Seen> seen();
+    // A message crosses a link by formula, from a tick on.
+    void crosses_by_formula(u32 link, u64 bytes, u64 tick);
+
+    // Of failing.cpp: links that fail or change their rate, as long as flows have a timer.
+    // From now on; 0: it is down. What waits for it and is on it then is lost.
+    void change_link(u32 link, u64 bits_per_s);
+    // std::invalid_argument for a rate that a link could not have.
+    void allow_rate(u64 bits_per_s) { table_of(bits_per_s); }
+    // Calls visit(flow, sender) for each that has begun and has not ended.
+    template <class Visit>
+    void each_under_way(Visit&& visit) const;
+    // Packets, answers and what is sent again go these ways from now on; a sender that was cut begins again.
+    void take_ways(u32 sender, const FlowSpec& ways);
+    // It has no way: it sends nothing until it has.
+    void cut(u32 sender);
+    bool is_cut(u32 sender) const { return senders_[sender].is_cut; }
+    u32 cut_senders() const { return cut_; }
+    // Its ways are up again: what is not acknowledged is sent again.
+    void go_on_again(u32 sender);
+    const Lost& lost() const { return lost_; }
+
     u64 buffer_used(u32 device) const { return buffers_[device].used; }
 
 private:
@@ -121,11 +155,18 @@ private:
     void note_sample();
     u64 alone(const FlowSpec& flow) const;
 
+    // Of failing.cpp.
+    void flush(u32 port);
+    void leave_unsent(u32 port, u32 packet);
+    void lose(u32 packet);
+    void set_ways(Sender& sender, const FlowSpec& ways);
+
     // Of switching.cpp.
     void transmit(u32 port);
     void transmit_host(u32 port);
     void begin_transmission(u32 port, u32 packet);
     u64 ticks_of(const Port& port, u32 bytes) const;
+    void is_busy_by_formula(Port& port, u64 since, u64 ticks);
     void look(u32 port);
     void enqueue(u32 port, u32 packet, PacketQueue& queue);
     void depart(u32 port, u32 packet);
@@ -153,6 +194,7 @@ private:
     void complete(u32 sender);
     void expect_answer(u32 sender);
     void time_out(u32 sender);
+    void lose_under_way(u32 sender);
 
     // Of recovery.cpp.
     void receive_in_any_order(u32 packet);
@@ -202,6 +244,18 @@ private:
     u64 drops_at_progress_ = 0;
     u64 largest_rtt_ = 0;
     u64 largest_window_ = 0;
+    bool links_change_ = false;            // some has
+    u32 cut_ = 0;                          // senders
+    Lost lost_;
 };
+
+template <class Visit>
+void Simulator::each_under_way(Visit&& visit) const {
+    for (u32 sender = 0; sender < senders_.count(); ++sender) {
+        if (!senders_[sender].has_ended) {
+            visit(senders_[sender].flow, sender);
+        }
+    }
+}
 
 }  // namespace yantra::packet

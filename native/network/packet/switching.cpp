@@ -1,4 +1,5 @@
 // What ports and switches do with packets: queues, marks, pauses, telemetry.
+#include <algorithm>
 #include <cmath>
 
 #include "network/packet/simulator.hpp"
@@ -30,6 +31,10 @@ void Simulator::look(u32 number) {
 void Simulator::enqueue(u32 number, u32 packet, PacketQueue& queue) {
     look(number);
     Port& port = ports_[number];
+    if (port.is_down) [[unlikely]] {
+        lose(packet);
+        return;
+    }
     if (!queues_.empty() && &queue == &port.waits && !port.is_host) [[unlikely]] {
         queues_[number]->push(packet);
     } else {
@@ -43,7 +48,7 @@ void Simulator::enqueue(u32 number, u32 packet, PacketQueue& queue) {
 // The next packet of a port that is free: control, then data if it is not paused.
 void Simulator::transmit(u32 number) {
     Port& port = ports_[number];
-    if (port.is_busy) {
+    if (port.is_busy || port.is_down) {
         return;
     }
     u32 packet = none;
@@ -119,6 +124,7 @@ void Simulator::begin_transmission(u32 number, u32 packet) {
     Packet& of = packets_[packet];
     const u64 ticks = ticks_of(port, of.bytes);
     of.link = number;
+    of.failures = port.failures;
     ++port.packets;
     port.busy_ticks += ticks;
     port.sent_bytes += of.bytes;
@@ -128,8 +134,12 @@ void Simulator::begin_transmission(u32 number, u32 packet) {
         ++totals_.data_packets;
         port.payload_bytes += of.payload;
         if (settings_.tells_crossings && senders_[of.sender].serial == of.serial) {
-            observer_.crosses(senders_[of.sender].flow, number, now(), now() + ticks, of.payload);
+            const u64 taken = port.by_formula ? senders_.transmission.ticks(of.bytes, port.bits_per_s) : ticks;
+            observer_.crosses(senders_[of.sender].flow, number, now(), now() + taken, of.payload);
         }
+    }
+    if (port.by_formula) [[unlikely]] {
+        is_busy_by_formula(port, now(), senders_.transmission.ticks(of.bytes, port.bits_per_s));
     }
     ++totals_.packets;
     senders_.wheel.schedule(now() + ticks, event(EventKind::sent, number));
@@ -139,7 +149,25 @@ void Simulator::begin_transmission(u32 number, u32 packet) {
 // Tables have what most packets are; telemetry of many hops makes them longer.
 u64 Simulator::ticks_of(const Port& port, u32 bytes) const {
     const std::vector<u32>& table = tables_[port.of_rate];
-    return bytes < table.size() ? table[bytes] : senders_.transmission.ticks(bytes, port.bits_per_s);
+    if (bytes < table.size()) {
+        return table[bytes];
+    }
+    return port.by_formula ? 0 : senders_.transmission.ticks(bytes, port.bits_per_s);
+}
+
+// It carries something until then, whatever else it carries: packets by formula are on it together.
+void Simulator::is_busy_by_formula(Port& port, u64 since, u64 ticks) {
+    const u64 ends = since + ticks;
+    port.busy_ticks += ends - std::min(ends, std::max(since, port.busy_until));
+    port.busy_until = std::max(port.busy_until, ends);
+}
+
+void Simulator::crosses_by_formula(u32 link, u64 bytes, u64 tick) {
+    Port& port = ports_[link];
+    ++port.packets;
+    port.payload_bytes += bytes;
+    port.sent_bytes += bytes;
+    is_busy_by_formula(port, tick, senders_.transmission.ticks(bytes, port.bits_per_s));
 }
 
 // A packet leaves the queue of a switch: its buffer is free, it is marked, its neighbour may go on.
@@ -160,7 +188,7 @@ void Simulator::depart(u32 number, u32 packet) {
             send_pause(in.twin, PacketKind::resume);
         }
     }
-    if (of.kind == PacketKind::data && scheme_->telemetry >= TelemetryKind::hops) {
+    if (of.kind == PacketKind::data && scheme_->telemetry >= TelemetryKind::hops && !port.by_formula) {
         write_telemetry(number, packet);
     }
 }
@@ -208,6 +236,10 @@ void Simulator::write_power(Port& port, Packet& of) {
 
 void Simulator::arrive(u32 packet) {
     Packet& of = packets_[packet];
+    if (links_change_ && of.failures != ports_[of.link].failures) [[unlikely]] {
+        lose(packet);
+        return;
+    }
     if (of.kind >= PacketKind::pause) {
         const u32 port = ports_[of.link].twin;
         const PacketKind kind = of.kind;
@@ -254,6 +286,10 @@ void Simulator::forward(u32 packet) {
     const u32 out_link = of.ahead[0];
     of.ahead = {of.ahead[1], of.ahead[2], of.is_all_ahead ? none : not_read};
     Port& out = ports_[out_link];
+    if (out.is_down) [[unlikely]] {
+        lose(packet);
+        return;
+    }
     if (is_control(of, false)) {
         enqueue(out_link, packet, out.control);
         return;

@@ -1,7 +1,7 @@
 """The tiers of a scenario that go by formula -> groups of links of the core.
 
-A message crosses such links with the latency and the rate of each, as if it were alone; it shares
-only the others of its way.
+A message crosses such links with their latency and rate, as if it were alone; it meets others only
+on the rest of its way, by the network of the scenario.
 """
 
 from __future__ import annotations
@@ -20,21 +20,32 @@ def set_tiers(
     """Tell a model which groups of links go by formula.
 
     Raises ConfigError for a tier that is not there and for links that fail, and UnsupportedError
-    where the network has one level for all.
+    where the network has one rung for all.
     """
     level = networks.level_of(scenario.network)
     if not level.takes_tiers:
         able = [name for name in networks.names() if networks.find(name).takes_tiers]
         raise UnsupportedError(
-            f"tier_networks: the network {level.name} has one level for all tiers; set network to "
+            f"tier_networks: the network {level.name} {_why_alone(level)}; set network to "
             f"one of {', '.join(able)}, in which a tier may be analytical"
         )
     groups: list[int] = []
     for name, _ in scenario.tier_networks:
-        found = _of_dimensions(scenario, name) if on is None else _of_labels(on, name)
+        found = _of_labels(on, name) if on and scenario.fabric else _of_dimensions(scenario, name)
+        if on and not scenario.fabric:  # dimensions, made into a graph
+            found = _of_labels(on, f"dimension {name}")
         _refuse_failing(name, found, on, failures)
         groups += found
     builder.set_formula_groups(sorted(set(groups)))
+
+
+def _why_alone(level: networks.Level) -> str:
+    """Return why all tiers of a network go by it."""
+    if level.on_chip:
+        return "moves all messages in flits, by one clock"
+    if not level.has_links:
+        return "is a formula in all tiers as it is"
+    return "carries all messages itself, whatever they cross"
 
 
 def _of_labels(on: OnFabric, name: str) -> list[int]:

@@ -18,9 +18,10 @@ class Disturbed(NamedTuple):
 
     `failures` are those that began before its end, in words, `changes` how many changes of links a
     file stated. `rerouted` messages went on by another way, `waited` messages waited for a link
-    that was down, for `waiting_ns` in all. `background_flows` began, with `background_bytes`.
-    `without_failures_ns` and `without_background_ns` are the makespans without either, None where
-    there was none or that was not asked for.
+    that was down, for `waiting_ns` in all; links that went down took `lost_packets` of
+    `lost_bytes` with them, which were sent again. `background_flows` began, with
+    `background_bytes`. `without_failures_ns` and `without_background_ns` are the makespans without
+    either, None where there was none or that was not asked for.
     """
 
     makespan_ns: float
@@ -29,6 +30,8 @@ class Disturbed(NamedTuple):
     rerouted: int = 0
     waited: int = 0
     waiting_ns: float = 0.0
+    lost_packets: int = 0
+    lost_bytes: int = 0
     background_flows: int = 0
     background_bytes: int = 0
     without_failures_ns: float | None = None
@@ -60,6 +63,9 @@ class Disturbed(NamedTuple):
         waited = f"{self.waited} waited"
         if self.waited:
             waited += f", {format_time(self.waiting_ns)} in all"
+        if self.lost_packets:
+            waited += f", {count(self.lost_packets, 'packet')} lost"
+            waited += f" ({format_size(self.lost_bytes)})"
         cost = _longer(self.makespan_ns, self.without_failures_ns)
         return [". ".join([*parts, f"{went}, {waited}{cost}"])]
 

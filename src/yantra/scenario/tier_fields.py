@@ -1,6 +1,6 @@
 """The field `tier_networks`: which tiers of the network go by another network than `network`.
 
-    network: flow
+    network: packet
     tier_networks: {box: analytical}
 
 A tier is the links of one label of the fabric, or of all labels that begin with its name (`box` is
@@ -43,8 +43,9 @@ class TierField(Field):
 
         if value != "analytical" and value in networks.names():
             raise UnsupportedError(
-                f"{where}: a tier cannot go by the network {value}; in the network flow a tier may "
-                "be analytical, and all other tiers are flow"
+                f"{where}: a tier cannot go by the network {value}; a tier may be analytical, and "
+                "all others go by the network of the scenario. Where two networks meet in which "
+                "messages wait, what waits in one would hold up the other, which neither knows"
             )
         return str(self._network.read(value, where, folder))
 

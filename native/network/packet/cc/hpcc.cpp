@@ -139,6 +139,10 @@ private:
             if (samples_ && !is_full && queue_of(now) == 0) {
                 continue;
             }
+            if (of.hops[hop].last.link != now.link) {   // it goes another way since
+                of.hops[hop].last = now;
+                continue;
+            }
             any = true;
             double over_ns = 0.0;
             const double use = use_of(flow, now, of.hops[hop].last, over_ns);
@@ -172,6 +176,11 @@ private:
             Hop& hop = of.hops[at];
             if (samples_ && !is_full && queue_of(now) == 0) {
                 least = std::min(least, hop.rate);
+                continue;
+            }
+            if (hop.last.link != now.link) {   // it goes another way since
+                hop.last = now;
+                hop.rate = of.rate;
                 continue;
             }
             any = true;

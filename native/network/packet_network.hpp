@@ -1,0 +1,135 @@
+// Packet network: every message of a run as packets over the fabric, under a congestion control.
+//
+// The simulator of network/packet/simulator.hpp beside the engine of the run: an event of the engine for each tick
+// at which something happens to a packet. A message is a queue pair of its own; it has arrived when the receiver has its
+// last byte, and has left when the sender has the last ACK. Links of some tiers may go by formula: packets cross them in
+// their latency, as they are no narrower than those beyond, and a message that crosses no others is no packets at all.
+// Links may change their rate or fail (packet_network_changes.cpp). Trade-off: two events a packet and hop, so it is for
+// one step of some dozens of ranks, or one collective of a thousand.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/never.hpp"
+#include "base/pool.hpp"
+#include "base/variant.hpp"
+#include "engine/engine.hpp"
+#include "network/formula_tiers.hpp"
+#include "network/link_changes.hpp"
+#include "network/network.hpp"
+#include "network/packet/simulator.hpp"
+#include "network/ways.hpp"
+#include "network/ways_probe.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class PacketNetwork final : public NetworkModel, private packet::Observer {
+public:
+    // std::invalid_argument for what no packets could cross, Unsupported for what these settings do not know.
+    PacketNetwork(const Model& model, const Grid& grid, Engine& engine);
+
+    void send(const Message& message, Notice arrived, Notice departed) override;
+    void handle(const Event& event) override;
+    std::vector<LinkRecord> links() const override { return ways_.records(use()); }
+    std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
+    std::vector<u64> busiest() const override { return ways_.busiest(use()); }
+    Disturbance disturbance() const override;
+    std::shared_ptr<const packet::Seen> packets() override {
+        end_spans();
+        return simulator_.seen();
+    }
+
+private:
+    static constexpr u64 never_wakes = ~u64{0};
+
+    enum Kind : u32 { wakes, changes, known, by_formula };
+
+    struct OpenSpan {
+        u32 message = none;   // of the recording
+        u64 start = 0;
+        u64 end = 0;
+        u64 bytes = 0;
+    };
+    struct Routes {
+        u32 data = 0;
+        u32 acks = 0;
+        u32 first_way = 0;
+        u32 ways = 0;
+        u32 formula = none;      // of formula_ways_, where all its links go by formula
+    };
+    struct FormulaWay {
+        FormulaTiers::Stretch stretch;
+        std::vector<u32> links;
+    };
+    struct Transit {
+        Notice arrived;
+        Notice departed;
+        u64 bytes = 0;
+        u32 from = 0;            // places
+        u32 to = 0;
+        u32 source = 0;          // ranks
+        u32 destination = 0;
+        Routes routes;
+        u64 waits_since = never;     // tick, for a link that is down
+        bool was_rerouted = false;
+        bool has_waited = false;
+    };
+
+    u64 theirs(u64 own) const { return (own * theirs_ + own_ - 1) / own_; }
+    void crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) override;
+    void end_span(u32 link);
+    void end_spans();
+    void catch_up();
+    void run_to_now();
+    void wake();
+    const Routes& routes_of(u32 from, u32 to);
+    bool is_by_formula(Routes& made);
+    void spray(u32 from, u32 to, Routes& made);
+    void send_by_formula(u32 number);
+    void send_packets(u32 number);
+    void received(u32 number) override;
+    void arrive(u32 number);
+    void completed(u32 number) override;
+    std::vector<LinkUse> use() const;
+    void look() const;
+    // Of packet_network_changes.cpp.
+    void check_changes(const Model& model);
+    void change_links();
+    void reroute();
+    void send_held();
+    void watch(u32 number);
+    template <class Crosses>
+    bool any_of(const Routes& routes, Crosses&& crosses) const;
+    bool is_cut(const Routes& routes) const;
+    bool crosses_avoided(const Routes& routes) const;
+
+    const packet::Settings settings_;
+    const FabricGraph& graph_;
+    Ways ways_;
+    TimeScale scale_;
+    EventQueue& queue_;
+    WaysProbe probe_;
+    const FormulaTiers tiers_;
+    packet::Simulator simulator_;
+    LinkChanges changes_;
+    const bool is_late_;  // the quirk late_receiver
+    const u64 own_;       // ticks of the simulator per ns
+    const u64 theirs_;    // and of the engine
+    Pool<Transit> transits_;
+    std::unordered_map<u64, Routes> routes_;   // by ends
+    std::vector<FormulaWay> formula_ways_;
+    std::vector<OpenSpan> open_;   // by link, of a recorded run
+    std::vector<u32> path_;
+    u64 under_way_ = 0;            // as packets
+    std::vector<u32> held_;        // messages that were sent when all their ways were known to be down
+    u64 since_look_ = 0;
+    u64 wake_at_ = never_wakes;
+    u32 wake_number_ = 0;
+    Disturbance disturbance_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,139 @@
+// What links that fail, return or change their rate do to messages that go as packets.
+//
+// The packets on a link that goes down, and those that wait for it, are lost (network/packet/failing.cpp). Once that is
+// known, messages whose ways cross it take others; those that have none send nothing until they have. So all bytes
+// arrive in the end, and those that were lost crossed links twice.
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "base/unsupported.hpp"
+#include "network/packet_network.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr double bits_per_byte_ns = 8e9;   // bit/s of a byte per ns
+constexpr u64 least_bits = 1'000'000;
+
+u64 bits_of(double bytes_per_ns) { return static_cast<u64>(std::llround(bytes_per_ns * bits_per_byte_ns)); }
+
+}  // namespace
+
+void PacketNetwork::check_changes(const Model& model) {
+    if (changes_.any() && settings_.has(packet::Quirk::no_retransmission_timer)) {
+        throw Unsupported("cluster.failures: network.semantics ns3_fork has no timer, so nobody would notice what a link "
+                          "that fails has lost; take yantra");
+    }
+    for (const LinkChange& change : model.link_changes) {
+        const u64 bits = bits_of(change.bytes_per_ns);
+        if (change.bytes_per_ns > 0.0 && bits < least_bits) {
+            throw std::invalid_argument(graph_.link_name(change.link) +
+                                        ": packets need a rate of 1 Mb/s or more, or 0 for a link that is down");
+        }
+        simulator_.allow_rate(bits);
+    }
+}
+
+void PacketNetwork::change_links() {
+    simulator_.pass_to(queue_.now() * own_ / theirs_);
+    changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) { simulator_.change_link(link, bits_of(rate)); });
+    std::vector<u32> again;
+    simulator_.each_under_way([this, &again](u32 number, u32 sender) {
+        watch(number);
+        if (simulator_.is_cut(sender) && !is_cut(transits_[number].routes)) {
+            again.push_back(sender);
+        }
+    });
+    for (u32 sender : again) {
+        simulator_.go_on_again(sender);
+    }
+    send_held();
+}
+
+// Those that have a way now.
+void PacketNetwork::send_held() {
+    for (u32 number : std::exchange(held_, {})) {
+        watch(number);
+        if (is_cut(transits_[number].routes)) {
+            held_.push_back(number);
+        } else {
+            send_packets(number);
+        }
+    }
+}
+
+void PacketNetwork::reroute() {
+    simulator_.pass_to(queue_.now() * own_ / theirs_);
+    changes_.becomes_known();
+    ways_.avoid(changes_.avoided());
+    routes_.clear();
+    std::vector<std::pair<u32, u32>> cut;   // messages and their senders
+    simulator_.each_under_way([this, &cut](u32 number, u32 sender) {
+        if (crosses_avoided(transits_[number].routes)) {
+            cut.emplace_back(number, sender);
+        }
+    });
+    for (const auto& [number, sender] : cut) {
+        Transit& transit = transits_[number];
+        const Routes other = routes_of(transit.from, transit.to);
+        if (!crosses_avoided(other)) {
+            transit.routes = other;
+            watch(number);
+            disturbance_.rerouted += std::exchange(transit.was_rerouted, true) ? 0 : 1;
+            simulator_.take_ways(sender, {number, transit.bytes, other.data, other.acks, other.first_way, other.ways});
+        } else if (!simulator_.is_cut(sender)) {
+            simulator_.cut(sender);
+        }
+    }
+    for (u32 number : held_) {
+        Transit& transit = transits_[number];
+        transit.routes = routes_of(transit.from, transit.to);
+    }
+    send_held();
+}
+
+// Notes when a message begins to wait for a link that is down, and when it goes on.
+void PacketNetwork::watch(u32 number) {
+    Transit& transit = transits_[number];
+    const bool waits = is_cut(transit.routes);
+    if (waits == (transit.waits_since != never)) {
+        return;
+    }
+    if (!waits) {
+        disturbance_.waited_ticks += queue_.now() - std::exchange(transit.waits_since, never);
+        return;
+    }
+    transit.waits_since = queue_.now();
+    disturbance_.waited += std::exchange(transit.has_waited, true) ? 0 : 1;
+}
+
+// Whether any of its ways does.
+template <class Crosses>
+bool PacketNetwork::any_of(const Routes& routes, Crosses&& crosses) const {
+    bool found = crosses(simulator_.route(routes.data)) || crosses(simulator_.route(routes.acks));
+    for (u32 way = 0; way < routes.ways && !found; ++way) {
+        found = crosses(simulator_.route(simulator_.way(routes.first_way + way)));
+    }
+    return found;
+}
+
+bool PacketNetwork::is_cut(const Routes& routes) const {
+    return any_of(routes, [this](std::span<const u32> links) { return changes_.is_cut(links); });
+}
+
+bool PacketNetwork::crosses_avoided(const Routes& routes) const {
+    return any_of(routes, [this](std::span<const u32> links) { return changes_.crosses_avoided(links); });
+}
+
+Disturbance PacketNetwork::disturbance() const {
+    Disturbance found = disturbance_;
+    found.lost_packets = simulator_.lost().packets;
+    found.lost_bytes = simulator_.lost().bytes;
+    return found;
+}
+
+}  // namespace yantra
