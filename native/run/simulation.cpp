@@ -266,7 +266,7 @@ Outcome Simulation::outcome() const {
     out.disturbance = network_->disturbance();
     out.packets = network_->packets();
     out.finished = state.finish_order.size() == actors_.count();
-    if (!out.finished && actors_.classes() == nullptr) {
+    if (!out.finished && over() && actors_.classes() == nullptr) {
         out.waiting = diagnose(model_, grid_, executor_, transport_, collectives_);
     }
     out.unreceived = unreceived(transport_);

@@ -18,6 +18,8 @@ from yantra.export.json import json_pieces
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yantra.compile import Model
     from yantra.result import Result
     from yantra.scenario import Scenario
@@ -179,7 +181,6 @@ def command(
     **options: Any,
 ) -> int:
     """Run FILE and show where the time of its ranks goes."""
-    from yantra.cli.progress import progress
     from yantra.cli.show import show
 
     if file is not None and workload is None and _is_list_of_jobs(file):
@@ -192,15 +193,16 @@ def command(
     model = _model(context, file, workload, options)
     if not as_json:
         warn(model.warnings)
-    with progress("simulating") as report:
-        if csv or parquet:
-            _warn_of_no_links(model, table)
-            record = True if table in RECORDED_TABLES and record is None else record
-        if hot_links is not None:
-            _check_links(model, record, fold)
-            record, fold = True, "off"
-        needs = True if html else recording.MOST_BYTES if as_json or output or trace else False
-        result = recording.run(model, record, needs, progress=report, fold=fold)
+
+    def keep(stop: KeyboardInterrupt) -> None:
+        from yantra.cli import partial
+
+        others = [*(path for _, path in exports), *filter(None, [trace])]
+        partial.keep(stop, partial.Files(output, csv, parquet, table, html, others), as_json)
+
+    record = _recorded(model, table, record) if csv or parquet else record
+    needs = True if html else recording.MOST_BYTES if as_json or output or trace else False
+    result = _simulated(model, keep, record, needs, fold, hot_links)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
@@ -217,6 +219,34 @@ def command(
     if hot_links is not None:
         _show_hot_links(result, hot_links)
     return 0
+
+
+def _recorded(model: Model, table: str, record: bool | None) -> bool | None:
+    """Return whether to record a run whose `table` is written: as asked, or where it must."""
+    _warn_of_no_links(model, table)
+    return True if table in RECORDED_TABLES and record is None else record
+
+
+def _simulated(
+    model: Model,
+    keep: Callable[[KeyboardInterrupt], None],
+    record: bool | None,
+    needs: bool | int,
+    fold: Fold | None,
+    hot_links: int | None,
+) -> Result:
+    """Run a model, recorded as far as what is shown needs it; `keep` what an interruption left."""
+    from yantra.cli.progress import progress
+
+    if hot_links is not None:
+        _check_links(model, record, fold)
+        record, fold = True, "off"
+    try:
+        with progress("simulating") as report:
+            return recording.run(model, record, needs, progress=report, fold=fold)
+    except KeyboardInterrupt as stop:
+        keep(stop)
+        raise
 
 
 def _shown_as_json(result: Result) -> tuple[str, ...]:

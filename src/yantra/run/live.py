@@ -24,7 +24,7 @@ from yantra.run.late import too_late
 from yantra.run.work import check_work
 from yantra.scenario import Scenario
 
-_EVENTS_PER_SLICE = 1_000_000
+_EVENTS_PER_SLICE = 20_000  # what interrupts is heard between slices
 
 
 class SubmittedJob:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from time import monotonic
 
 from yantra import _core
 from yantra.base.documents import Path
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from yantra.result.bound import Gain
     from yantra.result.disturbed import Disturbed
     from yantra.result.figures import Interval
+    from yantra.result.partial import Partial
     from yantra.result.recording import Recording
 
     Progress = Callable[[int, int], None]
     """Called now and then with the nodes done and the nodes in all."""
 
 EVENTS_PER_SLICE = 1_000_000
+_SLICE_S = 0.05
 _AnySimulation = _core.Simulation | _core.RecordedSimulation
 
 
@@ -67,6 +70,9 @@ def run(
 
     `like` is a run of the same traces, of whose model this one was compiled without some causes
     (`compile_without`): its classes of ranks are taken where they are those of this model, too.
+
+    KeyboardInterrupt, in which it ends where it is interrupted, has two arguments: a sentence that
+    says how far it had come, and a `yantra.result.partial.Partial`.
 
     `tell` is called with a sentence before all ranks are run where folding was wanted and that is
     long work.
@@ -183,7 +189,7 @@ def run_native(
 
     Warnings that only the run could find are added to `warnings`. Raises DeadlockError, which
     names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
-    between slices of a million events.
+    as `run` is.
     """
     return _run_whole(model, progress, warnings, record=False)[0]
 
@@ -260,12 +266,9 @@ def _recording(
 def _run(model: Model, simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
     try:
         simulation.start()
-        while not simulation.run_for(EVENTS_PER_SLICE):
-            if progress:
-                progress(simulation.nodes_done, total)
+        _run_in_slices(simulation, total, progress)
     except KeyboardInterrupt as stop:
-        at = format_time(simulation.now / model.ticks_per_ns)
-        stop.args = (f"the run had come to {at}, with {simulation.nodes_done:,} nodes done",)
+        stop.args = _come_to(model, simulation)
         raise
     except _core.Unsupported as error:
         raise UnsupportedError(str(error)) from None
@@ -279,6 +282,38 @@ def _run(model: Model, simulation: _AnySimulation, total: int, progress: Progres
             "memory that is free: record fewer ranks, layers or chunks, let the run fold (fold: "
             "auto), or run it without recording"
         ) from None
+
+
+def _run_in_slices(simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
+    """Run to the end; what interrupts is heard between slices, which take some 50 ms.
+
+    `progress` is called once for EVENTS_PER_SLICE events, or all of them in a slice.
+    """
+    events, told = 1_000, 0
+    while True:
+        begun = monotonic()
+        if simulation.run_for(events):
+            return
+        took = monotonic() - begun
+        told += events
+        if progress and told >= EVENTS_PER_SLICE:
+            progress(simulation.nodes_done, total)
+            told = 0
+        if took < _SLICE_S:
+            events *= 2
+        elif took > 4 * _SLICE_S:
+            events = max(events // 4, 1)
+        events = min(events, EVENTS_PER_SLICE - told)
+
+
+def _come_to(model: Model, simulation: _AnySimulation) -> tuple[str, Partial]:
+    """Return what an interrupted run had come to: a sentence, and its `Partial`."""
+    from yantra.result.partial import Partial
+
+    now, nodes = simulation.now, simulation.nodes_done
+    partial = Partial(model, simulation.outcome(), now, nodes)
+    at = format_time(now / model.ticks_per_ns)
+    return f"the run had come to {at}, with {nodes:,} nodes done", partial
 
 
 def _mismatch(model: Model, found: _core.Mismatch) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from yantra.base.units import format_time
 from yantra.chakra import Trace
 from yantra.compile import Model, compile
 from yantra.result import Result
 from yantra.result.disturbed import Disturbed
 from yantra.run.disturbed import disturbed, drawn_further
 from yantra.run.job_traces import place
-from yantra.run.live import LiveRun
+from yantra.run.live import LiveRun, SubmittedJob
 from yantra.scenario.jobs import Job, Jobs
 from yantra.scenario.types import Groups, Traces
 
@@ -80,7 +81,13 @@ def simulate(jobs: Jobs, *, ignore_memory: bool = False) -> Together:
     while result.makespan_ns > model.failures.known_until_ns:
         model = drawn_further(model, result.makespan_ns)
         result, together = _run(model, jobs.jobs)
-    alone = [_run(model, [job]) for job in jobs.jobs]
+    alone: list[tuple[Result, list[float]]] = []
+    try:
+        for job in jobs.jobs:
+            alone.append(_run(model, [job]))
+    except KeyboardInterrupt as stop:
+        stop.args = (_told(jobs.jobs, together, [own for _, (own,) in alone]),)
+        raise
     times = [
         JobTimes(job, mine, own)
         for job, mine, (_, (own,)) in zip(jobs.jobs, together, alone, strict=True)
@@ -93,9 +100,35 @@ def _run(model: Model, jobs: Sequence[Job]) -> tuple[Result, list[float]]:
     """Run some of the jobs of a model; return the result and what each took, in ns."""
     run = LiveRun(model)
     submitted = [run.submit(job.name, at_ns=job.at_ns) for job in jobs]
-    result = run.finish()
+    try:
+        result = run.finish()
+    except KeyboardInterrupt as stop:
+        stop.args = (f"the run had come to {format_time(run.now_ns)}: {_states(submitted)}",)
+        raise
     took = []
     for one in submitted:
         assert one.begun_ns is not None and one.ended_ns is not None
         took.append(one.ended_ns - one.begun_ns)
     return result, took
+
+
+def _states(jobs: Sequence[SubmittedJob]) -> str:
+    """Return which jobs of a run that was interrupted have ended, and which have begun."""
+    told = []
+    for job in jobs:
+        if job.ended_ns is not None:
+            told.append(f"{job.name} ended at {format_time(job.ended_ns)}")
+        elif job.begun_ns is not None:
+            told.append(f"{job.name} was under way since {format_time(job.begun_ns)}")
+        else:
+            told.append(f"{job.name} had not begun")
+    return ", ".join(told)
+
+
+def _told(jobs: Sequence[Job], together: Sequence[float], alone: Sequence[float]) -> str:
+    """Return the times of jobs together, and alone as far as they were run."""
+    told = []
+    for at, (job, mine) in enumerate(zip(jobs, together, strict=True)):
+        own = f"alone {format_time(alone[at])}" if at < len(alone) else "alone not known"
+        told.append(f"{job.name} {format_time(mine)}, {own}")
+    return f"the jobs took together: {'; '.join(told)}"

@@ -83,6 +83,9 @@ def _kind_of(tree: Any, name: str) -> Kind:
         raise ConfigError(name, f"{problem} convert text {name} -o step.yw")
     if isinstance(tree, dict) and "jobs" in tree and "workload" not in tree:
         return "jobs"
+    if isinstance(tree, dict) and tree.get("format") == "yantra-partial":
+        problem = "what an interrupted run had come to; expected its scenario, or a whole result"
+        raise ConfigError(name, problem)
     if not isinstance(tree, dict) or not tree.keys().isdisjoint(("workload", "cluster")):
         return "scenario"
     part = next((part for key, part in _ASTRA_SIM.items() if key in tree), None)
