@@ -14,13 +14,7 @@ constexpr u32 first_read = 1 + static_cast<u32>(LinksAhead{}.size());   // of a 
 
 u32 Simulator::next_packet(u32 number) {
     Sender& sender = senders_[number];
-    const u32 made = packets_.take_as_left();
-    if (made >= packets_made_) {
-        packets_made_ = made + 1;
-        if (scheme_->telemetry == TelemetryKind::hops) {
-            telemetry_.resize(std::size_t{packets_made_} * telemetry_hops_);
-        }
-    }
+    const u32 made = take_packet();
     Packet& packet = packets_[made];
     packet.route = sender.data_route + first_read;
     packet.ahead = sender.data_ahead;
@@ -238,8 +232,7 @@ void Simulator::lose_under_way(u32 number) {
 void Simulator::connect(u32 number) {
     Sender& sender = senders_[number];
     sender.is_open = false;
-    const u32 made = packets_.take_as_left();
-    packets_made_ = std::max(packets_made_, made + 1);
+    const u32 made = take_packet();
     Packet& packet = packets_[made];
     packet = Packet{};
     packet.route = sender.data_route + first_read;

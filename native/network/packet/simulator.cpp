@@ -326,6 +326,22 @@ void Simulator::start(u32 number) {
     transmit(senders_[made].port);
 }
 
+// A packet to be filled in. Where flows and packets fill more than the cache next to a core, what events will read is
+// fetched ahead: without it all pairs of 128 hosts take 1.5 times as long, and with it a permutation of 16 takes 1.14
+// times.
+u32 Simulator::take_packet() {
+    constexpr std::size_t cached_bytes = std::size_t{1} << 20;
+    const u32 made = packets_.take_as_left();
+    if (made >= packets_made_) [[unlikely]] {
+        packets_made_ = made + 1;
+        if (scheme_->telemetry == TelemetryKind::hops) {
+            telemetry_.resize(std::size_t{packets_made_} * telemetry_hops_);
+        }
+        fetches_ = packets_made_ * sizeof(Packet) + senders_.count() * sizeof(Sender) > cached_bytes;
+    }
+    return made;
+}
+
 // What an event will read is asked for before its time: a packet or port some ns ahead, and by then what they name.
 // All is inlined, and asking has an effect in the eyes of GCC, which else takes what only asks for a function without
 // any and leaves its calls out.
@@ -384,7 +400,7 @@ struct Simulator::Ahead {
 };
 
 void Simulator::step() {
-    const u32 what = senders_.wheel.next(Ahead{*this});
+    const u32 what = fetches_ ? senders_.wheel.next(Ahead{*this}) : senders_.wheel.next();
     const u32 index = what & event_index;
     switch (static_cast<EventKind>(what >> event_index_bits)) {
         case EventKind::sent:

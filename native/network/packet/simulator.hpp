@@ -151,6 +151,7 @@ private:
     u32 table_of(u64 bits_per_s);
     void start(u32 spec);
     void fire(u32 timer);
+    u32 take_packet();
     struct Ahead;
     void note_sample();
     u64 alone(const FlowSpec& flow) const;
@@ -168,6 +169,7 @@ private:
     u64 ticks_of(const Port& port, u32 bytes) const;
     void is_busy_by_formula(Port& port, u64 since, u64 ticks);
     void look(u32 port);
+    void note(u32 port);
     void enqueue(u32 port, u32 packet, PacketQueue& queue);
     void depart(u32 port, u32 packet);
     bool draws_mark(const Port& port, u32 number);
@@ -223,6 +225,7 @@ private:
     std::vector<Nic> nics_;
     Pool<Packet> packets_;
     u32 packets_made_ = 0;
+    bool fetches_ = false;                 // what events will read, ahead of their time
     std::vector<std::vector<u32>> tables_; // transmission times, by rate, by bytes
     std::vector<u64> table_rates_;
     std::vector<u32> ways_;                // routes to spray over

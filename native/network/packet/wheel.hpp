@@ -151,8 +151,14 @@ private:
             append(static_cast<u32>(time & mask), what);
             return;
         }
-        const u32 level = (static_cast<u32>(std::bit_width(differs)) - 1) / bits;
-        const u32 at = digit(time, level);
+        // Most are in the second level, so it is found without looking for the digit.
+        const bool is_second = differs >> 2 * bits == 0;
+        const u32 level = is_second ? 1 : (static_cast<u32>(std::bit_width(differs)) - 1) / bits;
+        set_down(level, is_second ? static_cast<u32>(time >> bits & mask) : digit(time, level), time, what);
+    }
+
+    // In a slot above the lowest level.
+    void set_down(u32 level, u32 at, u64 time, u32 what) {
         Slot& slot = slots_[level][at];
         if (slot.first == none || blocks_[slot.last].count == Block::most) {
             add_block(level, at);
@@ -240,9 +246,11 @@ private:
             for (u32 i = 0; i < count; ++i) {   // a place of its own at each turn: blocks may move
                 const u64 time = blocks_[number].time[i];
                 const u32 what = blocks_[number].what[i];
-                place(time, what);
                 if (level == 1) {
+                    append(static_cast<u32>(time & mask), what);
                     ahead.is_near(what);
+                } else {
+                    place(time, what);
                 }
             }
             const u32 next = blocks_[number].next;
