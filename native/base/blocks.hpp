@@ -1,13 +1,16 @@
 // Blocks: an array that only grows, in blocks of 65,536 items that never move.
 //
 // Trade-off: one more load per access than a vector; but growth copies nothing and never holds two
-// copies at once, which counts for arrays of gigabytes.
+// copies at once, which counts for arrays of gigabytes. From the fifth on, four blocks are asked for at once, in large
+// pages where those are to be had: to touch memory page by page takes longer than to write it.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 
 namespace yantra {
@@ -36,11 +39,31 @@ private:
     static constexpr u32 bits = 16;
     static constexpr std::size_t mask = (std::size_t{1} << bits) - 1;
 
+    static constexpr std::size_t most_single = 4;   // blocks that are asked for one by one
+
+    struct GiveBack {
+        std::size_t count = 0;
+
+        void operator()(T* items) const { HugePages<T>().deallocate(items, count); }
+    };
+
+    // Items are written before they are read, so nothing is made of them here.
     [[gnu::noinline]] void grow() {
-        blocks_.push_back(std::make_unique_for_overwrite<T[]>(mask + 1));
+        static_assert(std::is_trivially_copyable_v<T>);
+        if (size_ >> bits < blocks_.size()) {
+            return;
+        }
+        const std::size_t more = blocks_.size() < most_single ? 1 : most_single;
+        const std::size_t count = more << bits;
+        T* items = HugePages<T>().allocate(count);
+        owned_.emplace_back(items, GiveBack{count});
+        for (std::size_t at = 0; at < more; ++at) {
+            blocks_.push_back(items + (at << bits));
+        }
     }
 
-    std::vector<std::unique_ptr<T[]>> blocks_;
+    std::vector<std::unique_ptr<T[], GiveBack>> owned_;
+    std::vector<T*> blocks_;
     std::size_t size_ = 0;
 };
 

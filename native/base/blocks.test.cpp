@@ -15,7 +15,7 @@ void run(u32 seed) {
     Blocks<u64> blocks;
     std::vector<u64> oracle;
     std::vector<const u64*> places;
-    const u64 count = 65'536 * 2 + random.below(65'536);   // over two borders of blocks
+    const u64 count = 65'536 * 5 + random.below(65'536 * 4);   // over borders of blocks made one by one and by fours
     for (u64 step = 0; step < count; ++step) {
         const u64 value = random.below(1'000'000);
         blocks.push_back(value);
