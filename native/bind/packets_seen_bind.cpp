@@ -36,6 +36,11 @@ struct SeenMessages {
     std::vector<double> start_ns, arrived_ns, acknowledged_ns, alone_ns;
 };
 
+struct SeenSweeps {
+    std::vector<double> at_ns;
+    std::vector<u32> link, bytes;
+};
+
 // Those that sent anything.
 struct LinkCounts {
     std::vector<u32> link;
@@ -97,6 +102,17 @@ SeenMessages messages_of(const packet::Seen& seen) {
     return messages;
 }
 
+SeenSweeps sweeps_of(const packet::Seen& seen) {
+    SeenSweeps sweeps;
+    for (std::size_t at = 0; at < seen.sweeps().size(); ++at) {
+        const packet::SweepRow& row = seen.sweeps()[at];
+        sweeps.at_ns.push_back(ns_of(row.tick, seen.ticks_per_ns()));
+        sweeps.link.push_back(row.link);
+        sweeps.bytes.push_back(row.bytes);
+    }
+    return sweeps;
+}
+
 LinkCounts link_counts(const packet::Seen& seen) {
     LinkCounts counts;
     for (u32 link = 0; link < seen.counts().size(); ++link) {
@@ -142,6 +158,10 @@ void register_columns(nb::module_& module) {
     yantra::column(messages, "acknowledged_ns", &SeenMessages::acknowledged_ns);
     yantra::column(messages, "alone_ns", &SeenMessages::alone_ns);
     yantra::column(messages, "resent_bytes", &SeenMessages::resent_bytes);
+    nb::class_<SeenSweeps> sweeps(module, "SeenSweeps");
+    yantra::column(sweeps, "at_ns", &SeenSweeps::at_ns);
+    yantra::column(sweeps, "link", &SeenSweeps::link);
+    yantra::column(sweeps, "bytes", &SeenSweeps::bytes);
     nb::class_<LinkCounts> counts(module, "LinkCounts");
     yantra::column(counts, "link", &LinkCounts::link);
     yantra::column(counts, "packets", &LinkCounts::packets);
@@ -168,6 +188,7 @@ void register_seen_packets(nb::module_& module) {
         .def("ports", &port_series)
         .def("rates", &rate_series)
         .def("messages", &messages_of)
+        .def("sweeps", &sweeps_of)
         .def("counts", &link_counts);
 }
 

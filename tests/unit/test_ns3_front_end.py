@@ -8,7 +8,10 @@ and 7 reductions of 1,965 ns (docs/internals/ARCHITECTURE.md).
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +59,7 @@ CONFIG: dict[str, str] = {
     "BUFFER_SIZE": "32",
 }
 SIZE = 2**20
+PACKET = 1036  # bytes, with headers
 CHUNKS, MESSAGES, HAND_OVERS, REDUCTIONS = 4, 14, 15, 7
 
 
@@ -208,7 +212,7 @@ def test_what_is_wrong_or_not_modelled_is_refused(
     ("changed", "said"),
     [
         ({"KMIN_MAPP": "1"}, "KMIN_MAPP: unknown key, ignored as ASTRA-sim does; did you mean"),
-        ({"QLEN_MON_FILE": "qlen.txt"}, "QLEN_MON_FILE: not written"),
+        ({"TRACE_OUTPUT_FILE": "mix.tr"}, "TRACE_OUTPUT_FILE: not written, as its records"),
         ({"USE_DYNAMIC_PFC_THRESHOLD": "0"}, "has no effect, as in ASTRA-sim"),
     ],
 )
@@ -247,22 +251,29 @@ def test_completed_messages_are_written_as_scripts_of_the_fork_read_them(
     )
 
 
-def test_pauses_are_written_as_scripts_of_the_fork_read_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Time, node, kind, port, and 1 or 0 in turn: an incast without windows pauses its senders."""
-    changed: dict[str, str | None] = {"HAS_WIN": "0", "VAR_WIN": "0", "BUFFER_SIZE": "2"}
-    options = _files(tmp_path, changed | {"PFC_OUTPUT_FILE": "pfc.txt"}, "400Gbps", "0.0005ms")
+def _incast(folder: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str | None]) -> Any:
+    """Let 7 hosts send to the first without windows; return the tables of the result."""
+    without: dict[str, str | None] = {"HAS_WIN": "0", "VAR_WIN": "0", "BUFFER_SIZE": "2"}
+    options = _files(folder, without | changed, "400Gbps", "0.0005ms")
     receiver = TraceBuilder(rank=0)
     for rank in range(1, 8):
         receiver.recv(rank, 2 * SIZE, tag=rank)
         sender = TraceBuilder(rank=rank)
         sender.send(0, 2 * SIZE, tag=rank)
-        (tmp_path / f"step.{rank}.et").write_bytes(sender.build().to_bytes())
-    (tmp_path / "step.0.et").write_bytes(receiver.build().to_bytes())
-    monkeypatch.chdir(tmp_path)
-    assert main([*options, "--json"]) == 0
-    ports = json.loads(capsys.readouterr().out)["tables"]["packet_ports"]
+        (folder / f"step.{rank}.et").write_bytes(sender.build().to_bytes())
+    (folder / "step.0.et").write_bytes(receiver.build().to_bytes())
+    monkeypatch.chdir(folder)
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        assert main([*options, "--json"]) == 0
+    return json.loads(told.getvalue())["tables"]
+
+
+def test_pauses_are_written_as_scripts_of_the_fork_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time, node, kind, port, and 1 or 0 in turn: an incast without windows pauses its senders."""
+    ports = _incast(tmp_path, monkeypatch, {"PFC_OUTPUT_FILE": "pfc.txt"})["packet_ports"]
     rows = [[*map(int, line.split())] for line in (tmp_path / "pfc.txt").read_text().splitlines()]
     assert [at for at, *_ in rows] == sorted(at for at, *_ in rows)
     assert sum(paused for *_, paused in rows) == sum(ports["pauses"]) > 7
@@ -271,6 +282,37 @@ def test_pauses_are_written_as_scripts_of_the_fork_read_them(
         assert of_rank == [1, 0] * (len(of_rank) // 2)
         assert len(of_rank) > 0
     assert {node for _, node, *_ in rows} == set(range(1, 8))
+
+
+@pytest.mark.parametrize("start", [0, 12_345])
+def test_queues_are_written_every_100_ns_as_the_monitor_of_the_fork_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: int
+) -> None:
+    """Port 1 of node 8, towards host 0, holds what its changes say, within a ns or not."""
+    named = {"QLEN_MON_FILE": "qlen.txt", "QLEN_MON_START": str(start)}
+    named |= {"PFC_OUTPUT_FILE": "pfc.txt"}  # with which all changes are kept
+    queues = _incast(tmp_path, monkeypatch, {**named})["packet_queues"]
+    to_first = [at for at, link in enumerate(queues["destination"]) if link == "node 0"]
+    changes = [(queues["at_ns"][at], queues["queue_bytes"][at]) for at in to_first]
+    rows = (tmp_path / "qlen.txt").read_text().splitlines()
+    times, equal = [], 0
+    for row in rows:
+        time, at, node, *ports = row.split(" ")
+        assert (time, node, ports[:2], len(ports), ports[3]) == ("time", "8", ["j", "1"], 4, "")
+        after = bisect_left(changes, (int(at) + 1, 0))
+        before = bisect_left(changes, (int(at), 0))
+        said = [size for _, size in changes[max(before - 1, 0) : after]]
+        # Within a ns up to 7 packets come and one goes.
+        assert min(said) - PACKET <= int(ports[2]) <= max(said) + 7 * PACKET
+        assert int(ports[2]) >= 1000
+        equal += int(ports[2]) in said
+        times.append(int(at))
+    assert equal > 0.9 * len(rows)
+    assert times == list(range(times[0], times[-1] + 100, 100))
+    assert (times[0] - start) % 100 == 0
+    # The first packets are there after 21 + 500 ns, and all take 14.7 MB at less than 50 B/ns.
+    assert times[0] == max(start, 600)
+    assert times[-1] > 7 * 2 * SIZE / 50 * 0.95
 
 
 def test_a_file_of_messages_that_cannot_be_written_is_told(

@@ -81,6 +81,11 @@ const std::vector<Setter>& setters() {
          [](Settings& to, double value) { to.reordering = static_cast<u32>(std::min(value, 1e6)); }},
         {{"retransmission", "ns", 1e6, 1.0, "Silence that is a loss; doubled each time."},
          [](Settings& to, double value) { to.retransmission_ns = value; }},
+        {{"sweep_every", "ns", 0.0, 0.0,
+          "Between two looks at all queues of switches at once, kept where 1,000 bytes or more wait; 0: none."},
+         [](Settings& to, double value) { to.sweep_every_ns = value; }},
+        {{"sweep_from", "ns", 0.0, 0.0, "When the first is."},
+         [](Settings& to, double value) { to.sweep_from_ns = value; }},
         {{"pause", "ns", 1e6, 1.0, "After which a pause is looked at again."},
          [](Settings& to, double value) { to.pause_ns = value; }},
     };

@@ -43,6 +43,13 @@ struct RateRow {
     void at(u64 now) { tick = now; }
 };
 
+// What waited at a port of a switch when all were looked at.
+struct SweepRow {
+    u64 tick = 0;
+    u32 link = none;
+    u32 bytes = 0;
+};
+
 struct SeenFlow {
     u32 source = none;     // as the caller numbers them
     u32 destination = none;
@@ -100,6 +107,7 @@ public:
     const std::vector<PortRow>& present() const { return present_; }
     const Samples<RateRow>& rates() const { return rates_; }
     const Blocks<SeenFlow>& flows() const { return flows_; }
+    const Blocks<SweepRow>& sweeps() const { return sweeps_; }
     const std::vector<PortCount>& counts() const { return counts_; }
     const Totals& totals() const { return totals_; }
 
@@ -116,6 +124,14 @@ public:
     void begin(Sender& sender, u64 now) {
         if (looks_) {
             sender.next_look = rates_.begin(sender.seen, now);
+        }
+    }
+
+    void swept(u32 link, u64 bytes, u64 now) {
+        sweeps_.push_back({now, link, saturated(bytes)});
+        if (sweeps_.size() >= most_changes) [[unlikely]] {
+            throw Unsupported("network.sweep_every: more than " + std::to_string(most_changes) +
+                              " queues that wait; sweep less often, or look at a smaller run");
         }
     }
 
@@ -194,6 +210,7 @@ private:
     Samples<PortRow> ports_;
     Samples<RateRow> rates_;
     Blocks<SeenFlow> flows_;
+    Blocks<SweepRow> sweeps_;
     std::vector<PortCount> counts_;   // by link
     std::vector<PortRow> present_;    // behind the rows of `ports_`
     Totals totals_;

@@ -20,7 +20,7 @@
 
 namespace yantra::packet {
 
-enum class EventKind : u32 { sent, arrived, timer, begins, created, starts, samples };
+enum class EventKind : u32 { sent, arrived, timer, begins, created, starts, samples, sweeps };
 inline constexpr u32 event_index_bits = 28;
 inline constexpr u32 event_index = (1u << event_index_bits) - 1;
 

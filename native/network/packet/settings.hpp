@@ -53,6 +53,8 @@ struct Settings {
     bool tells_crossings = false;    // each data packet on each link, to the observer
     Look look = Look::nothing;
     double look_every_ns = 0.0;      // 0: what keeps samples few
+    double sweep_every_ns = 0.0;     // between two looks at all queues of switches; 0: none
+    double sweep_from_ns = 0.0;      // the first
     u64 window_bytes = 0;            // of each message; 0: its bandwidth-delay product
     double base_rtt_ns = 0.0;        // of each message; 0: that of its way
     double max_rtt_ns = 0.0;         // of the network, for PINT; 0: the largest of its flows

@@ -317,6 +317,9 @@ void Simulator::start(u32 number) {
         drops_at_progress_ = totals_.drops;
     }
     seen_->begin(sender, now());
+    if (settings_.sweep_every_ns > 0.0 && !sweeps_) {
+        begin_sweeps();
+    }
     control_->begin(made);
     if (scheme_->connects) {
         connect(made);
@@ -413,6 +416,7 @@ void Simulator::step() {
         case EventKind::created: senders_.wheel.schedule(now(), event(EventKind::starts, index)); break;
         case EventKind::starts: start(index); break;
         case EventKind::samples: note_sample(); break;
+        case EventKind::sweeps: sweep(); break;
     }
 }
 
@@ -427,6 +431,34 @@ void Simulator::note_sample() {
     if (unfinished_ > 0) {
         samples_->push_back(ports_[sampled_].queue_bytes);
         senders_.wheel.schedule(now() + sample_every_, event(EventKind::samples, 0));
+    }
+}
+
+// Sweeps are at multiples of their interval from the first on, and rest while nothing is under way.
+void Simulator::begin_sweeps() {
+    const u64 every = std::max<u64>(1, senders_.ticks(settings_.sweep_every_ns));
+    const u64 from = senders_.ticks(settings_.sweep_from_ns);
+    const u64 at = now() <= from ? from : from + ((now() - from) / every + 1) * every;
+    senders_.wheel.schedule(at, event(EventKind::sweeps, 0));
+    sweeps_ = true;
+}
+
+// What waits in a queue of a switch, without control frames: a look among the other events of its tick, as the monitor
+// of the ns-3 fork takes it.
+void Simulator::sweep() {
+    constexpr u64 least_bytes = 1000;
+    bool is_idle = active_ == 0;
+    for (u32 link = 0; link < ports_.size(); ++link) {
+        const Port& port = ports_[link];
+        is_idle = is_idle && port.data_bytes == 0;
+        if (port.data_bytes >= least_bytes && !is_host_[port.from]) {
+            seen_->swept(link, port.data_bytes, now());
+        }
+    }
+    sweeps_ = !is_idle && !senders_.wheel.empty();
+    if (sweeps_) {
+        senders_.wheel.schedule(now() + std::max<u64>(1, senders_.ticks(settings_.sweep_every_ns)),
+                                event(EventKind::sweeps, 0));
     }
 }
 

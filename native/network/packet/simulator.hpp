@@ -154,6 +154,8 @@ private:
     u32 take_packet();
     struct Ahead;
     void note_sample();
+    void begin_sweeps();
+    void sweep();
     u64 alone(const FlowSpec& flow) const;
 
     // Of failing.cpp.
@@ -243,6 +245,7 @@ private:
     u32 sampled_ = none;                   // link
     u64 sample_every_ = 0;
     std::vector<u64>* samples_ = nullptr;
+    bool sweeps_ = false;                  // the next sweep is to come
     u64 last_progress_ = 0;
     u64 drops_at_progress_ = 0;
     u64 largest_rtt_ = 0;

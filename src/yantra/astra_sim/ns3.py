@@ -80,6 +80,8 @@ _KEYS: dict[str, tuple[Callable[[str, str], Any], Any]] = {
     "TOPOLOGY_FILE": (_word, ""),
     "FCT_OUTPUT_FILE": (_word, ""),
     "PFC_OUTPUT_FILE": (_word, ""),
+    "QLEN_MON_FILE": (_word, ""),
+    "QLEN_MON_START": (_whole, 0),
     "ALPHA_RESUME_INTERVAL": (_real, 55.0),
     "RP_TIMER": (_real, 0.0),
     "EWMA_GAIN": (_real, 0.0),  # the default of the front end is 1 / 16 of whole numbers
@@ -111,10 +113,10 @@ _MAPS: dict[str, Callable[[str, str], Any]] = {
     "KMIN_MAP": _whole,
     "PMAX_MAP": _real,
 }
-_OUTPUTS = ("QLEN_MON_FILE", "TRACE_OUTPUT_FILE")
+_SWEEP_NS = 100.0  # between two looks at all queues; the front end has no key for it
 _WITHOUT_EFFECT = (
     *("FLOW_FILE", "TRACE_FILE", "SIMULATOR_STOP_TIME", "ENABLE_TRACE", "DATA_RATE", "LINK_DELAY"),
-    *("QLEN_MON_START", "QLEN_MON_END"),
+    *("QLEN_MON_END",),
 )
 """Keys with one value that change no result."""
 
@@ -157,6 +159,7 @@ class Outputs(NamedTuple):
 
     completed: str
     pauses: str
+    queues: str
     payload: int
     graph: Graph
 
@@ -165,8 +168,13 @@ def outputs(config: str) -> Outputs:
     """Return what a configuration that was read wants written."""
     values, _ = _read_config(config, [])
     graph = files.read(_topology_file(values["TOPOLOGY_FILE"], config, []))
-    names = values["FCT_OUTPUT_FILE"], values["PFC_OUTPUT_FILE"]
-    return Outputs(*names, values["PACKET_PAYLOAD_SIZE"], graph)
+    return Outputs(
+        completed=values["FCT_OUTPUT_FILE"],
+        pauses=values["PFC_OUTPUT_FILE"],
+        queues=values["QLEN_MON_FILE"],
+        payload=values["PACKET_PAYLOAD_SIZE"],
+        graph=graph,
+    )
 
 
 def _logical_dims(path: str, warnings: list[str]) -> list[int]:
@@ -197,7 +205,7 @@ def _read_config(
     values = {key: default for key, (_, default) in _KEYS.items()}
     maps: dict[str, dict[int, float]] = {key: {} for key in _MAPS}
     words = _words(path)
-    known = [*_KEYS, *_MAPS, *_OUTPUTS, *_WITHOUT_EFFECT, "LINK_DOWN"]
+    known = [*_KEYS, *_MAPS, *_WITHOUT_EFFECT, "LINK_DOWN", "TRACE_OUTPUT_FILE"]
 
     def value(key: str) -> tuple[str, str]:
         found = next(words, None)
@@ -205,7 +213,6 @@ def _read_config(
             raise ConfigError(f"{path}: {key}", "expected a value, but the file ends")
         return found[0], f"{path}, line {found[1]}: {key}"
 
-    outputs = []
     for key, line in words:
         if key in _KEYS:
             values[key] = _KEYS[key][0](*value(key))
@@ -218,19 +225,20 @@ def _read_config(
             if at > 0:
                 problem = f"links that fail at a time are not read here; got {at}, expected 0"
                 raise UnsupportedError(f"{path}, line {line}: LINK_DOWN: {problem}")
-        elif key in _OUTPUTS or key in _WITHOUT_EFFECT:
+        elif key in _WITHOUT_EFFECT:
             value(key)
-            outputs += [key] * (key in _OUTPUTS)
+        elif key == "TRACE_OUTPUT_FILE":
+            value(key)
+            warnings.append(
+                f"{path}, line {line}: {key}: not written, as its records of single packets are in "
+                "a binary format of the fork's own; --json has packet_messages, packet_ports and "
+                "packet_queues"
+            )
         elif key.isupper() and "_" in key:
             hint = did_you_mean(key, known)
             warnings.append(
                 f"{path}, line {line}: {key}: unknown key, ignored as ASTRA-sim does{hint}"
             )
-    if outputs:
-        warnings.append(
-            f"{path}: {', '.join(outputs)}: not written; --json has packet_messages, packet_ports "
-            "and packet_queues"
-        )
     return values, maps
 
 
@@ -306,6 +314,8 @@ def _options(
     }
     if values["PFC_OUTPUT_FILE"]:
         options["look"] = "changes"  # it has the moment of each
+    if values["QLEN_MON_FILE"]:
+        options |= {"sweep_every": _SWEEP_NS, "sweep_from": float(values["QLEN_MON_START"])}
     if values["GLOBAL_T"] == 1 or mode == 10:
         rtt_ns, bdp = _largest(graph, values["PACKET_PAYLOAD_SIZE"])
         if values["GLOBAL_T"] == 1:

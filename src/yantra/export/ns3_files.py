@@ -9,6 +9,10 @@ PFC_OUTPUT_FILE has one for each pause and resume that a port obeys: time (ns), 
 and 1 for a switch, the number of the port (from 1, in the order of the topology file), and 1 for a
 pause or 0 for its end.
 
+QLEN_MON_FILE has one for each switch and multiple of 100 ns at which a port of it has 1,000 bytes
+or more: "time", the time (ns), the node, and for each such port "j", its number and the bytes that
+wait.
+
 Trade-off: of what happens within one ns, messages are in the order of sending and ports in that of
 links; a pause that ends in the ns in which it began has no line.
 Source: astra-sim/astra-network-ns3, scratch/common.h.
@@ -40,6 +44,8 @@ def write(result: Result, config: str) -> None:
         _write(asked.completed, _completed(result, asked))
     if asked.pauses:
         _write(asked.pauses, _pauses(result, asked.graph))
+    if asked.queues:
+        _write(asked.queues, _queues(result, asked.graph))
 
 
 def _write(path: str, lines: Iterable[tuple[float, str]]) -> None:
@@ -85,6 +91,27 @@ def _pauses(result: Result, graph: Graph) -> list[tuple[float, str]]:
         node = graph.name_of(starts[link]).removeprefix("node ")
         kind = int(starts[link] >= graph.ranks)
         lines.append((at_ns, f"{at_ns:.0f} {node} {kind} {ports[link]} {paused}"))
+    return lines
+
+
+def _queues(result: Result, graph: Graph) -> list[tuple[float, str]]:
+    """Return the lines of the monitor; one ends without a blank where the last port has its say."""
+    ports = _ports(graph)
+    rows = result.packets.sweeps.as_dict()
+    links = result.packets.numbers
+    starts = graph.links.start.tolist()
+    most = Counter(starts)
+    found: dict[tuple[float, int], list[tuple[int, int]]] = {}
+    for row, at_ns, size in zip(rows["link"], rows["at_ns"], rows["bytes"], strict=True):
+        device = starts[links[row]]
+        found.setdefault((at_ns, device), []).append((ports[links[row]], size))
+    nodes = {device: int(graph.name_of(device).removeprefix("node ")) for _, device in found}
+    lines = []
+    for at_ns, device in sorted(found, key=lambda key: (key[0], nodes[key[1]])):
+        said = sorted(found[at_ns, device])
+        blank = " " * (said[-1][0] < most[device])
+        text = " ".join(f"j {port} {size}" for port, size in said)
+        lines.append((at_ns, f"time {at_ns:.0f} {nodes[device]} {text}{blank}"))
     return lines
 
 

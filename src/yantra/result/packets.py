@@ -83,6 +83,19 @@ class Packets:
         return Table("packet_queues", len(rows), columns)
 
     @cached_property
+    def sweeps(self) -> Table:
+        """A row for each queue of a switch in which 1,000 bytes or more waited at a sweep.
+
+        Sweeps look at all queues at once, `sweep_every` apart from `sweep_from` on, and rest while
+        nothing is under way; without that option there are none. Control frames do not count.
+        """
+        series = self._columns("sweeps")
+        rows = np.searchsorted(self._numbers, series["link"])
+        columns: dict[str, Column] = self._named(rows)
+        columns |= {"at_ns": _real(series, "at_ns"), "bytes": _whole(series, "bytes")}
+        return Table("packet_sweeps", len(rows), columns)
+
+    @cached_property
     def rates(self) -> Table:
         """A row for each message and sample of the rate and window that its sender may use.
 

@@ -19,6 +19,7 @@ def seeds() -> list[bytes]:
             "CC_MODE": mode,
             "FCT_OUTPUT_FILE": "fct.txt",
             "PFC_OUTPUT_FILE": "pfc.txt",
+            "QLEN_MON_FILE": "qlen.txt",
         }
         config = "".join(f"{key} {value}\n" for key, value in keys.items())
         cables = "".join(f"{host} 4 100Gbps 0.0005ms 0\n" for host in range(4))
