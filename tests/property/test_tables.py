@@ -49,6 +49,7 @@ def some_tables(draw: st.DrawFn) -> tuple[Table, dict[str, list[Any]]]:
     per_ns = draw(st.sampled_from([1, 1000]))
     ticks, ids, wholes = drawn(TICKS), drawn(NUMBERS), drawn(st.integers(0, 2**32 - 1))
     texts, reals, listed = drawn(TEXTS), drawn(REALS | st.none()), drawn(REALS | st.none())
+    gaps = drawn(st.integers(-(2**53), 2**53) | st.none())
     distinct = sorted(set(texts))
     codes = array("Q", [distinct.index(text) for text in texts])
     begins = [sum(lengths[:at]) for at in range(len(lengths) + 1)]
@@ -63,6 +64,7 @@ def some_tables(draw: st.DrawFn) -> tuple[Table, dict[str, list[Any]]]:
         "texts": ("text", lambda: Coded(codes, distinct)),
         "reals": ("real", lambda: Reals(_bits(reals))),
         "listed": ("real", lambda: listed),
+        "gaps": ("whole", lambda: gaps),
     }
     told = {
         "ticks": [
@@ -73,6 +75,7 @@ def some_tables(draw: st.DrawFn) -> tuple[Table, dict[str, list[Any]]]:
         "texts": texts,
         "reals": reals,
         "listed": listed,
+        "gaps": gaps,
     }
     return Table("some", rows, columns), told
 

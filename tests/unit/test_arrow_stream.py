@@ -23,6 +23,8 @@ ROWS = {
     "time": [0.5, None, 3.0, 2.0],
     "share": [None, 0.25, 0.5, 1.0],
     "word": ["x", None, "z", "ü"],
+    "port": [None, 2**53 + 1, 0, None],
+    "step": [2**64 - 2, None, 3, 4],
 }
 
 
@@ -39,6 +41,8 @@ def _table() -> Table:
             "time": ("real", lambda: Ticks(halves, 1000)),
             "share": ("real", lambda: Reals(shares)),
             "word": ("text", lambda: ROWS["word"]),
+            "port": ("whole", lambda: ROWS["port"]),
+            "step": ("id", lambda: ROWS["step"]),
         },
     )
 
@@ -58,7 +62,7 @@ def test_polars_reads_the_rows_without_pyarrow(monkeypatch: pytest.MonkeyPatch, 
     assert frame.to_dict(as_series=False) == expected
     if rows:
         types = [polars.Int64, polars.String, polars.UInt64, polars.Float64, polars.Float64]
-        assert frame.dtypes == [*types, polars.String]
+        assert frame.dtypes == [*types, polars.String, polars.Int64, polars.UInt64]
 
 
 def test_pyarrow_reads_what_to_arrow_gives() -> None:
@@ -82,10 +86,10 @@ def test_duckdb_selects_from_a_table() -> None:
 
 
 def test_pandas_has_the_types_of_the_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pandas")
+    isna = pytest.importorskip("pandas").isna
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     frame = _table().to_pandas()
-    told = {name: [None if v != v else v for v in frame[name].tolist()] for name in frame}
+    told = {name: [None if isna(v) else v for v in frame[name].tolist()] for name in frame}
     assert told == ROWS
     assert [str(type) for type in frame.dtypes] == [
         "int64",
@@ -94,6 +98,8 @@ def test_pandas_has_the_types_of_the_table_without_pyarrow(monkeypatch: pytest.M
         "float64",
         "float64",
         "str",
+        "Int64",
+        "UInt64",
     ]
     frame.loc[0, "rank"] = 9  # a frame is the user's to change
     assert _table().values("rank")[0] == 0

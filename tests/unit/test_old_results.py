@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cases import ALL_REDUCE, cluster, scenario
+from tests.clusters import dimension
+from tests.clusters import scenario as of_traces
 from yantra import load_result
+from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
 from yantra.explain import compare, explain
 from yantra.result import Result
@@ -25,6 +28,14 @@ def step(builder: TraceBuilder, rank: int) -> None:
 
 def today() -> Result:
     return simulate(scenario(cluster(("ring", 4, 50.0, 500.0)), step), record=True)
+
+
+def switched() -> Result:
+    sender, receiver = TraceBuilder(), TraceBuilder()
+    sender.send(1, 4096)
+    receiver.recv(0, 4096)
+    pair = dimension("switch", 2)
+    return simulate(of_traces([sender, receiver], pair, network="store_and_forward"))
 
 
 def test_version_1_has_the_tables_of_a_run_of_today() -> None:
@@ -49,3 +60,35 @@ def test_version_1_is_compared_and_explained_as_ever() -> None:
     assert data["makespan_ns"]["change"] == 0 and data["missing"] == []
     assert data["nodes"]["rows"] == data["collectives"]["rows"] == data["by_rank"] == []
     assert explain(OLD, runs=False).text().startswith("The run takes")
+
+
+@pytest.fixture
+def all_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yantra.export.json.MOST_ROWS_IN_FULL", 0)
+
+
+@pytest.mark.usefixtures("all_packed")
+def test_packed_whole_numbers_with_gaps_were_called_real(tmp_path: Path) -> None:
+    result = switched()
+    assert result.links.kind("source") == "whole" and None in result.links.values("source")
+    result.to_json(tmp_path / "r.json", ["links"])
+    form = json.loads((tmp_path / "r.json").read_text())
+    for name in ("source", "destination"):
+        form["packed"]["links"]["columns"][name]["kind"] = "real"
+    (tmp_path / "old.json").write_text(json.dumps(form))
+    for name in ("r.json", "old.json"):
+        links = load_result(tmp_path / name).links
+        assert [*map(links.kind, links.columns)] == [*map(result.links.kind, links.columns)]
+        assert links.as_dict() == result.links.as_dict()
+
+
+@pytest.mark.usefixtures("all_packed")
+def test_a_column_that_is_not_whole_is_refused_where_ranks_are(tmp_path: Path) -> None:
+    switched().to_json(tmp_path / "r.json", ["links"])
+    form = json.loads((tmp_path / "r.json").read_text())
+    columns = form["packed"]["links"]["columns"]
+    columns["source"] = columns["source"] | {"kind": "real", "values": [0.5, None]}
+    (tmp_path / "r.json").write_text(json.dumps(form))
+    links = load_result(tmp_path / "r.json").links
+    with pytest.raises(ConfigError, match=r"links\.columns\.source\.values: 0\.5 is no value"):
+        links.values("source")

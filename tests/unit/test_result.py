@@ -66,6 +66,7 @@ def test_the_port_of_a_switch_is_told_by_a_missing_rank() -> None:
     )
     assert [row[1:3] for row in result.links.rows()] == [(0, None), (None, 1)]
     assert np.isnan(result.links["destination"][0])
+    assert result.links.kind("source") == result.links.kind("destination") == "whole"
 
 
 def test_the_ports_of_several_switches_are_told_by_numbers_after_the_ranks() -> None:

@@ -138,7 +138,7 @@ def test_frames_have_the_columns_and_nulls_of_the_table(recorded: Result) -> Non
         frame = table.to_pandas()
         assert isinstance(frame, pandas.DataFrame) and list(frame) == list(table.columns)
         for column in table.columns:
-            told = [None if value != value else value for value in frame[column].tolist()]
+            told = [None if pandas.isna(value) else value for value in frame[column].tolist()]
             assert told == table.values(column)
 
 

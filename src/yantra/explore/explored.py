@@ -234,12 +234,10 @@ class Explored:
 
 
 def _field(plans: Sequence[Mapping[str, int] | None], name: str) -> tuple[Kind, list[Any]]:
-    """Return a field of plans, as whole numbers unless a trial has no plan."""
+    """Return a field of plans; a trial without a plan has none."""
     values = [None if plan is None else plan[name] for plan in plans]
     if name == "recompute":
         return "text", [None if value is None else RECOMPUTE[value] for value in values]
-    if None in values:
-        return "real", [_real(value) for value in values]
     return "whole", values
 
 

@@ -232,7 +232,7 @@ def _tables(form: Form, name: str) -> dict[str, Table]:
     return {key: found[key] for key in [*known, *found]}
 
 
-def _packed(name: str, form: Mapping[str, Any], where: str) -> Table:
+def _packed(name: str, form: Form, where: str) -> Table:
     """Return a packed table, which has the columns that it must have."""
     schema = _schema()["properties"]["tables"]["properties"].get(name, {})
     columns = schema.get("properties", {})
@@ -240,8 +240,11 @@ def _packed(name: str, form: Mapping[str, Any], where: str) -> Table:
         if column not in form["columns"]:
             raise ConfigError(f"{where}.columns.{column}", "missing; expected a mapping")
     for column, packed in form["columns"].items():
-        kind = _kind(columns[column]["items"], []) if column in columns else packed["kind"]
-        if packed["kind"] != kind:
+        items = columns.get(column, {}).get("items")
+        kind = _kind(items, []) if items else packed["kind"]
+        if packed["kind"] == "real" and "null" in _types(items or {}):  # so until they had gaps
+            form["columns"][column] = packed | {"kind": kind}
+        elif packed["kind"] != kind:
             raise ConfigError(f"{where}.columns.{column}.kind", expected_got(kind, packed["kind"]))
     complete = {one for one, column in columns.items() if "null" not in _types(column["items"])}
     return table_of(name, form, where, frozenset(complete))
@@ -267,10 +270,12 @@ def _kind(items: Mapping[str, Any] | None, values: list[Any]) -> Kind:
     if items is None:
         if any(isinstance(value, str) for value in values):
             return "text"
-        return "whole" if values and all(type(value) is int for value in values) else "real"
-    if items.get("type") == "string" or "enum" in items:
+        known = [value for value in values if value is not None]
+        return "whole" if known and all(type(value) is int for value in known) else "real"
+    names = _types(items)
+    if "string" in names:
         return "text"
-    if items.get("type") == "integer":
+    if "integer" in names:
         return "id" if "maximum" in items else "whole"
     return "real"
 

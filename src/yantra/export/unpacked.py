@@ -168,8 +168,8 @@ def _wrap(form: Mapping[str, Any], where: str) -> Callable[[array[int]], Any]:
 
 
 _TYPES: Mapping[Kind, tuple[type, ...]] = {
-    "whole": (int,),
-    "id": (int,),
+    "whole": (int, type(None)),
+    "id": (int, type(None)),
     "real": (int, float, type(None)),
     "text": (str,),
 }

@@ -20,10 +20,10 @@ from yantra.result.codes import NEVER as NEVER
 from yantra.result.codes import nanoseconds as nanoseconds
 
 Kind = Literal["whole", "id", "real", "text"]
-"""What a column holds: whole numbers, ids up to 2^64, real numbers or text."""
+"""What a column holds: whole numbers, ids up to 2^64, real numbers or text. Any may be missing."""
 
 DTYPES = {"whole": "int64", "id": "uint64", "real": "float64", "text": "str"}
-"""The type of numpy for each kind of column."""
+"""The type of numpy for each kind of column; whole numbers with gaps become float64."""
 
 
 class Ticks(NamedTuple):
@@ -159,7 +159,8 @@ def as_array(part: Any, kind: str) -> Any:
     import numpy as np
 
     if isinstance(part, list):
-        return np.array(part, dtype=DTYPES[kind])
+        gaps = kind != "text" and None in part
+        return np.array(part, dtype=np.float64 if gaps else DTYPES[kind])
     if isinstance(part, Ticks):
         ticks = np.asarray(part.values)
         return np.where(ticks == NEVER, np.nan, ticks / np.float64(part.per_ns))

@@ -102,13 +102,13 @@ class CriticalPath:
         """Return the steps as a table, in their order."""
         kinds: dict[str, Kind] = {
             "kind": "text",
-            "rank": "real",
-            "node": "real",
+            "rank": "whole",
+            "node": "id",
             "name": "text",
             "start_ns": "real",
             "end_ns": "real",
-            "peer": "real",
-            "dimension": "real",
+            "peer": "whole",
+            "dimension": "whole",
         }
 
         def column(at: int) -> Callable[[], list[Any]]:

@@ -1,7 +1,8 @@
 """Table -> pyarrow, pandas and polars.
 
 Columns keep their kinds: whole numbers are int64, ids uint64, times and shares float64, texts
-string. A missing value is null, in pandas NaN. Parts of a table become record batches, so nothing
+string. A missing value is null; in pandas it is NaN among real numbers and NA among whole ones,
+whose columns then are Int64 or UInt64. Parts of a table become record batches, so nothing
 but the frame itself is ever whole in memory. Only `to_arrow` needs pyarrow.
 """
 
@@ -20,6 +21,7 @@ _ARROW_TYPES: dict[Kind, str] = {
     "real": "float64",
     "text": "string",
 }
+_WITH_GAPS: dict[Kind, str] = {"whole": "Int64", "id": "UInt64"}
 
 
 class WholeColumns(Columns, Protocol):
@@ -57,8 +59,11 @@ def to_pandas(table: WholeColumns) -> Any:
 
 
 def _series(table: WholeColumns, column: str, pandas: Any) -> Any:
-    if table.kind(column) == "text":
+    kind = table.kind(column)
+    if kind == "text":
         return pandas.Series(table.values(column), dtype="str")
+    if kind in _WITH_GAPS and table[column].dtype.kind == "f":
+        return pandas.Series(table.values(column), dtype=_WITH_GAPS[kind])
     return pandas.Series(table[column], copy=True)
 
 

@@ -207,8 +207,8 @@ def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Tabl
 
     columns: dict[str, Column] = {
         "dimension": ("whole", lambda: [link.dimension for link in links]),
-        "source": ("real", lambda: [link.source for link in links]),
-        "destination": ("real", lambda: [link.destination for link in links]),
+        "source": ("whole", lambda: [link.source for link in links]),
+        "destination": ("whole", lambda: [link.destination for link in links]),
         "bytes": ("whole", lambda: [link.use.bytes for link in links]),
         "messages": ("whole", lambda: [link.use.messages for link in links]),
         "busy_ns": ("real", busy_ns),

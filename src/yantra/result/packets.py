@@ -150,7 +150,7 @@ class Packets:
         rows = list(by_size(self._messages["bytes"][through], slowdowns, fct_ns))
         columns: dict[str, Column] = {
             "from_bytes": (
-                "real",
+                "whole",
                 lambda: [None if row[0] is None else 10 ** row[0] for row in rows],
             ),
             "messages": ("whole", lambda: [row[1] for row in rows]),

@@ -126,8 +126,8 @@ class Recording:
         capacity = link_rates(self._model, links)
         names: dict[str, tuple[Kind, list[Any]]] = {
             "dimension": ("whole", [link.dimension for link in links]),
-            "source": ("real", [link.source for link in links]),
-            "destination": ("real", [link.destination for link in links]),
+            "source": ("whole", [link.source for link in links]),
+            "destination": ("whole", [link.destination for link in links]),
         }
         return self._binned("link_utilisation", names, capacity, columns)
 

@@ -29,7 +29,8 @@ _ROWS_OF_A_PART = 65_536
 class Table:
     """Columns by name. `table["finish_ns"]` is a numpy array, `table.values(...)` a list.
 
-    A missing value is None in a list and NaN in an array; only columns of real numbers have any.
+    A missing value is None in a list. In an array it is NaN, so an array of whole numbers with gaps
+    is of float64; `kind` and `to_pandas` keep that they are whole.
     """
 
     def __init__(self, name: str, length: int, columns: Mapping[str, Column]) -> None:
