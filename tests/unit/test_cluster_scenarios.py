@@ -134,7 +134,7 @@ CASES = [
         "cluster.device.peek: unknown key; did you mean 'peak'?",
     ),
     ("{name: hgx-h100, ranks: 8, device: 3}", "cluster.device: expected a mapping, got 3"),
-    ("3", "cluster: expected a mapping, got 3"),
+    ("3", "cluster: expected the name of a cluster (yantra cluster list), or a mapping, got 3"),
 ]
 
 
@@ -149,7 +149,9 @@ def test_a_mistake_elsewhere_is_reported_as_ever() -> None:
     with pytest.raises(ConfigError) as raised:
         read("{name: hgx-h100, ranks: 8}", "collectives: [ring]")
     assert str(raised.value) == 'collectives: expected a mapping, got ["ring"]'
-    with pytest.raises(ConfigError, match=r"^workload: expected a mapping, got 3$"):
+    with pytest.raises(
+        ConfigError, match=r"^workload: expected a mapping such as {templates: step.yw}, got 3$"
+    ):
         scenarios.loads("cluster: hgx-h100\nworkload: 3\n")
 
 

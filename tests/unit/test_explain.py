@@ -392,7 +392,10 @@ def test_what_cannot_be_explained_is_refused(
             ["s.yaml", "--no-runs"],
             "s.yaml: not a result in JSON, and a scenario has to be run",
         ),
-        (["bad.json"], "bad.json: workload: missing; expected a mapping"),
+        (
+            ["bad.json"],
+            "bad.json: workload: missing; expected a mapping such as {templates: step.yw}",
+        ),
     ],
 )
 def test_other_files_are_refused(

@@ -121,7 +121,7 @@ def test_traces_in_memory_are_told_of_and_cannot_be_run_again(tmp_path: Path) ->
         ),
         (
             '{"format": "yantra-result", "scenario": {}}',
-            "r.json: scenario.workload: missing; expected a mapping",
+            "r.json: scenario.workload: missing; expected a mapping such as {templates: step.yw}",
         ),
     ],
 )

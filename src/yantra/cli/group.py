@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
@@ -10,8 +9,9 @@ from typing import Any, ClassVar
 import click
 
 from yantra import __version__
-from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples
+from yantra.cli.complaints import meant_command, problem_of
 
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
@@ -79,7 +79,7 @@ class Commands(WithExamples, click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command of the arguments, or say which one was probably meant."""
         if args and args[0] not in self.known and not args[0].startswith("-"):
-            ctx.fail(f"no command is named '{args[0]}'{did_you_mean(args[0], self.known)}")
+            ctx.fail(f"no command is named '{args[0]}'{meant_command(args[0], self.known)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -120,7 +120,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except click.UsageError as error:
         command = _command_of(error, arguments)
-        raise ConfigError(command, f"{_problem(error)}; see {command} --help") from None
+        raise ConfigError(command, f"{problem_of(error)}; see {command} --help") from None
     except click.ClickException as error:
         raise ConfigError("yantra", error.format_message()) from None
     return status if isinstance(status, int) else 0
@@ -131,26 +131,3 @@ def _command_of(error: click.UsageError, arguments: Sequence[str]) -> str:
     if error.ctx:
         return error.ctx.command_path
     return f"yantra {arguments[0]}" if arguments and arguments[0] in COMMANDS else "yantra"
-
-
-def _problem(error: click.UsageError) -> str:
-    """Return what is wrong with a command line, in the words of all other errors."""
-    if isinstance(error, click.NoSuchOption):
-        context = error.ctx
-        known = () if context is None else _options(context.command, context)
-        hint = did_you_mean(error.option_name, known)
-        return f"no option is named '{error.option_name}'{hint}"
-    problem = re.sub(r"\s*\n\s*", " ", error.format_message()).rstrip(".")
-    if isinstance(error, click.BadParameter) and isinstance(
-        kind := getattr(error.param, "type", None), click.Choice
-    ):
-        given = re.match(r"Invalid value for .*?: '(.*)' is not one of ", problem)
-        problem += did_you_mean(given[1], map(str, kind.choices)) if given else ""
-    return problem
-
-
-def _options(command: click.Command, context: click.Context) -> list[str]:
-    """Return the options of a command that its help shows, then those it hides."""
-    options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
-    options.sort(key=lambda option: option.hidden)
-    return [name for option in options for name in (*option.opts, *option.secondary_opts)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
-from yantra.base.errors import ConfigError, UnsupportedError, expected_got, hint
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got, hint, show
 from yantra.base.fields import (
     Choice,
     Entry,
@@ -68,6 +68,8 @@ _OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile", "collectives")
 
 class ClusterSection(Section):
     """The mapping `cluster`, or a name in its place; `named.py` replaces names before reading."""
+
+    expected = "the name of a cluster (yantra cluster list), or a mapping"
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
         whole = {"name": tree} if isinstance(tree, str) else tree
@@ -126,7 +128,14 @@ def _step() -> Section:
 class WorkloadSection(Section):
     """The mapping `workload`: traces and groups, a workload file that holds both, or a model."""
 
+    expected = "a mapping such as {templates: step.yw}"
+
     def read(self, tree: Any, where: str, folder: str) -> Any:
+        if isinstance(tree, str):
+            keys = {"{rank}": "traces", ".et": "traces", ".yw": "templates"}
+            key = next((keys[mark] for mark in keys if mark in tree), "model")
+            problem = f"expected a mapping, got {show(tree)}; write {{{key}: {show(tree)}}}"
+            raise ConfigError(where, problem)
         if not isinstance(tree, dict):
             return super().read(tree, where, folder)
         section = self._section_of(tree)

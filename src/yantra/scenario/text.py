@@ -32,7 +32,7 @@ def of_known(
     """Return the scenario of a file that was recognised, with `settings` for single fields."""
     if known.needs_cluster:
         if cluster is None:
-            problem = f"{known.called}, which says not what it runs on; add --cluster hgx-h100 or "
+            problem = f"{known.called}, which does not name a cluster; add --cluster hgx-h100 or "
             raise ConfigError(known.name, f"{problem}another (yantra cluster list)")
         return on_cluster(workload_of(known), cluster, settings=settings)
     if cluster is not None:

@@ -32,7 +32,23 @@ CASES: list[tuple[str, str]] = [
         "a: b: c",
         "scenario, line 1, column 5: not YAML: mapping values are not allowed in this context",
     ),
-    ("cluster: {}", "workload: missing; expected a mapping"),
+    ("cluster: {}", "workload: missing; expected a mapping such as {templates: step.yw}"),
+    (
+        "workload: step.yw",
+        'workload: expected a mapping, got "step.yw"; write {templates: "step.yw"}',
+    ),
+    (
+        "workload: 'job.{rank}.et'",
+        'workload: expected a mapping, got "job.{rank}.et"; write {traces: "job.{rank}.et"}',
+    ),
+    (
+        "workload: llama3-8b",
+        'workload: expected a mapping, got "llama3-8b"; write {model: "llama3-8b"}',
+    ),
+    (
+        "workload: {templates: step.yw}",
+        "cluster: missing; expected the name of a cluster (yantra cluster list), or a mapping",
+    ),
     (
         changed("cluster:", "custer:"),
         "custer: unknown key; did you mean 'cluster'?",

@@ -49,7 +49,10 @@ def test_sheets_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
-        (["--model_type", "gtp"], "'gtp' is not one of"),
+        (
+            ["--model_type", "gtp"],
+            "--model-type: expected one of gpt, llama, dense, moe, prefilling, decoding, got 'gtp'",
+        ),
         (["--model_type", "gpt", "--assembly", "x.yaml"], "either --model-type or --assembly"),
         (["--sheets", "nowhere"], "nowhere: expected the folder of spreadsheets, got no folder"),
         (["--symbol", "Width"], "--symbol: expected NAME=NUMBER, got 'Width'"),
