@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests import identities
+from tests.reports import packets
 from tests.unit.test_flow_network import HEAD, MB, STAR, _over, _scenario
 from yantra.base.errors import UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.compile import compile
+from yantra.export.report import html
 from yantra.result import Result
 from yantra.run.simulate import run
 from yantra.scenario import load
@@ -166,3 +168,14 @@ def test_hot_links_of_a_job_that_folds_are_those_of_all_its_ranks(
     said = capsys.readouterr().out
     for rank in range(4):
         assert f"rank {rank} to rank {(rank + 1) % 4} (dimension 0)" in said
+
+
+def test_a_report_of_more_crossings_than_a_table_may_have_leaves_them_out_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "Who sends over the busiest links</caption>" in html(packets())
+    monkeypatch.setattr("yantra.result.link_load._MOST_ROWS", 10)
+    page = html(packets())
+    assert "Who sends over the busiest links is left out: " in page
+    assert "more than the ten million rows that link_flows may have" in page
+    assert "Who sends over the busiest links</caption>" not in page

@@ -129,7 +129,10 @@ def flow_table(
     wanted = list(range(len(links)) if rows is None else rows)
     crossed = sum(links[row].use.messages for row in wanted)
     if crossed > _MOST_ROWS:
-        raise UnsupportedError(f"{crossed} messages crossed links, more than ten million rows")
+        raise UnsupportedError(
+            f"{crossed:,} messages or packets crossed {len(wanted)} links, more than the ten million "
+            "rows that link_flows may have"
+        )
     found = recording.link_crossings(model.native, wanted)
     messages = recording.messages(model.native)
     names = link_names(model, links)

@@ -15,6 +15,7 @@ from itertools import count
 from math import cos, pi, prod, sin
 from typing import Any
 
+from yantra.base.errors import UnsupportedError
 from yantra.base.units import format_bandwidth, format_size, format_time
 from yantra.export.report.link_drawing import (
     Device,
@@ -377,7 +378,12 @@ def _link_table(run: Run) -> Html:
 
 
 def _flow_table(run: Run) -> Html:
-    """Return who sent over the busiest links, the largest first."""
+    """Return who sent over the busiest links, the largest first, or why it is not known."""
+    try:
+        links = hot_links(run.result, _HOT_LINKS)
+    except UnsupportedError as error:
+        text = f"Who sends over the busiest links is left out: {error}."
+        return element("p", text, class_="note")
     heads = [
         Head("link", False),
         Head("messages", False, "of one rank to another, together"),
@@ -393,7 +399,7 @@ def _flow_table(run: Run) -> Html:
             Cell(format_time(share.start_ns), share.start_ns),
             Cell(format_time(share.end_ns), share.end_ns),
         ]
-        for link in hot_links(run.result, _HOT_LINKS)
+        for link in links
         for share in link.largest
     ]
     return table("Who sends over the busiest links", heads, rows)
