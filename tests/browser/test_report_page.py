@@ -403,6 +403,39 @@ def test_a_chart_is_saved_as_svg_that_looks_the_same_alone(opened: Any, chart: s
     assert drawn and all("rgb" in node.attrib["stroke"] + node.attrib["fill"] for node in drawn)
 
 
+@pytest.mark.parametrize(
+    ("chart", "titles"),
+    [
+        ("#bandwidth", {"share of the bandwidth in use", "time"}),
+        ("#memory", {"memory of a rank", "time"}),
+        ("#roofline", {"rate of operations", "arithmetic intensity, FLOP per byte"}),
+    ],
+)
+@pytest.mark.parametrize("width", [390, 1366])
+def test_axes_have_titles_inside_the_chart(
+    opened: Any, chart: str, titles: set[str], width: int
+) -> None:
+    page = opened("step", width=width)
+    texts = page.evaluate(
+        f"[...document.querySelectorAll('{chart} svg text')].map(text => {{"
+        " const at = text.getBoundingClientRect();"
+        " const box = text.ownerSVGElement.getBoundingClientRect();"
+        " return [text.textContent, at.left >= box.left && at.right <= box.right"
+        " && at.top >= box.top && at.bottom <= box.bottom]; })"
+    )
+    assert titles <= {text for text, inside in texts if inside}
+
+
+@pytest.mark.parametrize("width", [390, 1366, 1920])
+def test_all_links_of_the_head_are_seen_or_scroll_and_the_title_is_whole(
+    opened: Any, width: int
+) -> None:
+    page = opened("uneven", width=width)
+    whole = "(e => e.scrollWidth <= e.clientWidth + 1)(document.querySelector('.bar-top {}'))"
+    assert page.evaluate(whole.format("h1"))
+    assert page.evaluate(whole.format("nav")) or width < 760
+
+
 @pytest.mark.parametrize("box", ["#time .bars", "#time .tall", "#communication .bars"])
 def test_bars_are_saved_as_svg_with_their_words_and_their_key(opened: Any, box: str) -> None:
     page = opened("step")

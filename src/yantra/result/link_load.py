@@ -130,8 +130,8 @@ def flow_table(
     crossed = sum(links[row].use.messages for row in wanted)
     if crossed > _MOST_ROWS:
         raise UnsupportedError(
-            f"{crossed:,} messages or packets crossed {len(wanted)} links, more than the ten million "
-            "rows that link_flows may have"
+            f"{crossed:,} messages or packets crossed {len(wanted)} links, more than the ten "
+            "million rows that link_flows may have"
         )
     found = recording.link_crossings(model.native, wanted)
     messages = recording.messages(model.native)

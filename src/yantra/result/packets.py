@@ -235,7 +235,7 @@ def lines(summary: dict[str, Any]) -> list[str]:
     """Return the counts of a whole run as sentences."""
     found = [
         f"{summary['packets']:,} packets crossed a link; {summary['marked_acks']:,} of "
-        f"{summary['acks']:,} ACKs told of a mark, {summary['drops']:,} packets were dropped"
+        f"{summary['acks']:,} ACKs carried a mark, {summary['drops']:,} packets were dropped"
     ]
     if summary["pauses"]:
         paused = format_time(summary["paused_ns"])

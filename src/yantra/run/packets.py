@@ -233,7 +233,7 @@ def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
     """Return the counts of a whole run as text."""
     of = summary(run)
     found = [
-        f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs told of a mark, "
+        f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs carried a mark, "
         f"{of['drops']:,} were dropped, {of['nacks']:,} NACKs, {of['timeouts']:,} timeouts"
     ]
     if of["pauses"]:

@@ -97,7 +97,9 @@ def fabric_drawing(run: Run, graph: Graph) -> Drawing:
         device: (float(x), float(y), float(x), float(y)) for device, (x, y) in enumerate(points)
     }
     named: dict[Device, str] = {device: graph.name_of(device) for device in range(graph.devices)}
-    title = f"{graph.ranks:,} ranks, {graph.devices - graph.ranks:,} switches and network cards"
+    others = graph.devices - graph.ranks
+    title = f"{graph.ranks:,} ranks, {others:,} "
+    title += "switch or network card" if others == 1 else "switches and network cards"
     return Drawing(title, where, list(found.values()), named, graph.ranks)
 
 

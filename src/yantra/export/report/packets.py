@@ -29,7 +29,9 @@ def section(run: Run) -> Html:
     packets = run.result.packets
     summary = run.result.packet_summary
     assert summary is not None  # else there is no section
-    parts: list[Html | None] = [element("p", f"{line}.") for line in lines(summary)]
+    parts: list[Html | None] = [
+        element("p", f"{line[:1].upper()}{line[1:]}.") for line in lines(summary)
+    ]
     if packets.every_ns is None:
         parts.append(element("p", _NOT_LOOKED, class_="note"))
     else:

@@ -4,7 +4,7 @@ import { drawnToFit, legendOf, stepChart } from "./chart.js";
 import { byId, el } from "./dom.js";
 import { formatPercent } from "./format.js";
 
-const HEIGHT = 130;
+const HEIGHT = 160;
 
 export function drawBandwidth(page, columns) {
   const box = byId("bandwidth");
@@ -26,6 +26,7 @@ export function drawBandwidth(page, columns) {
         end,
         highest,
         height: HEIGHT,
+        axis: "share of the bandwidth in use",
         unit: formatPercent,
         label: `${one.name}: utilisation over time`,
       };

@@ -7,8 +7,8 @@ import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const LEFT = 74;
 const RIGHT = 12;
-const TOP = 8;
-const BOTTOM = 24;
+const TOP = 24; // with what the values are
+const BOTTOM = 38; // with marks and what they are
 
 // Draws `make(width)` into a box, again whenever its width changes.
 export function drawnToFit(box, make) {
@@ -26,8 +26,9 @@ export function drawnToFit(box, make) {
 }
 
 // Returns the picture of `series`: [{name, series (class), points: [[ns, value], ...]}], where a
-// value holds until the next point. `about` is {end, highest, height, unit: value -> text, label} and
-// {limit: {value, name}}, if there is one, as a line of its own; marks are multiples of `whole`.
+// value holds until the next point. `about` is {end, highest, height, axis: what the values are,
+// unit: value -> text, label} and {limit: {value, name}}, if there is one, as a line of its own; marks
+// are multiples of `whole`.
 export function stepChart(series, about, width) {
   const plot = { width: width - LEFT - RIGHT, height: about.height - TOP - BOTTOM };
   const x = (ns) => LEFT + (ns / about.end) * plot.width;
@@ -107,8 +108,10 @@ function* axes(about, plot, x, y, width) {
       y1: TOP + plot.height,
       y2: TOP + plot.height + 4,
     });
-    yield text(shortTime(value), x(value), about.height - 8, "middle");
+    yield text(shortTime(value), x(value), about.height - BOTTOM + 16, "middle");
   }
+  yield text(about.axis, 4, 12, "start");
+  yield text("time", (LEFT + width - RIGHT) / 2, about.height - 6, "middle");
   yield svg("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(0), y2: y(0) });
 }
 

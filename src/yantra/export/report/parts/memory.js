@@ -18,7 +18,8 @@ export function drawMemory(page, columns) {
   const about = {
     end: page.makespan / page.ticks_per_ns,
     highest,
-    height: 240,
+    height: 270,
+    axis: "memory of a rank",
     whole: 2 ** (10 * Math.floor(Math.log2(highest) / 10)),
     unit: (value) => formatBytes(Math.round(value)),
     label: "Memory of a rank of each class over time",

@@ -4,7 +4,7 @@ import { drawnToFit, legendOf, stepChart } from "./chart.js";
 import { byId } from "./dom.js";
 import { formatBytes, formatRate } from "./format.js";
 
-const HEIGHT = 220;
+const HEIGHT = 250;
 
 export function drawPackets(page, columns) {
   if (!page.packets) return;
@@ -13,11 +13,13 @@ export function drawPackets(page, columns) {
   const rate = (value) => formatRate(value * 1e9, "B/s");
   draw("packet-queues", seriesOf(page.packets.queues, "packet.queue", columns), {
     end,
+    axis: "bytes in the queue",
     unit: bytes,
     label: "Bytes that wait at the ports with the longest queues, over time",
   });
   draw("packet-rates", seriesOf(page.packets.rates, "packet.rate", columns), {
     end,
+    axis: "rate that the sender may have",
     unit: rate,
     label: "Rates of the slowest messages over time",
   });

@@ -8,8 +8,8 @@ import { byId, svg } from "./dom.js";
 import { formatBytes, formatCount, formatRate, formatTime } from "./format.js";
 import { hideTooltip, showTooltip, withTooltip } from "./tooltip.js";
 
-const HEIGHT = 380;
-const [LEFT, RIGHT, TOP, BOTTOM] = [96, 16, 14, 44];
+const HEIGHT = 390;
+const [LEFT, RIGHT, TOP, BOTTOM] = [96, 16, 24, 44];
 const NAMES_SHOWN = 6;
 
 export function drawRoofline(page, columns) {
@@ -171,6 +171,7 @@ function* axes(scale, width) {
     { x: (LEFT + width) / 2, y: HEIGHT - 8, "text-anchor": "middle" },
     "arithmetic intensity, FLOP per byte",
   );
+  yield svg("text", { x: 4, y: TOP - 12, "text-anchor": "start" }, "rate of operations");
 }
 
 function* roofLines(roofs, scale, width) {
