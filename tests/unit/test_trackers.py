@@ -38,7 +38,8 @@ def test_metrics_are_the_makespan_and_shares_that_add_up_to_it(result: Result) -
 def test_without_the_package_the_error_names_it(
     result: Result, form: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
+    for missing in (package, "tensorboard"):
+        monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UnsupportedError, match=f"needs the package {package}.*pip install"):
         result.export(form, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
@@ -83,6 +84,19 @@ def test_wandb_has_the_run(result: Result, tmp_path: Path, monkeypatch: pytest.M
 
 def test_tensorboard_has_a_file_of_events(result: Result, tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX")
+    result.export("tensorboard", tmp_path / "one")
+    (events,) = (tmp_path / "one").iterdir()
+    assert b"makespan_ns" in events.read_bytes()
+
+
+def test_tensorboard_of_pytorch_will_do(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorboard")
+    pytest.importorskip("torch")
+    monkeypatch.setattr(
+        "yantra.export.tensorboard.find_spec", lambda name: None if "X" in name else name
+    )
     result.export("tensorboard", tmp_path / "one")
     (events,) = (tmp_path / "one").iterdir()
     assert b"makespan_ns" in events.read_bytes()

@@ -1,4 +1,4 @@
-"""Result -> a folder of TensorBoard; needs the package tensorboardX.
+"""Result -> a folder of TensorBoard; needs tensorboardX, or PyTorch with tensorboard.
 
 The path is the folder; each run of a comparison is a folder beside the others. Scalars have one
 point, step 0, so TensorBoard shows runs beside each other as bars of one point.
@@ -7,6 +7,8 @@ point, step 0, so TensorBoard shows runs beside each other as bars of one point.
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from yantra.base.output import Path
@@ -22,12 +24,19 @@ class Tensorboard(Exporter):
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
         """Write a folder of events."""
-        writers = needed("tensorboardX", "export tensorboard")
+        writers = _writers()
         with errors_of("tensorboard"), writers.SummaryWriter(os.fspath(path)) as writer:
             for name, value in metrics(result).items():
                 writer.add_scalar(name, value, 0)
             writer.add_text("what_ran", result.what_ran.text, 0)
         return []
+
+
+def _writers() -> Any:
+    """Return the module of a SummaryWriter. Raises UnsupportedError where none is installed."""
+    if find_spec("tensorboardX") is None and find_spec("tensorboard") and find_spec("torch"):
+        return import_module("torch.utils.tensorboard")
+    return needed("tensorboardX", "export tensorboard")
 
 
 PLUGIN = Tensorboard
