@@ -16,8 +16,10 @@ import griffe
 
 from yantra.base.fields import Field, Section
 from yantra.base.records import Record
+from yantra.chakra.schema import Kind
 from yantra.cli.workload import infer
 from yantra.scenario.layout import DOCUMENT
+from yantra.scenario.quirk_stories import STORIES
 from yantra.scenario.types import Scenario
 from yantra.workloads.plan.fields import MEANINGS
 
@@ -45,6 +47,16 @@ def meanings() -> Mapping[str, Mapping[str, str]]:
         for name, field, meaning in section.entries.values():
             if meaning:
                 of_record.setdefault(name, f"{meaning} ({field.expected})")
+    found["yantra.scenario.quirks.Quirk"] = {
+        quirk.name: f"Upstream {story.upstream}. Without it Yantra {story.yantra}: {story.why}"
+        for quirk, story in STORIES.items()
+    }
+    found["yantra.chakra.schema.Kind"] = {
+        kind.name: f"{'a list of values' if kind.is_list else 'one value'} of the type "
+        + kind.name.lower().removesuffix("_list")
+        for kind in Kind
+        if kind is not Kind.NONE
+    } | {"NONE": "no value"}
     flat = (found.get(f"yantra.scenario.layout.{one}", {}) for one in ("Document", "Cluster"))
     found[_path(Scenario)] = {name: text for part in flat for name, text in part.items()}
     return found

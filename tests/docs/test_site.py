@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,6 +73,52 @@ def test_what_is_copied_of_a_console_block_is_its_commands() -> None:
     assert build.commands_of(shown) == "one --a \\\n    --b\ntwo"
 
 
+class _Described(HTMLParser):
+    """The ids of what a page of Python describes, and the text below each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, str] = {}
+        self._open: list[tuple[str, str]] = []
+        self._objects: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        facts = dict(attrs)
+        classes = (facts.get("class") or "").split()
+        if tag not in ("br", "hr", "img", "input", "link", "meta", "path", "wbr"):
+            what = next((c for c in ("doc-object", "doc-contents") if c in classes), "")
+            self._open.append((tag, what))
+            if what == "doc-object":
+                self._objects.append("")
+        if "doc-heading" in classes and self._objects and not self._objects[-1]:
+            self._objects[-1] = facts.get("id") or ""
+            self.texts[self._objects[-1]] = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open:
+            opened, what = self._open.pop()
+            if what == "doc-object":
+                self._objects.pop()
+            if opened == tag:
+                return
+
+    def handle_data(self, data: str) -> None:
+        inner = next((what for _, what in reversed(self._open) if what), "")
+        if inner == "doc-contents" and self._objects[-1]:
+            self.texts[self._objects[-1]] += data.strip()
+
+
+def undescribed(folder: Path) -> Iterator[str]:
+    """Yield the public names of which the site says nothing."""
+    count = 0
+    for page in sorted(folder.glob("*.html")):
+        parser = _Described()
+        parser.feed(page.read_text(encoding="utf-8"))
+        count += len(parser.texts)
+        yield from (name for name, text in parser.texts.items() if not text)
+    assert count > 900
+
+
 @pytest.mark.skipif(
     any(find_spec(one) is None for one in ("material", "mkdocstrings")),
     reason="the extra docs is not installed",
@@ -91,6 +138,7 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     described = (tmp_path / "api" / "yantra.workloads.html").read_text(encoding="utf-8")
     assert 'id="yantra.workloads.plan.plan.Plan.tp"' in described
     assert "Ranks that share every layer (tensor parallelism)." in described
+    assert list(undescribed(tmp_path / "api")) == []
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > len(list(DOCS.rglob("*.md")))
     for page in pages:

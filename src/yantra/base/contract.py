@@ -25,19 +25,28 @@ class Contract(NamedTuple):
     """
 
     kind: str
+    """The kind of plug-in, such as "topology"."""
     module: str
+    """The module that `python -m` runs for it."""
     about: str
+    """What the command's help says."""
     argument: str
+    """What the help calls the plug-in."""
     find: Callable[[str], Any]
+    """Returns the plug-in of a name, or of the path of a file."""
     violations: Callable[[Any], Iterator[str]]
+    """Yields what is wrong with a plug-in, a text for each law that it breaks."""
     summary: Callable[[Any], str]
+    """Returns what was checked, for a plug-in that keeps all laws."""
 
 
 class Verdict(NamedTuple):
     """The first law that is broken, and by which example; empty if all hold. Else what holds."""
 
     broken: str
+    """The first law that is broken, and by which example; empty if all hold."""
     summary: str
+    """What holds; empty if a law is broken."""
 
 
 def check(contract: Contract, name: str) -> Verdict:

@@ -19,17 +19,21 @@ class YantraError(Exception):
     """Root of every error that Yantra raises on purpose."""
 
     exit_code = 70
+    """Exit status of a command that ends with the error."""
 
 
 class ConfigError(YantraError):
     """The scenario or a file of it is wrong; `where` names the field, `problem` says why."""
 
     exit_code = 2
+    """2: the user's input is wrong."""
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(where, problem)
         self.where = where
+        """The field, file or option that is wrong."""
         self.problem = problem
+        """What is wrong with it, what was expected and what came."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.problem}"
@@ -39,30 +43,35 @@ class CapacityError(ConfigError):
     """What is asked for needs more memory than the devices have: an answer of the model."""
 
     exit_code = 3
+    """3: the model's answer is that it cannot be done."""
 
 
 class TraceError(YantraError):
     """An execution trace cannot be read or contradicts itself."""
 
     exit_code = 2
+    """2: the user's input is wrong."""
 
 
 class DeadlockError(YantraError):
     """The model ran out of events with work left."""
 
     exit_code = 3
+    """3: the model's answer is that it cannot be done."""
 
 
 class UnsupportedError(YantraError):
     """The question is well formed, but no model here can answer it."""
 
     exit_code = 3
+    """3: no model here can answer."""
 
 
 class InternalError(YantraError):
     """A fault of Yantra itself."""
 
     exit_code = 70
+    """70: a fault of Yantra."""
 
 
 def internal_error(error: Exception) -> YantraError:

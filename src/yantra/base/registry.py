@@ -67,8 +67,11 @@ class Registry(Generic[T]):
         self, kind: str, package: str, entry_point_group: str, base: type[Any] | str | None = None
     ) -> None:
         self.kind = kind
+        """What a plug-in of it is called in errors."""
         self.package = package
+        """The package whose modules are the plug-ins that come with Yantra."""
         self.entry_point_group = entry_point_group
+        """The group of entry points by which other packages add some."""
         self._base = base
         self._plugged: dict[str, str] = {}
         self._imported: dict[Named, T] = {}

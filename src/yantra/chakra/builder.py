@@ -34,8 +34,11 @@ class TraceBuilder:
     ) -> None:
         """`rank` is written as the own end of sends and receives; left out when None."""
         self.rank = rank
+        """The rank whose trace it is; None where none is stated."""
         self.metadata = Metadata(version, tuple(attributes))
+        """What the trace says about itself."""
         self.nodes: list[Node] = []
+        """The nodes made so far, in order."""
         self._next_id = first_id
         self._ids: set[int] = set()
 

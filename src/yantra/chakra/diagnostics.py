@@ -21,11 +21,17 @@ class Diagnostic(NamedTuple):
     """
 
     severity: Literal["error", "warning"]
+    """An error is refused by a run, a warning is not."""
     code: str
+    """The kind of finding, the same in all versions."""
     node_id: int | None
+    """The id of the node; None for the whole file."""
     name: str
+    """The name of the node."""
     byte_offset: int | None
+    """Where the node begins in the unpacked file, in bytes; None without a file."""
     message: str
+    """What is wrong."""
 
     @property
     def where(self) -> str:

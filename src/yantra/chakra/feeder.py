@@ -36,8 +36,11 @@ class State(Enum):
     """Where a node is on its way: pending, then taken, then finished; pushed back it is pending."""
 
     PENDING = "pending"
+    """Not handed out yet."""
     TAKEN = "taken"
+    """Handed out and not finished."""
     FINISHED = "finished"
+    """Finished."""
 
 
 class Feeder:
@@ -56,8 +59,10 @@ class Feeder:
         if semantics not in ("v1", "v3"):
             raise TraceError(f"feeder: semantics must be v1 or v3, got {semantics!r}")
         self.semantics = semantics
+        """Whose order of ready nodes it follows."""
         given = Trace() if source is None else source
         self.trace = given if isinstance(given, Trace) else read(given)
+        """The trace that it feeds."""
         self._made: dict[int, Node] = {}  # nodes that were added by hand
         self._record: dict[int, int] = {}
         self._state: dict[int, State] = {}
@@ -124,6 +129,7 @@ class Feeder:
                 heappush(self._ready, child)
 
     finish = free_children
+    """Say that node `id` is finished: `free_children` under the name of the later interface."""
 
     def remove(self, id: int) -> None:
         """Do nothing but check that node `id` is finished; finished nodes take little room."""

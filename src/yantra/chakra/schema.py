@@ -21,28 +21,46 @@ class NodeType(IntEnum):
     """What a node does."""
 
     INVALID = 0
+    """No type; a run refuses it."""
     METADATA = 1
+    """Says something about the trace; it takes no time."""
     MEM_LOAD = 2
+    """Reads remote memory."""
     MEM_STORE = 3
+    """Writes remote memory."""
     COMP = 4
+    """Computes on the device, or on the host."""
     COMM_SEND = 5
+    """Sends a message to a rank."""
     COMM_RECV = 6
+    """Receives a message of a rank."""
     COMM_COLL = 7
+    """Takes part in a collective."""
 
 
 class CollectiveType(IntEnum):
     """The collective a COMM_COLL node takes part in: the values of the attribute `comm_type`."""
 
     ALL_REDUCE = 0
+    """Every rank ends with the sum of all."""
     REDUCE = 1
+    """One rank ends with the sum of all."""
     ALL_GATHER = 2
+    """Every rank ends with the parts of all."""
     GATHER = 3
+    """One rank ends with the parts of all."""
     SCATTER = 4
+    """Every rank ends with its part of the data of one."""
     BROADCAST = 5
+    """Every rank ends with the data of one."""
     ALL_TO_ALL = 6
+    """Every rank has a part for each other."""
     REDUCE_SCATTER = 7
+    """Every rank ends with its part of the sum."""
     REDUCE_SCATTER_BLOCK = 8
+    """The same with parts of one size, as MPI names it."""
     BARRIER = 9
+    """No rank leaves before all have entered; it carries no data."""
 
 
 class Kind(IntEnum):
@@ -97,7 +115,6 @@ Scalar = bool | int | float | str | bytes
 Value = Scalar | tuple[Scalar, ...] | None
 AnyValue = Scalar | Iterable[Scalar] | None
 
-# The kinds in which PyTorch's converter and the known generators write these attributes.
 DEFAULT_KINDS: Mapping[str, Kind] = {
     "comm_dst": Kind.INT32,
     "comm_priority": Kind.INT32,
@@ -115,6 +132,7 @@ DEFAULT_KINDS: Mapping[str, Kind] = {
     "tensor_loc": Kind.UINT32,
     "tensor_size": Kind.UINT64,
 }
+"""The kinds in which PyTorch's converter and the known generators write these attributes."""
 
 INTEGER_RANGES: Mapping[Kind, tuple[int, int]] = {
     Kind.INT32: (-(2**31), 2**31 - 1),
@@ -167,15 +185,20 @@ class IOInfo(NamedTuple):
     """The tensors a node reads or writes, as three texts, usually Python lists written out."""
 
     values: str = ""
+    """The ids of the tensors."""
     shapes: str = ""
+    """Their shapes."""
     types: str = ""
+    """Their types."""
 
 
 class Metadata(NamedTuple):
     """What a trace says about itself as a whole."""
 
     version: str = ""
+    """The version of the schema that the writer followed."""
     attributes: tuple[Attribute, ...] = ()
+    """What else the writer stated."""
 
 
 class Node:
@@ -214,19 +237,29 @@ class Node:
         outputs: IOInfo | None = None,
     ) -> None:
         self.id = id
+        """The node's number in its trace, below 2^64."""
         self.name = name
+        """What it is called."""
         self.type = _node_type(type)
+        """What it does."""
         self.duration_micros = duration_micros
+        """The recorded duration, in whole microseconds."""
         self.data_deps = list(data_deps)
+        """Ids of nodes whose data it needs."""
         self.ctrl_deps = list(ctrl_deps)
+        """Ids of nodes that must finish first for another reason."""
         self.start_micros = start_micros
+        """The recorded start, in whole microseconds."""
         self.inputs = inputs
+        """What it reads."""
         self.outputs = outputs
+        """What it writes."""
         self.attributes: list[Attribute] = (
             [Attribute(name, value) for name, value in attributes.items()]
             if isinstance(attributes, Mapping)
             else list(attributes)
         )
+        """All other facts, by name."""
 
     @property
     def label(self) -> str:

@@ -48,6 +48,7 @@ class Trace:
         for node in nodes:
             _record(recorder, node)
         self.native = recorder.finish()
+        """The core's trace."""
         self._digest: int | None = None
 
     @classmethod

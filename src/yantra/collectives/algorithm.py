@@ -30,14 +30,21 @@ class CollectiveAlgorithm(ABC):
     """
 
     kinds: ClassVar[frozenset[Kind]]
+    """The collectives that it performs."""
     windowed: ClassVar[bool] = False
+    """Whether it takes a number that bounds the messages a position has under way."""
     number_is: ClassVar[str] = "messages"
+    """What the number counts."""
     without_number: ClassVar[str] = "no limit"
+    """What holds where no number is given."""
     in_network: ClassVar[bool] = False
+    """Whether it runs over the switches of a fabric."""
     in_astra_sim: ClassVar[bool] = False
+    """Whether it has programs faithful to ASTRA-sim."""
 
     def __init__(self, window: int | None = None) -> None:
         self.window = window
+        """The most messages that a position has under way; None leaves it to the algorithm."""
 
     def supports(self, kind: Kind, n: int, *, faithful: bool = False) -> str | None:
         """Return None, or why it cannot perform `kind` over n positions."""

@@ -89,26 +89,46 @@ class Model:
         rests_on: tuple[str, ...] = (),
     ) -> None:
         self.scenario = scenario
+        """The scenario that was compiled."""
         self.without = without
+        """What takes no time in this model."""
         self.quirks = quirks
+        """The quirks of ASTRA-sim that are on."""
         self.graphs = graphs
+        """The graphs of all ranks."""
         self.native = native
+        """The core's model."""
         self.work = work
+        """An estimate of what all ranks do."""
         self.arrivals = arrivals or {}
+        """The jobs that may arrive while it runs, by name."""
         self.kernels = kernels
+        """By device, kernels whose time the core does not compute, and their estimates."""
         self.rests_on = rests_on
+        """What measured collectives rest on, in words."""
         self.chosen: tuple[Chosen, ...] = ()
+        """What runs each kind of collective."""
         self.failures = NO_FAILURES
+        """What fails, and when."""
         self.changed_at_ns: tuple[float, ...] = ()
+        """When links change, in ns."""
         self.background: Flows | None = None
+        """The flows of nobody's job; None where there are none."""
         self.has_switches = False
+        """Whether switches of the fabric take part in a collective."""
         self.drawn_ns: float | None = None
+        """Until when failures were drawn, in ns; None for as long as was chosen."""
         self.graph: Graph | None = None
+        """The fabric that messages cross; None where they cross dimensions."""
         self.groups = graphs.groups
+        """The communicator groups of the workload."""
         self.lacks_memory = _lack_of_memory(scenario, graphs)
+        """Which ranks need more memory than a device has; empty if all fit or nothing says."""
         lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
         self.warnings = [*graphs.warnings, *lack]
+        """What to know of the inputs."""
         self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
+        """The resolution of the native results."""
 
     @property
     def ranks(self) -> int:

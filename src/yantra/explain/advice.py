@@ -62,7 +62,9 @@ class Advice(NamedTuple):
     """Rates and plans, each with the largest gain first."""
 
     rates: tuple[Rate, ...]
+    """What other rates of parts gain, the largest gain first."""
     changes: tuple[Change, ...]
+    """What other plans gain, the largest gain first."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as JSON."""

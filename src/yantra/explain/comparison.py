@@ -43,6 +43,7 @@ class Comparison:
 
     def __init__(self, data: dict[str, Any], forms: Sequence[Form] = ()) -> None:
         self.data = data
+        """All that was found, as plain values; `yantra compare --json` prints it."""
         self._forms = forms
 
     def text(self) -> str:

@@ -33,6 +33,7 @@ class Explanation:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
+        """All that was found, as plain values; `yantra explain --json` prints it."""
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.data['bound_by']['text']}; .text() says it all>"

@@ -70,9 +70,13 @@ class WhatIf:
         self, result: Result, rows: tuple[Bound, ...], best: Bound | None, next: Result | None
     ) -> None:
         self.result = result
+        """The run as it is."""
         self.rows = rows
+        """What removing each cause gains, in the order of REMOVALS, then what waiting costs."""
         self.best = best
+        """The row of a run that gains most; None where nothing gains."""
         self.next = next
+        """The run of `best`, which shows what bounds next."""
 
     def __repr__(self) -> str:
         return f"<WhatIf: {self.bound_by.text}; {count(len(self.rows), 'row')} in .table>"

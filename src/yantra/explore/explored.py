@@ -50,17 +50,29 @@ class Space(Record):
     """
 
     model: str
+    """The name of a model, or the path of its file."""
     global_batch: int
+    """Sequences of a step."""
     clusters: Sequence[str]
+    """Names of clusters, or paths of their files."""
     ranks: Sequence[int]
+    """Numbers of devices."""
     sequence: int | None = None
+    """Tokens of a sequence; None for the model's usual number."""
     scale: Mapping[str, Sequence[float]] = {}
+    """Factors to try, by rate."""
     between: Mapping[str, Sequence[float]] = {}
+    """The lowest and the highest factor to draw from, by rate."""
     plan: Mapping[str, Sequence[Any]] = {}
+    """Allowed values, by field of a plan."""
     prices: Mapping[str, str] = {}
+    """The price of a device such as "2.50 USD/h", by cluster."""
     upgrades: Mapping[str, str] = {}
+    """The price of 100 % more, by rate."""
     steps: int | None = None
+    """Steps of the whole training, for `time_to_train`."""
     failures: Mapping[str, str] = {}
+    """What `time_to_train` counts for failures: times of a checkpoint and a restart."""
 
     def as_tree(self) -> dict[str, Any]:
         """Return what the file of such a study says."""

@@ -38,14 +38,18 @@ class Objective(NamedTuple):
     """A figure to make best: least, or most where more of it is better."""
 
     name: str
+    """The figure that is sought; see the list of objectives for units."""
 
 
 class Constraint(NamedTuple):
     """A bound on a figure, in its unit: `Constraint("memory_headroom", at_least=2e9)`."""
 
     name: str
+    """The figure that is bounded."""
     at_most: float | None = None
+    """The most that it may be; None without such a bound."""
     at_least: float | None = None
+    """The least that it may be; None without such a bound."""
 
 
 def known(name: object, where: str) -> str:

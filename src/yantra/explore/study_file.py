@@ -50,8 +50,11 @@ class Search(NamedTuple):
     """How many trials are drawn, by which sampler, from which seed."""
 
     trials: int
+    """How many trials are drawn."""
     sampler: str = "tpe"
+    """How trials are drawn: a sampler of Optuna by its name."""
     seed: int = 0
+    """The seed of the draws; the same seed draws the same trials."""
 
 
 class Study(NamedTuple):

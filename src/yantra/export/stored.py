@@ -41,7 +41,9 @@ class StoredResult:
 
     def __init__(self, form: Form, name: str) -> None:
         self.form = {key: value for key, value in form.items() if key not in ("tables", "packed")}
+        """All members of the file but the tables."""
         self.name = name
+        """The path of the file."""
         self._tables: dict[str, Table] = form["tables"]
 
     @property

@@ -17,7 +17,9 @@ class Use(NamedTuple):
     """A command that runs a plug-in, and what must be there before it is typed (or nothing)."""
 
     command: str
+    """The command line that uses a plug-in of the kind."""
     before: str = ""
+    """What must be there before, such as a workload."""
 
 
 class Kind(ABC):
@@ -29,7 +31,9 @@ class Kind(ABC):
     """
 
     skeleton: ClassVar[str]
+    """The file that `yantra new` writes."""
     is_program: ClassVar[bool] = False
+    """Whether it is a program of its own and no module of Python."""
 
     @abstractmethod
     def registry(self) -> Registry[Any]:

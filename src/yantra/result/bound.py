@@ -40,9 +40,13 @@ class Bound(NamedTuple):
     """
 
     kind: str
+    """A word for the cause."""
     text: str
+    """The sentence."""
     gain: float = 0.0
+    """The share of the makespan that goes without the cause, 0 to 1."""
     estimate: bool = False
+    """Whether the gain is estimated, and not the answer of a run."""
 
     def sentence(self) -> str:
         """Return the text, and what helps where a command can say by how much."""

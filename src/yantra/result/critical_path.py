@@ -51,13 +51,21 @@ class Step(NamedTuple):
     """
 
     kind: str
+    """What filled it, one of KINDS."""
     rank: int | None
+    """The rank that did it; None if no node did."""
     node: int | None
+    """The id of the node."""
     name: str
+    """The name of the node."""
     start_ns: float
+    """When it begins, in ns from the start of the run."""
     end_ns: float
+    """When it ends, in ns from the start of the run."""
     peer: int | None
+    """The rank to which a message went."""
     dimension: int | None
+    """The dimension that a message crossed, the lowest of several."""
 
     @property
     def length_ns(self) -> float:
@@ -74,6 +82,7 @@ class CriticalPath:
     def __init__(self, model: Model, columns: _core.Steps) -> None:
         self._model = model
         self.columns = columns
+        """The core's columns, in ticks."""
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -43,13 +43,21 @@ class DimensionUse(NamedTuple):
     """
 
     dimension: int
+    """The dimension's number, innermost first."""
     kind: str
+    """How its members are linked; over a fabric, the label of links."""
     size: int
+    """Its members; 0 over a fabric."""
     links: int
+    """Directed links over all ranks."""
     bytes: int
+    """Bytes that they carried."""
     messages: int
+    """Messages that they carried, a packet each on the network `packet`."""
     utilisation: float
+    """Bytes over what all its links could have carried in the makespan, 0 to 1."""
     busy: float
+    """The share of the makespan in which its links in use carried bytes; see the module."""
 
     @property
     def label(self) -> str:

@@ -41,6 +41,7 @@ class Recording:
         self._model = model
         self._outcome = outcome
         self.native = native
+        """The core's recording."""
 
     @property
     def bytes(self) -> int:

@@ -55,10 +55,15 @@ class Result:
         disturbed: Callable[[Result], Disturbed | None] | None = None,
     ) -> None:
         self.model = model
+        """The compiled scenario."""
         self.outcome = outcome
+        """What the core's run left."""
         self.run_warnings = run_warnings
+        """What the run warned of."""
         self.not_folded = not_folded
+        """Why the run was not folded; empty if it was, or was not to be."""
         self.folding = folding
+        """How ranks were folded; None if they were not."""
         self._recording = recording
         self._gains = gains
         self._interval = interval

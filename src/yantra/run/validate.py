@@ -29,7 +29,9 @@ class Finding(NamedTuple):
     """One line of a report."""
 
     severity: Literal["error", "warning"]
+    """With an error a run would not start."""
     text: str
+    """What was found, and where."""
 
 
 class Report:
@@ -40,10 +42,15 @@ class Report:
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
+        """What was found."""
         self.ranks = 0
+        """Ranks that were looked at."""
         self.nodes = 0
+        """Nodes that were looked at."""
         self.work: Work | None = None
+        """How much a run would do; None where the inputs are not valid."""
         self.exit_code = 0
+        """The exit status of `yantra validate`."""
 
     @property
     def valid(self) -> bool:

@@ -55,6 +55,7 @@ class Topology(Record):
     """The product of its dimensions; the first varies fastest with the rank."""
 
     dimensions: tuple[Dimension, ...]
+    """The dimensions, innermost first."""
 
     @property
     def ranks(self) -> int:
@@ -219,6 +220,7 @@ class Collectives(Record):
 
 
 COLLECTIVE_TYPES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
+"""The collectives whose algorithms a scenario chooses."""
 
 
 class Resources(Record):
@@ -258,13 +260,16 @@ class Traces(Record):
     """Chakra traces already in memory (`yantra.chakra.Trace`), one per rank."""
 
     traces: tuple[Any, ...]
+    """A `yantra.chakra.Trace` for each rank."""
     groups: Groups = ()
+    """Communicator groups: pairs of id and ranks in ring order."""
 
 
 class WorkloadFile(Record):
     """A workload file (`.yw`): templates, and what they mean for each rank."""
 
     path: str
+    """The path of the file."""
 
 
 class TrainingStep(Record):
@@ -275,14 +280,18 @@ class TrainingStep(Record):
     """
 
     model: tuple[tuple[str, Any], ...]
+    """Pairs: a source such as ("name", "llama3-70b"), then sizes that differ."""
     plan: tuple[tuple[str, Any], ...] = ()
+    """Pairs of a field of the plan and its value."""
     sequence: int | None = None
+    """Tokens of a sequence; None for the model's own."""
 
 
 class Templates(Record):
     """A workload already in memory (`yantra.workloads.templates.Workload`)."""
 
     workload: Any
+    """A `yantra.workloads.templates.Workload`."""
 
 
 Workload = ChakraFiles | Traces | WorkloadFile | Templates | TrainingStep
@@ -295,8 +304,11 @@ class Case(NamedTuple):
     """
 
     path: Path
+    """The file to run."""
     cluster: str | None = None
+    """The cluster that it runs on, if it names none."""
     settings: Mapping[str, Any] = {}
+    """Values by the path of their field."""
 
 
 class PlanInterval(Record):
@@ -317,8 +329,11 @@ class Placement(Record):
     """
 
     kind: PlacementKind = "linear"
+    """How ranks are placed on devices."""
     seed: int = 0
+    """The seed of a random placement."""
     devices: tuple[int, ...] = ()
+    """The device of each rank, if they are listed."""
 
 
 class Host(Record):

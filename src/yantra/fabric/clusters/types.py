@@ -31,10 +31,15 @@ class Number(Record):
     """A number of a cluster: its value in `unit`, as it is written, and its source."""
 
     value: float
+    """The number in `unit`."""
     unit: Literal["B", "B/s", "FLOP/s", "ns", "W", "USD/h", "USD", "USD/kWh", "s", ""]
+    """The unit of `value`; empty for a count or a share."""
     written: str
+    """The number as the file writes it, with its unit."""
     source: str
+    """Where it is from: a key of the cluster's sources, or a text."""
     basis: Basis = "published"
+    """Whether it is published, derived, an estimate or yours."""
 
 
 class Shapes(Record):
@@ -45,9 +50,13 @@ class Shapes(Record):
     """
 
     small: tuple[tuple[int, ...], ...]
+    """The slices below one block, as sizes of their dimensions."""
     block: tuple[int, ...]
+    """The sizes of a block."""
     most: Number
+    """The most devices of a slice."""
     source: str
+    """Where the shapes are published."""
 
 
 class Level(Record):
@@ -61,15 +70,25 @@ class Level(Record):
     """
 
     name: str
+    """What the level is called, such as NVLink."""
     kind: str
+    """A topology, or `torus`."""
     links: Number
+    """Links that leave each device."""
     bandwidth: Number
+    """Of one link and direction at the data sheet's rate, in B/s."""
     latency: Number
+    """Of one hop, in ns."""
     algorithms: tuple[tuple[str, tuple[str, ...]], ...]
+    """By collective, algorithms in order of preference."""
     members: Number | None = None
+    """The most members of one domain; None without a limit."""
     granule: Number | None = None
+    """A job takes a multiple of it from each domain; None for whole domains."""
     achievable: Number | None = None
+    """Of one link and direction as software reaches it, in B/s; None if unknown."""
     shapes: Shapes | None = None
+    """The shapes of slices of a torus; None for other kinds."""
 
     def device_bytes_per_s(self, speeds: Speeds = "achievable") -> float:
         """Return the bandwidth of all links of a device, per direction, in B/s."""
@@ -95,30 +114,55 @@ class Cluster(Record):
     """
 
     name: str
+    """The name by which it is asked for."""
     title: str
+    """What it is, in words."""
     sources: tuple[tuple[str, str], ...]
+    """Sources by their keys."""
     device: str
+    """The name of the device."""
     dtype: str
+    """The data type that is usual for training on it."""
     peak: tuple[tuple[str, Number], ...]
+    """The dense peak by dtype, in FLOP/s."""
     memory: Number
+    """Of a device, in bytes."""
     memory_bandwidth: Number
+    """Of a device's memory, in B/s."""
     host_bandwidth: Number
+    """Between a device and its host, in B/s per direction."""
     host_latency: Number
+    """Of an access of the host's memory, in ns."""
     network: tuple[Level, ...]
+    """The levels, innermost first."""
     chunks: int = 1
+    """Into how many chunks a collective is divided."""
     inter_dimension: str = "ascending"
+    """The order in which chunks go through the dimensions."""
     achievable: tuple[tuple[str, Number], ...] = ()
+    """The rate of large matrix products by dtype, in FLOP/s."""
     compute: tuple[tuple[str, tuple[tuple[str, Number], ...]], ...] = ()
+    """By compute model, counts of the device for its options."""
     power: Number | None = None
+    """What a device draws, in W."""
     price: Number | None = None
+    """Of an hour of a device, in USD/h."""
     idle_power: Number | None = None
+    """What a device draws without work, in W."""
     capital: Number | None = None
+    """What a device and its share of all around it cost, in USD."""
     mtbf: Number | None = None
+    """The mean time between interruptions of a job by one device, in s."""
     ownership: tuple[tuple[str, Number], ...] = ()
+    """What else a bought machine costs."""
     tables: str | None = None
+    """The name of its measured kernels."""
     measured: str | None = None
+    """The name of measured collectives in nodes like these."""
     measured_over_nodes: str | None = None
+    """The name of measured collectives over such nodes."""
     fits: str | None = None
+    """The path of the file, if it has collectives of this very machine."""
 
     def __repr__(self) -> str:
         return f"<Cluster {self.name}: {self.title}>"

@@ -28,11 +28,15 @@ class Block(ABC):
     """
 
     native: ClassVar[Literal["ring", "fully_connected", "switch"] | None] = None
+    """The form that the core knows, which must be the same network; None for a table."""
     symmetric: ClassVar[bool] = False
+    """Whether there are as many hops from a to b as from b to a."""
     number_means: ClassVar[str] = ""
+    """What the number behind the name counts; empty for a topology that takes none."""
 
     def __init__(self, number: int | None = None) -> None:
         self.number = number
+        """The number behind the name; None without."""
 
     def supports(self, n: int) -> str | None:
         """Return None, or what it needs that n ranks are not: "needs ..., got ..."."""

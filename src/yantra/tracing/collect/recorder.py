@@ -55,11 +55,16 @@ class Collector:
         _check("warmup", warmup, 0)
         _check("active", active, 1)
         self.folder = Path(folder)
+        """The folder that the files are written to."""
         self.warmup, self.active = warmup, active
         self.files: list[Path] = []
+        """The paths written; empty before the last active step has ended."""
         self.driven = False
+        """Whether something other than the script's own calls ends the steps."""
         self.advice: Callable[[int], str] = _advice
+        """Says what to do when so many steps ended that nothing was recorded."""
         self.steps_ended = 0
+        """Steps that have ended."""
         self._shapes, self._gzip = record_shapes, gzip
         self._undo = ExitStack()
 

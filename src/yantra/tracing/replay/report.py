@@ -19,11 +19,17 @@ class Replayed(Struct, frozen=True):
     """
 
     id: int
+    """The id of the node."""
     name: str
+    """The name of the operator."""
     recorded_ns: int
+    """Its recorded time, in ns."""
     measured_ns: int = 0
+    """Its time when replayed, in ns: the median over the iterations."""
     skipped: str = ""
+    """Why it was not replayed; empty if it was."""
     different: str = ""
+    """How its result differs in shape from the recorded one; empty if it does not."""
 
 
 class Row(Struct, frozen=True):
@@ -48,11 +54,17 @@ class Report(Struct, frozen=True):
     """
 
     trace: str
+    """The path of the trace."""
     device: str
+    """The device that it ran on."""
     iterations: int
+    """How often each operator ran."""
     storage_bytes: int
+    """The memory that its tensors take, in bytes."""
     communication: int
+    """Operators left out because they need other ranks."""
     operators: list[Replayed]
+    """Every operator in the order of the trace."""
 
     @property
     def replayed(self) -> list[Replayed]:

@@ -24,14 +24,23 @@ class Model(Record):
     """
 
     name: str
+    """The name by which it is asked for."""
     hidden: int
+    """The width of what layers pass on, in elements."""
     front: Block
+    """What comes before the layers, such as an embedding."""
     layers: tuple[Block, ...]
+    """The layers, between which a pipeline may cut."""
     tail: Block
+    """What comes behind them, such as a head and the loss."""
     sequence: int
+    """The usual tokens of a sequence, or of an image."""
     source: str
+    """Where the sizes are from."""
     fixed_sequence: bool = False
+    """Whether there is no other length."""
     notes: tuple[str, ...] = ()
+    """What to know of how it is described."""
 
     def parameters(self) -> int:
         """Return the number of trained weights."""

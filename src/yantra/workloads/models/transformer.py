@@ -49,12 +49,15 @@ class Transformer(Record):
     """
 
     name: str
+    """The name by which it is asked for."""
     source: str
     """Where the numbers are from."""
     num_layers: int
     """num_hidden_layers."""
     hidden_size: int
+    """The width of what layers pass on, in elements."""
     num_attention_heads: int
+    """Heads of queries."""
     ffn_hidden_size: int
     """intermediate_size; of the layers without experts."""
     vocab_size: int
@@ -66,13 +69,17 @@ class Transformer(Record):
     kv_channels: int = 0
     """head_dim; 0 means hidden_size / num_attention_heads."""
     normalization: Literal["RMSNorm", "LayerNorm"] = "RMSNorm"
+    """The kind of all norms."""
     residual: Literal["sequential", "parallel", "sandwich"] = "sequential"
     """Feed-forward after attention (pre-norm), beside it, or both with norms on either side."""
     gated_linear_unit: bool = True
     """SwiGLU or GeGLU: two projections up instead of one."""
     qkv_bias: bool = False
+    """Whether the projections to queries, keys and values have a bias."""
     attention_output_bias: bool = False
+    """Whether the projection behind attention has a bias."""
     mlp_bias: bool = False
+    """Whether the projections of feed-forward layers have a bias."""
     qk_layernorm: bool = False
     """A norm over each head of queries and keys."""
     window_size: int = 0
@@ -110,6 +117,7 @@ class Transformer(Record):
     qk_pos_emb_head_dim: int = 0
     """qk_rope_head_dim."""
     v_head_dim: int = 0
+    """v_head_dim, of latent attention; 0 without."""
     notes: tuple[str, ...] = ()
     """What the user should know: what was left out, what a source says differently."""
 

@@ -26,8 +26,11 @@ class Step(NamedTuple):
     """One pass of one micro-batch through one chunk of a device."""
 
     kind: Kind
+    """Forward, or a part of the backward."""
     microbatch: int
+    """The number of the micro-batch, from 0."""
     chunk: int = 0
+    """The number of the device's chunk, from 0."""
 
     def __str__(self) -> str:
         chunk = f".{self.chunk}" if self.chunk else ""
@@ -43,7 +46,9 @@ class Pair(NamedTuple):
     """A forward and a whole backward that overlap: they start together and end together."""
 
     forward: Step
+    """The forward."""
     backward: Step
+    """The whole backward that overlaps with it."""
 
     def __str__(self) -> str:
         return f"{self.forward}&{self.backward}"
@@ -68,9 +73,11 @@ class Schedule(ABC):
     """
 
     vpp: ClassVar[tuple[int, ...] | None] = (1,)
+    """The numbers of chunks per device that may be asked for; None for any from 2."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name or type(self).__name__.lower()
+        """What texts call it."""
 
     def requires(self, p: int, m: int, v: int = 1) -> str | None:
         """Return None, or what it needs that p, m and v are not, and the nearest that is.

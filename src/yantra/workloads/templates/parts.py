@@ -29,8 +29,11 @@ class RankClass(Record):
     """
 
     grid: str
+    """The grid that the ranks are of."""
     select: tuple[tuple[str, tuple[int, ...]], ...]
+    """The coordinates of its ranks, by axis."""
     template: str
+    """The template that they run."""
 
     def __init__(
         self,
