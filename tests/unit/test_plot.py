@@ -14,7 +14,7 @@ from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.cli.plot import _FIGURES
-from yantra.export.plot import FIGURES
+from yantra.export.plot import FIGURES, _joined
 from yantra.export.stored import load_result
 from yantra.result import Result
 from yantra.run.simulate import simulate
@@ -148,3 +148,9 @@ def test_without_matplotlib_the_error_names_the_extra(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(UnsupportedError, match=r"pip install 'yantra\[plots\]'"):
         result.plot("links")
+
+
+def test_nodes_too_close_to_be_seen_apart_are_one_bar_as_long() -> None:
+    start = np.array([0, 20, 10, 50, 90, 94, 98])
+    stop = start + np.array([9, 3, 9, 30, 3, 3, 1])
+    assert _joined(start, stop, 5) == [(0, 9), (10, 13), (50, 30), (90, 9)]
