@@ -15,9 +15,9 @@ _STEPS = 1000  # tenths of a per cent
 
 PART_TEXTS: Mapping[str, str] = {
     "compute": "kernels",
-    "exposed_communication": "communication that no kernel hides",
-    "exposed_memory": "remote memory that nothing hides",
-    "exposed_host": "host work that nothing hides",
+    "exposed_communication": "exposed communication",
+    "exposed_memory": "exposed remote memory",
+    "exposed_host": "exposed host work",
     "waiting": "waiting for other ranks",
     "idle": "nothing",
     "finished": "idle at the end",
