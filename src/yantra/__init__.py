@@ -61,7 +61,10 @@ __all__ = ["__version__", *_HOMES, *_MODULES]
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES and name not in _HOMES:
-        raise AttributeError(f"module 'yantra' has no attribute '{name}'")
+        import sys
+
+        problem = f"module 'yantra' has no attribute '{name}'"
+        raise AttributeError(problem, name=name, obj=sys.modules[__name__])  # Python suggests
     from yantra.base.light import import_module
 
     if name in _MODULES:

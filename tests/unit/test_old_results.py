@@ -92,3 +92,9 @@ def test_a_column_that_is_not_whole_is_refused_where_ranks_are(tmp_path: Path) -
     links = load_result(tmp_path / "r.json").links
     with pytest.raises(ConfigError, match=r"links\.columns\.source\.values: 0\.5 is no value"):
         links.values("source")
+
+
+def test_a_workload_is_no_result_and_the_error_says_what_makes_one(tmp_path: Path) -> None:
+    (tmp_path / "step.yw").write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(ConfigError, match=r"step\.yw: not a result in JSON; yantra run"):
+        load_result(tmp_path / "step.yw")

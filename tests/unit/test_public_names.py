@@ -10,6 +10,7 @@ from importlib import resources
 import pytest
 
 import yantra
+from yantra.base.errors import ConfigError
 
 
 def test_the_stub_declares_every_public_name() -> None:
@@ -31,6 +32,9 @@ def test_every_public_name_is_there(name: str) -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'yantra' has no attribute 'nothing'"):
         _ = yantra.nothing  # type: ignore[attr-defined]
+    code = "import yantra; yantra.simulte"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "no attribute 'simulte'. Did you mean: 'simulate'?" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -53,3 +57,12 @@ def test_importing_yantra_imports_nothing_else() -> None:
         "assert set(sys.modules) - before == {'yantra'}, set(sys.modules) - before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_modules_named_as_their_function_are_called_as_it() -> None:
+    import yantra.explain
+
+    with pytest.raises(ConfigError, match=r"none\.json: cannot be read"):
+        yantra.explain("none.json")  # type: ignore[operator]
+    with pytest.raises(ConfigError, match=r"none\.yaml: cannot be read"):
+        yantra.simulate("none.yaml")

@@ -45,7 +45,11 @@ def test_a_record_never_changes() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "problem"),
-    [({}, "Point needs the field 'x'"), ({"x": 1, "z": 2}, "Point has no field 'z'")],
+    [
+        ({}, "Point needs the field 'x'"),
+        ({"x": 1, "z": 2}, "Point has no field 'z'"),
+        ({"z": 2}, "Point has no field 'z'; expected one of x, y"),
+    ],
 )
 def test_a_missing_or_unknown_field_is_an_error(fields: dict[str, int], problem: str) -> None:
     with pytest.raises(TypeError, match=problem):

@@ -66,16 +66,23 @@ class Record:
             elif hasattr(type(self), name):
                 state[name] = getattr(type(self), name)
             else:
-                raise TypeError(f"{type(self).__name__} needs the field '{name}'")
+                raise self._unknown_of(values) or TypeError(
+                    f"{type(self).__name__} needs the field '{name}'"
+                )
         if values:
             raise self._unknown(next(iter(values)))
         self.__post_init__()
 
-    def _unknown(self, name: str) -> TypeError:
-        from yantra.base.errors import did_you_mean
+    def _unknown_of(self, values: dict[str, Any]) -> TypeError | None:
+        unknown = (name for name in values if name not in self.field_names)
+        return next((self._unknown(name) for name in unknown), None)
 
-        hint = did_you_mean(name, self.field_names)
-        return TypeError(f"{type(self).__name__} has no field '{name}'{hint}")
+    def _unknown(self, name: str) -> TypeError:
+        from yantra.base.errors import hint
+
+        return TypeError(
+            f"{type(self).__name__} has no field '{name}'{hint(name, self.field_names)}"
+        )
 
     def _number(self, name: str, text: str) -> float:
         """Return the number of a text with its unit; raise ConfigError naming the field."""

@@ -11,7 +11,6 @@ import click
 from yantra import __version__
 from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples
-from yantra.cli.complaints import meant_command, problem_of
 
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
@@ -79,6 +78,8 @@ class Commands(WithExamples, click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command of the arguments, or say which one was probably meant."""
         if args and args[0] not in self.known and not args[0].startswith("-"):
+            from yantra.cli.complaints import meant_command
+
             ctx.fail(f"no command is named '{args[0]}'{meant_command(args[0], self.known)}")
         return super().resolve_command(ctx, args)
 
@@ -119,6 +120,8 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(error.format_message())
         return 0
     except click.UsageError as error:
+        from yantra.cli.complaints import problem_of
+
         command = _command_of(error, arguments)
         raise ConfigError(command, f"{problem_of(error)}; see {command} --help") from None
     except click.ClickException as error:

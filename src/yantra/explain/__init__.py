@@ -7,6 +7,7 @@ say what the engine says, and none estimates.
 
 from __future__ import annotations
 
+from yantra.base.callable_module import make_callable
 from yantra.explain.advice import Advice, advice
 from yantra.explain.ask import explain
 from yantra.explain.comparison import Comparison, compare
@@ -26,3 +27,5 @@ __all__ = [
     "side_by_side",
     "what_if",
 ]
+
+make_callable(__name__)

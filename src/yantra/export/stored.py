@@ -176,7 +176,13 @@ def load_result(path: Path) -> StoredResult:
 
 def read_result(path: Path) -> Form:
     """Read a result in JSON; raise ConfigError for what is not one, or is newer than we know."""
-    return result_of(read_text(path), os.fspath(path))
+    try:
+        text = read_text(path)
+    except ConfigError as error:
+        if "not UTF-8" not in error.problem:
+            raise
+        raise ConfigError(error.where, f"not a result in JSON{_HOW}") from None
+    return result_of(text, os.fspath(path))
 
 
 def result_of(text: str, name: str) -> Form:

@@ -7,7 +7,7 @@ from time import monotonic
 
 from yantra import _core
 from yantra.base.documents import Path
-from yantra.base.errors import DeadlockError, UnsupportedError
+from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.base.units import format_size, format_time
 from yantra.compile import Model, compile
 from yantra.result.result import Result
@@ -44,8 +44,14 @@ def simulate(
     Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
     the run cannot finish. `record` is that of `run`.
     """
-    whole = scenario if isinstance(scenario, Scenario) else load(scenario)
-    return run(compile(whole), progress=progress, record=record)
+    if isinstance(scenario, Scenario):
+        return run(compile(scenario), progress=progress, record=record)
+    try:
+        return run(compile(load(scenario)), progress=progress, record=record)
+    except ConfigError as error:
+        from yantra.scenario.text import placed
+
+        raise placed(error, str(scenario)) from None
 
 
 def run(

@@ -54,7 +54,7 @@ def placed(error: ConfigError, file: str | None) -> ConfigError:
     """Return an error about a field of a scenario with the file that the field is in."""
     if file is None or error.where.partition(".")[0].partition("[")[0] not in DOCUMENT.entries:
         return error
-    return ConfigError(f"{file}: {error.where}", error.problem)
+    return type(error)(f"{file}: {error.where}", error.problem)
 
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
