@@ -31,6 +31,7 @@ _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 # A backslash, a whole pair, or the half that is wrong; the first that fits counts.
 _HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
 _DEEPEST = 50
+_SURELY_64_BITS = 18  # digits of an integer, or a sign and one less
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
@@ -85,10 +86,13 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
     def number(digits: str) -> int | float:
         return _number(digits, name)
 
+    def whole(digits: str) -> int | float:
+        return int(digits) if len(digits) <= _SURELY_64_BITS else _number(digits, name)
+
     hooks = {
         "object_pairs_hook": merge,
         "parse_float": number,
-        "parse_int": number,
+        "parse_int": whole,
         "parse_constant": constant,
     }
     start = len(text) - len(text.lstrip(" \t\r\n"))
@@ -103,6 +107,16 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
     return tree, warnings
 
 
+class _Settings:
+    """What the scanner asks a decoder for."""
+
+    def __init__(self, hooks: dict[str, Any]) -> None:
+        self.strict = True
+        self.object_hook = None
+        self.memo: dict[str, str] = {}
+        self.__dict__.update(hooks)
+
+
 def _scanned(text: str, start: int, hooks: dict[str, Any]) -> tuple[Any, int] | None:
     """Return the value at a place and where it ends, None if `json` is to say what is wrong.
 
@@ -112,9 +126,8 @@ def _scanned(text: str, start: int, hooks: dict[str, Any]) -> tuple[Any, int] | 
         from _json import make_scanner
     except ImportError:  # an interpreter without it
         return None
-    settings = type("Settings", (), {"strict": True, "object_hook": None, "memo": {}} | hooks)
     try:
-        found: tuple[Any, int] = make_scanner(cast("Any", settings))(text, start)
+        found: tuple[Any, int] = make_scanner(cast("Any", _Settings(hooks)))(text, start)
     except (StopIteration, ValueError):
         return None
     return found
