@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +24,7 @@
 #include "workload/job.hpp"
 #include "workload/kernels.hpp"
 #include "workload/lowering.hpp"
+#include "workload/used_collectives.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -33,43 +33,10 @@ namespace yantra {
 
 namespace {
 
-constexpr i32 collective_node = 7;  // Chakra's COMM_COLL_NODE
-
-// A group that collectives of a graph name, "" for all ranks, and a comm_type of theirs.
-struct UsedCollective {
-    std::string group;
-    u64 comm_type = 0;
-};
-
 struct Lowered {
     std::shared_ptr<const Job> job;
     std::vector<Problem> problems;
 };
-
-std::vector<UsedCollective> used_collectives(const Graph& graph) {
-    std::set<std::pair<i32, u64>> used;
-    std::pair<i32, u64> last{-3, 0};
-    for (u32 node = 0; node < graph.size(); ++node) {
-        if (graph.type[node] != collective_node ||
-            graph.comm_type.kind_of(node) != IntColumn::integer) {
-            continue;
-        }
-        const std::pair<i32, u64> now{graph.pg_name[node], graph.comm_type.value[node]};
-        if (now != last) {
-            last = now;
-            used.insert(now);
-        }
-    }
-    std::set<std::pair<std::string, u64>> named;
-    for (const auto& [group, comm_type] : used) {
-        named.emplace(group >= 0 ? graph.pg_names[static_cast<std::size_t>(group)] : "", comm_type);
-    }
-    std::vector<UsedCollective> found;
-    for (const auto& [group, comm_type] : named) {
-        found.push_back({group, comm_type});
-    }
-    return found;
-}
 
 // Which kinds of nodes a graph has; other kernels have no operations for a roofline.
 struct NodeKinds {
@@ -289,7 +256,7 @@ void register_jobs(nb::module_& module) {
     bind_options(module);
     bind_recorded_timeline(module);
     module.def("lower", &lower_graph, "graph"_a, "options"_a);
-    module.def("used_collectives", &used_collectives, "graph"_a);
+    module.def("used_collectives", &used_collectives, "graphs"_a);
     module.def("check_custom", &check_custom, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
 }
 

@@ -47,13 +47,16 @@ struct NodeReader {
     }
 
     // The same, of bytes or operations. Below 0 is no size.
-    std::optional<u64> size(const IntColumn& column, const char* name, bool required) {
+    [[gnu::always_inline]] std::optional<u64> size(const IntColumn& column, const char* name, bool required) {
         const std::optional<u64> value = integer(column, name, required);
-        if (value && !is_size(*value)) {
-            fail("attribute '" + not_a_size(std::string(name) + "'", *value));
+        if (value && !is_size(*value)) [[unlikely]] {
+            below_zero(name, *value);
             return std::nullopt;
         }
         return value;
+    }
+    [[gnu::noinline, gnu::cold]] void below_zero(const char* name, u64 value) {
+        fail("attribute '" + not_a_size(std::string(name) + "'", value));
     }
 
     // What a node takes; 0, and a problem, where the clock of the run does not count so much.

@@ -7,7 +7,6 @@ reading them. Large files are decoded on all cores, while the next ones are read
 from __future__ import annotations
 
 import os
-from itertools import chain
 
 from yantra import _core
 from yantra.base.at_once import in_order
@@ -102,11 +101,10 @@ class Graphs:
         """Return the names of groups that the graph of a rank refers to by place."""
         return self.of(rank).pg_names
 
-    def collectives(self) -> Iterator[_core.UsedCollective]:
-        """Yield the group and the comm_type of the collectives that occur."""
-        arriving = (graph for job in self.arriving.values() for _, graph in job)
-        for graph in chain(self.distinct, arriving):
-            yield from _core.used_collectives(graph)
+    def collectives(self) -> list[_core.UsedCollective]:
+        """Return the group and the comm_type of the collectives that occur, each once."""
+        arriving = [graph for job in self.arriving.values() for _, graph in job]
+        return _core.used_collectives([*self.distinct, *arriving])
 
     def by_device(self, devices: Sequence[DeviceOf]) -> None:
         """Give ranks with a device of their own graphs of their own, which are the same objects."""

@@ -161,12 +161,11 @@ class Planner:
     def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
         """Return the kinds that the collectives of graphs run, by layout of their communicators."""
         used: dict[_core.LayoutId, set[Kind]] = {}
-        occurring = dict.fromkeys((one.group, one.comm_type) for one in graphs.collectives())
-        for group, comm_type in occurring:
-            communicator = self.communicators.find(group)
-            if communicator is not None and comm_type < len(_OF_COMM_TYPE):
+        for one in graphs.collectives():
+            communicator = self.communicators.find(one.group)
+            if communicator is not None and one.comm_type < len(_OF_COMM_TYPE):
                 layout = self.builder.layout_of(communicator)
-                used.setdefault(layout, set()).add(_OF_COMM_TYPE[comm_type])
+                used.setdefault(layout, set()).add(_OF_COMM_TYPE[one.comm_type])
         return used
 
     def kinds_of_templates(self, assignment: _core.Assignment) -> dict[_core.LayoutId, set[Kind]]:

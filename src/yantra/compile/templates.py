@@ -90,7 +90,7 @@ def _collectives(graph: _core.Graph) -> list[_core.CollectiveUse]:
     names = ["", *graph.pg_names]
     return [
         _core.CollectiveUse(place=names.index(used.group), comm_type=used.comm_type)
-        for used in _core.used_collectives(graph)
+        for used in _core.used_collectives([graph])
     ]
 
 
