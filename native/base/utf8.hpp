@@ -37,17 +37,42 @@ inline std::size_t utf8_sequence_bytes(std::string_view text) {
     return 0;
 }
 
+// Whether eight bytes, or as many as there are, are ASCII.
+inline bool is_ascii(const char* at, std::size_t size) {
+    std::uint64_t word = 0;
+    if (size >= 8) {
+        std::memcpy(&word, at, 8);
+    } else if (size >= 4) {   // the last four overlap the first
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+        std::memcpy(&first, at, 4);
+        std::memcpy(&last, at + size - 4, 4);
+        word = first | last;
+    } else {
+        for (std::size_t i = 0; i < size; ++i) {
+            word |= static_cast<std::uint8_t>(at[i]);
+        }
+    }
+    return (word & 0x8080808080808080U) == 0;
+}
+
 // Index of the first wrong byte; `text.size()` when all of it is well formed.
 inline std::size_t first_bad_utf8(std::string_view text) {
+    constexpr std::size_t word = 8;
+    const std::size_t size = text.size();
     std::size_t i = 0;
-    while (i < text.size()) {
-        std::uint64_t word = 0;
-        if (text.size() - i >= sizeof(word)) {
-            std::memcpy(&word, text.data() + i, sizeof(word));
-            if ((word & 0x8080808080808080U) == 0) {
-                i += sizeof(word);
-                continue;
-            }
+    while (i + word <= size && is_ascii(text.data() + i, word)) {
+        i += word;
+    }
+    // What is left at the end is looked at with what is before it.
+    const std::size_t last = size < word ? 0 : size - word;
+    if (i >= last && is_ascii(text.data() + last, size - last)) {
+        return size;
+    }
+    while (i < size) {
+        if (i + word <= size && is_ascii(text.data() + i, word)) {
+            i += word;
+            continue;
         }
         const std::size_t step = utf8_sequence_bytes(text.substr(i));
         if (step == 0) {

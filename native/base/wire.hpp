@@ -15,6 +15,8 @@
 
 namespace yantra {
 
+inline constexpr std::uint64_t max_record_bytes = 0x7fffffff;
+
 // A broken input file: what is wrong, and where its first wrong byte lies.
 class TraceFault : public std::runtime_error {
 public:
@@ -133,7 +135,6 @@ public:
 
 private:
     static constexpr std::uint64_t max_field = (1U << 29U) - 1;
-    static constexpr std::uint64_t max_record_bytes = 0x7fffffff;
 
     static std::uint8_t byte_at(const char* at) { return static_cast<std::uint8_t>(*at); }
 

@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/content_hash.hpp"
 #include "base/ensure.hpp"
 #include "base/wire.hpp"
 #include "bind/choices.hpp"
@@ -28,6 +27,7 @@
 #include "trace/tools/encode.hpp"
 #include "trace/graph.hpp"
 #include "trace/launches.hpp"
+#include "trace/small_file.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/trace.hpp"
 #include "trace/usual.hpp"
@@ -152,8 +152,9 @@ std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicat
     const std::string_view bytes(source.c_str(), source.size());
     const nb::gil_scoped_release unlocked;
     if (!tensors && !collectives_in_order && launches == nullptr) {
-        if (std::optional<Graph> graph = usual_graph(bytes, kernels)) {
-            return std::make_shared<Graph>(*std::move(graph));
+        UsualRoom room;
+        if (std::shared_ptr<Graph> graph = usual_graph(bytes, kernels, room)) {
+            return graph;
         }
     }
     Trace trace = decode(bytes, (tensors ? Reading::execution_and_tensors : Reading::execution) |
@@ -220,6 +221,51 @@ void register_trace_class(nb::module_& module) {
               nb::arg("launches").none() = nb::none());
 }
 
+std::vector<std::string> names_of(const std::vector<nb::bytes>& paths) {
+    std::vector<std::string> names;
+    names.reserve(paths.size());
+    for (const nb::bytes& path : paths) {
+        names.emplace_back(path.c_str(), path.size());
+    }
+    return names;
+}
+
+void register_files(nb::module_& module) {
+    module.def("count_alike", [](const std::vector<nb::bytes>& paths, const nb::bytes& content) {
+        const std::vector<std::string> names = names_of(paths);
+        const std::string_view bytes(content.c_str(), content.size());
+        const nb::gil_scoped_release without_lock;
+        return count_alike(names, bytes);
+    }, nb::arg("paths"), nb::arg("content"));
+    module.def("content_hash", [](const nb::bytes& content) {
+        const nb::gil_scoped_release without_lock;
+        return hash_of({content.c_str(), content.size()});
+    }, nb::arg("content"));
+    nb::class_<SmallFile>(module, "SmallFile", "One small trace file after the other, in the same memory.")
+        .def(nb::init<>())
+        .def("load", [](SmallFile& self, const nb::bytes& path, std::size_t most_bytes) {
+            const std::string name(path.c_str(), path.size());
+            const nb::gil_scoped_release without_lock;
+            return name.find('\0') == std::string::npos && self.load(name, most_bytes);
+        }, nb::arg("path"), nb::arg("most_bytes"))
+        .def("hash", [](const SmallFile& self) { return hash_of(self.content()); })
+        .def("is_same", [](SmallFile& self, const nb::bytes& path) {
+            return self.is_same({path.c_str(), path.size()});
+        }, nb::arg("path"))
+        .def("count_alike", [](const SmallFile& self, const std::vector<nb::bytes>& paths) {
+            const std::vector<std::string> names = names_of(paths);
+            const nb::gil_scoped_release without_lock;
+            return count_alike(names, self.content());
+        }, nb::arg("paths"))
+        .def("graph", [](SmallFile& self, bool kernels) {
+            const nb::gil_scoped_release without_lock;
+            return self.usual_graph(kernels);
+        }, nb::arg("kernels"), nb::sig("def graph(self, kernels: bool) -> Graph | None"))
+        .def("content", [](const SmallFile& self) {
+            return nb::bytes(self.content().data(), self.content().size());
+        });
+}
+
 }  // namespace
 
 void register_trace(nb::module_& module) {
@@ -237,20 +283,7 @@ void register_trace(nb::module_& module) {
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"), nb::arg("kernels") = false,
                nb::arg("collectives_in_order") = false, nb::arg("launches").none() = nb::none());
-    module.def("count_alike", [](const std::vector<nb::bytes>& paths, const nb::bytes& content) {
-        std::vector<std::string> names;
-        names.reserve(paths.size());
-        for (const nb::bytes& path : paths) {
-            names.emplace_back(path.c_str(), path.size());
-        }
-        const std::string_view bytes(content.c_str(), content.size());
-        const nb::gil_scoped_release without_lock;
-        return count_alike(names, bytes);
-    }, nb::arg("paths"), nb::arg("content"));
-    module.def("content_hash", [](const nb::bytes& content) {
-        const nb::gil_scoped_release without_lock;
-        return content_hash({content.c_str(), content.size()});
-    }, nb::arg("content"));
+    register_files(module);
 }
 
 }  // namespace yantra

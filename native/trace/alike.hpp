@@ -5,11 +5,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace yantra {
+
+// content_hash(), compiled where the compiler takes its time: a large job has gigabytes of traces.
+std::uint64_t hash_of(std::string_view content);
 
 // How many of the files, from the first on, hold these bytes and nothing else.
 std::size_t count_alike(std::span<const std::string> paths, std::string_view content);

@@ -58,11 +58,8 @@ constexpr std::uint64_t sign_extend32(std::uint64_t bits) {
         static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits))));
 }
 
-// One value, as the bits a Trace keeps.
-inline std::uint64_t read_number(WireReader& in, const Coding& coding) {
-    std::uint64_t bits = coding.wire == WireType::varint    ? in.varint()
-                         : coding.wire == WireType::fixed64 ? in.fixed64()
-                                                            : in.fixed32();
+// What a Trace keeps of the bits that are written.
+inline std::uint64_t number_of(std::uint64_t bits, const Coding& coding) {
     if (coding.narrow) {
         bits &= 0xffffffffU;
     }
@@ -73,6 +70,14 @@ inline std::uint64_t read_number(WireReader& in, const Coding& coding) {
         case Coding::Sign::boolean: return bits != 0 ? 1 : 0;
     }
     return bits;
+}
+
+// One value, as the bits a Trace keeps.
+inline std::uint64_t read_number(WireReader& in, const Coding& coding) {
+    const std::uint64_t bits = coding.wire == WireType::varint    ? in.varint()
+                               : coding.wire == WireType::fixed64 ? in.fixed64()
+                                                                  : in.fixed32();
+    return number_of(bits, coding);
 }
 
 }  // namespace yantra

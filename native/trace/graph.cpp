@@ -110,7 +110,8 @@ private:
     }
 
     void parents() {
-        const IdIndex index(graph_.id);
+        std::vector<std::uint32_t> table;
+        const IdIndex index(graph_.id, table);
         std::vector<std::uint32_t> seen(size(), 0);  // node + 1 that last took this parent
         graph_.parent_begin.reserve(size() + 1U);
         graph_.parent_begin.push_back(0);

@@ -1,6 +1,7 @@
 // Parts of a graph that are put together alike, from a Trace or straight from bytes: names and children.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -31,6 +32,9 @@ public:
 
     void add(std::string_view name) {
         if (last_put_.empty()) {
+            if (graph_.name_at.empty()) {
+                graph_.name_bytes.reserve(graph_.name_at.capacity() * std::min(name.size() + prefix, usual_bytes));
+            }
             graph_.name_at.push_back(put(name));
             return;
         }
@@ -43,11 +47,13 @@ public:
 
 private:
     static constexpr std::size_t remembered = 4096;
+    static constexpr std::size_t prefix = sizeof(std::uint32_t);   // the length of a name
+    static constexpr std::size_t usual_bytes = 64;
     static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
     std::uint32_t put(std::string_view name) {
         const std::size_t at = graph_.name_bytes.size();
-        if (at + sizeof(std::uint32_t) + name.size() > max_count) {
+        if (at + prefix + name.size() > max_count) {
             throw TraceFault(0, "more than 4 GiB of names in one trace");
         }
         const auto length = static_cast<std::uint32_t>(name.size());
@@ -60,20 +66,25 @@ private:
     std::vector<std::uint32_t> last_put_;
 };
 
-// Adds the children of each node, in the order of the file, to a graph that has parents.
-inline void add_children(Graph& graph) {
+// Adds the children of each node, in the order of the file, to a graph that has parents. `next` is room.
+inline void add_children(Graph& graph, std::vector<std::uint32_t>& next) {
     graph.child_begin.assign(graph.size() + std::size_t{1}, 0);
     for (const std::uint32_t parent : graph.parent) {
         ++graph.child_begin[parent + 1];
     }
     std::partial_sum(graph.child_begin.begin(), graph.child_begin.end(), graph.child_begin.begin());
     graph.child.resize(graph.parent.size());
-    std::vector<std::uint32_t> next(graph.child_begin.begin(), graph.child_begin.end() - 1);
+    next.assign(graph.child_begin.begin(), graph.child_begin.end() - 1);
     for (const std::uint32_t child : graph.file_order) {
         for (std::uint32_t i = graph.parent_begin[child]; i < graph.parent_begin[child + 1]; ++i) {
             graph.child[next[graph.parent[i]]++] = child;
         }
     }
+}
+
+inline void add_children(Graph& graph) {
+    std::vector<std::uint32_t> next;
+    add_children(graph, next);
 }
 
 }  // namespace yantra

@@ -15,15 +15,21 @@ class IdIndex {
 public:
     static constexpr std::uint32_t absent = 0xffffffffU;
 
-    // `ids` ascending and distinct; must outlive the index.
-    explicit IdIndex(std::span<const std::uint64_t> ids) : ids_(ids) {
-        if (ids.empty() || (ids.back() - ids.front()) / spread > ids.size()) {
+    // Whether so many ids in a range are worth a table over it.
+    static bool is_dense(std::uint64_t lowest, std::uint64_t highest, std::size_t count) {
+        return (highest - lowest) / spread <= count;
+    }
+
+    // `ids` ascending and distinct; they and `room` must outlive the index.
+    IdIndex(std::span<const std::uint64_t> ids, std::vector<std::uint32_t>& room) : ids_(ids) {
+        if (ids.empty() || !is_dense(ids.front(), ids.back(), ids.size())) {
             return;
         }
-        table_.assign(ids.back() - ids.front() + 1, absent);
+        room.assign(ids.back() - ids.front() + 1, absent);
         for (std::uint32_t i = 0; i < ids.size(); ++i) {
-            table_[ids[i] - ids.front()] = i;
+            room[ids[i] - ids.front()] = i;
         }
+        table_ = room;
     }
 
     std::uint32_t find(std::uint64_t id) const {
@@ -41,7 +47,7 @@ private:
     static constexpr std::uint64_t spread = 16;
 
     std::span<const std::uint64_t> ids_;
-    std::vector<std::uint32_t> table_;
+    std::span<const std::uint32_t> table_;
 };
 
 }  // namespace yantra

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 #include "base/interner.hpp"
@@ -18,13 +17,13 @@ namespace yantra {
 
 class NameOrder {
 public:
-    // `look_up` gives the number of a name that was not the expected one.
+    // `look_up` gives the number of a name that was not the expected one. The names, pieces of a file,
+    // must outlive this.
     template <typename LookUp>
     std::uint32_t number(std::string_view name, const LookUp& look_up) {
         Following& guess = following_[(last_ * 16 + name.size()) % following_.size()];
-        if (guess.number == Interner::absent || !is_same(guess.text, name)) [[unlikely]] {
-            guess.number = look_up(name);
-            guess.text = name;
+        if (guess.size != name.size() || !is_same(guess.text, name)) [[unlikely]] {
+            guess = {name.data(), name.size(), look_up(name)};
         }
         last_ = guess.number;
         return guess.number;
@@ -32,28 +31,33 @@ public:
 
 private:
     struct Following {
-        std::string text;
+        const char* text = nullptr;
+        std::size_t size = std::string_view::npos;   // which no name has
         std::uint32_t number = Interner::absent;
     };
 
     // Names are short: a call to compare them would cost more than they do. The last word overlaps the one
     // before it.
-    static bool is_same(const std::string& text, std::string_view name) {
+    static bool is_same(const char* text, std::string_view name) {
         const std::size_t size = name.size();
-        if (text.size() != size) {
-            return false;
+        const char* const other = name.data();
+        if (size > 16) {
+            return std::memcmp(text, other, size) == 0;
         }
-        const char* const a = text.data();
-        const char* const b = name.data();
-        if (size < 8) {
-            return std::equal(a, a + size, b);
+        if (size >= 8) {
+            return is_same_word<std::uint64_t>(text, other) &&
+                   is_same_word<std::uint64_t>(text + size - 8, other + size - 8);
         }
-        for (std::size_t at = 0; at + 8 < size; at += 8) {
-            if (std::memcmp(a + at, b + at, 8) != 0) {
-                return false;
-            }
+        if (size >= 4) {
+            return is_same_word<std::uint32_t>(text, other) &&
+                   is_same_word<std::uint32_t>(text + size - 4, other + size - 4);
         }
-        return std::memcmp(a + size - 8, b + size - 8, 8) == 0;
+        return std::equal(other, other + size, text);
+    }
+
+    template <typename Word>
+    static bool is_same_word(const char* a, const char* b) {
+        return std::memcmp(a, b, sizeof(Word)) == 0;
     }
 
     std::array<Following, 256> following_;

@@ -6,14 +6,43 @@
 // the builder, which know what to say, read the file from its start.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <memory>
 #include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "trace/graph.hpp"
 
 namespace yantra {
 
-// What build_graph(decode(bytes, Reading::execution), false, kernels) gives, or nothing.
-std::optional<Graph> usual_graph(std::string_view bytes, bool kernels);
+// What reading a file needs beside its graph. Files that are read one after the other share it, so that each
+// finds the memory of the one before.
+struct UsualRoom {
+    std::vector<std::uint64_t> deps;       // ids, of each record those of its data first
+    std::vector<std::uint64_t> dep_end;    // of a record
+    std::vector<std::uint64_t> controls;   // of the record being read
+    std::vector<std::uint32_t> record;     // of a node
+    std::vector<std::uint32_t> table, seen, next;
+    std::vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
+    std::tuple<std::vector<std::uint64_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
+               std::vector<std::uint8_t>> moved;
+};
+
+// What build_graph(decode(bytes, Reading::execution), false, kernels) gives, or null.
+std::shared_ptr<Graph> usual_graph(std::string_view bytes, bool kernels, UsualRoom& room);
+
+// A file and what usual_graph() gave of it.
+struct KnownFile {
+    std::string_view bytes;
+    const Graph& graph;
+};
+
+// The same, of a file that has the nodes of another: the traces of a job's ranks often differ in the names of
+// groups alone. Such a graph is a copy, and only records that differ are read. Null where the nodes differ,
+// too, and for what is not usual.
+std::shared_ptr<Graph> usual_graph_like(std::string_view bytes, const KnownFile& before, bool kernels,
+                                        UsualRoom& room);
 
 }  // namespace yantra

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "base/wire.hpp"
 #include "base/wire_writer.hpp"
@@ -222,33 +223,50 @@ void check_reading_for_a_run(std::string_view bytes, Layout layout, const Graph&
 
 bool is_same(const IntColumn& a, const IntColumn& b) { return a.value == b.value && a.kind == b.kind; }
 
-// What is read straight from bytes is what the decoder and the builder make of them, and they do not refuse.
+void require_same(const Graph& usual, const Graph& whole) {
+    require(usual.id == whole.id && usual.type == whole.type &&
+                usual.duration_micros == whole.duration_micros && usual.parent == whole.parent &&
+                usual.parent_begin == whole.parent_begin && usual.child == whole.child &&
+                usual.file_order == whole.file_order && usual.complete_order == whole.complete_order,
+            "usual nodes and dependencies");
+    for (const IntegerAttribute& known : integer_attributes) {
+        require(is_same(usual.*known.column, whole.*known.column), "usual integers");
+    }
+    require(std::equal(usual.kernel_size.begin(), usual.kernel_size.end(), whole.kernel_size.begin(),
+                       is_same),
+            "usual sizes of kernels");
+    require(usual.pg_name == whole.pg_name && usual.pg_names == whole.pg_names &&
+                usual.comm_peer == whole.comm_peer && usual.peer_names == whole.peer_names &&
+                usual.dtype == whole.dtype && usual.dtypes == whole.dtypes &&
+                usual.involved_mask == whole.involved_mask && usual.involved_len == whole.involved_len,
+            "usual labels");
+    for (std::uint32_t node = 0; node < whole.size(); ++node) {
+        require(usual.name(node) == whole.name(node), "usual names");
+    }
+}
+
+// What is read straight from bytes is what the decoder and the builder make of them, and they do not refuse. So
+// is what is read of a file that differs from it in a byte.
 void check_usual(std::string_view bytes, bool kernels) {
-    const std::optional<Graph> usual = usual_graph(bytes, kernels);
-    if (!usual) {
+    UsualRoom room;
+    const std::shared_ptr<const Graph> usual = usual_graph(bytes, kernels, room);
+    if (usual == nullptr) {
         return;
     }
     const Reading reading = kernels ? Reading::execution_and_kernels : Reading::execution;
     const Graph whole = build_graph(decode(bytes, reading), false, kernels);
     require(whole.diagnostics.empty(), "a usual file has nothing to report");
-    require(usual->id == whole.id && usual->type == whole.type &&
-                usual->duration_micros == whole.duration_micros && usual->parent == whole.parent &&
-                usual->parent_begin == whole.parent_begin && usual->child == whole.child &&
-                usual->file_order == whole.file_order && usual->complete_order == whole.complete_order,
-            "usual nodes and dependencies");
-    for (const IntegerAttribute& known : integer_attributes) {
-        require(is_same((*usual).*known.column, whole.*known.column), "usual integers");
-    }
-    require(std::equal(usual->kernel_size.begin(), usual->kernel_size.end(), whole.kernel_size.begin(),
-                       is_same),
-            "usual sizes of kernels");
-    require(usual->pg_name == whole.pg_name && usual->pg_names == whole.pg_names &&
-                usual->comm_peer == whole.comm_peer && usual->peer_names == whole.peer_names &&
-                usual->dtype == whole.dtype && usual->dtypes == whole.dtypes &&
-                usual->involved_mask == whole.involved_mask && usual->involved_len == whole.involved_len,
-            "usual labels");
-    for (std::uint32_t node = 0; node < whole.size(); ++node) {
-        require(usual->name(node) == whole.name(node), "usual names");
+    require_same(*usual, whole);
+    std::string other(bytes);
+    for (std::size_t at = bytes.size() % 7; at < bytes.size(); at += 1 + bytes.size() / 16) {
+        other[at] = static_cast<char>(other[at] ^ (1 << at % 7));
+        const auto like = usual_graph_like(other, {bytes, *usual}, kernels, room);
+        if (like != nullptr) {
+            const auto read_whole = usual_graph(other, kernels, room);
+            require(read_whole != nullptr, "a file like a usual one is usual");
+            require_same(*like, *read_whole);
+        }
+        other[at] = bytes[at];
     }
 }
 

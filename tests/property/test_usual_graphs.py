@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import pytest
@@ -95,6 +96,45 @@ def test_both_ways_refuse_a_damaged_file_with_the_same_words(
         assert str(refused.value) == str(fault)
     else:
         assert told(_core.decode_graph(bytes(content), False, False)) == whole
+
+
+@st.composite
+def changed(draw: st.DrawFn, trace: Trace) -> Trace:
+    """A trace of the same nodes, most often, of which some say something else."""
+    nodes = list(trace)
+    for at in draw(st.sets(st.integers(0, len(nodes) - 1), max_size=3)) if nodes else ():
+        node = nodes[at]
+        items = draw(st.lists(USUAL | UNUSUAL, max_size=4, unique_by=lambda item: item.name))
+        name = node.name if draw(st.booleans()) else draw(LABEL)
+        numbers = draw(st.integers(-1, 9)), draw(st.integers(0, 9))
+        nodes[at] = Node(node.id, name, *numbers, node.data_deps, node.ctrl_deps, items)
+    return Trace(nodes, trace.metadata)
+
+
+@given(traces(USUAL), st.data())
+def test_files_read_one_after_the_other_have_their_own_graphs(
+    tmp_path_factory: pytest.TempPathFactory, trace: Trace, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("files") / "trace.et"
+    file = _core.SmallFile()
+    are_usual = []
+    for some in (trace, data.draw(changed(trace)), data.draw(changed(trace)), trace):
+        content = some.to_bytes()
+        path.write_bytes(content)
+        assert file.load(os.fsencode(path), len(content))
+        graph = file.graph(False)
+        assert graph is None or told(graph) == told(_core.decode_graph(content, False, True))
+        are_usual.append(graph is not None)
+    assert are_usual[0] == are_usual[-1]
+
+
+@pytest.mark.parametrize("content", [b"\0\x91", b"\0\x91a", b"\0\5\x08", b"\0\0\x91"])
+def test_a_file_that_breaks_off_where_a_record_begins_is_refused(content: bytes) -> None:
+    with pytest.raises(_core.TraceFault) as usual:
+        _core.decode_graph(content, False, False)
+    with pytest.raises(_core.TraceFault) as whole:
+        _core.decode_graph(content, False, True)
+    assert str(usual.value) == str(whole.value)
 
 
 @pytest.mark.parametrize("descending", [False, True])

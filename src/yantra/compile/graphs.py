@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from yantra.chakra.trace import Trace
 
 _WORTH_A_THREAD = 1 << 18
-"""Bytes of a trace file that is decoded beside others, a quarter of a millisecond."""
+"""Bytes of a trace file that is decoded beside others, a fifth of a millisecond."""
 
 _WORTH_AN_ARRAY = 1000
 """Ranks from which on `array` is faster, with what its import takes."""
@@ -193,36 +193,61 @@ def load_graphs(
     if isinstance(workload, Traces):
         _of_objects(graphs, workload, ranks, quirks)
         return graphs
-    contents = Contents(files.load)
+    in_core = not tensors and launches is None
 
-    def distinct() -> Iterator[tuple[bytes, str]]:
-        while len(graphs.by_rank) < ranks:
-            path = workload.path(len(graphs.by_rank))
-            content = _load(path, ranks)
-            number, is_new = contents.number(content, path)
-            graphs.by_rank.append(number)
-            if is_new:
-                yield content, path
-            elif len(content) <= SMALL:
-                more = _alike(workload, len(graphs.by_rank), ranks, content)
-                graphs.by_rank.extend([number] * more)
-
-    def decoded(file: tuple[bytes, str]) -> tuple[_core.Graph, str]:
+    def decoded(file: tuple[bytes | _core.Graph, str]) -> tuple[_core.Graph, str]:
         content, path = file
+        if isinstance(content, _core.Graph):
+            return content, path
         graph = read(content, path, quirks, tensors=tensors, kernels=kernels, launches=launches)
         return graph, path
 
-    for graph, path in in_order(decoded, distinct(), lambda file: len(file[0]) > _WORTH_A_THREAD):
+    def is_large(file: tuple[bytes | _core.Graph, str]) -> bool:
+        return isinstance(file[0], bytes) and len(file[0]) > _WORTH_A_THREAD
+
+    distinct = _distinct(graphs.by_rank, workload, ranks, kernels if in_core else None)
+    for graph, path in in_order(decoded, distinct, is_large):
         graphs.add(graph, path, quirks)
     return graphs
 
 
-def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes) -> int:
+def _distinct(
+    by_rank: MutableSequence[int], workload: ChakraFiles, ranks: int, kernels: bool | None
+) -> Iterator[tuple[bytes | _core.Graph, str]]:
+    """Yield each distinct content and its path, and number those of all ranks.
+
+    Of a small file the graph comes in place of the content where the core reads it as it is, unless
+    `kernels` is None.
+    """
+    contents = Contents(files.load)
+    file = _core.SmallFile()
+    while len(by_rank) < ranks:
+        path = workload.path(len(by_rank))
+        loaded = file.load(os.fsencode(path), SMALL)
+        content = file if loaded else _load(path, ranks)
+        number, is_new = contents.number(content, path)
+        by_rank.append(number)
+        if not is_new:
+            by_rank.extend([number] * _alike(workload, len(by_rank), ranks, content))
+        elif isinstance(content, bytes):
+            yield content, path
+        else:
+            graph = None if kernels is None else file.graph(kernels)
+            yield file.content() if graph is None else graph, path
+
+
+def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes | _core.SmallFile) -> int:
     """Return how many ranks from `first` on have files with this content, one after the other."""
+    if isinstance(content, bytes) and len(content) > SMALL:
+        return 0  # each is told by its hash, which takes less than to keep it
     end, some = first, 8
     while end < ranks:
         asked = range(end, min(end + some, ranks))
-        found = _core.count_alike([os.fsencode(workload.path(rank)) for rank in asked], content)
+        paths = [os.fsencode(workload.path(rank)) for rank in asked]
+        if isinstance(content, bytes):
+            found = _core.count_alike(paths, content)
+        else:
+            found = content.count_alike(paths)
         end += found
         if found < len(asked):
             break

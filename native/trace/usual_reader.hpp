@@ -1,0 +1,481 @@
+// UsualReader: reads the records of a usual file (trace/usual.hpp) into the columns of a graph.
+//
+// Each function that returns bool tells whether what it read is as usual.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/interner.hpp"
+#include "base/quick_wire.hpp"
+#include "base/utf8.hpp"
+#include "trace/coding.hpp"
+#include "trace/graph_parts.hpp"
+#include "trace/id_index.hpp"
+#include "trace/name_order.hpp"
+#include "trace/roles.hpp"
+#include "trace/schema.hpp"
+#include "trace/usual.hpp"
+
+namespace yantra {
+
+// How many nodes a file has in all, and a few more, if they are as large as those in its first `read` bytes.
+inline std::size_t about_all(std::size_t nodes, std::size_t read, std::size_t bytes) {
+    const double all = 1.01 * static_cast<double>(nodes) * static_cast<double>(bytes) / static_cast<double>(read);
+    return std::min(static_cast<std::size_t>(all) + 1, max_count);
+}
+
+inline bool is_valid_text(std::string_view bytes) { return first_bad_utf8(bytes) == bytes.size(); }
+
+// What stands in a record but for its attributes and its dependencies.
+struct RecordFields {
+    std::uint64_t id = 0;
+    std::uint64_t type = 0;
+    std::uint64_t duration_micros = 0;
+    std::string_view name;
+};
+
+inline bool read_ids(QuickReader packed, std::vector<std::uint64_t>& out) {
+    while (!packed.at_end()) {
+        std::uint64_t id = 0;
+        if (!packed.varint(id)) {
+            return false;
+        }
+        out.push_back(id);
+    }
+    return true;
+}
+
+// Dependencies go behind those that the room has. `on_attribute` takes each attribute and tells whether it is
+// as usual.
+template <typename OnAttribute>
+[[gnu::always_inline]] inline bool read_fields(QuickReader in, RecordFields& out, UsualRoom& room,
+                                               const OnAttribute& on_attribute) {
+    using enum WireType;
+    room.controls.clear();
+    while (!in.at_end()) {
+        std::uint64_t key = 0;
+        std::uint64_t passed_over = 0;
+        QuickReader inner;
+        bool is_usual = in.varint(key);
+        switch (key) {
+            case key_of(field::node_attribute, block):
+                is_usual = in.message(inner) && on_attribute(inner);
+                break;
+            case key_of(field::node_id, varint): is_usual = in.varint(out.id); break;
+            case key_of(field::node_type, varint): is_usual = in.varint(out.type); break;
+            case key_of(field::node_name, block): is_usual = in.block(out.name); break;
+            case key_of(field::node_data_deps, block):
+                is_usual = in.message(inner) && read_ids(inner, room.deps);
+                break;
+            case key_of(field::node_ctrl_deps, block):
+                is_usual = in.message(inner) && read_ids(inner, room.controls);
+                break;
+            case key_of(field::node_duration_micros, varint): is_usual = in.varint(out.duration_micros); break;
+            case key_of(field::node_start_micros, varint): is_usual = in.varint(passed_over); break;
+            default: return false;
+        }
+        if (!is_usual) [[unlikely]] {
+            return false;
+        }
+    }
+    room.deps.insert(room.deps.end(), room.controls.begin(), room.controls.end());
+    return is_valid_text(out.name);
+}
+
+class UsualReader {
+public:
+    // `nodes`: about how many there are.
+    UsualReader(Graph& graph, UsualRoom& room, std::size_t nodes, bool kernels)
+        : graph_(graph), room_(room), names_(graph, nodes), kernels_(kernels) {
+        room_.deps.clear();
+        room_.dep_end.clear();
+        graph_.pg_name.assign(nodes, Graph::group_absent);
+        make_room(nodes);
+    }
+
+    // Of a graph that is a copy of another's, of which some nodes are read anew.
+    UsualReader(Graph& copy, UsualRoom& room, bool kernels)
+        : graph_(copy), room_(room), names_(copy, 0), nodes_(copy.size()), kernels_(kernels), is_sorted_(false) {
+        const auto learn = [](Interner& labels, const std::vector<std::string>& names) {
+            for (const std::string& name : names) {
+                labels.intern(name);
+            }
+        };
+        learn(groups_, copy.pg_names);
+        learn(peers_, copy.peer_names);
+        learn(op_classes_, copy.op_classes);
+        learn(dtypes_, copy.dtypes);
+        learn(phases_, copy.phases);
+    }
+
+    bool read(QuickReader in) {
+        const std::size_t bytes = in.left();
+        while (!in.at_end()) {
+            if (at_ == nodes_) [[unlikely]] {
+                if (nodes_ == max_count) {
+                    return false;
+                }
+                make_room(about_all(nodes_, bytes - in.left(), bytes));
+            }
+            in.fetch(fetched_ahead);
+            QuickReader record;
+            if (!in.record(record) || !node(record)) {
+                return false;
+            }
+            ++at_;
+        }
+        make_room(at_);
+        return sort() && resolve();
+    }
+
+    // What a record says of a node, but for its id, its name and its dependencies, which stay.
+    bool read_anew(std::uint32_t node, QuickReader record) {
+        at_ = node;
+        for_each_attribute([node](auto& column, auto absent) {
+            if (!column.empty()) {
+                column[node] = absent;
+            }
+        });
+        RecordFields read;
+        if (!fields(record, read)) {
+            return false;
+        }
+        put(read);
+        return true;
+    }
+
+    // A column that no node needs any more goes.
+    void drop_unused() {
+        const auto drop = [](auto& column, auto& beside, auto absent) {
+            if (std::ranges::all_of(column, [absent](auto value) { return value == absent; })) {
+                column.clear();
+                beside.clear();
+            }
+        };
+        const auto integers = [&drop](IntColumn& column) { drop(column.kind, column.value, IntColumn::absent); };
+        for (const IntegerAttribute& known : integer_attributes) {
+            integers(graph_.*known.column);
+        }
+        std::ranges::for_each(graph_.kernel_size, integers);
+        drop(graph_.involved_len, graph_.involved_mask, 0);
+        for (auto* labels : {&graph_.comm_peer, &graph_.op_class, &graph_.dtype, &graph_.phase}) {
+            drop(*labels, *labels, Graph::group_absent);
+        }
+    }
+
+    void add_children_of_nodes() { add_children(graph_, room_.next); }
+
+    void name_labels() {
+        graph_.pg_names = in_order(graph_.pg_name, std::move(groups_).take());
+        graph_.peer_names = in_order(graph_.comm_peer, std::move(peers_).take());
+        graph_.op_classes = in_order(graph_.op_class, std::move(op_classes_).take());
+        graph_.dtypes = in_order(graph_.dtype, std::move(dtypes_).take());
+        graph_.phases = in_order(graph_.phase, std::move(phases_).take());
+    }
+
+private:
+    bool node(QuickReader in) {
+        RecordFields read;
+        if (!fields(in, read)) {
+            return false;
+        }
+        room_.dep_end.push_back(room_.deps.size());
+        graph_.id[at_] = read.id;
+        put(read);
+        names_.add(read.name);
+        return true;
+    }
+
+    bool fields(QuickReader in, RecordFields& read) {
+        return read_fields(in, read, room_, [this](QuickReader item) { return attribute(item); });
+    }
+
+    void put(const RecordFields& read) {
+        graph_.type[at_] = static_cast<std::int32_t>(static_cast<std::uint32_t>(read.type));
+        graph_.duration_micros[at_] = read.duration_micros;
+    }
+
+    // The attributes of the node after those that are complete.
+    bool attribute(QuickReader in) {
+        std::uint64_t key = 0;
+        std::string_view called;
+        if (!in.varint(key) || key != key_of(field::attribute_name, WireType::block) || !in.block(called)) {
+            return false;
+        }
+        const std::uint32_t number = order_.number(called, [this](std::string_view name) {
+            const std::uint32_t known = known_.intern(name);
+            if (known == roles_.size()) {
+                roles_.push_back(role_of(name, graph_, kernels_));
+                are_names_text_ &= is_valid_text(name);
+            }
+            return known;
+        });
+        const AttributeRole role = roles_[number];
+        if (role.role == Role::none || role.role == Role::inputs || role.role == Role::outputs) {
+            return are_names_text_;
+        }
+        return in.varint(key) && value(in, key, role) && in.at_end();
+    }
+
+    bool value(QuickReader& in, std::uint64_t key, AttributeRole role) {
+        const std::uint64_t number = key >> 3U;
+        if (number < field::attribute_first_value || number > field::attribute_last_value) {
+            return false;
+        }
+        const auto kind = static_cast<AttributeKind>(number);
+        const auto type = static_cast<WireType>(key & 7U);
+        switch (role.role) {
+            case Role::integer: return integer(in, type, kind, *role.column);
+            case Role::involved: return involved(in, type, kind);
+            case Role::group: return label(in, kind, type, graph_.pg_name, groups_);
+            case Role::peer: return label(in, kind, type, graph_.comm_peer, peers_);
+            case Role::op_class: return label(in, kind, type, graph_.op_class, op_classes_);
+            case Role::dtype: return label(in, kind, type, graph_.dtype, dtypes_);
+            case Role::phase: return label(in, kind, type, graph_.phase, phases_);
+            default: return false;
+        }
+    }
+
+    bool integer(QuickReader& in, WireType type, AttributeKind kind, IntColumn& column) {
+        const Coding& coding = coding_of(kind);
+        std::uint64_t bits = 0;
+        if (!is_integer(kind) || type != coding.wire || !in.number(type, bits)) {
+            return false;
+        }
+        if (column.empty()) [[unlikely]] {
+            column.value.assign(nodes_, 0);
+            column.kind.assign(nodes_, IntColumn::absent);
+        }
+        if (column.kind[at_] != IntColumn::absent) {
+            return false;
+        }
+        column.kind[at_] = IntColumn::integer;
+        column.value[at_] = number_of(bits, coding);
+        return true;
+    }
+
+    bool label(QuickReader& in, AttributeKind kind, WireType type, std::vector<std::int32_t>& column,
+               Interner& labels) {
+        std::string_view text;
+        if (kind != AttributeKind::string || type != WireType::block || !in.block(text)) {
+            return false;
+        }
+        if (column.empty()) {
+            column.assign(nodes_, Graph::group_absent);
+        }
+        std::int32_t& at = column[at_];
+        if (at != Graph::group_absent || !is_valid_text(text)) {
+            return false;
+        }
+        at = static_cast<std::int32_t>(labels.intern(text));
+        return true;
+    }
+
+    bool involved(QuickReader& in, WireType type, AttributeKind kind) {
+        QuickReader list;
+        QuickReader packed;
+        std::uint64_t key = 0;
+        if (kind != AttributeKind::boolean_list || type != WireType::block || !in.message(list) ||
+            !list.varint(key) || key != key_of(field::list_values, WireType::block) || !list.message(packed)) {
+            return false;
+        }
+        if (graph_.involved_len.empty()) {
+            graph_.involved_len.assign(nodes_, 0);
+            graph_.involved_mask.assign(nodes_, 0);
+        }
+        if (graph_.involved_len[at_] != 0) {
+            return false;
+        }
+        std::uint8_t count = 0;
+        for (std::uint64_t flag = 0; !packed.at_end(); ++count) {
+            if (count == 64 || !packed.varint(flag)) {
+                return false;
+            }
+            graph_.involved_mask[at_] |= std::uint64_t{flag != 0} << count;
+        }
+        graph_.involved_len[at_] = count;
+        return count > 0 && list.at_end();
+    }
+
+    // Brings what was read in the order of the file into that of ids, which are distinct.
+    bool sort() {
+        const std::vector<std::uint64_t>& id = graph_.id;
+        graph_.file_order.resize(nodes_);
+        std::iota(graph_.file_order.begin(), graph_.file_order.end(), 0U);
+        is_sorted_ = std::is_sorted(id.begin(), id.end());
+        if (is_sorted_) {
+            room_.record = graph_.file_order;
+        } else {
+            if (!order_records()) {
+                return false;
+            }
+            for (std::uint32_t node = 0; node < nodes_; ++node) {
+                graph_.file_order[room_.record[node]] = node;
+            }
+            move_columns();
+        }
+        return std::adjacent_find(id.begin(), id.end()) == id.end();
+    }
+
+    // Records by ascending id. Ids are nearly dense as a rule: then each has its place in a table.
+    bool order_records() {
+        const std::vector<std::uint64_t>& id = graph_.id;
+        const auto [least, most] = std::minmax_element(id.begin(), id.end());
+        const std::uint64_t lowest = *least;
+        if (!IdIndex::is_dense(lowest, *most, id.size())) {
+            room_.record = graph_.file_order;
+            std::sort(room_.record.begin(), room_.record.end(),
+                      [&id](std::uint32_t a, std::uint32_t b) { return id[a] < id[b]; });
+            return true;
+        }
+        room_.table.assign(*most - lowest + 1, IdIndex::absent);
+        for (std::uint32_t record = 0; record < nodes_; ++record) {
+            std::uint32_t& at = room_.table[id[record] - lowest];
+            if (at != IdIndex::absent) {
+                return false;
+            }
+            at = record;
+        }
+        room_.record.clear();
+        std::ranges::copy_if(room_.table, std::back_inserter(room_.record),
+                             [](std::uint32_t record) { return record != IdIndex::absent; });
+        return true;
+    }
+
+    void move_columns() {
+        move(graph_.id);
+        move(graph_.type);
+        move(graph_.duration_micros);
+        move(graph_.name_at);
+        for_each_attribute([this](auto& column, auto) { move(column); });
+    }
+
+    // Columns have as many places as there may be nodes; names are added one by one.
+    void make_room(std::size_t nodes) {
+        nodes_ = nodes;
+        const auto widen = [nodes](auto& column, auto absent) {
+            column.reserve(nodes);   // no more than that, as growing would
+            column.resize(nodes, absent);
+        };
+        widen(graph_.id, std::uint64_t{0});
+        widen(graph_.type, std::int32_t{0});
+        widen(graph_.duration_micros, std::uint64_t{0});
+        graph_.name_at.reserve(nodes);
+        for_each_attribute([&widen](auto& column, auto absent) {
+            if (!column.empty()) {
+                widen(column, absent);
+            }
+        });
+    }
+
+    // Calls visit(column, what it says of a node without the attribute).
+    template <typename Visit>
+    void for_each_attribute(Visit&& visit) {
+        const auto integers = [&visit](IntColumn& column) {
+            visit(column.value, std::uint64_t{0});
+            visit(column.kind, std::uint8_t{IntColumn::absent});
+        };
+        for (const IntegerAttribute& known : integer_attributes) {
+            integers(graph_.*known.column);
+        }
+        for (IntColumn& size : graph_.kernel_size) {
+            integers(size);
+        }
+        visit(graph_.involved_mask, std::uint64_t{0});
+        visit(graph_.involved_len, std::uint8_t{0});
+        for (auto* labels : {&graph_.pg_name, &graph_.comm_peer, &graph_.op_class, &graph_.dtype,
+                             &graph_.phase}) {
+            visit(*labels, Graph::group_absent);
+        }
+    }
+
+    template <typename Value>
+    void move(std::vector<Value>& column) {
+        if (column.empty()) {
+            return;
+        }
+        auto& by_record = std::get<std::vector<Value>>(room_.moved);
+        by_record.assign(column.begin(), column.end());
+        const Value* const from = by_record.data();
+        Value* to = column.data();
+        for (const std::uint32_t record : std::span(room_.record)) {
+            *to++ = from[record];
+        }
+    }
+
+    // Labels were numbered as the file has them; nodes number them.
+    std::vector<std::string> in_order(std::vector<std::int32_t>& column, std::vector<std::string> labels) const {
+        if (is_sorted_) {
+            return labels;
+        }
+        std::vector<std::int32_t> number(labels.size(), Graph::group_absent);
+        std::vector<std::string> ordered;
+        for (std::int32_t& at : column) {
+            if (at >= 0) {
+                std::int32_t& known = number[static_cast<std::size_t>(at)];
+                if (known < 0) {
+                    known = static_cast<std::int32_t>(ordered.size());
+                    ordered.push_back(std::move(labels[static_cast<std::size_t>(at)]));
+                }
+                at = known;
+            }
+        }
+        return ordered;
+    }
+
+    // Ids of parents to their numbers, each parent once.
+    bool resolve() {
+        if (room_.deps.size() > max_count) {
+            return false;
+        }
+        const IdIndex index(graph_.id, room_.table);
+        room_.seen.assign(nodes_, 0);  // node + 1 that last took this parent
+        graph_.parent.reserve(room_.deps.size());
+        graph_.parent_count.resize(nodes_);
+        graph_.parent_begin.resize(nodes_ + 1);
+        for (std::uint32_t node = 0; node < nodes_; ++node) {
+            const std::uint32_t record = room_.record[node];
+            const std::size_t end = room_.dep_end[record];
+            for (std::size_t at = record == 0 ? 0 : room_.dep_end[record - 1]; at < end; ++at) {
+                const std::uint32_t parent = index.find(room_.deps[at]);
+                if (parent == IdIndex::absent) {
+                    return false;
+                }
+                if (room_.seen[parent] != node + 1) {
+                    room_.seen[parent] = node + 1;
+                    graph_.parent.push_back(parent);
+                }
+            }
+            graph_.parent_begin[node + 1] = static_cast<std::uint32_t>(graph_.parent.size());
+            graph_.parent_count[node] = graph_.parent_begin[node + 1] - graph_.parent_begin[node];
+        }
+        return true;
+    }
+
+    static constexpr std::size_t fetched_ahead = 1024;   // bytes: a few records
+
+    Graph& graph_;
+    UsualRoom& room_;
+    NamePool names_;
+    std::size_t nodes_ = 0;   // that the columns have room for; in the end those that there are
+    std::size_t at_ = 0;      // the place in the columns of the node being read
+    bool kernels_;
+    bool is_sorted_ = true;
+    NameOrder order_;
+    Interner known_;
+    std::vector<AttributeRole> roles_;  // by the number of a name
+    bool are_names_text_ = true;
+    Interner groups_, peers_, op_classes_, dtypes_, phases_;
+};
+
+}  // namespace yantra
