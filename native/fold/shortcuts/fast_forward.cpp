@@ -14,7 +14,6 @@ namespace {
 constexpr u32 fewest_nodes = 24;      // of a job, for its repetition to be looked for
 constexpr u64 words_per_event = 4;    // that looking may cost before it waits for more events
 constexpr u64 words_for_nothing = 10'000;
-constexpr u64 words_per_receive = 16;   // as which one that waits is counted, for it is sorted
 
 }  // namespace
 
@@ -178,7 +177,6 @@ bool FastForward::list_posted(State& state) {
         return std::tie(a.key.src, a.key.dst, a.key.bytes, a.key.tag) <
                std::tie(b.key.src, b.key.dst, b.key.bytes, b.key.tag);
     });
-    words_written_ += all.size() * words_per_receive;
     state.posted.resize(actors());
     for (const Posted& receive : all) {
         if (possible) {

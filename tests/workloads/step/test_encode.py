@@ -7,19 +7,18 @@ from hypothesis import given, settings
 
 from tests.workloads.step.models import build, plans
 from tests.workloads.step.works import kernel
-from yantra import _core
 from yantra.base.errors import InternalError, TraceError
+from yantra.chakra import passes
+from yantra.chakra.passes import PassEncoder
 from yantra.workloads.operators.operations import Operation
 from yantra.workloads.operators.products import products_of
 from yantra.workloads.training.step.draft import STORE, Item, Wait
-from yantra.workloads.training.step.encode import Encoder
 
 
 def test_the_core_reads_the_fields_that_there_are() -> None:
-    encoder = _core.PassEncoder
-    assert " ".join(Operation._fields) == encoder.OPERATION_FIELDS
-    assert " ".join(Item._fields) == encoder.ITEM_FIELDS
-    assert " ".join(Wait._fields) == encoder.WAIT_FIELDS
+    assert " ".join(Operation._fields) == passes.OPERATION_FIELDS
+    assert " ".join(Item._fields) == passes.ITEM_FIELDS
+    assert " ".join(Wait._fields) == passes.WAIT_FIELDS
 
 
 @given(plans())
@@ -27,10 +26,10 @@ def test_the_core_reads_the_fields_that_there_are() -> None:
 def test_totals_are_those_of_the_items_one_by_one(drawn: tuple[object, object]) -> None:
     shape, plan = drawn
     step = build(plan, shape)
-    for passes in step.passes:
-        for drafted in passes.values():
+    for by_key in step.passes:
+        for drafted in by_key.values():
             items = drafted.items
-            total = Encoder().totals(items)
+            total = PassEncoder().totals(items)
             products = products_of(item.operation for item in items)
             assert (total.model_flops, total.hardware_flops) == products
             operations = [item.operation for item in items]
@@ -58,19 +57,19 @@ def highest(items: tuple[Item, ...]) -> int:
 def test_sums_of_products_may_need_more_than_64_bits() -> None:
     large = kernel("forward", "layers.0")._replace(tensor_flops=2**62)
     items = tuple(Item(key, large) for key in range(9))
-    assert Encoder().totals(items).hardware_flops == 9 * 2**62
+    assert PassEncoder().totals(items).hardware_flops == 9 * 2**62
 
 
 def test_a_number_of_more_than_63_bits_is_refused() -> None:
     large = kernel("forward", "layers.0")._replace(bytes_read=2**63)
     with pytest.raises(TraceError, match="63 bits"):
-        Encoder().encode(((Item(0, large),),), 0)
+        PassEncoder().encode(((Item(0, large),),), 0)
 
 
 def test_a_sum_of_more_than_63_bits_is_refused() -> None:
     large = kernel("forward", "layers.0")._replace(bytes_read=2**62, bytes_written=2**62)
     with pytest.raises(OverflowError):
-        Encoder().totals((Item(0, large),))
+        PassEncoder().totals((Item(0, large),))
 
 
 def test_an_operation_that_waits_for_a_later_one_is_named() -> None:
@@ -78,13 +77,13 @@ def test_an_operation_that_waits_for_a_later_one_is_named() -> None:
         Item(0, kernel("forward", "layers.0"), (Wait(1),)),
         Item(1, kernel("forward", "layers.1")),
     )
-    assert Encoder().totals(items).too_early == 0
+    assert PassEncoder().totals(items).too_early == 0
 
 
 def test_a_pass_that_waits_for_an_operation_it_does_not_have_is_refused() -> None:
     items = (Item(0, kernel("forward", "layers.0"), (Wait(7),)),)
     with pytest.raises(InternalError, match="another pass"):
-        Encoder().encode((items,), 0)
+        PassEncoder().encode((items,), 0)
 
 
 def test_each_part_of_a_pass_is_a_segment_and_every_key_has_its_place() -> None:
@@ -92,6 +91,6 @@ def test_each_part_of_a_pass_is_a_segment_and_every_key_has_its_place() -> None:
         Item(key, kernel("forward", f"layers.{key}"), waits)
         for key, waits in ((4, ()), (2, (Wait(4),)), (0, (Wait(4), Wait(2))))
     )
-    made = Encoder().encode(((first, second), (third,)), 0)
+    made = PassEncoder().encode(((first, second), (third,)), 0)
     assert [made.places[key] for key in (4, 2, 0)] == [(0, 0), (0, 1), (1, 0)]
     assert [(one.first_compute, one.last_compute) for one in made.segments] == [(0, 1), (0, 0)]

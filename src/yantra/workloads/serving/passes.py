@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from yantra import _core
+from yantra.chakra.passes import PassEncoder, Segment
 from yantra.workloads.operators.graph.operators.sampling import TOKEN_BYTES
 from yantra.workloads.operators.operations import Operation, StageWork
 from yantra.workloads.training.step.draft import Draft, Item, Wait
-from yantra.workloads.training.step.encode import Encoder
 
 TENSOR_TAG, TOKEN_TAG, TAGS = 0, 1, 2
 """Tags of a forward pass, counted from `TAGS` times its number."""
@@ -37,7 +36,7 @@ class Block(NamedTuple):
     `after_layer` maps a unit (`layers.3`) to the position of its attention.
     """
 
-    segment: _core.Segment
+    segment: Segment
     items: tuple[Item, ...]
     first: int
     last: int
@@ -64,7 +63,7 @@ def block_of(made: StageWork, ends: Ends) -> Block:
         size = TOKEN_BYTES * ends.tokens_out
         draft.put_last(_message("send", "pp+1", tag, size), Wait(last))
     items = draft.items()
-    encoded = Encoder().encode((items,), 0)
+    encoded = PassEncoder().encode((items,), 0)
     place = [position for _, position in encoded.places]
     attention = {
         operation.unit: place[key]

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from yantra import _core
+from yantra.chakra.passes import PassEncoder, Segment
 from yantra.chakra.trace import Trace
 from yantra.workloads.operators.operations import Operation
 from yantra.workloads.templates import Edge, TemplateBuilder
 from yantra.workloads.training.step.draft import Item
-from yantra.workloads.training.step.encode import Encoder
 
 
 class Event(NamedTuple):
@@ -38,7 +37,7 @@ class Timeline:
 
     def add(
         self,
-        segment: _core.Segment,
+        segment: Segment,
         items: Iterable[Item],
         edges: Iterable[Edge] = (),
         *,
@@ -78,7 +77,7 @@ class Timeline:
         items = tuple(Item(key, operation) for key, operation in enumerate(operations))
         if not items:
             return []
-        segment = Encoder().encode((items,), 0).segments[0]
+        segment = PassEncoder().encode((items,), 0).segments[0]
         edges = [(at, id, False) for at, id in enumerate(after) if id is not None]
         first = self.add(segment, items, edges, number=number, tag_base=0)
         return list(range(first, first + len(items)))

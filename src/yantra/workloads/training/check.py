@@ -21,6 +21,7 @@ from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import Item
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
+from yantra.workloads.training.step.program import name_of
 from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
@@ -145,13 +146,14 @@ def _events(
     found: Shared[tuple[Event, ...]],
 ) -> Iterator[Placed]:
     """Yield what a device communicates with others; `found` are the events of passes as drafted."""
-    cache: dict[tuple[PassKey, ...], list[tuple[int, Event]]] = {}
+    cache: dict[object, list[tuple[int, Event]]] = {}
     devices, tags = job.stages.devices, job.tags_per_microbatch
     for action in job.programs[device]:
-        keys = tuple([play.key for play in action])
-        of_action = cache.get(keys)
+        name = name_of(action)
+        of_action = cache.get(name)
         if of_action is None:
-            of_action = cache[keys] = list(_in_turns([passes[key] for key in keys], found))
+            played = [passes[play.key] for play in action]
+            of_action = cache[name] = list(_in_turns(played, found))
         for number, event in of_action:
             more = 0 if event.group else action[number].microbatch * tags
             yield _placed(event, device, devices, more)

@@ -19,7 +19,7 @@ from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import LOAD, STORE, Item
 from yantra.workloads.training.step.passes import Chunk, Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
-from yantra.workloads.training.step.program import Action
+from yantra.workloads.training.step.program import Action, name_of
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
 
@@ -96,19 +96,20 @@ def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
 def _dynamic(
     program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted, known: Encodings
 ) -> tuple[Moment, tuple[int, ...]]:
-    runs: dict[tuple[PassKey, ...], tuple[int, int, int, int]] = {}
+    runs: dict[Any, tuple[int, int, int, int]] = {}
     saved = held = 0
     peak = (0, 0)
     timeline = []
     for action in program:
-        keys = tuple([play.key for play in action])
-        if keys not in runs:
-            played = [passes[key] for key in keys]
+        name = name_of(action)
+        run = runs.get(name)
+        if run is None:
+            played = [passes[play.key] for play in action]
             total = known.totals.of(played[0])
             if len(played) > 1:
                 total = known.total(tuple(_in_order(played)))
-            runs[keys] = (total.saved, total.held, total.most_saved, total.most_held)
-        more_saved, more_held, most_saved, most_held = runs[keys]
+            run = runs[name] = (total.saved, total.held, total.most_saved, total.most_held)
+        more_saved, more_held, most_saved, most_held = run
         highest = saved + most_saved, held + most_held
         timeline.append(sum(highest))
         if timeline[-1] > sum(peak):

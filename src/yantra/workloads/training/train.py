@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from yantra import _core
 from yantra.base.errors import ConfigError
 from yantra.base.garbage import uncollected
+from yantra.chakra.passes import PassTotals
 from yantra.workloads import schedules
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products
@@ -57,6 +57,8 @@ class Step(NamedTuple):
     job: Job
     passes: tuple[dict[PassKey, Drafted], ...]
     ends: tuple[Drafted, ...]
+    times: tuple[Counter[PassKey], ...]
+    """How often each device plays each pass."""
 
     @property
     def memory(self) -> tuple[StageMemory, ...]:
@@ -129,9 +131,8 @@ def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> Non
     """Refuse a step whose templates would not fit into any memory, or its numbers into 63 bits."""
     nodes = 0
     for step in steps:
-        for program, passes in zip(step.job.programs, step.passes, strict=True):
-            lengths = {key: len(drafted.like.items) for key, drafted in passes.items()}
-            nodes += sum([lengths[play.key] for action in program for play in action])
+        for times, passes in zip(step.times, step.passes, strict=True):
+            nodes += sum([count * len(passes[key].like.items) for key, count in times.items()])
     if nodes > _MOST_NODES:
         made = f"{plan.micro_batches} micro-batches make templates of {nodes} nodes"
         where = called(plan, "global_batch")
@@ -222,8 +223,11 @@ def step_of(
     job = job_of(works, plan, orders, stages, layers)
     devices = range(stages.devices)
     drafts = job.drafts()
-    passes = tuple(job.passes(device, drafts) for device in devices)
-    return Step(job, passes, tuple(map(job.finish, devices)))
+    times = tuple(
+        Counter([play.key for action in program for play in action]) for program in job.programs
+    )
+    passes = tuple(job.passes(device, drafts, times[device]) for device in devices)
+    return Step(job, passes, tuple(map(job.finish, devices)), times)
 
 
 def drawn_later(
@@ -274,8 +278,7 @@ def _work(steps: Sequence[Step], layout: Layout, encodings: Encodings) -> Produc
     found: dict[str, Products] = {}
     products = Shared(lambda one: _products(encodings.totals.of(one)))
     for rank, step in enumerate(steps):
-        for device, program in enumerate(step.job.programs):
-            times = Counter([play.key for action in program for play in action])
+        for device, times in enumerate(step.times):
             total = products.of(step.ends[device])
             for key, count in times.items():
                 total = total.plus(products.of(step.passes[device][key]), count)
@@ -286,7 +289,7 @@ def _work(steps: Sequence[Step], layout: Layout, encodings: Encodings) -> Produc
     return whole
 
 
-def _products(total: _core.PassTotals) -> Products:
+def _products(total: PassTotals) -> Products:
     return Products(total.model_flops, total.hardware_flops)
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from yantra import _core
+from yantra.chakra.passes import EncodedPass, PassEncoder, PassTotals
 from yantra.chakra.playing import BACKWARD, FORWARD, PassPlayer, Place
 from yantra.chakra.stamping import Copies
 from yantra.workloads.training.step.draft import Item
-from yantra.workloads.training.step.encode import Encoder
 from yantra.workloads.training.step.passes import Drafted, PassKey
-from yantra.workloads.training.step.program import Action
+from yantra.workloads.training.step.program import Action, name_of
 from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
@@ -35,16 +34,16 @@ class Encodings:
     """Passes of a step that were encoded and added up, by what they are drafted as."""
 
     def __init__(self) -> None:
-        self._encoder = Encoder()
+        self._encoder = PassEncoder()
         self.totals = Shared(lambda one: self.total(one.items))
         self.whole = Shared(lambda one: self.encode(one, one.chunk, overlaps=False))
         self.in_parts = Shared(lambda one: self.encode(one, one.chunk, overlaps=True))
 
-    def total(self, items: tuple[Item, ...]) -> _core.PassTotals:
+    def total(self, items: tuple[Item, ...]) -> PassTotals:
         """Return what operations in this order are together."""
         return self._encoder.totals(items)
 
-    def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> _core.EncodedPass:
+    def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> EncodedPass:
         """Encode a pass; `chunk` is None for what comes behind all passes."""
         return self._encoder.encode(parts_of(drafted.items, overlaps=overlaps), chunk)
 
@@ -70,13 +69,15 @@ class Player:
         """Add all passes, one or two that overlap at a time."""
         numbers: list[int] = []
         microbatches: list[int] = []
-        added = self._added
+        added: dict[object, int] = {}
         for action in program:
             if len(action) == 1:
-                (play,) = action
-                number = added.get((play.key, False))
-                numbers.append(self._add(play.key, False) if number is None else number)
-                microbatches.append(play.microbatch)
+                name = name_of(action)
+                number = added.get(name)
+                if number is None:
+                    number = added[name] = self._add(action[0].key, False)
+                numbers.append(number)
+                microbatches.append(action[0].microbatch)
                 continue
             self._player.play(numbers, microbatches)
             numbers, microbatches = [], []

@@ -6,7 +6,7 @@ class of ranks. The first and the last stage differ from the others only by thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from yantra.base.errors import UnsupportedError
@@ -39,15 +39,15 @@ class Job(NamedTuple):
     groups: Mapping[str, Group]
     tags_per_microbatch: int
 
-    def passes(self, device: int, drafts: Drafts | None = None) -> dict[PassKey, Drafted]:
-        """Return the drafts of all passes that a device plays.
+    def passes(
+        self, device: int, drafts: Drafts, keys: Iterable[PassKey]
+    ) -> dict[PassKey, Drafted]:
+        """Return the drafts of the passes that a device plays, by their `keys`.
 
         `drafts` has those of other devices, which are not made again where layers alone differ.
         """
-        made = drafts or self.drafts()
         chunks = self.chunks[device]
-        keys = dict.fromkeys([play.key for action in self.programs[device] for play in action])
-        return {key: made.of(chunks[key.chunk], key) for key in keys}
+        return {key: drafts.of(chunks[key.chunk], key) for key in keys}
 
     def drafts(self) -> Drafts:
         """Return where the devices of this step share their drafts."""

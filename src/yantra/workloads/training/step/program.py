@@ -26,6 +26,14 @@ Action = tuple[Play, ...]
 """One pass, or a forward and a backward pass that overlap."""
 
 
+def name_of(action: Action) -> object:
+    """Return what tells passes that are played at once apart from others of a device's order.
+
+    Of equal keys there is one object there, and its place in memory is faster to look up.
+    """
+    return id(action[0].key) if len(action) == 1 else tuple([id(play.key) for play in action])
+
+
 _NONE = (-1, None)
 
 
@@ -57,15 +65,23 @@ class _Keys:
         self._seen: set[int] = set()
         self._in_flight: dict[int, int] = {}
         self._made: dict[tuple[str, int, bool, bool, bool], PassKey] = {}
+        self._usual: dict[tuple[str, int, bool], PassKey] = {}
 
     def of(self, kind: str, chunk: int, is_last: bool) -> PassKey:
         """Return the key of the next pass."""
+        usual = (kind, chunk, is_last)
+        found = self._usual.get(usual)
+        if found is not None and (kind != "F" or chunk in self._seen):
+            return found
         fields = (kind, chunk, *self._gathers_and_reshards(kind, chunk), is_last)
+        is_usual = self._plan.zero < 3 and (kind != "F" or chunk in self._seen)
         if kind == "F":
             self._seen.add(chunk)
         found = self._made.get(fields)
         if found is None:
             found = self._made[fields] = PassKey(*fields)
+        if is_usual:  # every pass behind the first has this key
+            self._usual[usual] = found
         return found
 
     def _gathers_and_reshards(self, kind: str, chunk: int) -> tuple[bool, bool]:

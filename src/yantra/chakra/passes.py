@@ -1,26 +1,35 @@
-"""Operations of a pass -> blocks of Chakra nodes that are encoded once and copied many times.
+"""`PassEncoder`: operations of a pass -> blocks of nodes, encoded once and copied many times.
 
 The core does it (native/trace/tools/encode_pass.hpp): it reads the tuples of a pass in one call,
-and says what its operations are together.
+and says what its operations are together. Their fields are those of `Operation`, `Item` and `Wait`
+of `yantra.workloads`, in that order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from yantra import _core
 from yantra.base.errors import InternalError, TraceError
-from yantra.workloads.training.step.draft import Item
-from yantra.workloads.training.step.turns import Part
+
+EncodedPass = _core.EncodedPass
+PassTotals = _core.PassTotals
+Segment = _core.Segment
+
+OPERATION_FIELDS: str = _core.PassEncoder.OPERATION_FIELDS
+ITEM_FIELDS: str = _core.PassEncoder.ITEM_FIELDS
+WAIT_FIELDS: str = _core.PassEncoder.WAIT_FIELDS
+"""What the core reads of each, in words."""
 
 
-class Encoder:
+class PassEncoder:
     """Encodes passes; what several of them have in common is read once."""
 
     def __init__(self) -> None:
         self._native = _core.PassEncoder()
 
-    def encode(self, parts: Sequence[Part], chunk: int | None) -> _core.EncodedPass:
+    def encode(self, parts: Sequence[tuple[Any, ...]], chunk: int | None) -> EncodedPass:
         """Encode a pass, each of its parts as a segment; `chunk` is None behind all passes.
 
         Raises TraceError for a number that 63 bits do not hold.
@@ -32,7 +41,7 @@ class Encoder:
         except ValueError as error:
             raise InternalError(f"a pass cannot be encoded: {error}") from None
 
-    def totals(self, items: tuple[Item, ...]) -> _core.PassTotals:
+    def totals(self, items: tuple[Any, ...]) -> PassTotals:
         """Return what operations in this order are together.
 
         Raises OverflowError for operations or bytes that 63 bits do not hold.
