@@ -10,7 +10,7 @@ import pytest
 
 from yantra.cli import main
 from yantra.fabric.graphs import builders, graph_of, read
-from yantra.fabric.graphs.drawing import drawing
+from yantra.fabric.graphs.drawing import drawing, heat
 
 NAMES = builders.names()
 
@@ -121,6 +121,49 @@ def test_a_drawing_has_the_load_that_a_list_of_flows_wrote(
         for svg in (ours, theirs)
     ]
     assert lines[0] == lines[1] and len({colour for colour, _, _ in lines[0]}) > 2
+
+
+def test_a_drawing_over_time_has_the_load_of_each_part_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a link at its full rate for the first quarter of the time, at half for the last half."""
+    links, svg = str(tmp_path / "links.csv"), str(tmp_path / "film.svg")
+    rows = ["rank 0,switch 0,0,25,10", "rank 0,switch 0,50,100,5", "switch 0,rank 1,0,100,10"]
+    Path(links).write_text("source,destination,from_ns,to_ns,bytes_per_ns\n" + "\n".join(rows))
+    fabric = ["switch", "--set", "bandwidth=10 GB/s", "--svg", svg, "--load", links]
+    shown(capsys, *fabric, "--over-time")
+    colours = {
+        path.firstChild.firstChild.data.partition(" (")[0]: [
+            one.getAttribute("values").split(";") for one in path.getElementsByTagName("animate")
+        ]
+        for path in parseString(Path(svg).read_text()).getElementsByTagName("path")
+    }
+    changing = [heat(1.0)] * 15 + [heat(0.0)] * 15 + [heat(0.5)] * 30
+    assert colours["rank 0 to switch 0"] == [changing]
+    assert colours["switch 0 to rank 1"] == colours["rank 1 to switch 0"] == []
+    assert "0 to 100 ns, in 60 parts" in Path(svg).read_text()
+    shown(capsys, *fabric)
+    assert "<animate" not in Path(svg).read_text()
+    assert "--over-time goes with --load" in refused(capsys, "switch", "--svg", svg, "--over-time")
+
+
+def test_a_list_of_flows_draws_the_same_over_time_as_its_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "flows.csv").write_text("src,dst,bytes\n0,2,1000000\n1,2,500000\n3,0,100000\n")
+    fabric = ["--set", "ranks=4", "--set", "bandwidth=10GB/s", "--set", "latency=0 ns"]
+    links, ours, theirs = (str(tmp_path / name) for name in ("l.csv", "a.svg", "b.svg"))
+    line = ["network", "flows", str(tmp_path / "flows.csv"), "--topology", "switch", *fabric]
+    assert main([*line, "--links", links, "--svg", theirs, "--over-time"]) == 0
+    shown(capsys, "switch", *fabric, "--svg", ours, "--load", links, "--over-time")
+    changes = [
+        [one.getAttribute("values") for one in parseString(text).getElementsByTagName("animate")]
+        for text in (Path(ours).read_text(), Path(theirs).read_text())
+    ]
+    assert changes[0] == changes[1] and len(changes[0]) > 3
+    assert main([*line, "--over-time"]) == 2
+    assert main([*line, "--svg", theirs, "--over-time", "--network", "packet"]) == 2
+    assert "packet keeps no rates of links over time" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from yantra.base.errors import ConfigError, UnsupportedError, expected_got
 from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import LinkChange
+from yantra.fabric.graphs.link_loads import Loads, loads
 from yantra.network import routings
 from yantra.network.traffic.generator import Flows
 from yantra.network.traffic.reading import COLUMNS, read
@@ -174,15 +175,34 @@ class FlowResult(NamedTuple):
             self.link_bytes(), capacity, where=capacity > 0, out=np.zeros(len(capacity))
         )
 
+    def loads(self, frames: int) -> Loads:
+        """Return the load of each link as a whole, and in so many equal parts of the time.
+
+        Raises UnsupportedError for parts where the simulation was not asked to keep rates.
+        """
+        whole = self.link_loads()
+        if not frames:
+            return Loads(whole, np.zeros((0, len(whole))), self.makespan_ns)
+        columns = [np.asarray(getattr(self._kept, name)) for name in _STRETCH]
+        links = self.graph.links
+        of = columns[0].astype(np.int64)
+        pairs = links.start[of].astype(np.int64) * self.graph.devices + links.end[of]
+        rows = np.column_stack(columns[1:])
+        return loads(self.graph, pairs, rows, self.makespan_ns, frames)._replace(whole=whole)
+
+    @property
+    def _kept(self) -> _core.LinkStretches:
+        if self.stretches is None:
+            raise UnsupportedError("rates of links were not kept; ask for them before the run")
+        return self.stretches
+
     def link_table(self) -> Table:
         """Return a row for each link and stretch in which it carried at one rate.
 
         `link` is the number of the link in the graph. Rate times time is what it carried. Raises
         UnsupportedError where the simulation was not asked to keep them.
         """
-        if self.stretches is None:
-            raise UnsupportedError("rates of links were not kept; ask for them before the run")
-        columns = {name: np.asarray(getattr(self.stretches, name)) for name in _STRETCH}
+        columns = {name: np.asarray(getattr(self._kept, name)) for name in _STRETCH}
         order = np.lexsort((columns["from_ns"], columns["link"]))
         columns = {name: values[order] for name, values in columns.items()}
         links = columns["link"]
@@ -420,7 +440,7 @@ def _check_choice(choice: Choice, has_changes: bool, keeps_rates: bool) -> None:
         where = "--changes" if has_changes else "--rtt-fairness"
         raise ConfigError(where, f"goes with the network flow; this is {choice.network}")
     if choice.network in ("analytical", "packet", "external") and keeps_rates:
-        problem = f"the network {choice.network} keeps no rates of links; take another --network"
+        problem = f"the network {choice.network} keeps no rates of links over time; take another"
         raise ConfigError("--links", problem)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from yantra.fabric.graphs.graph import Graph
     from yantra.network.external import Options
     from yantra.result.table import Table
     from yantra.run.flows import FlowResult, Simulation
@@ -167,6 +168,12 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     help="Print the N busiest links and the largest flows of each.",
 )
 @click.option("--svg", type=click.Path(), metavar="FILE", help="Draw the fabric with its load.")
+@click.option(
+    "--over-time",
+    is_flag=True,
+    help="With --svg: colours change over the time of the run, again and again. Where links "
+    "have rates: on flow and store_and_forward.",
+)
 @plugin_option
 @json_option("Print the summary as JSON.")
 def command(
@@ -191,27 +198,26 @@ def command(
     links: str | None,
     hot_links: int | None,
     svg: str | None,
+    over_time: bool,
     as_json: bool,
 ) -> None:
     """Simulate the flows of a list, and print how much slower they are than alone."""
-    from yantra.base.output import write_text
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
-    from yantra.fabric.graphs.drawing import check_size, drawing
     from yantra.run.flows import Choice, Simulation, read
     from yantra.scenario.settings import parsed
 
     _check_routing(routing, network)
     graph = shown(topology, parsed(settings)).graph
-    if svg is not None:
-        check_size(graph)
+    over_time = _draws(graph, svg, over_time)
     change_list = None if changes is None else link_changes.read(changes, graph)
     series = {"queues": queues, "rates": rates}
-    chosen = _packets(network, preset, packet_options, semantics, seed, ports)
-    packets = _looking(chosen, network, series, look_every)
+    packets = _packets(network, preset, packet_options, semantics, seed, ports)
+    packets = _looking(packets, network, series, look_every)
     outside = _program(network, program, program_options)
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
-    simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=links is not None)
+    keeps_rates = links is not None or over_time
+    simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=keeps_rates)
     if simulation.work.is_long and not as_json:
         sys.stderr.write(f"{simulation.work.text()}\n")
     try:
@@ -227,8 +233,26 @@ def command(
     if links is not None:
         _write(result.link_table(), links)
     if svg is not None:
-        write_text(svg, drawing(graph, f"{flows} on {topology}", result.link_loads()))
+        _draw(result, svg, f"{flows} on {topology}", over_time)
     _print(result, network, hot_links, as_json, run=simulation.packet_run)
+
+
+def _draws(graph: Graph, svg: str | None, over_time: bool) -> bool:
+    """Check that a drawing is possible, if there is to be one; return whether it is over time."""
+    from yantra.fabric.graphs.drawing import check_size
+
+    if over_time and svg is None:
+        raise click.UsageError("--over-time goes with --svg, which it draws")
+    if svg is not None:
+        check_size(graph)
+    return over_time
+
+
+def _draw(result: FlowResult, svg: str, title: str, over_time: bool) -> None:
+    from yantra.base.output import write_text
+    from yantra.fabric.graphs.drawing import FRAMES, drawing
+
+    write_text(svg, drawing(result.graph, title, result.loads(FRAMES * over_time)))
 
 
 def _check_routing(name: str, network: str) -> None:

@@ -18,6 +18,7 @@ from yantra.cli.plugin_option import option as plugin_option
         "yantra topology show leaf_spine --set spines=4 --set oversubscription=2",
         "yantra topology show dragonfly --svg dragonfly.svg",
         "yantra topology show pod.csv --svg loads.svg --load links.csv",
+        "yantra topology show pod.csv --svg film.svg --load links.csv --over-time",
         "yantra topology show fat_tree --price core=30000 --price 'rank up=400'",
         "yantra topology show 'R(4)_FC(8)_SW(32)' --json",
         "yantra topology show pod.csv",
@@ -42,6 +43,11 @@ from yantra.cli.plugin_option import option as plugin_option
     help="With --svg: the colours are loads, from a table link_rates (yantra run --table, yantra "
     "network flows --links).",
 )
+@click.option(
+    "--over-time",
+    is_flag=True,
+    help="With --load: colours change over the time of the table, again and again.",
+)
 @plugin_option
 @json_option()
 def command(
@@ -50,22 +56,25 @@ def command(
     prices: tuple[str, ...],
     svg: str | None,
     load: str | None,
+    over_time: bool,
     as_json: bool,
 ) -> None:
     """Show what the fabric KIND, or the graph in FILE, consists of, and what it can carry."""
     from yantra.base.output import write_text
     from yantra.fabric.graphs import link_loads
     from yantra.fabric.graphs.describe import prices_of, report, shown
-    from yantra.fabric.graphs.drawing import drawing
+    from yantra.fabric.graphs.drawing import FRAMES, drawing
     from yantra.fabric.graphs.figures import as_dict, figures
     from yantra.scenario.settings import parsed
 
     if load is not None and svg is None:
         raise click.UsageError("--load goes with --svg, which it gives its colours")
+    if over_time and load is None:
+        raise click.UsageError("--over-time goes with --load, whose table says when")
     of = shown(fabric, parsed(settings))
     found = figures(of.graph, of.builder, prices_of(prices))
     if svg is not None:
-        loads = None if load is None else link_loads.read(load, of.graph)
+        loads = None if load is None else link_loads.read(load, of.graph, FRAMES * over_time)
         write_text(svg, drawing(of.graph, fabric, loads))
     if as_json:
         print_json({"fabric": fabric, "options": of.options, **as_dict(found)})

@@ -2,7 +2,9 @@
 
 Graphs without switches are drawn as points of their grid, or around a circle. A cable is as wide as
 its rate, its colour is that of its label; or, where loads are given, each direction is drawn for
-itself with the colour of its load. What cannot be told apart any more is refused.
+itself with the colour of its load. With loads over time the colours change as time goes by, again
+and again; what shows no movement, as a printer, has those of the whole time. What cannot be told
+apart any more is refused.
 """
 
 from __future__ import annotations
@@ -20,11 +22,16 @@ from yantra.fabric.graphs.graph import DeviceKind, Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from yantra.fabric.graphs.link_loads import Loads
+
 MOST_DEVICES, MOST_CABLES = 3000, 20_000
 """The largest graph that is drawn."""
+FRAMES = 60
+"""Parts of the time in which a drawing over time has colours of its own."""
 
 _STEP, _EDGE, _RADIUS = 36.0, 40.0, 7.0
 _LEGEND = 360.0  # the width of its texts
+_TURN_S = 12  # in which a drawing over time goes once through it
 _HEAT = ((196, 200, 204), (240, 214, 96), (240, 150, 40), (214, 60, 40), (120, 0, 40))
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 _STYLE = """text{font:11px sans-serif;fill:#222}.rank{fill:#fff;stroke:#222}
@@ -42,11 +49,8 @@ def check_size(graph: Graph) -> None:
         raise ConfigError("--svg", f"{problem}; {limit}, so draw a smaller one of the kind")
 
 
-def drawing(graph: Graph, title: str, loads: NDArray[np.float64] | None = None) -> str:
-    """Return the SVG of a graph. Raises ConfigError if it is too large to be read.
-
-    `loads` are shares of what each link can carry, by link.
-    """
+def drawing(graph: Graph, title: str, loads: Loads | None = None) -> str:
+    """Return the SVG of a graph. Raises ConfigError if it is too large to be read."""
     check_size(graph)
     points = places(graph)
     points = points - points.min(axis=0) + _EDGE
@@ -56,7 +60,7 @@ def drawing(graph: Graph, title: str, loads: NDArray[np.float64] | None = None) 
         labels = list(dict.fromkeys(label for _, _, label in cables))
         lines, keys = _lines(graph, cables, labels, points), _legend(labels, height)
     else:
-        lines, keys = _loaded(graph, loads, points), _scale(height)
+        lines, keys = _loaded(graph, loads, points), _scale(height, loads)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{max(width, _LEGEND):.0f}" '
         f'height="{height + 16.0 * len(keys) + 10:.0f}" role="img" aria-label={quoteattr(title)}>'
@@ -158,12 +162,15 @@ def _lines(
     return lines
 
 
-def _loaded(graph: Graph, loads: NDArray[np.float64], points: NDArray[np.float64]) -> list[str]:
+def _loaded(graph: Graph, loads: Loads, points: NDArray[np.float64]) -> list[str]:
     """Return a line for each direction between two devices, the busiest on top."""
     first, pair, number = _pairs(graph, directed=True)
     most = np.zeros(len(first))
-    np.maximum.at(most, pair, loads)
-    total = np.bincount(pair, loads, len(first))
+    np.maximum.at(most, pair, loads.whole)
+    total = np.bincount(pair, loads.whole, len(first))
+    frames = np.zeros((len(loads.of_frames), len(first)))
+    for of_pairs, of_links in zip(frames, loads.of_frames, strict=True):
+        np.maximum.at(of_pairs, pair, of_links)
     lines = []
     for at in np.argsort(most, kind="stable").tolist():
         link = int(first[at])
@@ -178,9 +185,20 @@ def _loaded(graph: Graph, loads: NDArray[np.float64], points: NDArray[np.float64
         lines.append(
             f'<path d="{_beside(points[start], points[end])}" stroke="{heat(most[at])}" '
             f'stroke-width="{wide:.1f}" fill="none"><title>{escape(ends)} ({escape(label)}): '
-            f"{load}, {rate}</title></path>"
+            f"{load}, {rate}</title>{_over_time(frames[:, at])}</path>"
         )
     return lines
+
+
+def _over_time(loads: NDArray[np.float64]) -> str:
+    """Return what makes a line change its colour; nothing where it would always be the same."""
+    colours = [heat(load) for load in loads.tolist()]
+    if len(set(colours)) < 2:
+        return ""
+    return (
+        f'<animate attributeName="stroke" values="{";".join(colours)}" dur="{_TURN_S}s" '
+        'calcMode="discrete" repeatCount="indefinite"/>'
+    )
 
 
 def heat(load: float) -> str:
@@ -203,15 +221,24 @@ def _beside(start: NDArray[np.float64], end: NDArray[np.float64]) -> str:
     return f"M{x1:.1f} {y1:.1f}Q{x:.1f} {y:.1f} {x2:.1f} {y2:.1f}"
 
 
-def _scale(top: float) -> list[str]:
-    """Return the legend of loads, as two lines."""
+def _scale(top: float, loads: Loads) -> list[str]:
+    """Return the legend of loads, as two lines; and of time, where they change with it."""
     boxes = [
         f'<rect x="{10 + 12 * at}" y="{top - 8:.0f}" width="12" height="10" '
         f'fill="{heat(at / 10)}"/>'
         for at in range(11)
     ]
     text = f'<text x="150" y="{top:.0f}">0 to 100 % of what a link can carry</text>'
-    return ["".join(boxes), text]
+    if not len(loads.of_frames):
+        return ["".join(boxes), text]
+    at, left, right = top + 22, 10, 142
+    axis = (
+        f'<line x1="{left}" x2="{right}" y1="{at:.0f}" y2="{at:.0f}" stroke="#999"/>'
+        f'<circle cx="{left}" cy="{at:.0f}" r="4" fill="#999"><animate attributeName="cx" '
+        f'values="{left};{right}" dur="{_TURN_S}s" repeatCount="indefinite"/></circle>'
+    )
+    told = f"0 to {units.format_time(loads.end_ns)}, in {len(loads.of_frames)} parts"
+    return ["".join(boxes), text, axis, f'<text x="150" y="{at + 4:.0f}">{told}</text>']
 
 
 def _way(start: NDArray[np.float64], end: NDArray[np.float64], is_grid: bool) -> str:

@@ -9,7 +9,8 @@ the same two devices, which names do not tell apart, have what they carried toge
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,8 +25,19 @@ _NEEDED = ("source", "destination", "from_ns", "to_ns", "bytes_per_ns")
 _OTHERS = ("link", "label", "utilisation")
 
 
-def read(path: str, graph: Graph) -> NDArray[np.float64]:
-    """Return the load of each link, 0 where the table has none.
+class Loads(NamedTuple):
+    """The load of each link of a graph over a time, from 0 to 1, and in each of equal parts of it.
+
+    `of_frames` is by part and then by link. What is told is known up to `end_ns`.
+    """
+
+    whole: NDArray[np.float64]
+    of_frames: NDArray[np.float64]
+    end_ns: float
+
+
+def read(path: str, graph: Graph, frames: int = 0) -> Loads:
+    """Return the load of each link, 0 where the table has none, as a whole and in so many frames.
 
     Raises ConfigError with the line for a device or a link that the graph does not have.
     """
@@ -33,8 +45,7 @@ def read(path: str, graph: Graph) -> NDArray[np.float64]:
     devices = {graph.name_of(at): at for at in range(graph.devices)}
     pairs = graph.links.start.astype(np.int64) * graph.devices + graph.links.end
     known = set(pairs.tolist())
-    carried: dict[int, float] = {}
-    end_ns = 0.0
+    stretches: list[tuple[int, float, float, float]] = []
     for line, row in rows:
         cells = dict(zip(header, (cell.strip() for cell in row), strict=True))
         where = f"{path}, line {line}"
@@ -46,11 +57,38 @@ def read(path: str, graph: Graph) -> NDArray[np.float64]:
             problem = f"no link leads from {cells['source']} to {cells['destination']}"
             raise ConfigError(where, f"{problem}; is it the table of another fabric?")
         start, stop, rate = (_number(cells[name], f"{where}, {name}") for name in _NEEDED[2:])
-        carried[pair] = carried.get(pair, 0.0) + rate * (stop - start)
-        end_ns = max(end_ns, stop)
-    capacity = dict(zip(*_sums(pairs, graph.links.bytes_per_ns), strict=True))
-    load = {pair: size / (capacity[pair] * end_ns) for pair, size in carried.items() if end_ns}
-    return np.array([load.get(pair, 0.0) for pair in pairs.tolist()])
+        stretches.append((pair, start, stop, rate))
+    end_ns = max((stop for _, _, stop, _ in stretches), default=0.0)
+    table = np.array(stretches).reshape(-1, 4)
+    return loads(graph, table[:, 0].astype(np.int64), table[:, 1:], end_ns, frames)
+
+
+def loads(
+    graph: Graph,
+    pairs: NDArray[np.int64],
+    stretches: NDArray[np.float64],
+    end_ns: float,
+    frames: int,
+) -> Loads:
+    """Return loads by stretches of one rate: a pair of devices of each, and from, to and rate.
+
+    A pair is the first device times their number, plus the second.
+    """
+    of_links = graph.links.start.astype(np.int64) * graph.devices + graph.links.end
+    known, place = np.unique(of_links, return_inverse=True)
+    capacity = np.bincount(place, graph.links.bytes_per_ns)
+    row = np.searchsorted(known, pairs)
+    start, stop, rate = stretches.T
+
+    def share(begin: float, end: float) -> NDArray[np.float64]:
+        inside = np.clip(np.minimum(stop, end) - np.maximum(start, begin), 0.0, None)
+        carried = np.bincount(row, rate * inside, len(known))
+        found: NDArray[np.float64] = carried / (capacity * max(end - begin, 1e-300))
+        return found[place]
+
+    edges = np.linspace(0.0, end_ns, frames + 1)
+    of_frames = [share(begin, end) for begin, end in pairwise(edges.tolist())]
+    return Loads(share(0.0, end_ns), np.array(of_frames).reshape(frames, len(of_links)), end_ns)
 
 
 def _device(name: str, devices: dict[str, int], where: str) -> int:
@@ -68,8 +106,3 @@ def _number(text: str, where: str) -> float:
     if not 0 <= value < float("inf"):
         raise ConfigError(where, expected_got("a number, 0 or more", text))
     return value
-
-
-def _sums(pairs: NDArray[np.int64], rates: NDArray[np.float64]) -> tuple[list[int], list[float]]:
-    distinct, place = np.unique(pairs, return_inverse=True)
-    return distinct.tolist(), np.bincount(place, rates).tolist()
