@@ -160,6 +160,7 @@ def test_progress_comes_once_for_a_slice_of_events(scenario: Path) -> None:
             self.left -= events
             return self.left <= 0
 
+    simulation._run_in_slices(Held(), 7, None)  # type: ignore[arg-type]
     calls: list[tuple[int, int]] = []
     simulation._run_in_slices(Held(), 7, lambda *done: calls.append(done))  # type: ignore[arg-type]
     assert calls == [(0, 7)] * 2

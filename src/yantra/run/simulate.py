@@ -302,9 +302,10 @@ def _run_in_slices(simulation: _AnySimulation, total: int, progress: Progress | 
             return
         took = monotonic() - begun
         told += events
-        if progress and told >= EVENTS_PER_SLICE:
-            progress(simulation.nodes_done, total)
+        if told >= EVENTS_PER_SLICE:
             told = 0
+            if progress:
+                progress(simulation.nodes_done, total)
         if took < _SLICE_S:
             events *= 2
         elif took > 4 * _SLICE_S:
