@@ -33,8 +33,8 @@ struct FabricColumns {
     std::vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
     u32 dimensions = 0;
     // What devices are called: each by a name of its own, or so many in a row "NAME 0", "NAME 1" and so on.
-    std::vector<std::string> names;
-    std::vector<std::pair<std::string, u32>> tiers;   // or nothing of either: by kind and number
+    std::vector<std::string> names = {};
+    std::vector<std::pair<std::string, u32>> tiers = {};   // or nothing of either: by kind and number
 };
 
 class FabricGraph {
