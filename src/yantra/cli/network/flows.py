@@ -11,12 +11,14 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics
+from yantra.cli.network.workload import flows_or_workload
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from yantra.cli.network.workload import Source
     from yantra.fabric.graphs.graph import Graph
     from yantra.network.external import Options
     from yantra.result.table import Table
@@ -42,6 +44,8 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "yantra network flows flows.csv --topology leaf_spine --set leaves=4 \\\n"
         "    --set ranks_per_leaf=16 --set spines=8 --set bandwidth=100Gb/s \\\n"
         "    --set latency=1us -o fct.csv",
+        "yantra network flows --workload websearch --load 0.5 --topology pod.csv \\\n"
+        "    --network packet --preset hpcc95 -o fct.parquet",
         "yantra network flows flows.csv --topology pod.csv --routing shortest --json",
         "yantra network flows flows.csv --topology pod.csv --changes failures.csv",
         "yantra network flows flows.csv --topology pod.csv \\\n    --network store_and_forward",
@@ -55,7 +59,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     epilog="The list has the columns src, dst, bytes and start_ns. What is printed and written is "
     "in the reference, docs/reference/traffic.md. Ctrl-C keeps the flows that are through.",
 )
-@click.argument("flows", metavar="FLOWS", type=click.Path())
+@flows_or_workload
 @click.option(
     "--topology",
     required=True,
@@ -140,7 +144,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Of the hash that chooses ways.",
+    help="Of the hash that chooses ways, and of what is drawn.",
 )
 @click.option("--rtt-fairness", is_flag=True, help="Share by 1 / round trip, not equally.")
 @click.option(
@@ -177,7 +181,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
 @plugin_option
 @json_option("Print the summary as JSON.")
 def command(
-    flows: str,
+    flows: Source,
     topology: str,
     settings: tuple[str, ...],
     network: str,
@@ -201,10 +205,10 @@ def command(
     over_time: bool,
     as_json: bool,
 ) -> None:
-    """Simulate the flows of a list, and print how much slower they are than alone."""
+    """Simulate the flows of a list or a workload; print how much slower they are than alone."""
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
-    from yantra.run.flows import Choice, Simulation, read
+    from yantra.run.flows import Choice, Simulation
     from yantra.scenario.settings import parsed
 
     _check_routing(routing, network)
@@ -217,7 +221,8 @@ def command(
     outside = _program(network, program, program_options)
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
     keeps_rates = links is not None or over_time
-    simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=keeps_rates)
+    listed = flows.flows(seed, graph)
+    simulation = Simulation(graph, listed, choice, change_list, keeps_rates=keeps_rates)
     if simulation.work.is_long and not as_json:
         sys.stderr.write(f"{simulation.work.text()}\n")
     try:
@@ -227,13 +232,12 @@ def command(
         _print(simulation.result, network, hot_links, as_json, is_partial=True)
         raise
     finally:
-        _write_ports(simulation, ports)
-        _write_series(simulation, series)
+        _write_seen(simulation, ports, series)
     result = simulation.result
     if links is not None:
         _write(result.link_table(), links)
     if svg is not None:
-        _draw(result, svg, f"{flows} on {topology}", over_time)
+        _draw(result, svg, f"{flows.name} on {topology}", over_time)
     _print(result, network, hot_links, as_json, run=simulation.packet_run)
 
 
@@ -343,18 +347,12 @@ def _write(table: Table, path: str) -> None:
     (table.to_parquet if path.endswith(".parquet") else table.to_csv)(path)
 
 
-def _write_ports(simulation: Simulation, path: str | None) -> None:
-    """Write what ports did, of a run that cannot end as well: that is what one looks at then."""
-    from yantra.run.packets import port_table
+def _write_seen(simulation: Simulation, ports: str | None, series: dict[str, str | None]) -> None:
+    """Write what ports did, and over time, of a run that cannot end as well: one looks at that."""
+    from yantra.run.packets import looked_at, port_table
 
-    if path is not None and simulation.packet_run is not None:
-        _write(port_table(simulation.packet_run, simulation.graph), path)
-
-
-def _write_series(simulation: Simulation, series: dict[str, str | None]) -> None:
-    """Write what there is to look at, of a run that cannot end as well."""
-    from yantra.run.packets import looked_at
-
+    if ports is not None and simulation.packet_run is not None:
+        _write(port_table(simulation.packet_run, simulation.graph), ports)
     for name, path in series.items():
         if path is not None and simulation.packet_run is not None:
             _write(getattr(looked_at(simulation.packet_run, simulation.graph), name), path)
