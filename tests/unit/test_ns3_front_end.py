@@ -213,6 +213,7 @@ def test_what_is_wrong_or_not_modelled_is_refused(
     [
         ({"KMIN_MAPP": "1"}, "KMIN_MAPP: unknown key, ignored as ASTRA-sim does; did you mean"),
         ({"TRACE_OUTPUT_FILE": "mix.tr"}, "TRACE_OUTPUT_FILE: not written, as its records"),
+        ({"QLEN_MON_FILE": "mix/qlen.txt"}, "QLEN_MON_FILE: mix/qlen.txt is not written"),
         ({"USE_DYNAMIC_PFC_THRESHOLD": "0"}, "has no effect, as in ASTRA-sim"),
     ],
 )

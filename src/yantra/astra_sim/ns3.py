@@ -239,6 +239,13 @@ def _read_config(
             warnings.append(
                 f"{path}, line {line}: {key}: unknown key, ignored as ASTRA-sim does{hint}"
             )
+    monitor = values["QLEN_MON_FILE"]
+    if monitor and not paths.isdir(paths.dirname(monitor) or "."):
+        values["QLEN_MON_FILE"] = ""
+        warnings.append(
+            f"{path}: QLEN_MON_FILE: {monitor} is not written, as there is no such folder; "
+            "ASTRA-sim does not write it either"
+        )
     return values, maps
 
 
