@@ -183,7 +183,7 @@ WRONG = {
     ),
     "a message that nobody sent": (
         "say('arrived 9 500\\ndone 500 never\\n')",
-        "it tells of message 9, which is unknown; the last one is 0",
+        "it names message 9, which is unknown; the last one is 0",
     ),
     "an arrival before the last byte left": (
         "say('left 0 600\\narrived 0 500\\ndone 500 never\\n')",
@@ -191,7 +191,7 @@ WRONG = {
     ),
     "an arrival that it went past": (
         "say('arrived 0 500\\ndone 800 never\\n')",
-        "it went on to 800 ps before it told that message 0 arrived at 500 ps; it must stop there",
+        "it went on to 800 ps before it said that message 0 arrived at 500 ps; it must stop there",
     ),
     "a next event in the past": (
         "say('arrived 0 500\\ndone 500 400\\n')",
@@ -204,8 +204,8 @@ WRONG = {
     ),
     "a stop that tells of nothing": (
         "say('done 500 600\\n')",
-        "it stopped at 500 ps after 'advance never' and told of nothing; it stops early only where "
-        "a message arrives",
+        "it stopped at 500 ps after 'advance never' and reported nothing; it stops early "
+        "only where a message arrives",
     ),
     "what it says itself": (
         "say('error the fabric has no links\\n')",
@@ -362,7 +362,7 @@ def test_a_broken_promise_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError) as caught:
         talk.advance(None, 900)
     assert str(caught.value).endswith(
-        "it tells that message 0 arrived at 700 ps, after the run went on to 900 ps; it had said "
+        "it says that message 0 arrived at 700 ps, after the run went on to 900 ps; it had said "
         "that nothing comes before 900 ps"
     )
 

@@ -228,7 +228,7 @@ BAD_LOGS = {
     log(("callback", 2, 5, 1, "a", 4)): "log:1: node 1 of rank 2 calls back but was not issued",
     log(("issue", 2, 5, 1, "a", 4), ("callback", 2, 4, 1, "a", 4)): "log:2: node 1 of rank 2 calls "
     "back at 4, before its issue at 5 (line 1)",
-    b"nothing": "log: no line tells of a node's issue or callback",
+    b"nothing": "log: no line has a node's issue or callback",
 }
 
 
@@ -309,7 +309,7 @@ def test_upstreams_command_gives_microseconds(logged: list[str]) -> None:
 
 
 def test_upstreams_command_in_compat_wants_types_in_names(logged: list[str]) -> None:
-    with pytest.raises(ConfigError, match="does not tell the type of the node"):
+    with pytest.raises(ConfigError, match="does not say the type of the node"):
         timeline_visualizer.run([*logged, "--npu_frequency", "1000", "--compat", "upstream"])
     assert not Path("out.json").exists()
 

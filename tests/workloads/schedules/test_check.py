@@ -91,7 +91,7 @@ WHOLE = "F0 F1 B0 B1"
             TWO,
             2,
             "device 0, operation 1: the devices wait for each other: B0 of device 0 waits for B0 "
-            "of device 1 (its operation 2); that stands behind: F1 of device 1 waits for F1 of "
+            "of device 1 (its operation 2); that comes after: F1 of device 1 waits for F1 of "
             "device 0 (its operation 2)",
         ),
         (

@@ -23,7 +23,7 @@ from yantra.scenario.training import templates_of
 _MOST_CLASSES = 16
 _FIXED = ("weights", "gradients", "optimizer")
 _WHY_NOT = (
-    "The traces do not tell what lies in memory: they have neither tensors that are followed "
+    "The traces do not say what is in memory: they have neither tensors that are followed "
     "(track_local_memory: true, with inputs and outputs at the nodes) nor the attributes act_alloc "
     "and act_free, which generated training steps have."
 )

@@ -200,16 +200,16 @@ class Conversation:
             raise self._process.error(f"it delivers message {message} twice")
         if sent is None:
             last = f"the last one is {self._sent - 1}" if self._sent else "there is none yet"
-            raise self._process.error(f"it tells of message {message}, which is unknown; {last}")
+            raise self._process.error(f"it names message {message}, which is unknown; {last}")
         if at < sent.at:
             problem = f"message {message}, sent at {sent.at} ps, {what} at {at} ps, before that"
             raise self._process.error(problem)
         if at < clock:
-            problem = f"it went on to {clock} ps before it told that message {message} {what} at"
+            problem = f"it went on to {clock} ps before it said that message {message} {what} at"
             raise self._process.error(f"{problem} {at} ps; it must stop there")
         if at < now:
             promised = "the end" if self.next is None else f"{self.next} ps"
-            problem = f"it tells that message {message} {what} at {at} ps, after the run went on to"
+            problem = f"it says that message {message} {what} at {at} ps, after the run went on to"
             promise = f"it had said that nothing comes before {promised}"
             raise self._process.error(f"{problem} {now} ps; {promise}")
 
@@ -219,7 +219,7 @@ class Conversation:
         if reply.next is None and until is None and self.under_way:
             raise self.never_delivered()
         if reply.next is not None and (until is None or reply.clock < until):
-            problem = f"it stopped at {reply.clock} ps after {asked} and told of nothing"
+            problem = f"it stopped at {reply.clock} ps after {asked} and reported nothing"
             raise self._process.error(f"{problem}; it stops early only where a message arrives")
 
     def _number(self, word: str, line: str) -> int:

@@ -139,7 +139,7 @@ class ConvertReport(Struct):
         ]
         return [
             "communication, by its names, of unknown size, members or kind; kept as computation "
-            "(--communication-names FILE tells more names)",
+            "(--communication-names FILE adds names)",
             *(f"  {line}" for line in table(("name", "kind", "calls", "time"), rows, left=2)),
         ]
 

@@ -110,7 +110,7 @@ def _circle(orders: Orders, stages: Stages, stuck: list[Waiting]) -> Violation:
             f"{orders[device][position]} of device {device} (its operation {position})"
         )
     first = path[0]
-    behind = "; and that stands behind: " if len(waits) == 1 else "; that stands behind: "
+    behind = "; and that comes after: " if len(waits) == 1 else "; that comes after: "
     problem = f"the devices wait for each other: {behind.join(waits)}"
     return Violation(first.device, first.position, problem)
 

@@ -43,7 +43,7 @@ def _sections(stats: JobStats, top: int) -> Iterator[tuple[str, list[str]]]:
     rank, _, slowest = max(stats.ranks, key=lambda entry: (entry[2].span_us, -entry[0]))
     whose = f" of rank {rank}, the longest" if len(stats.ranks) > 1 else ""
     yield f"critical path{whose}", _path(slowest)
-    yield "parallelism, as far as the traces tell", _parallelism(stats)
+    yield "parallelism, as far as the traces say", _parallelism(stats)
 
 
 def _counts(stats: RankStats) -> list[str]:

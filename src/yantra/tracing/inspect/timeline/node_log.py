@@ -94,7 +94,7 @@ def parse_log(content: bytes, where: str = "log") -> list[Execution]:
             )
         done.append(issued._replace(end=at))
     if not done and not waiting:
-        raise ConfigError(where, "no line tells of a node's issue or callback")
+        raise ConfigError(where, "no line has a node's issue or callback")
     return done + [item for items in waiting.values() for item in items]
 
 

@@ -68,6 +68,6 @@ def _tid(item: Execution, *, strict: bool) -> int:
         lane = "other"
     if lane == "other" and strict:
         raise ConfigError(
-            f"log:{item.line}", f"the name {item.name!r} does not tell the type of the node"
+            f"log:{item.line}", f"the name {item.name!r} does not say the type of the node"
         )
     return _TIDS[lane]

@@ -46,7 +46,7 @@ def pairs(hosts: Sequence[str], devices: Sequence[str], rank: int | None) -> lis
             f"{len(hosts)} host traces and {len(devices)} device traces; expected as many of each",
         )
     if len(devices) > 1 and rank is not None:
-        raise ConfigError("--rank", "is for one pair of traces; several tell their own ranks")
+        raise ConfigError("--rank", "is for one pair of traces; several name their own ranks")
     partners: Sequence[str | None] = hosts or [None] * len(devices)
     return [Pair(*both, rank) for both in zip(partners, devices, strict=True)]
 

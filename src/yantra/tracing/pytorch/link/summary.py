@@ -35,8 +35,8 @@ def warnings(report: LinkReport) -> list[str]:
         "operators have a parent that is not in the host trace": report.missing_parents,
         "operators of the device trace are not in the host trace": report.unclaimed,
         "device ops have neither a launch call nor an operator": report.orphans,
-        "blocking calls do not tell what they waited for": report.waits_unexplained,
-        "calls of cudaStreamWaitEvent could not be told": report.stream_waits_unexplained,
+        "blocking calls do not say what they waited for": report.waits_unexplained,
+        "calls of cudaStreamWaitEvent could not be explained": report.stream_waits_unexplained,
         "times contradict the order of causes": report.clock_problems,
     }
     said = [f"{count} {what}" for what, count in counts.items() if count]

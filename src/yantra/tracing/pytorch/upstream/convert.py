@@ -226,7 +226,7 @@ class _Conversion:
         caller = self.items.get(parent.parent)  # type: ignore[arg-type]
         if caller is None:
             raise TraceError(
-                f"{self.where}: {parent.label}: its caller, which tells what {item.name} does, "
+                f"{self.where}: {parent.label}: its caller, which says what {item.name} does, "
                 f"is not in the trace"
             )
         return caller.name
@@ -317,7 +317,7 @@ class _Conversion:
         if _SEND_RECV in item.name:
             return CollectiveType.ALL_TO_ALL
         raise TraceError(
-            f"{self.where}: {item.label}: upstream's converter cannot tell the collective of this "
+            f"{self.where}: {item.label}: upstream's converter cannot name the collective of this "
             "kernel and stops here; convert without compatibility instead"
         )
 
