@@ -194,8 +194,8 @@ def test_an_unknown_name_is_refused_with_the_closest(tmp_path: Path) -> None:
         clusters.load("hgx-h10")
     known = ", ".join(clusters.names())
     assert str(raised.value) == (
-        f"cluster: no cluster is named 'hgx-h10'; expected one of {known}, or the path of a YAML "
-        "file; did you mean 'hgx-h100'?"
+        "cluster: no cluster is named 'hgx-h10'; did you mean 'hgx-h100'? "
+        f"Known: {known}, or the path of a YAML file"
     )
     with pytest.raises(ConfigError, match=r"none\.yaml: cannot be read: No such file"):
         clusters.load(tmp_path / "none.yaml")

@@ -98,8 +98,8 @@ def test_what_is_written_reads_back_as_the_same(name: str, ranks: int) -> None:
 CASES = [
     (
         "hgx-h10",
-        f"cluster: no cluster is named 'hgx-h10'; expected one of {', '.join(names())}, or the "
-        "path of a YAML file; did you mean 'hgx-h100'?",
+        "cluster: no cluster is named 'hgx-h10'; did you mean 'hgx-h100'? Known: "
+        f"{', '.join(names())}, or the path of a YAML file",
     ),
     ("{name: 3}", "cluster.name: expected a text, got 3"),
     (

@@ -40,8 +40,7 @@ class NamedFiles:
         if os.sep in text or text.endswith(ENDING):
             return paths.join(folder, text)
         named = f"'{text}'" if text.isprintable() else show(text)
-        raise ConfigError(
-            where,
-            f"no {self._kind} is named {named}; expected one of {', '.join(known)}, or the path of "
-            f"a YAML file{did_you_mean(text, known)}",
-        )
+        meant = did_you_mean(text, known)
+        every = f"{', '.join(known)}, or the path of a YAML file"
+        listed = f"{meant} Known: {every}" if meant else f"; expected one of {every}"
+        raise ConfigError(where, f"no {self._kind} is named {named}{listed}")
