@@ -23,11 +23,14 @@ inline u64 content_hash(std::string_view content) {
     constexpr std::size_t block = 16 * lanes;
     constexpr u64 odd = 0x9e3779b97f4a7c15;   // 2^64 over the golden ratio
     std::array<u64, lanes> lane{odd, 3 * odd, 5 * odd, 7 * odd};
-    const auto mix = [&lane](const char* from) {
-        std::array<u64, 2 * lanes> words;
-        std::memcpy(words.data(), from, block);
+    const auto word = [](const char* from) {
+        u64 read = 0;
+        std::memcpy(&read, from, sizeof(read));
+        return read;
+    };
+    const auto mix = [&lane, &word](const char* from) {
         for (std::size_t at = 0; at < lanes; ++at) {
-            lane[at] = folded_product(words[2 * at] ^ lane[at], words[2 * at + 1] ^ odd);
+            lane[at] = folded_product(word(from + 16 * at) ^ lane[at], word(from + 16 * at + 8) ^ odd);
         }
     };
     std::size_t at = 0;
