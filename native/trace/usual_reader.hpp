@@ -116,6 +116,11 @@ public:
         learn(op_classes_, copy.op_classes);
         learn(dtypes_, copy.dtypes);
         learn(phases_, copy.phases);
+        for_each_integer([this](IntColumn& column) {
+            if (!column.empty()) {
+                present_.push_back(&column);
+            }
+        });
     }
 
     bool read(QuickReader in) {
@@ -141,7 +146,11 @@ public:
     // What a record says of a node, but for its id, its name and its dependencies, which stay.
     bool read_anew(std::uint32_t node, QuickReader record) {
         at_ = node;
-        for_each_attribute([node](auto& column, auto absent) {
+        for (IntColumn* column : present_) {
+            column->value[node] = 0;
+            column->kind[node] = IntColumn::absent;
+        }
+        for_each_other([node](auto& column, auto absent) {
             if (!column.empty()) {
                 column[node] = absent;
             }
@@ -162,11 +171,9 @@ public:
                 beside.clear();
             }
         };
-        const auto integers = [&drop](IntColumn& column) { drop(column.kind, column.value, IntColumn::absent); };
-        for (const IntegerAttribute& known : integer_attributes) {
-            integers(graph_.*known.column);
+        for (IntColumn* column : present_) {
+            drop(column->kind, column->value, IntColumn::absent);
         }
-        std::ranges::for_each(graph_.kernel_size, integers);
         drop(graph_.involved_len, graph_.involved_mask, 0);
         for (auto* labels : {&graph_.comm_peer, &graph_.op_class, &graph_.dtype, &graph_.phase}) {
             drop(*labels, *labels, Graph::group_absent);
@@ -255,6 +262,7 @@ private:
         if (column.empty()) [[unlikely]] {
             column.value.assign(nodes_, 0);
             column.kind.assign(nodes_, IntColumn::absent);
+            present_.push_back(&column);
         }
         if (column.kind[at_] != IntColumn::absent) {
             return false;
@@ -378,25 +386,32 @@ private:
         });
     }
 
+    template <typename Visit>
+    void for_each_integer(const Visit& visit) {
+        for (const IntegerAttribute& known : integer_attributes) {
+            visit(graph_.*known.column);
+        }
+        std::ranges::for_each(graph_.kernel_size, visit);
+    }
+
     // Calls visit(column, what it says of a node without the attribute).
     template <typename Visit>
-    void for_each_attribute(Visit&& visit) {
-        const auto integers = [&visit](IntColumn& column) {
-            visit(column.value, std::uint64_t{0});
-            visit(column.kind, std::uint8_t{IntColumn::absent});
-        };
-        for (const IntegerAttribute& known : integer_attributes) {
-            integers(graph_.*known.column);
-        }
-        for (IntColumn& size : graph_.kernel_size) {
-            integers(size);
-        }
+    void for_each_other(const Visit& visit) {
         visit(graph_.involved_mask, std::uint64_t{0});
         visit(graph_.involved_len, std::uint8_t{0});
         for (auto* labels : {&graph_.pg_name, &graph_.comm_peer, &graph_.op_class, &graph_.dtype,
                              &graph_.phase}) {
             visit(*labels, Graph::group_absent);
         }
+    }
+
+    template <typename Visit>
+    void for_each_attribute(const Visit& visit) {
+        for (IntColumn* column : present_) {
+            visit(column->value, std::uint64_t{0});
+            visit(column->kind, std::uint8_t{IntColumn::absent});
+        }
+        for_each_other(visit);
     }
 
     template <typename Value>
@@ -474,6 +489,7 @@ private:
     NameOrder order_;
     Interner known_;
     std::vector<AttributeRole> roles_;  // by the number of a name
+    std::vector<IntColumn*> present_;   // those that some node has
     bool are_names_text_ = true;
     Interner groups_, peers_, op_classes_, dtypes_, phases_;
 };
