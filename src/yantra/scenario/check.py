@@ -320,16 +320,21 @@ def _workload(scenario: Scenario) -> None:
         check_members(members, ranks, f"workload.groups.{group}")
 
 
+_MEMBERS = (list, tuple)
+_INTEGERS = {int}
+
+
 def check_members(members: Any, ranks: int, where: str) -> tuple[int, ...]:
     """Return the ranks of one group, in order, if each exists and stands once."""
-    if not isinstance(members, list | tuple) or not members:
+    if not isinstance(members, _MEMBERS) or not members:
         raise ConfigError(where, expected_got("a list of ranks", members))
-    if set(map(type, members)) != {int}:
+    if set(map(type, members)) != _INTEGERS:
         wrong = next(member for member in members if type(member) is not int)
         raise ConfigError(where, expected_got("a rank (an integer)", wrong))
-    for member in (min(members), max(members)):
-        if not 0 <= member < ranks:
-            raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {member}")
+    lowest, highest = min(members), max(members)
+    if lowest < 0 or highest >= ranks:
+        wrong = lowest if lowest < 0 else highest
+        raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {wrong}")
     if len(set(members)) < len(members):
         twice = next(member for member in members if members.count(member) > 1)
         raise ConfigError(where, f"rank {twice} stands more than once")
