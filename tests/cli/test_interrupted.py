@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from pathlib import Path
@@ -46,17 +47,19 @@ def unfinished(folder: Path) -> list[Path]:
     ("send", "status", "said"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
-def test_a_run_ends_at_once_and_writes_nothing(
+def test_a_run_ends_at_once_and_keeps_what_was_known(
     send: signal.Signals, status: int, said: str, folder: Path
 ) -> None:
     seen = see(["run", "long.yaml", "-o", "r.json"], folder, at="simulating", send=send)
     assert seen.status == status
     assert seen.terminal.rstrip().endswith(f"error: {said}")
     assert re.search(
-        r"warning: the run had come to [\d.]+ \w+, with [\d,]+ nodes done", seen.terminal
+        r"PARTIAL: interrupted when the run had come to [\d.]+ \w+\s+[\d,]+ of [\d,]+ nodes done",
+        seen.terminal,
     )
     assert "Traceback" not in seen.terminal
     assert not (folder / "r.json").exists() and not unfinished(folder)
+    assert json.loads((folder / "r.partial.json").read_text())["partial"] is True
 
 
 def test_a_sweep_prints_and_keeps_what_is_done(folder: Path) -> None:

@@ -177,7 +177,7 @@ def test_what_an_older_file_lacks_is_said(slow: Result) -> None:
 
 WRONG = [
     ("", "b.json: not a result in JSON; yantra run SCENARIO -o result.json writes one"),
-    ("workload: x", 'b.json: workload: expected a mapping, got "x"'),
+    ("workload: x", 'b.json: workload: expected a mapping, got "x"; write {model: "x"}'),
     ("{", "b.json, line 2, column 1: not YAML: did not find expected node content"),
     ("{}", "b.json: not a result: it has no format; yantra run SCENARIO -o result.json writes one"),
     (

@@ -442,7 +442,7 @@ void shows_nothing(const char* what, T& value, T changed, Simulation& run, const
 }
 
 void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Model& model, Chunk& chunk) {
-    std::vector<Phase>& phases = run.collectives().chunks().state().phases;
+    auto& phases = run.collectives().chunks().state().phases;
     const std::vector<Phase> own(phases.begin() + chunk.first_phase, phases.begin() + chunk.end_phase);
     const u32 further = static_cast<u32>(phases.size()) - chunk.first_phase;
     phases.insert(phases.end(), own.begin(), own.end());
