@@ -70,8 +70,10 @@ public:
     template <class Counts>
     u64 wanted(Counts&& counts) const {
         u64 slots = 0;
-        for (u32 slot = 0; slot < slots_.size(); ++slot) {
-            slots |= slots_[slot].first() != nobody && counts(slot) ? bit_of(slot) : 0;
+        for (u64 left = filled_; left != 0; left &= left - 1) {
+            for (u32 slot = lowest(left); slot < slots_.size(); slot += word_bits) {
+                slots |= slots_[slot].first() != nobody && counts(slot) ? bit_of(slot) : 0;
+            }
         }
         return slots;
     }

@@ -29,7 +29,8 @@ Collectives::Collectives(const Model& model, const Grid& grid, const Actors& act
       graph_(model, actors, engine, transport, bus, local, *this),
       custom_(model, actors, engine, transport, local, chunks_, *this),
       probe_(engine.recorder()),
-      ranks_(grid.ranks()) {
+      ranks_(grid.ranks()),
+      keeps_turns_(keeps_turns()) {
     state_.next_priority.resize(actors.count());
     if (!model.plans.empty()) {
         const u64 chunks = std::min<u64>(u64{actors.count()} * model.system.chunks, most_expected);
@@ -77,20 +78,18 @@ void Collectives::start(const CollectiveRequest& request) {
     }
 }
 
-// Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other in
-// the order in which they are cut.
-bool Collectives::come_one_by_one(const Plan& plan) const {
+// Whether a communicator has one collective at a time, in queues that chunks leave as they came.
+bool Collectives::keeps_turns() const {
     const SystemParameters& system = model_.system;
     const ResourceMap& slots = model_.resources;
-    bool one_collective = true;   // of a communicator at a time
+    bool one_collective = true;
     for (std::size_t slot = 0; slot < slots.capacity.size(); ++slot) {
         const bool is_other = slot == slots.cpu || slot == slots.compute ||
                               (slot == slots.memory && slots.capacity.size() > slot + std::size_t{1});
         one_collective = one_collective && (is_other || slots.capacity[slot] == 1);
     }
-    return one_collective && plan.levels.size() == 1 && !plan.shared_load && !model_.quirks.phases_as_ready &&
-           system.queues_per_dimension == 1 && system.active_chunks == 1 &&
-           system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
+    return one_collective && !model_.quirks.phases_as_ready && system.queues_per_dimension == 1 &&
+           system.active_chunks == 1 && system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
 }
 
 // Where it is known when all of them end, one chunk stands for those that follow it: nobody else sees them end.

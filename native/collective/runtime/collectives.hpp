@@ -73,7 +73,12 @@ private:
 
     i64 take_priority(const CollectiveRequest& request);
     void make_chunk(u32 instance, u32 plan, u32 custom, const std::vector<Phase>& phases, i64 priority);
-    bool come_one_by_one(const Plan& plan) const;
+    bool keeps_turns() const;
+    // Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other
+    // in the order in which they are cut.
+    bool come_one_by_one(const Plan& plan) const {
+        return keeps_turns_ && plan.levels.size() == 1 && !plan.shared_load;
+    }
     bool cut_at_once(const CollectiveRequest& request, u32 plan_index, const std::function<u32()>& enter, i64 priority);
     bool are_known(const CollectiveRequest& request, u32 plan_index);
     PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
@@ -104,6 +109,7 @@ private:
     std::vector<Phase> series_;        // of the chunks that one stands for, itself first
     std::vector<u64> more_;            // bytes of those behind it
     u32 ranks_;
+    bool keeps_turns_;
 };
 
 }  // namespace yantra

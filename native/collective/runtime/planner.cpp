@@ -70,7 +70,7 @@ void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
         request.kind == CollectiveKind::broadcast) {
         std::reverse(order_.begin(), order_.end());
     }
-    if (model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load) {
+    if (rotates(plan)) {
         // A collective before may have had more levels than this one.
         u32& rotation = state_.actors[request.actor].rotation;
         const auto levels = static_cast<u32>(order_.size());
@@ -82,6 +82,7 @@ void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
 void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u64 data,
                           bool balanced) {
     const Member member{request.actor, request.communicator, plan};
+    ++plans_;
     phases_.clear();
     usable_.clear();
     for (u32 level : order_) {

@@ -2,6 +2,7 @@
 // (astra-sim-semantics 4).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -89,6 +90,15 @@ private:
     };
     bool is_balanced(const CollectiveRequest& request, const Plan& plan, const Cut& cut) const;
     u64 take_balanced(const CollectiveRequest& request, Cut& cut);
+    // Whether chunks of as many bytes have the same phases, whatever their number.
+    bool chunks_are_alike(const Plan& plan) const {
+        return model_.system.queues_per_dimension == 1 && !rotates(plan) &&
+               std::all_of(plan.levels.begin(), plan.levels.end(),
+                           [](const Level& level) { return level.alternation == none; });
+    }
+    bool rotates(const Plan& plan) const {
+        return model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load;
+    }
     void order_levels(const CollectiveRequest& request, const Plan& plan);
     void plan_phases(const CollectiveRequest& request, const Plan& plan, u64 data, bool balanced);
     void add_phase(const Member& member, u32 level, CollectiveKind kind, Half half, u64& data);
@@ -105,6 +115,7 @@ private:
     State state_;
     bool overdrawn_ = false;
     // Of the chunk being planned.
+    u64 plans_ = 0;               // how many were
     std::vector<Phase> phases_;
     std::vector<u32> order_;      // its levels
     std::vector<u32> usable_;     // those of them that take part
@@ -122,17 +133,26 @@ bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& mak
         return false;
     }
     const bool balanced = is_balanced(request, plan, cut);
+    const bool are_alike = !balanced && chunks_are_alike(plan);
+    u64 own = ~u64{0};   // of plans_, what was planned here: to make a chunk may cut another collective
+    u64 planned = 0;     // its bytes
+    const u64 each = cut.left / cut.pieces;
+    const u64 larger = cut.left % cut.pieces;   // pieces, of a byte more
     for (u64 piece = 0; balanced ? cut.left > 0 : piece < cut.pieces; ++piece) {
         u64 data = cut.chunk;
         if (balanced) {
             data = take_balanced(request, cut);
-        } else {
-            if (!model_.quirks.padded_chunks) {
-                data = cut.left / cut.pieces + (piece < cut.left % cut.pieces ? 1 : 0);
-            }
-            order_levels(request, plan);
+        } else if (!model_.quirks.padded_chunks) {
+            data = each + (piece < larger ? 1 : 0);
         }
-        plan_phases(request, plan, data, balanced);
+        if (!are_alike || own != plans_ || data != planned) {
+            if (!balanced) {
+                order_levels(request, plan);
+            }
+            plan_phases(request, plan, data, balanced);
+            own = plans_;
+            planned = data;
+        }
         make(phases_);
     }
     return true;
