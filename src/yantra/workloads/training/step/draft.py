@@ -160,23 +160,31 @@ class Draft:
 
     def items(self) -> tuple[Item, ...]:
         """Return all operations in order."""
-        finished, operations = self._finished, self.operations
-        before, after = self._before, self._after
-        own = self._own
-        changed = {*self._more_waits, *self._starts, *self._bytes}
+        finished = self._finished
         items = [finished(item) for item in self._first]
-        for key in self.keys:
-            if key in before:
-                items += map(finished, before[key])
-            if key in changed or own is not None:
-                items.append(finished(Item(key, operations[key])))
-            else:  # most are as they were
-                waits = _plain_waits(operations[key].after)
-                items.append(_make(Item, (key, operations[key], waits, False, False, 0, 0)))
-            if key in after:
-                items += map(finished, after[key])
+        items += self._own_items()
         items += map(finished, self._last)
         return tuple(items)
+
+    def _own_items(self) -> Iterator[Item]:
+        """Yield the operations of the work, each with what was put in front of it and behind."""
+        finished, operations = self._finished, self.operations
+        before, after = self._before, self._after
+        changed = {*self._more_waits, *self._starts, *self._bytes}
+        plain: Sequence[Item] = ()
+        places: Sequence[int] = self.keys
+        if self._own is None:
+            plain = _facts(operations).items
+            places = sorted(key for key in {*changed, *before, *after} if key < len(plain))
+        at = 0
+        for key in places:
+            yield from plain[at:key]  # most are as they were
+            at = key + 1
+            yield from map(finished, before.get(key, ()))
+            is_plain = plain and key not in changed
+            yield plain[key] if is_plain else finished(Item(key, operations[key]))
+            yield from map(finished, after.get(key, ()))
+        yield from plain[at:]
 
     def _add(
         self,
@@ -218,6 +226,7 @@ class _Facts(NamedTuple):
     operations: Sequence[Operation]
     roots: tuple[int, ...]
     spans: dict[str, Span]
+    items: tuple[Item, ...]
 
 
 _KEPT = 64
@@ -229,7 +238,12 @@ def _facts(operations: Sequence[Operation]) -> _Facts:
     found = _known.get(id(operations))
     if found is None:
         roots = tuple([key for key, one in enumerate(operations) if not one.after])
-        found = _Facts(operations, roots, _spans(operations, range(len(operations))))
+        found = _Facts(
+            operations,
+            roots,
+            _spans(operations, range(len(operations))),
+            tuple([_plain_item(key, one) for key, one in enumerate(operations)]),
+        )
         while len(_known) >= _KEPT:
             _known.pop(next(iter(_known)), None)
         _known[id(operations)] = found
@@ -258,6 +272,12 @@ def _spans(operations: Sequence[Operation], keys: Iterable[int]) -> dict[str, Sp
 
 
 _make = tuple.__new__
+
+
+def _plain_item(key: int, operation: Operation) -> Item:
+    """Return an operation to which nothing is added."""
+    waits = _plain_waits(operation.after)
+    return _make(Item, (key, operation, waits, False, False, 0, 0))
 
 
 @lru_cache(maxsize=4096)

@@ -92,22 +92,31 @@ class Drafts:
         self._plan, self._sharding = plan, sharding
         self._first_inner = first_inner
         self._like: dict[tuple[Any, ...], Chunk] = {}
-        self._made: dict[tuple[tuple[Any, ...], PassKey], Drafted] = {}
+        self._like_of: dict[int, tuple[Chunk, Chunk]] = {}
+        self._made: dict[tuple[int, PassKey], Drafted] = {}
 
     def of(self, chunk: Chunk, key: PassKey) -> Drafted:
         """Return the pass of a chunk: drafted, or that of a chunk alike with other numbers."""
-        form = _form(chunk)
-        like = self._like.setdefault(form, chunk)
-        variant = (form, key._replace(chunk=like.number))
-        if variant not in self._made:
-            unplaced = like._replace(buckets=with_layers(like.buckets, -like.layers))
-            self._made[variant] = draft_pass(unplaced, variant[1], self._plan, self._sharding)
-        drafted = self._made[variant]
+        like = self._like_this(chunk)
         further = chunk.number - like.number
+        variant = (id(like), key._replace(chunk=like.number) if further else key)
+        drafted = self._made.get(variant)
+        if drafted is None:
+            unplaced = like._replace(buckets=with_layers(like.buckets, -like.layers))
+            drafted = draft_pass(unplaced, variant[1], self._plan, self._sharding)
+            self._made[variant] = drafted
         if not chunk.layers and not further:
             return drafted
         tags, inner = 2 * further, 2 * chunk.tags * further
         return drafted.at(Moved(chunk.layers, chunk.number, tags, inner, self._first_inner))
+
+    def _like_this(self, chunk: Chunk) -> Chunk:
+        """Return the first chunk that differs from this one by numbers alone."""
+        found = self._like_of.get(id(chunk))
+        if found is None:
+            like = self._like.setdefault(_form(chunk), chunk)
+            found = self._like_of[id(chunk)] = (chunk, like)  # a chunk that is kept keeps its id
+        return found[1]
 
 
 def _form(chunk: Chunk) -> tuple[Any, ...]:
