@@ -21,7 +21,7 @@ from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import Item
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
-from yantra.workloads.training.step.program import name_of
+from yantra.workloads.training.step.program import names_of
 from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
@@ -129,54 +129,70 @@ def check_job(
                 check_pass(drafted.like, where, known)
         check_pass(ends[device], f"device {device}, end of the step", known)
     found = Shared(lambda one: tuple(_events_of(_communicating(one, known))))
-    events = [
-        list(_events(job, device, passes[device], ends[device], found))
+    lists = [
+        _list_of(job, device, passes[device], ends[device], found)
         for device in range(job.stages.devices)
     ]
-    _check_messages(events)
+    _check_messages(lists)
     groups = {name: tuple(_devices(grid, job, name)) for name in _ACROSS if name in job.groups}
-    _play(events, groups)
+    _play(lists, groups)
 
 
-def _events(
+class EventList(NamedTuple):
+    """What a device communicates with others, in order.
+
+    `messages` has for each event the number of its message, from `_number`; -1 for a collective.
+    """
+
+    events: list[Event]
+    messages: list[int]
+
+
+def _list_of(
     job: Job,
     device: int,
     passes: Mapping[PassKey, Drafted],
     finish: Drafted,
     found: Shared[tuple[Event, ...]],
-) -> Iterator[Placed]:
-    """Yield what a device communicates with others; `found` are the events of passes as drafted."""
-    cache: dict[object, list[tuple[int, Event]]] = {}
-    devices, tags = job.stages.devices, job.tags_per_microbatch
-    for action in job.programs[device]:
-        name = name_of(action)
+) -> EventList:
+    """Return what a device communicates with others; `found` are the events of drafted passes."""
+    cache: dict[object, list[tuple[int, Event, int]]] = {}
+    devices, program = job.stages.devices, job.programs[device]
+    by_microbatch = job.tags_per_microbatch * devices * devices
+    events: list[Event] = []
+    messages: list[int] = []
+    for name, action in zip(names_of(program), program, strict=True):
         of_action = cache.get(name)
         if of_action is None:
             played = [passes[play.key] for play in action]
-            of_action = cache[name] = list(_in_turns(played, found))
-        for number, event in of_action:
-            more = 0 if event.group else action[number].microbatch * tags
-            yield _placed(event, device, devices, more)
+            of_action = cache[name] = [
+                (number, event, _number(event, device, devices))
+                for number, event in _in_turns(played, found)
+            ]
+        for number, event, message in of_action:
+            events.append(event)
+            if message >= 0:
+                message += action[number].microbatch * by_microbatch
+            messages.append(message)
     for event in _events_of(finish.items):
-        yield _placed(event, device, devices, 0)
+        events.append(event)
+        messages.append(_number(event, device, devices))
+    return EventList(events, messages)
 
 
-class Placed(NamedTuple):
-    """An event of a device: a message from one device to another, with its tag, or a collective."""
-
-    event: Event
-    source: int
-    target: int
-    tag: int
-
-
-def _placed(event: Event, device: int, devices: int, more_tag: int) -> Placed:
+def _number(event: Event, device: int, devices: int) -> int:
+    """Return one number for the tag of a message and its ends; -1 for a collective."""
+    if event.group:
+        return -1
     other = (device + event.peer) % devices
-    ends = (device, other) if event.kind == "send" else (other, device)
-    return _make(Placed, (event, *ends, event.tag + more_tag))
+    source, target = (device, other) if event.kind == "send" else (other, device)
+    return (event.tag * devices + source) * devices + target
 
 
-_make = tuple.__new__
+def _tag_and_ends(message: int, devices: int) -> tuple[int, int, int]:
+    """Return the tag, the source and the target of a message by its number."""
+    rest, target = divmod(message, devices)
+    return *divmod(rest, devices), target
 
 
 def _in_turns(
@@ -224,24 +240,32 @@ def _opposite(peer: str) -> str:
     return peer.translate(str.maketrans("+-", "-+"))
 
 
-def _check_messages(events: Sequence[Sequence[Placed]]) -> None:
-    ends: dict[bool, list[tuple[int, int, int, int]]] = {True: [], False: []}
-    for own in events:
-        for event, source, target, tag in own:
-            if not event.group:
-                ends[event.kind == "send"].append((source, target, tag, event.size_bytes))
-    sends, receives = ends[True], ends[False]
-    if len(sends) == len(receives) == len(set(sends)) and set(sends) == set(receives):
+def _check_messages(lists: Sequence[EventList]) -> None:
+    sends: dict[int, int] = {}
+    receives: dict[int, int] = {}
+    ends = 0
+    for own in lists:
+        for event, message in zip(own.events, own.messages, strict=True):
+            if message >= 0:
+                ends += 1
+                (sends if event.kind == "send" else receives)[message] = event.size_bytes
+    if sends == receives and ends == 2 * len(sends):
         return
-    counts = {is_send: Counter(of) for is_send, of in ends.items()}
+    counts: dict[bool, Counter[tuple[int, int]]] = {True: Counter(), False: Counter()}
+    for own in lists:
+        for event, message in zip(own.events, own.messages, strict=True):
+            if message >= 0:
+                counts[event.kind == "send"][message, event.size_bytes] += 1
     if counts[True] != counts[False]:
         wrong = (counts[True] - counts[False]) or (counts[False] - counts[True])
-        src, dst, tag, size = next(iter(wrong))
+        message, size = next(iter(wrong))
+        tag, src, dst = _tag_and_ends(message, len(lists))
         raise InternalError(
             f"a message of {size} bytes with tag {tag} from device {src} to device {dst} has only "
             "one end"
         )
-    src, _, tag, _ = next(message for message, times in counts[True].items() if times > 1)
+    message = next(message for (message, _), times in counts[True].items() if times > 1)
+    tag, src, _ = _tag_and_ends(message, len(lists))
     raise InternalError(f"tag {tag} stands for several messages of device {src}")
 
 
@@ -251,41 +275,39 @@ def _devices(grid: Grid, job: Job, name: str) -> Iterator[tuple[int, ...]]:
     return iter(cuts)
 
 
-def _play(
-    events: Sequence[Sequence[Placed]], groups: Mapping[str, Sequence[tuple[int, ...]]]
-) -> None:
+def _play(lists: Sequence[EventList], groups: Mapping[str, Sequence[tuple[int, ...]]]) -> None:
     """Work through all lists strictly in order: sends go out, all else waits for its partners."""
-    sent: set[tuple[int, int, int]] = set()
-    done = [0] * len(events)
+    sent: set[int] = set()
+    done = [0] * len(lists)
     moved = True
     while moved:
         moved = False
-        for device, own in enumerate(events):
+        for device, (events, messages) in enumerate(lists):
             at = done[device]
-            while at < len(own):
-                event, source, target, tag = own[at]
-                if event.group:
+            while at < len(events):
+                event, message = events[at], messages[at]
+                if message < 0:
                     done[device] = at
-                    if not _meet(device, event, events, done, groups[event.group]):
+                    if not _meet(device, event, lists, done, groups[event.group]):
                         break
                 elif event.kind == "send":
-                    sent.add((source, target, tag))
-                elif (source, target, tag) not in sent:
+                    sent.add(message)
+                elif message not in sent:
                     break
                 at += 1
                 moved = True
             done[device] = at
-    for device, own in enumerate(events):
-        if done[device] < len(own):
-            event, _, _, tag = own[done[device]]
-            what = event.group or f"tag {tag}"
+    for device, (events, messages) in enumerate(lists):
+        if done[device] < len(events):
+            event, message = events[done[device]], messages[done[device]]
+            what = event.group or f"tag {_tag_and_ends(message, len(lists))[0]}"
             raise InternalError(f"device {device} never gets past its {event.kind} ({what})")
 
 
 def _meet(
     device: int,
     event: Event,
-    events: Sequence[Sequence[Placed]],
+    lists: Sequence[EventList],
     done: list[int],
     groups: Sequence[tuple[int, ...]],
 ) -> bool:
@@ -293,7 +315,8 @@ def _meet(
     members = next(group for group in groups if device in group)
     for member in members:
         at = done[member]
-        if at == len(events[member]) or events[member][at].event != event:
+        events = lists[member].events
+        if at == len(events) or events[at] != event:
             return False
     for member in members:
         done[member] += member != device

@@ -19,7 +19,7 @@ from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import LOAD, STORE, Item
 from yantra.workloads.training.step.passes import Chunk, Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
-from yantra.workloads.training.step.program import Action, name_of
+from yantra.workloads.training.step.program import Action, names_of
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
 
@@ -100,8 +100,7 @@ def _dynamic(
     saved = held = 0
     peak = (0, 0)
     timeline = []
-    for action in program:
-        name = name_of(action)
+    for name, action in zip(names_of(program), program, strict=True):
         run = runs.get(name)
         if run is None:
             played = [passes[play.key] for play in action]

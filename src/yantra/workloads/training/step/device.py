@@ -15,7 +15,7 @@ from yantra.chakra.playing import BACKWARD, FORWARD, PassPlayer, Place
 from yantra.chakra.stamping import Copies
 from yantra.workloads.training.step.draft import Item
 from yantra.workloads.training.step.passes import Drafted, PassKey
-from yantra.workloads.training.step.program import Action, name_of
+from yantra.workloads.training.step.program import Action, names_of
 from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
@@ -70,9 +70,8 @@ class Player:
         numbers: list[int] = []
         microbatches: list[int] = []
         added: dict[object, int] = {}
-        for action in program:
+        for name, action in zip(names_of(program), program, strict=True):
             if len(action) == 1:
-                name = name_of(action)
                 number = added.get(name)
                 if number is None:
                     number = added[name] = self._add(action[0].key, False)

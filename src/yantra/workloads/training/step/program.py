@@ -8,10 +8,11 @@ not reshard after the forward pass).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from yantra.workloads.plan.plan import Plan
-from yantra.workloads.schedules.schedule import Order
+from yantra.workloads.schedules.schedule import Order, Step
 from yantra.workloads.training.step.passes import PassKey
 
 
@@ -34,27 +35,42 @@ def name_of(action: Action) -> object:
     return id(action[0].key) if len(action) == 1 else tuple([id(play.key) for play in action])
 
 
-_NONE = (-1, None)
+def names_of(program: Sequence[Action]) -> list[object]:
+    """Return the names of all actions of an order; faster than one by one."""
+    return [id(action[0].key) if len(action) == 1 else name_of(action) for action in program]
 
 
 def program_of(order: Order, plan: Plan) -> tuple[Action, ...]:
     """Return what a device does, in order."""
-    last = {
-        step.chunk: (number, step)
-        for number, action in enumerate(order)
-        for step in action.steps
-        if step.kind in "BW"
-    }
-    keys = _Keys(plan)
+    steps_of = [action.steps for action in order]
+    last = _last_of_chunks(steps_of)
+    key_of = _Keys(plan).of
     program = []
-    for number, action in enumerate(order):
+    for number, steps in enumerate(steps_of):
         plays = []
-        for step in action.steps:
-            at, of_chunk = last.get(step.chunk, _NONE)
-            is_last = at == number and of_chunk == step
-            plays.append(Play(keys.of(step.kind, step.chunk, is_last), step.microbatch))
+        for step in steps:
+            kind, microbatch, chunk = step
+            is_last = last.get(chunk) == number and kind in "BW"
+            plays.append(_make(Play, (key_of(kind, chunk, is_last), microbatch)))
         program.append(tuple(plays))
     return tuple(program)
+
+
+def _last_of_chunks(steps_of: Sequence[Sequence[Step]]) -> dict[int, int]:
+    """Return the number of the action with each chunk's last backward pass of weights."""
+    left = {step.chunk for steps in steps_of for step in steps}
+    last: dict[int, int] = {}
+    for number in range(len(steps_of) - 1, -1, -1):
+        for step in steps_of[number]:
+            if step.kind in "BW" and step.chunk in left:
+                left.discard(step.chunk)
+                last[step.chunk] = number
+        if not left:
+            break
+    return last
+
+
+_make = tuple.__new__
 
 
 class _Keys:
@@ -71,7 +87,7 @@ class _Keys:
         """Return the key of the next pass."""
         usual = (kind, chunk, is_last)
         found = self._usual.get(usual)
-        if found is not None and (kind != "F" or chunk in self._seen):
+        if found is not None:
             return found
         fields = (kind, chunk, *self._gathers_and_reshards(kind, chunk), is_last)
         is_usual = self._plan.zero < 3 and (kind != "F" or chunk in self._seen)
