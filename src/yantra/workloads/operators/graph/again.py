@@ -27,8 +27,19 @@ class Buildable(Protocol):
         """Add the block's operators; return its result."""
 
 
+class _Added(NamedTuple):
+    """What a block added to one graph, which other graphs may hold as well."""
+
+    result: Tensor
+    operators: tuple[Operator, ...]
+    weights: tuple[Weight, ...]
+
+
 class _Built(NamedTuple):
-    """What a block added: `numbers` of tensors behind the first `before`, all in `unit`."""
+    """What a block added: `numbers` of tensors behind the first `before`, all in `unit`.
+
+    `copies` are those for other units and numbers, which graphs of other chunks need again.
+    """
 
     unit: str
     before: int
@@ -37,6 +48,7 @@ class _Built(NamedTuple):
     result: Tensor
     operators: tuple[Operator, ...]
     weights: tuple[Weight, ...]
+    copies: dict[tuple[str, int, Tensor], _Added]
 
 
 class Blocks:
@@ -59,7 +71,7 @@ class Blocks:
         built = None
         if result is not None:
             numbers = g.take_numbers(0) - before
-            built = _Built(g.current_unit, before, numbers, given, result, *added)
+            built = _Built(g.current_unit, before, numbers, given, result, *added, {})
         self._known[key] = built if built is not None and _can_move(built) else None
         return result
 
@@ -95,8 +107,18 @@ def _tensors(built: _Built) -> Iterator[Tensor]:
 
 def _again(g: Graph, built: _Built, given: Tensor) -> Tensor:
     """Add what was built before to the unit that begins here."""
-    shift = g.take_numbers(built.numbers) - built.before
-    unit, length = g.current_unit, len(built.unit)
+    key = (g.current_unit, g.take_numbers(built.numbers) - built.before, given)
+    added = built.copies.get(key)
+    if added is None:
+        added = built.copies[key] = _copy(built, *key)
+    g.operators += added.operators
+    g.weights += added.weights
+    return added.result
+
+
+def _copy(built: _Built, unit: str, shift: int, given: Tensor) -> _Added:
+    """Return what was built for another unit, with numbers so much higher."""
+    length = len(built.unit)
     known = {built.given.number: given}
 
     def tensor(one: Tensor) -> Tensor:
@@ -112,6 +134,7 @@ def _again(g: Graph, built: _Built, given: Tensor) -> Tensor:
     def program(of: tuple[Operation, ...]) -> tuple[Operation, ...]:
         return tuple([one.called(unit + one.name[length:], unit) for one in of])
 
+    operators = []
     for one in built.operators:
         name, _, inputs, outputs, forward, gradients, keeps, region, again, again_program = one
         backward = [
@@ -120,7 +143,8 @@ def _again(g: Graph, built: _Built, given: Tensor) -> Tensor:
         ]
         where = (unit + name[length:], unit, uses(inputs), tuple(map(tensor, outputs)))
         rest = (keeps, region, again, program(again_program))
-        g.operators.append(_make(Operator, (*where, program(forward), tuple(backward), *rest)))
-    for weight in built.weights:
-        g.weights.append(_make(Weight, (unit + weight.name[length:], unit, *weight[2:])))
-    return tensor(built.result)
+        operators.append(_make(Operator, (*where, program(forward), tuple(backward), *rest)))
+    weights = [
+        _make(Weight, (unit + weight.name[length:], unit, *weight[2:])) for weight in built.weights
+    ]
+    return _Added(tensor(built.result), tuple(operators), tuple(weights))

@@ -7,6 +7,7 @@ are asked for from those that exist.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from typing import Any
 
 from yantra.chakra import CollectiveType
 from yantra.workloads.operators.graph.graph import Graph, Operator, Use
@@ -20,6 +21,8 @@ Key = tuple[int, Placement]
 _SUMS = (CollectiveType.ALL_REDUCE, CollectiveType.REDUCE_SCATTER)
 EXTERNAL = -1
 """The position of what comes from outside the pass while it runs: a neighbouring stage's tensor."""
+
+_MISSING: Any = object()
 
 
 class Emitter:
@@ -84,12 +87,11 @@ class Emitter:
     def available(self, use: Use, phase: Phase, unit: str) -> int | None:
         """Return the position after which a value is there, adding collectives if needed."""
         key = (use.tensor.number, use.placement)
-        known = [self.values]
-        if phase == "wgrad":
-            known.append(self.made_for_weights)
-        for values in known:
-            if key in values:
-                return values[key]
+        position = self.values.get(key, _MISSING)
+        if position is _MISSING and phase == "wgrad":
+            position = self.made_for_weights.get(key, _MISSING)
+        if position is not _MISSING:
+            return position
         home = use.tensor.placement
         known_at = self._placements.get(use.tensor.number, [home])
         source = home if home in known_at else known_at[0]
@@ -120,16 +122,17 @@ class Emitter:
         self, program: Iterable[Operation], waits: Iterable[int | None], phase: Phase | None = None
     ) -> int | None:
         """Add a program that waits for positions; return the position of its last operation."""
-        known = {at for at in waits if at is not None}
-        inputs = tuple(sorted([at for at in known if at != EXTERNAL]))
-        position: int | None = max(known, default=None)
+        known = sorted({at for at in waits if at is not None})
+        is_external = bool(known) and known[0] == EXTERNAL  # it is less than any other
+        inputs = tuple(known[1:] if is_external else known)
+        position: int | None = known[-1] if known else None
         start = len(self.operations)
         tags = 0
         for operation in program:
             after = tuple([start + at for at in operation.after]) if operation.after else ()
             if not after and operation.kind != "recv":
                 after = inputs
-                if EXTERNAL in known:
+                if is_external:
                     self.entries.add(len(self.operations))
             placed = operation.placed(phase or operation.phase, after)
             if operation.peer:
