@@ -166,8 +166,8 @@ def _list_of(
         if of_action is None:
             played = [passes[play.key] for play in action]
             of_action = cache[name] = [
-                (number, event, _number(event, device, devices))
-                for number, event in _in_turns(played, found)
+                (number, event, _number(event, tag, device, devices))
+                for number, event, tag in _in_turns(played, found)
             ]
         for number, event, message in of_action:
             events.append(event)
@@ -176,17 +176,17 @@ def _list_of(
             messages.append(message)
     for event in _events_of(finish.items):
         events.append(event)
-        messages.append(_number(event, device, devices))
+        messages.append(_number(event, event.tag, device, devices))
     return EventList(events, messages)
 
 
-def _number(event: Event, device: int, devices: int) -> int:
+def _number(event: Event, tag: int, device: int, devices: int) -> int:
     """Return one number for the tag of a message and its ends; -1 for a collective."""
     if event.group:
         return -1
     other = (device + event.peer) % devices
     source, target = (device, other) if event.kind == "send" else (other, device)
-    return (event.tag * devices + source) * devices + target
+    return (tag * devices + source) * devices + target
 
 
 def _tag_and_ends(message: int, devices: int) -> tuple[int, int, int]:
@@ -197,18 +197,18 @@ def _tag_and_ends(message: int, devices: int) -> tuple[int, int, int]:
 
 def _in_turns(
     played: Sequence[Drafted], found: Shared[tuple[Event, ...]]
-) -> Iterator[tuple[int, Event]]:
-    """Yield the events of passes that are played at once, each with the place of its pass."""
+) -> Iterator[tuple[int, Event, int]]:
+    """Yield the events of passes that are played at once: place of the pass, event and its tag."""
     if len(played) == 1:
         (one,) = played
         for event in found.of(one):
             tag = event.tag if one.moved is None or event.group else one.moved.tag(event.tag)
-            yield 0, event._replace(tag=tag)
+            yield 0, event, tag
         return
     parts = [parts_of(one.items, overlaps=True) for one in played]
     for number, at in in_turns(parts):
         for event in _events_of(parts[number][at]):
-            yield number, event
+            yield number, event, event.tag
 
 
 def _communicating(one: Drafted, known: Encodings) -> Sequence[Item]:

@@ -97,7 +97,7 @@ def _dynamic(
     program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted, known: Encodings
 ) -> tuple[Moment, tuple[int, ...]]:
     runs: dict[Any, tuple[int, int, int, int]] = {}
-    saved = held = 0
+    saved = held = most = 0
     peak = (0, 0)
     timeline = []
     for name, action in zip(names_of(program), program, strict=True):
@@ -109,16 +109,17 @@ def _dynamic(
                 total = known.total(tuple(_in_order(played)))
             run = runs[name] = (total.saved, total.held, total.most_saved, total.most_held)
         more_saved, more_held, most_saved, most_held = run
-        highest = saved + most_saved, held + most_held
-        timeline.append(sum(highest))
-        if timeline[-1] > sum(peak):
-            peak = highest
+        highest = saved + most_saved + held + most_held
+        timeline.append(highest)
+        if highest > most:
+            most = highest
+            peak = saved + most_saved, held + most_held
         saved += more_saved
         held += more_held
     end = known.totals.of(finish)
     last = saved + end.most_saved, held + end.most_held
     timeline.append(sum(last))
-    return Moment(*(last if sum(last) > sum(peak) else peak)), tuple(timeline)
+    return Moment(*(last if sum(last) > most else peak)), tuple(timeline)
 
 
 def _offloaded(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from yantra.workloads.operators.operations import Operation, Pass, StageWork, Weight
@@ -129,6 +130,7 @@ def _moved(weight: Weight, shift: int) -> Weight:
     return Weight(f"{unit}{rest}", unit, *weight[2:])
 
 
+@lru_cache(maxsize=4096)
 def _numbered(name: str) -> tuple[int | None, str]:
     found = _LAYER.fullmatch(name)
     return (int(found[1]), found[2]) if found else (None, name)

@@ -7,7 +7,6 @@ are asked for from those that exist.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Any
 
 from yantra.chakra import CollectiveType
 from yantra.workloads.operators.graph.graph import Graph, Operator, Use
@@ -21,8 +20,6 @@ Key = tuple[int, Placement]
 _SUMS = (CollectiveType.ALL_REDUCE, CollectiveType.REDUCE_SCATTER)
 EXTERNAL = -1
 """The position of what comes from outside the pass while it runs: a neighbouring stage's tensor."""
-
-_MISSING: Any = object()
 
 
 class Emitter:
@@ -87,11 +84,10 @@ class Emitter:
     def available(self, use: Use, phase: Phase, unit: str) -> int | None:
         """Return the position after which a value is there, adding collectives if needed."""
         key = (use.tensor.number, use.placement)
-        position = self.values.get(key, _MISSING)
-        if position is _MISSING and phase == "wgrad":
-            position = self.made_for_weights.get(key, _MISSING)
-        if position is not _MISSING:
-            return position
+        if key in self.values:
+            return self.values[key]
+        if phase == "wgrad" and key in self.made_for_weights:
+            return self.made_for_weights[key]
         home = use.tensor.placement
         known_at = self._placements.get(use.tensor.number, [home])
         source = home if home in known_at else known_at[0]

@@ -54,8 +54,9 @@ class Item(NamedTuple):
 
 def computes(operation: Operation) -> bool:
     """Return whether an operation occupies the compute units: no communication, no offload."""
-    moves = operation.collective is not None or operation.peer or operation.kind in (LOAD, STORE)
-    return not moves
+    if operation.collective is not None or operation.peer:
+        return False
+    return operation.kind not in (LOAD, STORE)
 
 
 class Span(NamedTuple):
@@ -258,10 +259,11 @@ def _spans(operations: Sequence[Operation], keys: Iterable[int]) -> dict[str, Sp
     for key in keys:
         operation = operations[key]
         unit = operation.unit
-        opens = opening.setdefault(unit, [])
-        previous.setdefault(unit, before)
         if unit not in last:
-            opens.append(key)
+            if unit not in opening:
+                opening[unit] = []
+                previous[unit] = before
+            opening[unit].append(key)
         if computes(operation):
             last[unit] = before = key
     return {

@@ -17,7 +17,7 @@ from yantra.workloads.plan.plan import Plan
 from yantra.workloads.schedules.schedule import Orders
 from yantra.workloads.schedules.stages import Place, Stages
 from yantra.workloads.templates.grid import Group
-from yantra.workloads.training.step.buckets import buckets_of, with_layers
+from yantra.workloads.training.step.buckets import Bucket, buckets_of, with_layers
 from yantra.workloads.training.step.device import Encodings, Neighbours, Player
 from yantra.workloads.training.step.finish import draft_finish
 from yantra.workloads.training.step.passes import Chunk, Drafted, Ends, Message, PassKey, draft_pass
@@ -145,20 +145,22 @@ def job_of(
     """
     if len(works) != stages.count:
         raise ValueError(f"expected {stages.count} works, got {len(works)}")
-    weights = [weight for work in works for weight in work.weights]
+    different = {id(work): work for work in works}.values()
+    weights = [weight for work in different for weight in work.weights]
     sharding = sharding_of(
         plan,
         has_experts=any(weight.domain == "expert" for weight in weights),
         mirrored=len(stages.routes) > 1,
     )
-    inner = _tags_of_a_pass(works)
+    inner = _tags_of_a_pass(different)
     tags = 2 * stages.chunks * (1 + inner)
     if tags * max(plan.micro_batches, 1) > _TAGS:
         problem = f"{plan.micro_batches} micro-batches with {tags} tags each"
         raise UnsupportedError(f"global_batch: {problem} are more than {_TAGS} tags")
+    buckets = _Buckets(plan)
     chunks = tuple(
         tuple(
-            _chunk(works, plan, stages, (device, number), inner, layers)
+            _chunk(works, plan, stages, (device, number), inner, layers, buckets)
             for number in range(stages.chunks)
         )
         for device in range(stages.devices)
@@ -166,6 +168,22 @@ def job_of(
     programs = tuple(program_of(order, plan) for order in orders)
     groups = groups_of(plan, stages, is_tied=any(weight.is_tied for weight in weights))
     return Job(plan, orders, stages, chunks, programs, sharding, groups, tags)
+
+
+class _Buckets:
+    """The buckets of works, made once for stages that share a work."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._made: dict[tuple[int, bool], tuple[StageWork, tuple[Bucket, ...]]] = {}
+
+    def of(self, work: StageWork, *, is_first: bool) -> tuple[Bucket, ...]:
+        """Return the buckets of a work, which is kept, so that no other has its place."""
+        found = self._made.get((id(work), is_first))
+        if found is None:
+            made = buckets_of(work.weights, self._plan, is_first=is_first)
+            found = self._made[id(work), is_first] = (work, made)
+        return found[1]
 
 
 def groups_of(plan: Plan, stages: Stages, *, is_tied: bool) -> dict[str, Group]:
@@ -218,6 +236,7 @@ def _chunk(
     place: Place,
     inner: int,
     layers: Sequence[int] | None,
+    buckets: _Buckets,
 ) -> Chunk:
     device, number = place
     stage = stages.stage(device, number)
@@ -245,7 +264,7 @@ def _chunk(
         number,
         stage,
         work,
-        with_layers(buckets_of(work.weights, plan, is_first=stage == 0), further),
+        with_layers(buckets.of(work, is_first=stage == 0), further),
         forward,
         backward,
         2 * stages.chunks + 2 * number * inner,
@@ -270,11 +289,11 @@ def _own(device: int, place: Place | None) -> int | None:
     return place[1] if place is not None and place[0] == device else None
 
 
-def _tags_of_a_pass(works: Sequence[StageWork]) -> int:
+def _tags_of_a_pass(works: Iterable[StageWork]) -> int:
     """Return how many tags the messages within any pass take."""
     tags = (
         operation.tag
-        for work in {id(work): work for work in works}.values()
+        for work in works
         for one in (work.forward, work.backward)
         for operation in one.operations
         if operation.peer

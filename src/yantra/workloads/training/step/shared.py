@@ -21,6 +21,7 @@ class Shared(Generic[Found]):
     def of(self, drafted: Drafted) -> Found:
         """Return the answer for a pass; `find` is given the draft that it is like."""
         like = drafted.like
-        if id(like) not in self._found:
-            self._found[id(like)] = (like, self._find(like))  # a draft that is kept keeps its id
-        return self._found[id(like)][1]
+        known = self._found.get(id(like))
+        if known is None:  # a draft that is kept keeps its id
+            known = self._found[id(like)] = (like, self._find(like))
+        return known[1]
