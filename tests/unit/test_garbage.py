@@ -25,7 +25,8 @@ def _dropped() -> weakref.ref[_Ring]:
 
 
 @pytest.fixture(autouse=True)
-def _searched() -> Iterator[None]:
+def _searched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(garbage, "_unseen", garbage._Unseen())
     gc.collect()
     yield
     gc.enable()

@@ -34,10 +34,11 @@ class Encodings:
     """Passes of a step that were encoded and added up, by what they are drafted as."""
 
     def __init__(self) -> None:
-        self._encoder = PassEncoder()
-        self.totals = Shared(lambda one: self.total(one.items))
-        self.whole = Shared(lambda one: self.encode(one, one.chunk, overlaps=False))
-        self.in_parts = Shared(lambda one: self.encode(one, one.chunk, overlaps=True))
+        # What is shared knows the encoder only: with this object it would be a cycle.
+        encoder = self._encoder = PassEncoder()
+        self.totals = Shared(lambda one: encoder.totals(one.items))
+        self.whole = Shared(lambda one: _encoded(encoder, one, one.chunk, overlaps=False))
+        self.in_parts = Shared(lambda one: _encoded(encoder, one, one.chunk, overlaps=True))
 
     def total(self, items: tuple[Item, ...]) -> PassTotals:
         """Return what operations in this order are together."""
@@ -45,7 +46,13 @@ class Encodings:
 
     def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> EncodedPass:
         """Encode a pass; `chunk` is None for what comes behind all passes."""
-        return self._encoder.encode(parts_of(drafted.items, overlaps=overlaps), chunk)
+        return _encoded(self._encoder, drafted, chunk, overlaps=overlaps)
+
+
+def _encoded(
+    encoder: PassEncoder, drafted: Drafted, chunk: int | None, *, overlaps: bool
+) -> EncodedPass:
+    return encoder.encode(parts_of(drafted.items, overlaps=overlaps), chunk)
 
 
 class Player:

@@ -90,8 +90,13 @@ class Drafted:
         self._items = items
         self.blocking = blocking
         self.chunk = chunk
-        self.like = like or self
+        self._like = like  # not itself: such a cycle would keep it until one searches for cycles
         self.moved = moved
+
+    @property
+    def like(self) -> Drafted:
+        """The pass that it is like; itself where it was drafted on its own."""
+        return self if self._like is None else self._like
 
     def at(self, moved: Moved) -> Drafted:
         """Return the same pass of other layers."""
