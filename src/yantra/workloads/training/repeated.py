@@ -160,6 +160,9 @@ class _Part(NamedTuple):
     def at(self, layer: int, after: tuple[int, ...], tags: int) -> Operation:
         """Return the operation of a layer, or of none where its name has one."""
         one = self.operation
+        own = self.named if self.layer is None else self.layer
+        if (own is None or own == layer) and after is one.after and not tags:
+            return one
         name, unit, more = one.name, one.unit, self.more
         if self.layer is not None:
             unit = f"layers.{layer}"

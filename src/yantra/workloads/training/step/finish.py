@@ -77,19 +77,20 @@ def _partial(
 ) -> Iterator[Operation]:
     """Yield the sums of gradients that are spread otherwise than over replicas."""
     parts: dict[str, int] = {}
-    for chunk in chunks:
-        for weight in chunk.work.weights:
-            for group in weight.partial_over:
-                parts[group] = parts.get(group, 0) + _kept(weight, sharding)
+    # Most weights are neither: a norm's are spread, and only the embedding's may be tied.
+    special = [
+        weight
+        for chunk in chunks
+        for weight in chunk.work.weights
+        if weight.partial_over or weight.is_tied
+    ]
+    for weight in special:
+        for group in weight.partial_over:
+            parts[group] = parts.get(group, 0) + _kept(weight, sharding)
     for group, size in parts.items():
         if group in groups:
             yield _sum(f"sum partial gradients over {group}", group, size)
-    tied = sum(
-        _kept(weight, sharding)
-        for chunk in chunks
-        for weight in chunk.work.weights
-        if weight.is_tied
-    )
+    tied = sum(_kept(weight, sharding) for weight in special if weight.is_tied)
     if tied and "embedding" in groups:
         yield _sum("sum tied embedding gradients", "embedding", tied)
 

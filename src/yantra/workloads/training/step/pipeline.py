@@ -92,31 +92,36 @@ class Drafts:
         self._plan, self._sharding = plan, sharding
         self._first_inner = first_inner
         self._like: dict[tuple[Any, ...], Chunk] = {}
-        self._like_of: dict[int, tuple[Chunk, Chunk]] = {}
+        self._like_of: dict[int, tuple[Chunk, Chunk, Moved | None]] = {}
         self._made: dict[tuple[int, PassKey], Drafted] = {}
 
     def of(self, chunk: Chunk, key: PassKey) -> Drafted:
         """Return the pass of a chunk: drafted, or that of a chunk alike with other numbers."""
-        like = self._like_this(chunk)
-        further = chunk.number - like.number
-        variant = (id(like), key._replace(chunk=like.number) if further else key)
+        like, moved = self._like_this(chunk)
+        same_number = chunk.number == like.number
+        variant = (id(like), key if same_number else key._replace(chunk=like.number))
         drafted = self._made.get(variant)
         if drafted is None:
             unplaced = like._replace(buckets=with_layers(like.buckets, -like.layers))
             drafted = draft_pass(unplaced, variant[1], self._plan, self._sharding)
             self._made[variant] = drafted
-        if not chunk.layers and not further:
-            return drafted
-        tags, inner = 2 * further, 2 * chunk.tags * further
-        return drafted.at(Moved(chunk.layers, chunk.number, tags, inner, self._first_inner))
+        return drafted if moved is None else drafted.at(moved)
 
-    def _like_this(self, chunk: Chunk) -> Chunk:
-        """Return the first chunk that differs from this one by numbers alone."""
+    def _like_this(self, chunk: Chunk) -> tuple[Chunk, Moved | None]:
+        """Return the first chunk that differs from this one by numbers alone, and by which."""
         found = self._like_of.get(id(chunk))
-        if found is None:
+        if found is None:  # a chunk that is kept keeps its id
             like = self._like.setdefault(_form(chunk), chunk)
-            found = self._like_of[id(chunk)] = (chunk, like)  # a chunk that is kept keeps its id
-        return found[1]
+            found = self._like_of[id(chunk)] = (chunk, like, self._moved(chunk, like))
+        return found[1:]
+
+    def _moved(self, chunk: Chunk, like: Chunk) -> Moved | None:
+        """Return by what the passes of a chunk differ from those of the chunk that it is like."""
+        further = chunk.number - like.number
+        if not chunk.layers and not further:
+            return None
+        inner = 2 * chunk.tags * further
+        return Moved(chunk.layers, chunk.number, 2 * further, inner, self._first_inner)
 
 
 def _form(chunk: Chunk) -> tuple[Any, ...]:
