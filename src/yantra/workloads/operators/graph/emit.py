@@ -39,6 +39,7 @@ class Emitter:
         self._summed: int | None = None
         self._placements: dict[int, list[Placement]] = {}
         self._tags = 0
+        self._overlaps_sums = graph.setting.overlap_tensor
 
     def append(self, operation: Operation) -> int:
         """Add an operation; a collective that waits for nothing starts after the last compute.
@@ -49,7 +50,7 @@ class Emitter:
             compute = self._last_compute(of_weights=operation.phase == "wgrad")
             if compute is not None:
                 operation = operation._replace(after=(compute,))
-        if not self.graph.setting.overlap_tensor:
+        if not self._overlaps_sums:
             operation = self._behind_sums(operation)
         self.operations.append(operation)
         return len(self.operations) - 1

@@ -42,7 +42,7 @@ class Passes:
             emitter.provide(self.source, EXTERNAL, self.source.placement)
         for operator in self.graph.operators:
             emitter.forward(operator, "forward")
-            if not is_repeated(self.graph, operator):
+            if operator.keeps and not is_repeated(self.graph, operator):
                 _mark(emitter.operations, len(emitter.operations) - 1, saves=operator.keeps)
         last = self.graph.operators[-1].unit
         exit = None

@@ -27,6 +27,8 @@ REPEATED_UNITS = "layers."
 def stored(use: Use, gathers_again: bool = True) -> Placement:
     """Return the placement in which a tensor is kept for this use."""
     home = use.tensor.placement
+    if home == use.placement:
+        return home
     gathers = gathers_again and bool(home.axes() - use.placement.axes())
     return home if gathers and not home.partial else use.placement
 
