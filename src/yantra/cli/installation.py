@@ -178,7 +178,7 @@ def _chakra_commands() -> Check:
     if found is None:
         return Check("chakra_*", "absent", "the commands of upstream's names are not on PATH")
     with open(found, encoding="utf-8", errors="replace") as file:
-        whose = "Yantra's" if "yantra" in file.read() else "upstream's"
+        whose = "Yantra's" if "yantra.cli" in file.read() else "upstream's"
     return Check("chakra_*", "good", f"{whose}: {found}")
 
 
