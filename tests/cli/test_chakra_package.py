@@ -268,7 +268,7 @@ def test_the_doctor_tells_whose_commands_are_on_the_path(
     program = tmp_path / "chakra_converter"
     monkeypatch.setenv("PATH", str(tmp_path))
     for text, told in (("from yantra.cli", "Yantra's: "), ("from chakra.src", "upstream's: ")):
-        program.write_text(f"#!/home/yantra/venv/bin/python\n{text}\n")
+        program.write_text(f"#!{tmp_path}/yantra/bin/python\n{text}\n")
         program.chmod(0o755)
         main(["doctor", "--json"])
         checks = json.loads(capsys.readouterr().out)["checks"]
