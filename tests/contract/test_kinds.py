@@ -100,7 +100,7 @@ WRONG = {
         "    def order(self, device, p, m, v):\n"
         "        return super().order(device, p, m, v)[:-1]\n"
         "PLUGIN = Wrong\n",
-        "1 device, 1 micro-batch: every_pass_stands_once_and_can_start: device 0: no operation "
+        "1 device, 1 micro-batch: every_pass_occurs_once_and_can_start: device 0: no operation "
         "makes b0",
     ),
     "model": (
@@ -150,7 +150,7 @@ RAISES = {
         "    def order(self, device, p, m, v):\n"
         "        return None\n"
         "PLUGIN = Wrong\n",
-        "1 device, 1 micro-batch: every_pass_stands_once_and_can_start: it raises TypeError",
+        "1 device, 1 micro-batch: every_pass_occurs_once_and_can_start: it raises TypeError",
     ),
 }
 

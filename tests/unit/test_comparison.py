@@ -141,6 +141,15 @@ def test_the_words_name_the_largest_causes(slow: Result, fast: Result) -> None:
     assert "together          100.000 us  80.000 us  -20.000 us" in text
 
 
+def test_a_comparison_calls_a_bound_as_the_summary_of_a_run_does(slow: Result) -> None:
+    for label in ("compute", "the rate of arithmetic", "memory bandwidth"):
+        kind = "memory_bandwidth" if label == "memory bandwidth" else "compute"
+        bound = {"kind": kind, "text": f"bound by {label}: with less it would be 9 % shorter"}
+        form = slow.as_dict(("ranks",)) | {"bound_by": bound}
+        text = " ".join(compared(form, form | {"makespan_ns": 1}).text().split())
+        assert f" Both are bound by {label}. " in text + " "
+
+
 def test_other_numbers_of_ranks_are_compared_as_means(slow: Result, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     more = simulate(scenario(tmp_path / "more", ranks=8))

@@ -22,6 +22,7 @@ _BOUNDS = {
     "waiting": "waiting for other ranks",
 }
 """How a sentence calls what bounds a run; other kinds by their own name."""
+_ARITHMETIC = "the rate of arithmetic"
 
 
 def words(data: Mapping[str, Any]) -> str:
@@ -72,11 +73,21 @@ def _opening(data: Mapping[str, Any]) -> str:
 
 
 def _bounds(data: Mapping[str, Any]) -> str:
-    found = [data[side]["bound_by"]["kind"] for side in ("a", "b")]
-    kinds = [_BOUNDS.get(kind, kind.replace("_", " ")) for kind in found]
-    if kinds[0] == kinds[1]:
-        return f"Both are bound by {kinds[0]}."
-    return f"The first is bound by {kinds[0]}, the second by {kinds[1]}."
+    first, second = (_called(data[side]["bound_by"]) for side in ("a", "b"))
+    if first == second:
+        return f"Both are bound by {first}."
+    return f"The first is bound by {first}, the second by {second}."
+
+
+def _called(bound: Mapping[str, Any]) -> str:
+    """Return what the summary of a run calls its bound, without what it gains or where it is.
+
+    Kernels are "compute" or, under a roofline, "the rate of arithmetic": only the text knows.
+    """
+    kind: str = bound["kind"]
+    if kind == "compute" and str(bound.get("text", "")).startswith(f"bound by {_ARITHMETIC}"):
+        return _ARITHMETIC
+    return _BOUNDS.get(kind, kind.replace("_", " "))
 
 
 def _causes(data: Mapping[str, Any]) -> str:

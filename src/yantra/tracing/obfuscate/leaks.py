@@ -147,7 +147,7 @@ def _durations(old: Columns, new: Columns, level: int) -> Leak:
 def _operations(old: Columns, new: Columns) -> Leak:
     values = [sum(value or 0 for value in side.integers("num_ops")) for side in (old, new)]
     if not values[1]:
-        return Leak("operations in all", "no longer", ["num_ops stands nowhere"])
+        return Leak("operations in all", "no longer", ["no node has num_ops"])
     shows = "exactly" if values[0] == values[1] else "roughly"
     return Leak("operations in all", shows, [f"num_ops add up to {values[1]}"])
 

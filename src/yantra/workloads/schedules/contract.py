@@ -49,7 +49,7 @@ def every_chunk_is_one_stage(schedule: Schedule, p: int, m: int, v: int) -> str 
     return None
 
 
-def every_pass_stands_once_and_can_start(schedule: Schedule, p: int, m: int, v: int) -> str | None:
+def every_pass_occurs_once_and_can_start(schedule: Schedule, p: int, m: int, v: int) -> str | None:
     """Every device makes F, b and W of every micro-batch once, and no devices wait in a circle."""
     wrong = find_violation(schedule.orders(p, m, v), schedule.stages(p, v), m)
     return str(wrong) if wrong else None
@@ -64,7 +64,7 @@ def the_same_is_said_twice(schedule: Schedule, p: int, m: int, v: int) -> str | 
 
 LAWS: tuple[Law, ...] = (
     every_chunk_is_one_stage,
-    every_pass_stands_once_and_can_start,
+    every_pass_occurs_once_and_can_start,
     the_same_is_said_twice,
 )
 
