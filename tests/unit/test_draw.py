@@ -155,7 +155,7 @@ def test_many_nodes_without_chains_become_a_box_per_name() -> None:
     assert {box.lines: box.members for box in picture.boxes} == {
         ("root", "1 node, 1 us"): 1,
         ("gemm", "250 nodes, 750 us"): 250,
-        ("send to #", "250 nodes, 750 us"): 250,
+        ("send to *", "250 nodes, 750 us"): 250,
     }
     assert [edge.links for edge in picture.edges] == [250, 250]
     assert picture.lanes

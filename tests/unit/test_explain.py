@@ -15,8 +15,8 @@ from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.explain import Explanation, explain
 from yantra.explain.explanation import explained, phases
-from yantra.explain.parts import tenths
 from yantra.result.path import path_form
+from yantra.result.shares import tenths
 from yantra.run.simulate import simulate
 from yantra.scenario import ChakraFiles, Device, RemoteMemory, Scenario
 

@@ -7,6 +7,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from decimal import Decimal
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import accumulate, pairwise
@@ -21,6 +22,7 @@ from tests.cases import ALL_REDUCE, cluster, collectives
 from tests.reports import EVIL, forget, many, shared, step, uneven
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
+from yantra.explain import explain
 from yantra.export import local_memory
 from yantra.export.report import (
     html,
@@ -243,6 +245,22 @@ def test_the_critical_path_adds_up_to_the_makespan(made: Any) -> None:
     assert sum(path.by_kind(found.steps).values()) == pytest.approx(result.makespan_ns)
     assert sum(part.length_ns for part in found.stretches) == pytest.approx(result.makespan_ns)
     assert [step for part in found.stretches for step in part.steps] == list(found.steps)
+
+
+@whole
+def test_the_shares_of_the_critical_path_are_those_of_explain_and_add_up(made: Any) -> None:
+    result = made()
+    found = path.path_of(Run(result))
+    assert found is not None
+    drawn = path.by_kind_bar(found)
+    in_bar, shown = (
+        re.findall(rf": [^:,<]*, ([0-9.]+) %</{tag}>", drawn) for tag in ("title", "li")
+    )
+    assert in_bar == shown
+    assert sum(Decimal(share) for share in shown) == 100
+    explained = explain(result, runs=False).text().partition("Critical path by kind\n")[2]
+    table = explained.partition("\n\n")[0].splitlines()[1:-1]
+    assert sorted(shown) == sorted(line.split()[-2] for line in table)
 
 
 def test_every_link_is_drawn_once_with_what_it_carried() -> None:

@@ -18,7 +18,7 @@ from yantra.explain.comparison import MOST_ROWS
 from yantra.explain.joined import Data, Joined, Row, joined, values
 from yantra.explain.lanes_drawn import SCRIPT, STYLE, drawn
 from yantra.explain.named import figure_cells, ran_text
-from yantra.explain.parts import PART_TEXTS
+from yantra.explain.parts import PART_TEXTS, listed
 from yantra.export.report.bars import Piece, bar, legend
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.shell import Page, Section, render
@@ -46,7 +46,7 @@ def page(pairs: Sequence[Data], forms: Sequence[Form] = ()) -> str:
     if pictures is not None:
         sections.insert(1, Section("timelines", "Timelines", _TIMELINES, pictures))
     sides = [pairs[0]["a"], *(data["b"] for data in pairs)]
-    title = " and ".join(_titled(name, side) for name, side in zip(names, sides, strict=True))
+    title = listed([_titled(name, side) for name, side in zip(names, sides, strict=True)])
     scripts = (SCRIPT,) if pictures is not None else ("plain.js",)
     return render(Page(title, _head(pairs, names), sections, scripts, _STYLES))
 

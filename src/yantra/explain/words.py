@@ -17,11 +17,10 @@ from yantra.explain.parts import (
     PART_TEXTS,
     block,
     listed,
-    percent,
-    tenths,
     total,
 )
 from yantra.result.critical_path import kind_text
+from yantra.result.shares import percent, tenths
 
 _NAMED_FROM = 10  # tenths of a per cent from which a sentence names a part by itself
 _GAINS_FROM = 0.005

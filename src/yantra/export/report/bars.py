@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from yantra.export.report.markup import Html, element
+from yantra.result.shares import percent, tenths
 
 
 class Piece(NamedTuple):
@@ -28,10 +29,12 @@ def legend(pieces: Iterable[tuple[str, str]]) -> Html:
 def bar(pieces: Sequence[Piece], whole: float, told: str, show: Callable[[float], str]) -> Html:
     """Return a bar as wide as the page allows; `told` is for those who do not see it."""
     boxes, at = [], 0.0
-    for piece in pieces:
+    amounts = [piece.amount for piece in pieces]
+    shares = tenths([*amounts, max(whole - sum(amounts), 0.0)])[:-1]
+    for piece, share in zip(pieces, shares, strict=True):
         width = 100 * piece.amount / (whole or 1)
         if width > 0:
-            title = element("title", f"{piece.name}: {show(piece.amount)}, {width:.1f} %")
+            title = element("title", f"{piece.name}: {show(piece.amount)}, {percent(share)}")
             box = element(
                 "rect", x=f"{at:.3f}%", width=f"{width:.3f}%", height="100%", class_=piece.style
             )

@@ -162,7 +162,7 @@ def _table(run: Run, kernels: Kernels) -> Html | None:
     for kernel in kernels.placed:
         by_name.setdefault(kernel.name, []).append(kernel)
     heads = [
-        Head("kernel", False, "numbers in names are left out"),
+        Head("kernel", False, "a * stands for the numbers in names"),
         Head("calls", about="over all ranks"),
         Head("per rank", about="mean over all ranks of the time of all calls"),
         Head("FLOP/byte"),

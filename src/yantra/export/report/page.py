@@ -103,7 +103,7 @@ def _time(run: Run, critical: path.Path | None) -> Html:
 
 _TIME = (
     "Each moment of a rank counts once: for compute, else for communication, memory or host work "
-    "that nothing hides, else as idle. The bars end with the run."
+    "that nothing hides, else as waiting for other ranks, else as idle. The bars end with the run."
 )
 _BOUNDS = "How much shorter the run is when one cause of its time is gone: what is worth a change."
 _TIMELINE = (

@@ -16,6 +16,7 @@ from yantra.export.report.bars import Piece, bar
 from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
 from yantra.export.report.run import Run
 from yantra.result.critical_path import KINDS, Step, kind_text
+from yantra.result.shares import percent, tenths
 from yantra.tracing.inspect.names import normalised
 
 MOST_STEPS = 60_000
@@ -106,10 +107,10 @@ def by_kind_bar(path: Path) -> Html:
         element(
             "li",
             element("span", class_=f"swatch step-{kind}"),
-            f"{kind_text(kind)}: {format_time(length)}, {100 * length / (whole or 1):.1f} %",
+            f"{kind_text(kind)}: {format_time(length)}, {percent(share)}",
             class_="key",
         )
-        for kind, length in sums.items()
+        for (kind, length), share in zip(sums.items(), tenths(list(sums.values())), strict=True)
     ]
     told = "; ".join(f"{kind_text(kind)} {format_time(length)}" for kind, length in sums.items())
     picture = element("div", bar(pieces, whole, told, format_time), class_="tall")
@@ -127,7 +128,7 @@ def _operations(path: Path) -> Html:
             known[2][kind] = known[2].get(kind, 0) + length
     whole = sum(length for _, length, _ in sums.values()) or 1
     heads = [
-        Head("operation", False, "numbers in names are left out"),
+        Head("operation", False, "a * stands for the numbers in names"),
         Head("times"),
         Head("on the path"),
         Head("share"),

@@ -1,7 +1,7 @@
 """Names of operators and kernels without what differs from call to call.
 
 `at::native::reduce_kernel<512, 1, ...>(...)` is `at::native::reduce_kernel`, `send to 3` is
-`send to #`: arguments, template arguments, numbers that count instances and addresses go, so that
+`send to *`: arguments, template arguments, numbers that count instances and addresses go, so that
 calls of one operation add up. Names that differ in meaning may meet where only a number told them
 apart; that is the price.
 """
@@ -27,7 +27,7 @@ def normalised(name: str) -> str:
         text = text.replace(part, "")
     text = _without_arguments(text) or text
     text = _RETURN_TYPE.sub("", text)
-    text = _NUMBER.sub("#", _ADDRESS.sub("#", _BRACKETED.sub("", text)))
+    text = _NUMBER.sub("*", _ADDRESS.sub("*", _BRACKETED.sub("", text)))
     return _SPACES.sub(" ", text).strip()[:_LONGEST]
 
 

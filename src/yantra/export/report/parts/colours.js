@@ -76,7 +76,7 @@ function byValue(job, name, of) {
 }
 
 function withoutNumbers(name) {
-  return name.replace(/\d+/g, "#");
+  return name.replace(/\d+/g, "*");
 }
 
 // Keeps the colours of each graph once they were asked for.
