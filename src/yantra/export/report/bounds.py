@@ -19,8 +19,9 @@ _NOT_RUN = (
 )
 _MORE = (
     "Each row is a run of its own in which the cause takes no time, so no real part gains more. "
-    "Gains do not add up. yantra explain --advice also tries other speeds and other plans."
+    "Gains do not add up. "
 )
+_ADVICE = "yantra explain RESULT --advice"
 
 
 def section(run: Run) -> Html:
@@ -48,7 +49,12 @@ def section(run: Run) -> Html:
         Head("the run takes"),
         Head("of the run", False),
     ]
-    return join([table("What the run gains", heads, rows), element("p", _MORE, class_="note")])
+    return join([table("What the run would gain", heads, rows), _more()])
+
+
+def _more() -> Html:
+    tries = " also tries other speeds and other plans."
+    return element("p", _MORE, element("code", _ADVICE), tries, class_="note")
 
 
 def _drawn(name: str, share: float) -> Html:

@@ -52,7 +52,7 @@ function shown(answer) {
     el("dl", { class: "facts" }, ...figures),
     el("p", { class: "note" }, answer.ran),
     ...answer.warnings.map((text) => el("p", { class: "warnings" }, text)),
-    table("What the run gains", ["with", "shorter by"], gains),
+    table("What the run would gain", ["with", "shorter by"], gains),
     el("p", { class: "open" }, el("a", { href: answer.report, target: "_blank" }, "Open the report")),
   ];
 }
