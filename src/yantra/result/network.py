@@ -53,7 +53,8 @@ class DimensionUse(NamedTuple):
     bytes: int
     """Bytes that they carried."""
     messages: int
-    """Messages that they carried, a packet each on the network `packet`."""
+    """Messages that they carried, each counted on every link that it crosses where the network
+    keeps links; packets on the network `packet`."""
     utilisation: float
     """Bytes over what all its links could have carried in the makespan, 0 to 1."""
     busy: float

@@ -149,7 +149,7 @@ def _notes(run: Run, kernels: Kernels) -> list[str]:
         lacking += [] if device.memory_bytes_per_s else ["cluster.device.memory_bandwidth"]
         notes.append(f"No roof: the scenario does not give {' and '.join(lacking)}.")
     if kernels.placed and device.compute == "roofline":
-        notes.append("Durations come from the roofline, so kernels lie on it by construction.")
+        notes.append("Durations come from the roofline, so every kernel is on it by construction.")
     if len(kernels.placed) > _MOST_POINTS:
         notes.append(f"The plot shows the {_MOST_POINTS:,} kernels that take longest in all.")
     return notes

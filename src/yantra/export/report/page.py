@@ -110,11 +110,11 @@ _TIMELINE = (
     "One group of rows for each class of ranks that do the same at the same times. Click a node "
     "for what it is and what it waited for."
 )
-_PATH = "The chain of steps that ends with the run; only what shortens it shortens the run."
+_PATH = "The chain of steps that the end waited for. Only what shortens it shortens the run."
 _COMMUNICATION = (
     "Calls of one kind, group and size over all ranks, from issue to completion on each rank."
 )
 _ROOFLINE = (
-    "Each point is a kernel: operations per byte against operations per second. Points at the "
-    "border lie beyond it."
+    "Each point is a kernel: operations per byte against operations per second. A point at the "
+    "edge belongs beyond it."
 )
