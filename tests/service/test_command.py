@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,21 @@ def test_it_serves_until_it_is_ended_and_leaves_no_files(
     process.communicate(timeout=30)
     assert process.returncode == status
     assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken_is_one_line_of_error(grpc: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, "-m", "yantra", "service", "--port", str(port)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={key: value for key, value in os.environ.items() if key != "GRPC_VERBOSITY"},
+        )
+    problem = "cannot listen there; is another program using the port?"
+    assert done.stderr == f"error: --port: 127.0.0.1:{port}: {problem}\n"
+    assert done.returncode == 2
 
 
 def test_a_run_can_be_stopped(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

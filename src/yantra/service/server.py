@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -61,7 +62,12 @@ def serve(session: Session, address: str, token: str | None, most_upload: int) -
 
 
 def _guard_class() -> type:
-    """Return the base class of interceptors; `object` where grpcio is missing."""
+    """Return the base class of interceptors; `object` where grpcio is missing.
+
+    gRPC reads its environment when it is first imported, here. Its log would repeat on stderr what
+    errors of ours say; the variable still turns it on.
+    """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         import grpc
     except ImportError:
