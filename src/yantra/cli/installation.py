@@ -226,7 +226,7 @@ def _memory() -> Check:
                 values[name] = int(rest.split()[0]) << 10
         total, free = values["MemTotal"], values["MemAvailable"]
     except (OSError, ValueError, KeyError, IndexError):
-        return Check("memory", "absent", "this system does not tell it")
+        return Check("memory", "absent", "this system does not say")
     found = f"{_size(free)} free of {_size(total)}"
     advice = "" if free >= _LEAST_MEMORY_BYTES else "end other programs; large jobs need some GiB"
     return Check("memory", "good", found, advice)

@@ -35,7 +35,7 @@ _ELSEWHERE = "or write the script with --write-script FILE and run it on a machi
     type=click.FloatRange(min=1, max=3600),
     default=120,
     show_default=True,
-    help="How long at most.",
+    help="Stop measuring after so many seconds.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(output: str | None, script: str | None, seconds: float, as_json: bool) -> int:

@@ -326,7 +326,11 @@ FABRIC: dict[str, Entry] = {
         FabricField(),
         "the physical network; collectives go by topology",
     ),
-    "routing": ("routing", RoutingField(), "which way messages go over the fabric; ecmp if none"),
+    "routing": (
+        "routing",
+        RoutingField(),
+        "which routes messages take over the fabric; ecmp if none",
+    ),
     "placement": ("placement", PlacementField(), "which device of the fabric each rank is"),
     "link_changes": (
         "link_changes",

@@ -24,7 +24,13 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option(
     "--around", metavar="ID", type=click.IntRange(min=0), help="Draw what is near a node."
 )
-@click.option("--hops", type=click.IntRange(min=0), default=2, show_default=True, help="How near.")
+@click.option(
+    "--hops",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    help="Edges that --around follows.",
+)
 @click.option("--full", is_flag=True, help="A box for every node, however many there are.")
 @click.option("--lanes", is_flag=True, help="Put threads, streams and communicators in frames.")
 @click.option(

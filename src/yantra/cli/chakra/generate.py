@@ -26,7 +26,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     default=Path(),
     help="The folder to write to; made if it is missing. [default: the current one]",
 )
-@click.option("--num-npus", type=int, default=64, show_default=True, help="Ranks.")
+@click.option("--num-npus", type=int, default=64, show_default=True, help="Number of ranks.")
 @click.option(
     "--runtime", type=int, default=5, show_default=True, help="Microseconds of a compute node."
 )

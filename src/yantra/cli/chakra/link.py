@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Write the linked trace, or convert it to a Chakra trace at once.",
 )
-@click.option("--rank", type=click.IntRange(0), help="The rank, where the trace does not tell it.")
+@click.option("--rank", type=click.IntRange(0), help="The rank, if the trace does not state it.")
 @click.option(
     "--partial", is_flag=True, help="Link two traces of one run that overlap only in part."
 )

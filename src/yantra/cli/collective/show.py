@@ -34,7 +34,7 @@ _KINDS = (
     type=click.IntRange(min=2, max=512),
     default=8,
     show_default=True,
-    help="Over how many; an MSCCL program says itself.",
+    help="Number of ranks; an MSCCL program states its own.",
 )
 @click.option(
     "--collective",
@@ -42,7 +42,7 @@ _KINDS = (
     metavar="KIND",
     default="all_reduce",
     show_default=True,
-    help="What it performs, such as all_gather; an MSCCL program says itself.",
+    help="What it performs, such as all_gather; an MSCCL program states its own.",
 )
 @click.option("--svg", metavar="FILE", type=click.Path(), help="Draw the messages.")
 @plugin_option

@@ -53,7 +53,7 @@ _HEAD = ("method", "chunks of a rank", "messages", "time", "of the bound")
 @click.option(
     "--chunks",
     type=click.IntRange(min=1),
-    help="Chunks of a rank for TACOS, pieces of each tree for trees; several if not said.",
+    help="Chunks of a rank for TACOS, pieces of each tree for trees; by default several.",
 )
 @click.option(
     "--tries",
@@ -67,7 +67,7 @@ _HEAD = ("method", "chunks of a rank", "messages", "time", "of the bound")
     type=click.IntRange(min=0, max=2**62),
     default=1,
     show_default=True,
-    help="Of its chance.",
+    help="Seed of its random choices.",
 )
 @click.option("--msccl", metavar="FILE", type=click.Path(), help="Write an MSCCL program.")
 @click.option(

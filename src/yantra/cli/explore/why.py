@@ -23,7 +23,7 @@ from yantra.cli.explore.trials import trial_of, trial_option
     "named",
     required=True,
     metavar="FIELD=VALUE ...",
-    help="The plan, by some of its fields; the fastest one that has them is meant.",
+    help="Fields of the other plan; the fastest plan that has them is taken.",
 )
 @trial_option()
 @json_option()

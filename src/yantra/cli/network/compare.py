@@ -39,7 +39,7 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
 @click.option(
     "--ranks",
     type=click.IntRange(min=2),
-    help="With --all-reduce: how many; by default one domain of the cluster.",
+    help="With --all-reduce: number of ranks; by default one domain of the cluster.",
 )
 @cluster_option
 @set_option

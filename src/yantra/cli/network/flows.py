@@ -76,75 +76,75 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     metavar="NAME",
     default="flow",
     show_default=True,
-    help="How flows meet: not at all (analytical), whole and one after the other "
-    "(store_and_forward), sharing links max-min fairly (flow), as packets (packet), or as "
-    "a program of their own says (external).",
+    help="How flows share links: not at all (analytical), whole and one after the other "
+    "(store_and_forward), max-min fairly (flow), as packets (packet), or as a program of "
+    "yours says (external).",
 )
 @click.option(
     "--command",
     "program",
     metavar="PROGRAM",
-    help="Of external: the program, and its arguments behind it; no shell reads them.",
+    help="With --network external: the program and its arguments; no shell reads them.",
 )
 @click.option(
     "--external",
     "program_options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of external: routes=own, or timeout=5min for one answer.",
+    help="With --network external: routes=own, or timeout=5min for one answer.",
 )
 @click.option(
     "--preset",
     default="static_window",
     show_default=True,
     metavar="NAME",
-    help="Of packets: the congestion control and all that goes with it.",
+    help="With --network packet: the congestion control and all that goes with it.",
 )
 @click.option(
     "--packet",
     "packet_options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of packets: change an option of the preset, such as buffer=16MiB.",
+    help="With --network packet: change an option of the preset, such as buffer=16MiB.",
 )
 @click.option(
     "--semantics",
     type=click.Choice(["yantra", "ns3-fork"]),
     default="yantra",
     show_default=True,
-    help="Of packets: what one would want, or what the ns-3 fork does, to the ns.",
+    help="With --network packet: what you would expect, or what the ns-3 fork does, to the ns.",
 )
 @click.option(
     "--ports",
     type=click.Path(),
     callback=_table_file,
-    help="Of packets: a row for each port, its queue, pauses, marks: such a file.",
+    help="With --network packet: write a row for each port, with its queue, pauses and marks.",
 )
 @click.option(
     "--queues",
     type=click.Path(),
     callback=_table_file,
-    help="Of packets: a row for each port and sample of its queue: such a file.",
+    help="With --network packet: write a row for each port and sample of its queue.",
 )
 @click.option(
     "--rates",
     type=click.Path(),
     callback=_table_file,
-    help="Of packets: a row for each flow and sample of its rate and window: such a file.",
+    help="With --network packet: write a row for each flow and sample of its rate and window.",
 )
 @click.option(
     "--look-every",
     metavar="TIME",
-    help="Between samples of --queues and --rates: 1us, or 0ns for every change. By default 100 "
-    "ns, longer where samples become many.",
+    help="The time between samples of --queues and --rates: 1us, or 0ns for every change. By "
+    "default 100 ns, or longer in long runs.",
 )
-@click.option("--routing", default="ecmp", show_default=True, help="Which way flows go.")
+@click.option("--routing", default="ecmp", show_default=True, help="The routes of the flows.")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Of the hash that chooses ways, and of what is drawn.",
+    help="Seed of the hash that chooses routes, and of what is drawn.",
 )
 @click.option("--rtt-fairness", is_flag=True, help="Share by 1 / round trip, not equally.")
 @click.option(
@@ -157,13 +157,14 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     "--output",
     type=click.Path(),
     callback=_table_file,
-    help="A row for each flow: a file .csv, .csv.gz or .parquet.",
+    help="Write a row for each flow, to a file .csv, .csv.gz or .parquet; so do --links, --ports, "
+    "--queues and --rates.",
 )
 @click.option(
     "--links",
     type=click.Path(),
     callback=_table_file,
-    help="A row for each change of a link's rate: such a file, too.",
+    help="Write a row for each change of a link's rate.",
 )
 @click.option(
     "--hot-links",

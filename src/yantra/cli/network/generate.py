@@ -30,7 +30,11 @@ from yantra.cli.complete import traffic
 @click.option("--hosts", type=click.IntRange(min=2), required=True, help="How many hosts.")
 @click.option("--load", help="The same as --set load=LOAD.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the draws."
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of what is drawn.",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the KIND."

@@ -49,7 +49,7 @@ def _link(options: argparse.Namespace, quiet: bool) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(PROGRAM, description="Link host and device traces.")
-    parser.add_argument("--rank", type=int, help="the rank of the traces, if they do not tell")
+    parser.add_argument("--rank", type=int, help="the rank of the traces, if they do not state it")
     parser.add_argument(
         "--chakra-host-trace",
         "--pytorch-et-file",

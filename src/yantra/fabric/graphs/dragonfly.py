@@ -46,7 +46,7 @@ class Dragonfly(Builder):
             "a": ("a", Whole(at_least=1), "routers of a group"),
             "h": ("h", Whole(at_least=1), "ports of a router to other groups"),
             **LINKS,
-            "g": ("g", Whole(at_least=2), "groups; a h + 1 if not said, the most there can be"),
+            "g": ("g", Whole(at_least=2), "groups; by default a h + 1, the most there can be"),
             **speed_keys("local", "between routers of a group"),
             **speed_keys("global", "between groups"),
         },

@@ -47,7 +47,7 @@ class DragonflyPlus(Builder):
             "spines": ("spines", Whole(at_least=1), "of a group, each with a cable to each leaf"),
             "h": ("h", Whole(at_least=1), "ports of a spine to other groups"),
             **LINKS,
-            "g": ("g", Whole(at_least=2), "groups; spines h + 1 if not said, the most there are"),
+            "g": ("g", Whole(at_least=2), "groups; by default spines h + 1, the most there are"),
             **speed_keys("local", "between leaf and spine"),
             **speed_keys("global", "between groups"),
         },

@@ -57,7 +57,7 @@ class RailOptimised(Builder):
             "boxes_per_leaf": (
                 "boxes_per_leaf",
                 Whole(at_least=1),
-                "boxes that share their leaves; all if not said",
+                "boxes that share their leaves; by default all",
             ),
             "spines": ("spines", Whole(at_least=0), "that all leaves have a cable to"),
             **two_tiers.KEYS,

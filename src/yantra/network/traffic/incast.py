@@ -30,7 +30,7 @@ class Incast(Traffic):
         Options,
         {
             "size": ("bytes", SIZE, "that each sends"),
-            "senders": ("senders", Whole(at_least=1), "how many; all others if not said"),
+            "senders": ("senders", Whole(at_least=1), "how many; by default all others"),
             "receiver": ("receiver", Whole(at_least=0), "the host that all send to"),
         },
     )

@@ -33,7 +33,7 @@ _FORMS = ("upstream-head", "upstream-sized")
 @click.option(
     "--collective", shell_complete=msccl_collectives, help="What to prove it is: allreduce, ..."
 )
-@click.option("--memory-bandwidth", help="What reductions of a given --size run at; 50 GB/s.")
+@click.option("--memory-bandwidth", help="With --size: the rate of reductions, by default 50 GB/s.")
 @click.option("--check-only", is_flag=True, help="Prove the program and write nothing.")
 @click.option("--compat", type=click.Choice(_FORMS), help="Write what upstream's converter does.")
 @json_option("Print what was proven and written as JSON.")

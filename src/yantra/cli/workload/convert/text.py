@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(), required=True, help="The workload file (.yw).")
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
-@click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="Passes.")
+@click.option(
+    "--passes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Passes of the training loop.",
+)
 @loop_options
 @json_option("Print what was written as JSON.")
 def command(
