@@ -104,8 +104,8 @@ def _homes() -> dict[str, str]:
 def _overview() -> str:
     rows = (f"| [`{name}`]({name}.md) | {_first_line(import_module(name))} |\n" for name in MODULES)
     return (
-        "# Python\n\nThe public names of each module. What a name does in a task is shown in the "
-        "[tutorial](../tutorial/README.md).\n\n| module | what it is |\n|---|---|\n" + "".join(rows)
+        "# Python\n\nThe public names of each module. The [tutorial](../tutorial/README.md) shows "
+        "them in use.\n\n| module | what it is |\n|---|---|\n" + "".join(rows)
     )
 
 

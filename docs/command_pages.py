@@ -30,8 +30,9 @@ def _overview(context: click.Context) -> str:
         assert command is not None
         rows.append(f"| [`{name}`]({name}.md) | {_text(command.get_short_help_str(limit=200))} |\n")
     return (
-        "# Commands\n\nWhat `--help` says of each. What all have in common, such as `--json`, "
-        "progress and exit\nstatus, is told in [The command line](../reference/command-line.md).\n"
+        "# Commands\n\nThe `--help` of each command.\n"
+        "[The command line](../reference/command-line.md) has what all have in common, such as "
+        "`--json`, progress and exit status.\n"
         "\n| command | what it does |\n|---|---|\n" + "".join(rows)
     )
 
