@@ -26,6 +26,7 @@ struct UsualRoom {
     std::vector<std::uint32_t> record;     // of a node
     std::vector<std::uint32_t> table, seen, next;
     std::vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
+    std::vector<std::pair<std::uint32_t, std::string_view>> changed;     // nodes, and attributes with another value
     std::tuple<std::vector<std::uint64_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
                std::vector<std::uint8_t>> moved;
 };
@@ -40,8 +41,8 @@ struct KnownFile {
 };
 
 // The same, of a file that has the nodes of another: the traces of a job's ranks often differ in the names of
-// groups alone. Such a graph is a copy, and only records that differ are read. Null where the nodes differ,
-// too, and for what is not usual.
+// groups alone. Such a graph is a copy, and only records that differ are read, of those that differ in values of
+// attributes only these. Null where the nodes differ, too, and for what is not usual.
 std::shared_ptr<Graph> usual_graph_like(std::string_view bytes, const KnownFile& before, bool kernels,
                                         UsualRoom& room);
 

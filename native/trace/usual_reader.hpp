@@ -17,7 +17,6 @@
 
 #include "base/interner.hpp"
 #include "base/quick_wire.hpp"
-#include "base/utf8.hpp"
 #include "trace/coding.hpp"
 #include "trace/graph_parts.hpp"
 #include "trace/id_index.hpp"
@@ -25,6 +24,7 @@
 #include "trace/roles.hpp"
 #include "trace/schema.hpp"
 #include "trace/usual.hpp"
+#include "trace/usual_record.hpp"
 
 namespace yantra {
 
@@ -32,64 +32,6 @@ namespace yantra {
 inline std::size_t about_all(std::size_t nodes, std::size_t read, std::size_t bytes) {
     const double all = 1.01 * static_cast<double>(nodes) * static_cast<double>(bytes) / static_cast<double>(read);
     return std::min(static_cast<std::size_t>(all) + 1, max_count);
-}
-
-inline bool is_valid_text(std::string_view bytes) { return first_bad_utf8(bytes) == bytes.size(); }
-
-// What stands in a record but for its attributes and its dependencies.
-struct RecordFields {
-    std::uint64_t id = 0;
-    std::uint64_t type = 0;
-    std::uint64_t duration_micros = 0;
-    std::string_view name;
-};
-
-inline bool read_ids(QuickReader packed, std::vector<std::uint64_t>& out) {
-    while (!packed.at_end()) {
-        std::uint64_t id = 0;
-        if (!packed.varint(id)) {
-            return false;
-        }
-        out.push_back(id);
-    }
-    return true;
-}
-
-// Dependencies go behind those that the room has. `on_attribute` takes each attribute and tells whether it is
-// as usual.
-template <typename OnAttribute>
-[[gnu::always_inline]] inline bool read_fields(QuickReader in, RecordFields& out, UsualRoom& room,
-                                               const OnAttribute& on_attribute) {
-    using enum WireType;
-    room.controls.clear();
-    while (!in.at_end()) {
-        std::uint64_t key = 0;
-        std::uint64_t passed_over = 0;
-        QuickReader inner;
-        bool is_usual = in.varint(key);
-        switch (key) {
-            case key_of(field::node_attribute, block):
-                is_usual = in.message(inner) && on_attribute(inner);
-                break;
-            case key_of(field::node_id, varint): is_usual = in.varint(out.id); break;
-            case key_of(field::node_type, varint): is_usual = in.varint(out.type); break;
-            case key_of(field::node_name, block): is_usual = in.block(out.name); break;
-            case key_of(field::node_data_deps, block):
-                is_usual = in.message(inner) && read_ids(inner, room.deps);
-                break;
-            case key_of(field::node_ctrl_deps, block):
-                is_usual = in.message(inner) && read_ids(inner, room.controls);
-                break;
-            case key_of(field::node_duration_micros, varint): is_usual = in.varint(out.duration_micros); break;
-            case key_of(field::node_start_micros, varint): is_usual = in.varint(passed_over); break;
-            default: return false;
-        }
-        if (!is_usual) [[unlikely]] {
-            return false;
-        }
-    }
-    room.deps.insert(room.deps.end(), room.controls.begin(), room.controls.end());
-    return is_valid_text(out.name);
 }
 
 class UsualReader {
@@ -163,6 +105,12 @@ public:
         return true;
     }
 
+    // An attribute of a node that has it already, with another value.
+    bool read_value_anew(std::uint32_t node, QuickReader item) {
+        at_ = node;
+        return attribute<Before::forgotten>(item);
+    }
+
     // A column that no node needs any more goes.
     void drop_unused() {
         const auto drop = [](auto& column, auto& beside, auto absent) {
@@ -212,7 +160,11 @@ private:
         graph_.duration_micros[at_] = read.duration_micros;
     }
 
+    // What the node has of an attribute that is read.
+    enum class Before { nothing, forgotten };
+
     // The attributes of the node after those that are complete.
+    template <Before before = Before::nothing>
     bool attribute(QuickReader in) {
         std::uint64_t key = 0;
         std::string_view called;
@@ -231,7 +183,35 @@ private:
         if (role.role == Role::none || role.role == Role::inputs || role.role == Role::outputs) {
             return are_names_text_;
         }
+        if constexpr (before == Before::forgotten) {
+            forget(role);
+        }
         return in.varint(key) && value(in, key, role) && in.at_end();
+    }
+
+    // The node has no value of an attribute.
+    void forget(AttributeRole role) {
+        const auto put = [this](auto& column, auto absent) {
+            if (!column.empty()) {
+                column[at_] = absent;
+            }
+        };
+        switch (role.role) {
+            case Role::integer:
+                put(role.column->value, std::uint64_t{0});
+                put(role.column->kind, std::uint8_t{IntColumn::absent});
+                return;
+            case Role::involved:
+                put(graph_.involved_mask, std::uint64_t{0});
+                put(graph_.involved_len, std::uint8_t{0});
+                return;
+            case Role::group: put(graph_.pg_name, Graph::group_absent); return;
+            case Role::peer: put(graph_.comm_peer, Graph::group_absent); return;
+            case Role::op_class: put(graph_.op_class, Graph::group_absent); return;
+            case Role::dtype: put(graph_.dtype, Graph::group_absent); return;
+            case Role::phase: put(graph_.phase, Graph::group_absent); return;
+            default: return;
+        }
     }
 
     bool value(QuickReader& in, std::uint64_t key, AttributeRole role) {

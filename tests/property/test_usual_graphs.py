@@ -98,12 +98,34 @@ def test_both_ways_refuse_a_damaged_file_with_the_same_words(
         assert told(_core.decode_graph(bytes(content), False, False)) == whole
 
 
+def other_value(item: Attribute) -> st.SearchStrategy[Attribute]:
+    """Attributes of the same name, most often of the same kind."""
+    kinds: dict[Kind, st.SearchStrategy[object]] = {
+        Kind.STRING: LABEL,
+        Kind.INT64: SIZE,
+        Kind.INT32: st.integers(-9, 9),
+        Kind.BOOL: st.booleans(),
+        Kind.BOOL_LIST: st.lists(st.booleans(), max_size=4),
+    }
+    same = st.just(item)
+    if item.kind not in kinds:
+        return same
+    other = st.builds(Attribute, st.just(item.name), kinds[item.kind], st.just(item.kind))
+    of_other_kind = st.builds(Attribute, st.just(item.name), LABEL, st.just(Kind.STRING))
+    return same | other | of_other_kind
+
+
 @st.composite
 def changed(draw: st.DrawFn, trace: Trace) -> Trace:
     """A trace of the same nodes, most often, of which some say something else."""
     nodes = list(trace)
     for at in draw(st.sets(st.integers(0, len(nodes) - 1), max_size=3)) if nodes else ():
         node = nodes[at]
+        if draw(st.booleans()):
+            items = [draw(other_value(item)) for item in node.attributes]
+            same = node.type, node.duration_micros
+            nodes[at] = Node(node.id, node.name, *same, node.data_deps, node.ctrl_deps, items)
+            continue
         items = draw(st.lists(USUAL | UNUSUAL, max_size=4, unique_by=lambda item: item.name))
         name = node.name if draw(st.booleans()) else draw(LABEL)
         numbers = draw(st.integers(-1, 9)), draw(st.integers(0, 9))
