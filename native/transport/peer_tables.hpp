@@ -56,10 +56,12 @@ public:
 
     // The table of a chunk with these phases, made if there is none; `other`, if it is not none, is
     // then a member of another table of the same number: the two run different phases.
-    u32 find(u32 communicator_class, u64 number, std::span<const PhaseShape> phases, u32 members,
-             ChunkId& other) {
+    [[gnu::always_inline]] u32 find(u32 communicator_class, u64 number, std::span<const PhaseShape> phases,
+                                    u32 members, ChunkId& other) {
         std::vector<u32>& by_number = state_.by_number[communicator_class];
-        if (by_number.size() <= number) {
+        if (by_number.size() == number) {
+            by_number.push_back(none);
+        } else if (by_number.size() < number) [[unlikely]] {
             by_number.resize(number + 1, none);
         }
         u32& first = by_number[number];
@@ -79,8 +81,13 @@ public:
         t.next = first;
         t.left = 0;
         t.started = 0;
-        t.phases.assign(phases.begin(), phases.end());
-        t.chunk.assign(members, ChunkId::none);
+        // Tables are used again for others of as many phases and members.
+        t.phases.resize(phases.size());
+        for (std::size_t at = 0; at < phases.size(); ++at) {
+            t.phases[at] = phases[at];
+        }
+        t.chunk.resize(members);
+        std::fill(t.chunk.begin(), t.chunk.end(), ChunkId::none);
         t.early.clear();
         first = table;
         return table;

@@ -1,7 +1,7 @@
 // ChunkLine: the chunks of one queue, from which those leave that came first.
 //
 // A vector with room at its front: to leave moves the shorter side, mostly the few that run, and not the
-// million that wait. Trade-off: it keeps up to as much room as it has chunks.
+// million that wait. Trade-off: it keeps up to as much room as it has chunks, or that of a few.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,10 @@ public:
     ChunkId back() const { return ids_.back(); }
 
     void insert(std::size_t at, ChunkId id) {
+        if (at == size()) {
+            ids_.push_back(id);
+            return;
+        }
         const Place place = begin() + static_cast<std::ptrdiff_t>(at);
         if (first_ > 0 && 2 * at < size()) {
             std::move(begin(), place, begin() - 1);
@@ -33,20 +37,37 @@ public:
         }
     }
 
-    void erase(Place place) {
+    // Precondition: it is there. It is mostly the first.
+    void erase(ChunkId id) {
+        if (*begin() == id) [[likely]] {
+            ++first_;
+        } else {
+            erase_further(std::find(begin(), end(), id));
+        }
+        if (first_ == static_cast<std::ptrdiff_t>(ids_.size())) {
+            ids_.clear();
+            first_ = 0;
+        } else if (first_ >= few && 2 * static_cast<std::size_t>(first_) >= ids_.size()) {
+            close_up();
+        }
+    }
+
+private:
+    static constexpr std::ptrdiff_t few = 32;
+
+    [[gnu::noinline]] void erase_further(Place place) {
         if (place - begin() < end() - place) {
             std::move_backward(begin(), place, place + 1);
             ++first_;
         } else {
             ids_.erase(place);
         }
-        if (2 * static_cast<std::size_t>(first_) >= ids_.size()) {
-            ids_.erase(ids_.begin(), begin());
-            first_ = 0;
-        }
+    }
+    [[gnu::noinline]] void close_up() {
+        ids_.erase(ids_.begin(), begin());
+        first_ = 0;
     }
 
-private:
     std::vector<ChunkId> ids_;
     std::ptrdiff_t first_ = 0;   // before it there is none
 };

@@ -23,7 +23,7 @@ void it_is_a_vector(u32 seed) {
         } else if (!slow.empty()) {
             const auto at = static_cast<std::ptrdiff_t>(
                 random.one_in(2) ? random.below(std::min<u64>(3, slow.size())) : random.below(slow.size()));
-            line.erase(line.begin() + at);
+            line.erase(*(line.begin() + at));
             slow.erase(slow.begin() + at);
         }
         check(line.size() == slow.size() && line.empty() == slow.empty(), "another size", step);

@@ -4,7 +4,7 @@
 // packets of a phase need lies apart, with the machine that runs it.
 #pragma once
 
-#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/huge_pages.hpp"
@@ -94,15 +94,25 @@ public:
     u32 chunks_left(u32 instance) const { return state_.instances[instance].chunks_left; }
 
     // A chunk of an instance with these phases, before the first.
-    ChunkId make(u32 instance, const std::vector<Phase>& phases) {
-        const ChunkId chunk(state_.chunks.take());
+    ChunkId make(u32 instance, std::span<const Phase> phases) {
+        const ChunkId chunk(state_.chunks.take_as_left());
         Chunk& c = (*this)[chunk];
         CollectiveInstance& of = state_.instances[instance];
-        c.instance = instance;
         c.actor = of.actor;
+        c.instance = instance;
+        c.plan = none;
         c.communicator = of.communicator;
+        c.custom = none;
         c.first_phase = store(phases);
         c.end_phase = c.first_phase + static_cast<u32>(phases.size());
+        c.phase = none;
+        c.queue = none;
+        c.table = none;
+        c.member = none;
+        c.tag = 0;
+        c.id = 0;
+        c.priority = 0;
+        c.started = false;
         ++of.chunks_left;
         return chunk;
     }
@@ -115,7 +125,7 @@ public:
     State& state() { return state_; }
 
 private:
-    u32 store(const std::vector<Phase>& phases) {
+    u32 store(std::span<const Phase> phases) {
         const std::size_t length = phases.size();
         if (state_.free_phases.size() <= length) {
             state_.free_phases.resize(length + 1);
@@ -128,7 +138,10 @@ private:
             first = state_.free_phases[length].back();
             state_.free_phases[length].pop_back();
         }
-        std::copy(phases.begin(), phases.end(), state_.phases.begin() + first);
+        Phase* to = &state_.phases[first];
+        for (const Phase& phase : phases) {
+            *to++ = phase;
+        }
         return first;
     }
 

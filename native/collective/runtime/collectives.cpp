@@ -51,31 +51,49 @@ void Collectives::start(const CollectiveRequest& request) {
     const std::size_t kind = static_cast<std::size_t>(request.kind);
     const u32 plan_index = model_.layout_of(request.communicator).plan_of(kind, request.bytes);
     const Plan& plan = model_.plans[plan_index];
-    const u32 custom = request.custom != none ? request.custom : plan.custom;
-    u32 instance = none;
-    auto enter = [&] {
-        if (instance == none) {
-            instance = chunks_.enter({request.then, request.actor, request.node, request.place,
-                                      request.communicator, request.bytes, 0});
-        }
-        return instance;
-    };
-    if (custom != none) {
-        make_chunk(enter(), plan_index, custom, std::vector<Phase>(1), priority);
+    Entry entry;
+    entry.plan = plan_index;
+    entry.custom = request.custom != none ? request.custom : plan.custom;
+    entry.priority = priority;
+    if (entry.custom != none) {
+        enter(request, entry);
+        const Phase only;
+        make_chunk(entry, {&only, 1});
         return;
     }
     const bool does_something =
         options_.times != nullptr && come_one_by_one(plan)
-            ? cut_at_once(request, plan_index, enter, priority)
+            ? cut_at_once(request, entry)
             : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
-                  make_chunk(enter(), plan_index, none, phases, priority);
+                  enter(request, entry);
+                  make_chunk(entry, phases);
               });
     if (planner_.overdrawn()) {
-        chunks_.never_ends(enter());
+        enter(request, entry);
+        chunks_.never_ends(entry.instance);
     }
     if (!does_something) {
         engine_.of_ranks.schedule(request.actor, 0, request.then.kind, request.then.b);
     }
+}
+
+// To be called for every chunk: the first settles what all have in common.
+inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
+    if (entry.instance != none) {
+        return;
+    }
+    entry.instance = chunks_.enter({request.then, request.actor, request.node, request.place,
+                                    request.communicator, request.bytes, 0});
+    entry.first_chunk = model_.communicators[request.communicator].first_chunk;
+    entry.made = &planner_.chunks_made(request.actor, request.communicator);
+    if (entry.custom != none || options_.match_by_tag) {
+        return;
+    }
+    entry.of_class = actors_.communicator_class(request.actor, request.communicator);
+    entry.members = actors_.members(entry.of_class, model_.plans[entry.plan].communicator_size);
+    entry.member = actors_.member(entry.of_class, request.actor, [&] {
+        return member_of(entry.plan, request.communicator, request.actor);
+    });
 }
 
 // Whether a communicator has one collective at a time, in queues that chunks leave as they came.
@@ -93,32 +111,34 @@ bool Collectives::keeps_turns() const {
 }
 
 // Where it is known when all of them end, one chunk stands for those that follow it: nobody else sees them end.
-bool Collectives::cut_at_once(const CollectiveRequest& request, u32 plan_index,
-                              const std::function<u32()>& enter, i64 priority) {
+bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     u64& made = planner_.chunks_made(request.actor, request.communicator);
     const u64 before = made;
     series_.clear();
     const bool does_something =
-        planner_.cut(request, model_.plans[plan_index], [&](const std::vector<Phase>& phases) {
+        planner_.cut(request, model_.plans[entry.plan], [&](const std::vector<Phase>& phases) {
             ensure(phases.size() == 1, "several phases on one level");
             series_.push_back(phases.front());
             ++made;
         });
     const u64 after = made;
     made = before;
-    if (series_.size() > 1 && are_known(request, plan_index)) {
+    if (series_.size() > 1 && are_known(request, entry.plan)) {
         more_.clear();
         for (std::size_t at = 1; at < series_.size(); ++at) {
             more_.push_back(series_[at].data);
         }
-        make_chunk(enter(), plan_index, none, {series_.front()}, priority);
+        const Phase first = series_.front();
+        enter(request, entry);
+        make_chunk(entry, {&first, 1});
         planner_.chunks_made(request.actor, request.communicator) = after;
         return does_something;
     }
     const std::vector<Phase> all = series_;   // what starts may come here again
     for (const Phase& phase : all) {
         more_.clear();
-        make_chunk(enter(), plan_index, none, {phase}, priority);
+        enter(request, entry);
+        make_chunk(entry, {&phase, 1});
     }
     return does_something;
 }
@@ -154,18 +174,16 @@ i64 Collectives::take_priority(const CollectiveRequest& request) {
 }
 
 // A chunk enters the queues at once: nothing limits how many of them wait there.
-void Collectives::make_chunk(u32 instance, u32 plan, u32 custom, const std::vector<Phase>& phases,
-                             i64 priority) {
-    const ChunkId chunk = chunks_.make(instance, phases);
+void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases) {
+    const ChunkId chunk = chunks_.make(entry.instance, phases);
     Chunk& c = chunks_[chunk];
-    c.id = model_.communicators[c.communicator].first_chunk +
-           planner_.chunks_made(c.actor, c.communicator)++;
+    c.id = entry.first_chunk + (*entry.made)++;
+    c.priority = entry.priority;
+    c.plan = entry.plan;
+    c.custom = entry.custom;
     c.tag = static_cast<u32>(c.id % tag_space) + tag_space;
-    c.priority = priority;
-    c.plan = plan;
-    c.custom = custom;
-    if (custom == none && !options_.match_by_tag) {
-        join_table(chunk);
+    if (entry.of_class != none) {
+        join_table(chunk, entry);
         // Chunks that share no table do not hear of each other, whatever their numbers and sizes.
         if (!model_.quirks.mismatched_collectives_meet) {
             c.tag = c.table % tag_space + tag_space;
@@ -178,7 +196,7 @@ void Collectives::make_chunk(u32 instance, u32 plan, u32 custom, const std::vect
     proceed(chunk);
 }
 
-void Collectives::join_table(ChunkId chunk) {
+[[gnu::always_inline]] inline void Collectives::join_table(ChunkId chunk, const Entry& entry) {
     Chunk& c = chunks_[chunk];
     shapes_.clear();
     for (u32 at = c.first_phase; at < c.end_phase; ++at) {
@@ -190,29 +208,29 @@ void Collectives::join_table(ChunkId chunk) {
     if (!model_.quirks.mismatched_collectives_meet) {
         shapes_.push_back({none, none, chunks_.instance(c).bytes});
     }
-    const u32 of_class = actors_.communicator_class(c.actor, c.communicator);
-    const u64 number = c.id - model_.communicators[c.communicator].first_chunk;
-    const u32 members = actors_.members(of_class, model_.plans[c.plan].communicator_size);
     ChunkId other;
-    c.table = tables_.find(of_class, number, shapes_, members, other);
+    c.table = tables_.find(entry.of_class, c.id - entry.first_chunk, shapes_, entry.members, other);
     if (!other.is_none() && !state_.mismatch) {
         const CollectiveInstance& here = chunks_.instance(c);
         const CollectiveInstance& there = chunks_.instance(chunks_[other]);
         state_.mismatch = {here.actor, here.node, there.actor, there.node};
+        if (model_.quirks.mismatched_collectives_meet) {
+            engine_.pause();   // it starts again with tags
+        }
     }
-    c.member = actors_.member(of_class, c.actor, [&] { return member_of(c); });
+    c.member = entry.member;
     exchange_.join(chunk, chunks_.instance(c).place, tables_.join(c.table, c.member, chunk));
 }
 
-// The member of its communicator that a chunk's rank is, by its place on each level.
-u32 Collectives::member_of(const Chunk& chunk) const {
-    const Plan& plan = model_.plans[chunk.plan];
+// The member of its communicator that an actor's rank is, by its place on each level.
+u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) const {
+    const Plan& plan = model_.plans[plan_index];
     if (plan.communicator_size == ranks_) {
-        return actors_.rank(chunk.actor).index();
+        return actors_.rank(actor).index();
     }
     u32 member = 0;
     for (u32 level = 0; level < plan.levels.size(); ++level) {
-        const Place place = planner_.place_on(plan, level, chunk.communicator, chunk.actor);
+        const Place place = planner_.place_on(plan, level, communicator, actor);
         member += place.position * place.index_stride;
     }
     return member;
@@ -255,7 +273,7 @@ void Collectives::proceed(ChunkId chunk) {
     start_queue(actor, queue);
 }
 
-void Collectives::end(ChunkId chunk) {
+inline void Collectives::end(ChunkId chunk) {
     const Chunk& c = chunks_[chunk];
     if (c.table != none) {
         tables_.leave(c.table, c.member);
@@ -263,7 +281,7 @@ void Collectives::end(ChunkId chunk) {
     chunks_.give_back(chunk);
 }
 
-void Collectives::instance_advances(u32 instance) {
+[[gnu::always_inline]] inline void Collectives::instance_advances(u32 instance) {
     const Recorder::Scope scope(engine_.recorder());
     probe_.chunk_ends(instance, chunks_, engine_.now());
     CollectiveInstance ended;
@@ -273,7 +291,7 @@ void Collectives::instance_advances(u32 instance) {
 }
 
 void Collectives::start_queue(ActorId actor, u32 queue) {
-    for (;;) {
+    while (queues_.may_start(actor, queue)) {
         const ChunkId chunk = queues_.next(actor, queue);
         if (chunk.is_none()) {
             return;
@@ -285,7 +303,7 @@ void Collectives::start_queue(ActorId actor, u32 queue) {
     }
 }
 
-void Collectives::start_phase(ChunkId chunk) {
+[[gnu::always_inline]] inline void Collectives::start_phase(ChunkId chunk) {
     const Chunk& c = chunks_[chunk];
     if (c.custom != none) {
         custom_.start(chunk);
@@ -297,6 +315,12 @@ void Collectives::start_phase(ChunkId chunk) {
         return;
     }
     const Program& program = model_.programs[phase.program];
+    const Exchange::Beginning beginning{&program, phase.data, c.actor, c.plan, phase.level, c.communicator,
+                                        Chunks::phase_number(c), phase.clockwise, phase.fixed_hand_over};
+    if (options_.times == nullptr && c.table != none &&
+        exchange_.start_alike(chunk, beginning, {c.table, c.tag, c.id, chunks_.instance(c).place})) {
+        return;
+    }
     if (const auto* timed = std::get_if<TimedProgram>(&program.machine)) {
         start_timed(chunk, *timed);
         return;
@@ -314,7 +338,7 @@ void Collectives::start_phase(ChunkId chunk) {
             return;
         }
     }
-    exchange_.start(chunk, input);
+    exchange_.start(chunk, input, beginning);
 }
 
 PhaseInput Collectives::input_of(ChunkId chunk) const {

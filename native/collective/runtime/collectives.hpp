@@ -5,8 +5,8 @@
 // dimension (queues.hpp) and is then run by one of three machines: exchange, graph or custom.
 #pragma once
 
-#include <functional>
 #include <optional>
+#include <span>
 
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/collectives_probe.hpp"
@@ -71,25 +71,39 @@ private:
 
     void phase_ends(ChunkId chunk) override { proceed(chunk); }
 
+    // What the chunks of a collective have in common.
+    struct Entry {
+        u32 instance = none;   // none before the first chunk
+        u32 plan = none;
+        u32 custom = none;
+        i64 priority = 0;
+        // Of the communicator, as the actors know it.
+        u32 of_class = none;
+        u32 members = 0;
+        u32 member = none;     // that the actor is
+        u64 first_chunk = 0;   // its number among the chunks of all communicators
+        u64* made = nullptr;   // chunks of the actor
+    };
     i64 take_priority(const CollectiveRequest& request);
-    void make_chunk(u32 instance, u32 plan, u32 custom, const std::vector<Phase>& phases, i64 priority);
+    void enter(const CollectiveRequest& request, Entry& entry);
+    void make_chunk(const Entry& entry, std::span<const Phase> phases);
     bool keeps_turns() const;
     // Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other
     // in the order in which they are cut.
     bool come_one_by_one(const Plan& plan) const {
         return keeps_turns_ && plan.levels.size() == 1 && !plan.shared_load;
     }
-    bool cut_at_once(const CollectiveRequest& request, u32 plan_index, const std::function<u32()>& enter, i64 priority);
+    bool cut_at_once(const CollectiveRequest& request, Entry& entry);
     bool are_known(const CollectiveRequest& request, u32 plan_index);
     PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
-    void join_table(ChunkId chunk);
+    void join_table(ChunkId chunk, const Entry& entry);
     void proceed(ChunkId chunk);
     void end(ChunkId chunk);
     void start_queue(ActorId actor, u32 queue);
     void start_phase(ChunkId chunk);
     void start_timed(ChunkId chunk, const TimedProgram& program);
     void instance_advances(u32 instance);
-    u32 member_of(const Chunk& chunk) const;
+    u32 member_of(u32 plan_index, u32 communicator, ActorId actor) const;
 
     const Model& model_;
     const Actors& actors_;

@@ -1,7 +1,6 @@
 #include "collective/runtime/exchange.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/ensure.hpp"
 #include "collective/runtime/reduction.hpp"
@@ -9,10 +8,6 @@
 namespace yantra {
 
 namespace {
-
-Exchange::Cursor first_of(const ExchangeProgram& machine) {
-    return {machine.runs.empty() ? 0 : static_cast<u32>(machine.runs.front().count), 0};
-}
 
 // Whether a packet can go: handed over, with a send left for it.
 bool can_send(const Exchange::Packets& x) { return x.pending > 0 && x.left > 0 && x.free > 0; }
@@ -112,130 +107,8 @@ inline void Exchange::send(ChunkId chunk, Packets& x) {
 
 // The next packet may go to another peer.
 inline void Exchange::sent_one(Packets& x) {
-    if (x.sent.advance(*x.machine) && x.left > 0) {
+    if (x.sent.advance(*x.machine) && x.left > 0 && !goes_like_before(x.machine->runs[x.sent.run])) {
         resolve_peer(x);
-    }
-}
-
-void Exchange::join(ChunkId chunk, u32 node, u32 early) {
-    if (state_.chunks.size() <= chunk.index()) {
-        state_.chunks.resize(chunk.index() + 1);
-    }
-    Packets& x = of(chunk);
-    x.started = none;
-    x.early = early;
-    x.node = node;
-    for (u32 at = early; at != none; at = tables_.early(at).next) {
-        probe_.receiver_joins(at, node);
-    }
-}
-
-void Exchange::start(ChunkId chunk, const PhaseInput& start) {
-    Packets& x = prepare(chunk, start);
-    if (watcher_ != nullptr) [[unlikely]] {
-        watcher_->exchange_starts(x.actor, chunk);
-    }
-    for (u64 i = 0; i < x.machine->window; ++i) {
-        inject(chunk, x);
-    }
-}
-
-void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at) {
-    Packets& x = prepare(chunk, start);
-    ensure(x.machine->window == 1 && counts_arrivals(x.table), "a phase of which it is not known where it is");
-    for (u64 packet = 0; packet < at.packets; ++packet) {
-        x.injected.advance(*x.machine);
-        --x.left;
-        ++x.receipts;
-        sent_one(x);
-    }
-    transport_.count(at.packets * x.ranks);
-    const u32 run = x.injected.run;
-    x.injected.advance(*x.machine);
-    if (at.next != PhaseProgress::Next::arrival) {
-        const bool is_handed_over = at.next == PhaseProgress::Next::reduction;
-        x.pending = 1;
-        engine_.of_ranks.schedule(x.actor, at.ticks, {Owner::exchange, is_handed_over ? reduced : handed_over},
-                                  chunk.index(), run);
-        return;
-    }
-    --x.left;
-    transport_.pass_on({RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks}, notice_of_arrival(x), at.ticks);
-    post(chunk, x);
-    sent_one(x);
-}
-
-// What is settled before the first packet.
-Exchange::Packets& Exchange::prepare(ChunkId chunk, const PhaseInput& start) {
-    if (state_.chunks.size() <= chunk.index()) {
-        state_.chunks.resize(chunk.index() + 1);
-    }
-    Packets& x = of(chunk);
-    const u32 early = x.early;
-    x = {};
-    x.early = early;
-    x.machine = std::get_if<ExchangeProgram>(&start.program.machine);
-    ensure(x.machine->sends + x.machine->window < std::numeric_limits<u32>::max(),
-           "more packets in a phase than 32 bits count");
-    x.actor = start.actor;
-    x.rank = actors_.rank(start.actor).index();
-    x.table = start.table;
-    x.member = start.member;
-    x.phase = start.phase;
-    x.tag = start.tag;
-    x.number = start.number;
-    x.node = start.node;
-    x.place = start.place;
-    x.data = start.data;
-    x.round_up = start.program.round_up;
-    x.clockwise = start.clockwise;
-    x.left = static_cast<u32>(x.machine->sends);
-    x.injected = x.sent = first_of(*x.machine);
-    x.barrier_at = static_cast<u32>(std::min<u64>(x.machine->barrier_at, none));
-    x.ranks = static_cast<u32>(actors_.ranks_of(start.actor));
-    x.hand_over_ticks = hand_over_ticks(start.fixed_hand_over);
-    x.by_bus = model_.system.bus.enabled && !start.fixed_hand_over;
-    if (counts_arrivals(x.table)) {
-        open_counters(chunk, x);
-    }
-    resolve_peer(x);
-    return x;
-}
-
-void Exchange::open_counters(ChunkId chunk, Packets& x) {
-    const u32 size = x.place.size;
-    ensure(size <= counter_mask, "a group too large for its arrival counters");
-    ensure(x.phase < most_phases, "more phases than an event tells apart");
-    if (!x.machine->neighbours_only) {
-        if (state_.free_counters.size() <= size) {
-            state_.free_counters.resize(size + 1);
-        }
-        if (state_.free_counters[size].empty()) {
-            x.counters = static_cast<u32>(state_.counters.size());
-            state_.counters.resize(state_.counters.size() + size);
-        } else {
-            x.counters = state_.free_counters[size].back();
-            state_.free_counters[size].pop_back();
-        }
-        if (x.machine->returns) {
-            state_.arrivals.resize(state_.counters.size());
-            std::fill_n(state_.arrivals.begin() + x.counters, size, u64{0});
-        }
-    }
-    x.started = x.phase;
-    u32* link = &x.early;
-    while (*link != none) {
-        const u32 at = *link;
-        const PeerTables::Early arrival = tables_.early(at);
-        if (arrival.mark >> counter_bits == x.started) {
-            const u32 slot = arrival.mark & counter_mask;
-            ++counter(x, slot);
-            probe_.early_counted(chunk, x.counters, slot, at);
-            *link = arrival.next;
-            tables_.forget_early(at);
-        } else {
-            link = &tables_.early(at).next;
-        }
     }
 }
 
@@ -365,12 +238,6 @@ inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
 
 [[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) const {
     const Run& packet = x.machine->runs[run];
-    const bool is_alike =
-        x.reduce_run != none && packet.reduce == x.machine->runs[x.reduce_run].reduce;
-    x.reduce_run = run;
-    if (is_alike) {
-        return;
-    }
     x.reduce_ticks = packet.reduce.num == 0 ? not_reduced
                      : local_.enabled()     ? shares_memory
                                             : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));

@@ -95,6 +95,28 @@ public:
         std::vector<u64> arrivals;   // beside `counters`: the tick at which the last message to a peer arrives
     };
 
+    // What settles how a phase begins, beside the chunk that runs it.
+    struct Beginning {
+        const Program* program = nullptr;
+        u64 data = 0;
+        ActorId actor;
+        u32 plan = none;
+        u32 level = none;
+        u32 communicator = none;
+        u32 phase = 0;
+        bool clockwise = true;
+        bool fixed_hand_over = false;
+
+        bool operator==(const Beginning&) const = default;
+    };
+    // What is a chunk's own; as in PhaseInput.
+    struct OfChunk {
+        u32 table;
+        u32 tag;
+        u64 number;
+        u32 node;
+    };
+
     Exchange(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
              PeerTables& tables, SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases,
              OrderWatcher* watcher)
@@ -114,7 +136,10 @@ public:
     void expect(u64 chunks) { state_.chunks.reserve(chunks); }
     // A chunk joins a peer table; `early` is what came for it before.
     void join(ChunkId chunk, u32 node, u32 early);
-    void start(ChunkId chunk, const PhaseInput& start);
+    void start(ChunkId chunk, const PhaseInput& start, const Beginning& beginning);
+    // The same where the phase that the actor started last began alike; else false, and nothing has happened.
+    // Precondition: the chunk has joined its table.
+    bool start_alike(ChunkId chunk, const Beginning& beginning, const OfChunk& own);
     // Starts a phase where it would be now. Precondition: it hands over one packet at a time.
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at);
     // Ticks of a hand-over to the memory agent that does not cross the shared bus.
@@ -131,7 +156,7 @@ public:
     }
 
     // Handle the events of a run from `at` on, and return how far they came: up to `until`, or to an
-    // event that needs another handler, or in the second to where a phase has ended. The second leaves a
+    // event that needs another handler, or in the second to where the engine pauses. The second leaves a
     // batch that has further events running. (exchange_in_step.cpp)
     u32 handle_arrivals(const EventRun& run, u32 at, u32 until);
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
@@ -160,6 +185,8 @@ private:
     }
 
     Packets& prepare(ChunkId chunk, const PhaseInput& start);
+    void keep_beginning(Packets& x, const Beginning& beginning);
+    void hand_over_window(ChunkId chunk, Packets& x);
     Notice notice_of_arrival(Packets& x);
     void sent_one(Packets& x);
     void open_counters(ChunkId chunk, Packets& x);
@@ -171,9 +198,21 @@ private:
     void hand_over_ends(ChunkId chunk, u32 run);
     void settle_reduction(Packets& x, u32 run) const;
     void know_reduction(Packets& x, u32 run) const {
-        if (x.reduce_run != run) [[unlikely]] {
+        if (x.reduce_run == run) [[likely]] {
+            return;
+        }
+        const Run* const runs = x.machine->runs.data();
+        const bool is_alike = x.reduce_run != none && runs[run].reduce == runs[x.reduce_run].reduce;
+        x.reduce_run = run;
+        if (!is_alike) {
             settle_reduction(x, run);
         }
+    }
+    // Whether packets of a run, not the first, have the peers and the bytes of those of the run before it.
+    static bool goes_like_before(const Run& run) {
+        const Run& before = (&run)[-1];
+        return run.out == before.out && run.into == before.into && run.by_xor == before.by_xor &&
+               run.bytes == before.bytes;
     }
     void reduce_beside_others(ChunkId chunk, const Packets& x, u32 run);
     void at_barrier(ChunkId chunk, Packets& x);
@@ -239,6 +278,14 @@ private:
     std::vector<u64> rounds_;            // by actor: the last one in which it was looked at
     std::vector<u32> of_round_;          // its chunks, where they are no list; kept for its memory
     bool phase_ended_ = false;   // since whoever asks last made it false
+
+    // How the phases began that actors started last, by actor: of some hundreds, as more would be in no near cache.
+    struct Begun {
+        Beginning beginning;
+        Packets packets;
+    };
+    static constexpr u32 most_begun = 512;
+    std::vector<Begun> begun_;
 };
 
 }  // namespace yantra

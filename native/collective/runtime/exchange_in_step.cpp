@@ -83,8 +83,7 @@ u32 Exchange::arrive_in_step(const EventRun& run, u32 at, u32 until) {
 u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
     bool in_step = true;
-    phase_ended_ = false;
-    for (; at < until && !phase_ended_; ++at) {
+    for (; at < until && !engine_.paused; ++at) {
         while (in_step && until - at > few) {
             const u32 from = at;
             at = step_in_step(run, at, until);
@@ -93,10 +92,12 @@ u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
         if (at == until || !events.begins_with(run.index(at), Owner::exchange)) {
             return at;
         }
+        phase_ended_ = false;
         step(events.begin(ActorId(run.index(at))));
         if (!events.is_over()) [[unlikely]] {
             return at;
         }
+        in_step = in_step || phase_ended_;
     }
     return at;
 }
@@ -113,6 +114,9 @@ inline u32 Exchange::step_in_step(const EventRun& run, u32 at, u32 until) {
         if (x.reduce_ticks < shares_memory) {
             return reduce_in_step(run, at, until);
         }
+    }
+    if (!sends_usually(x)) {
+        return at;
     }
     return x.way.use != nullptr ? send_in_step(run, at, until) : send_over_links(run, at, until);
 }

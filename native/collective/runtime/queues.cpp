@@ -32,24 +32,11 @@ void ChunkQueues::enter(ChunkId id) {
     }
 }
 
-void ChunkQueues::leave(ActorId actor, u32 queue, ChunkId chunk) {
-    if (watcher_ != nullptr) [[unlikely]] {
-        watcher_->chunk_leaves(actor, queue);
-    }
-    ChunkLine& chunks = state_.queues[actor][queue].chunks;
-    chunks.erase(std::find(chunks.begin(), chunks.end(), chunk));
-}
-
-void ChunkQueues::place_free(ActorId actor, u32 queue) {
-    --state_.queues[actor][queue].running;
-    probe_.place_free(actor, queue);
-}
-
 ChunkId ChunkQueues::next(ActorId actor, u32 queue) {
-    Queue& q = state_.queues[actor][queue];
-    if (q.running >= most_running_ || q.running >= q.chunks.size()) {
+    if (!may_start(actor, queue)) {
         return ChunkId::none;
     }
+    Queue& q = state_.queues[actor][queue];
     if (!model_.quirks.phases_as_ready && !move_next_to_front(actor, q)) {
         return ChunkId::none;
     }

@@ -47,9 +47,22 @@ public:
     // A chunk enters the queue of its phase, or leaves the one it is in. The place it held there is
     // free only when `place_free` says so.
     void enter(ChunkId chunk);
-    void leave(ActorId actor, u32 queue, ChunkId chunk);
-    void place_free(ActorId actor, u32 queue);
+    void leave(ActorId actor, u32 queue, ChunkId chunk) {
+        if (watcher_ != nullptr) [[unlikely]] {
+            watcher_->chunk_leaves(actor, queue);
+        }
+        state_.queues[actor][queue].chunks.erase(chunk);
+    }
+    void place_free(ActorId actor, u32 queue) {
+        --state_.queues[actor][queue].running;
+        probe_.place_free(actor, queue);
+    }
 
+    // Whether a chunk waits, and a place for it is free.
+    bool may_start(ActorId actor, u32 queue) const {
+        const Queue& q = state_.queues[actor][queue];
+        return q.running < most_running_ && q.running < q.chunks.size();
+    }
     // The chunk that is to start its phase now; none if none may. `starts` and, when the phase is under
     // way, `has_started` follow.
     ChunkId next(ActorId actor, u32 queue);
