@@ -425,10 +425,33 @@ void Executor::skip(ActorId actor, const Part& part, NodeId node) {
 
 void Executor::note(ActorId actor, u32 node, Happening::What what) {
     const bool only_groups = what == Happening::starts && notes_ == Notes::groups;
-    if (only_groups && communicator_of(actor, NodeId(node)) == 0) {
+    if (only_groups && !is_first_of_group(actor, NodeId(node))) {
         return;
     }
     happenings_.push_back({actors_.rank(actor).index(), node, what});
+}
+
+// Whether no collective of its type has started at the actor in its group, as its trace names groups.
+bool Executor::is_first_of_group(ActorId actor, NodeId node) {
+    constexpr std::size_t types = 16;   // there are ten
+    if (communicator_of(actor, node) == 0) {
+        return false;
+    }
+    const std::vector<Part>& parts = state_.actors[actor].parts;
+    const Graph& graph = *parts.front().job->graph;
+    const i32 group = node.index() < graph.size() ? graph.pg_name[node.index()] : Graph::group_absent;
+    if (parts.size() > 1 || group < 0) {
+        return true;
+    }
+    const u64 type = graph.comm_type.value[node.index()];
+    ensure(type < types, "a collective of no known type");
+    seen_of_groups_.resize(actors_.count());
+    std::vector<bool>& seen = seen_of_groups_[actor];
+    seen.resize(graph.pg_names.size() * types);
+    const std::size_t at = static_cast<std::size_t>(group) * types + type;
+    const bool is_first = !seen[at];
+    seen[at] = true;
+    return is_first;
 }
 
 }  // namespace yantra

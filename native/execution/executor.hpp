@@ -180,6 +180,7 @@ private:
     void finish_if_done(ActorId actor, OfActor& a);
     [[gnu::noinline]] void finish(ActorId actor, OfActor& a);
     [[gnu::noinline]] void note(ActorId actor, u32 node, Happening::What what);
+    bool is_first_of_group(ActorId actor, NodeId node);
 
     const Model& model_;
     const Actors& actors_;
@@ -196,6 +197,7 @@ private:
     std::vector<u32> ended_;
     Notes notes_ = Notes::nothing;
     std::vector<Happening> happenings_;
+    IdVector<ActorId, std::vector<bool>> seen_of_groups_;   // by group of the trace and type, where these are noted
 };
 
 }  // namespace yantra

@@ -14,7 +14,8 @@ struct Happening {
     What what = finishes;
 };
 
-// What is noted beside the finishes of ranks: the starts of collectives of groups, or all of nodes.
+// What is noted beside the finishes of ranks: the start of the first collective of each type that a rank enters in
+// each group, or all of nodes.
 enum class Notes : u8 { nothing, groups, nodes };
 
 }  // namespace yantra
