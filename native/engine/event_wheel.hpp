@@ -23,15 +23,16 @@ public:
     static constexpr u32 tick_bits = 12;
     static constexpr u64 ticks = u64{1} << tick_bits;
 
+    EventWheel() { last_.fill(none); }
+
     bool empty() const { return filled_ == 0; }
-    bool empty_at(u64 time) const { return lists_[slot_of(time)].first == none; }
+    bool empty_at(u64 time) const { return last_[slot_of(time)] == none; }
 
     // Appends an event to the list of its tick, as part of the list's last run if it goes on it.
     void append(u64 time, EventKind kind, u32 index, const Trail& trail) {
         const u32 slot = slot_of(time);
-        const List& list = lists_[slot];
-        if (list.first != none) {
-            EventRun& last = entries_[list.last].run;
+        if (const u32 entry = last_[slot]; entry != none) {
+            EventRun& last = entries_[entry].run;
             if (last.goes_on(kind, index)) {
                 return;
             }
@@ -45,8 +46,8 @@ public:
     // The same for a run, whose list becomes the wheel's.
     void append(EventRun run) {
         const u32 slot = slot_of(run.time);
-        if (lists_[slot].first != none) {
-            EventRun& last = entries_[lists_[slot].last].run;
+        if (last_[slot] != none) {
+            EventRun& last = entries_[last_[slot]].run;
             const bool is_even = last.list == nullptr && run.list == nullptr && run.first == last.index(last.count);
             if (!is_even && run.kind_stride == 0 && is_listed(last, run.first_kind)) {
                 lengthen(last, run);
@@ -61,7 +62,7 @@ public:
         if (run.count == 1) {
             return;
         }
-        EventRun& last = entries_[lists_[slot].last].run;
+        EventRun& last = entries_[last_[slot]].run;
         if (last.count == 1 || (last.kind_stride == run.kind_stride && last.stride == run.stride)) {
             last.kind_stride = run.kind_stride;
             last.stride = run.stride;
@@ -76,15 +77,11 @@ public:
     void put_first(const EventRun& run) {
         taken_ = nullptr;
         const u32 slot = slot_of(run.time);
-        List& list = lists_[slot];
-        const u32 entry = fresh();
-        entries_[entry].run = run;
-        entries_[entry].next = list.first;
-        if (list.first == none) {
-            list.last = entry;
-            fill(slot);
+        const u32 before = last_[slot];
+        at_end(slot) = run;
+        if (before != none) {
+            last_[slot] = before;   // what comes after the last is the first
         }
-        list.first = entry;
     }
 
     // Removes and returns the first run of a tick. Precondition: there is one. Its list lasts until another
@@ -94,12 +91,14 @@ public:
             of_runs_.give_back(std::exchange(taken_, nullptr));
         }
         const u32 slot = slot_of(time);
-        List& list = lists_[slot];
-        const u32 entry = list.first;
+        const u32 last = last_[slot];
+        const u32 entry = entries_[last].next;
         Entry& taken = entries_[entry];
-        list.first = taken.next;
-        if (list.first == none) {
+        if (entry == last) [[likely]] {
+            last_[slot] = none;
             drain(slot);
+        } else {
+            entries_[last].next = taken.next;
         }
         taken.next = free_;
         free_ = entry;
@@ -110,46 +109,51 @@ public:
     }
 
     const EventRun* first_at(u64 time) const {
-        const u32 entry = lists_[slot_of(time)].first;
-        return entry == none ? nullptr : &entries_[entry].run;
+        const u32 last = last_[slot_of(time)];
+        return last == none ? nullptr : &entries_[entries_[last].next].run;
     }
 
     // The first tick with events, of those that begin with `from`. Precondition: not empty().
-    u64 next(u64 from) const {
-        const u32 slot = slot_of(from);
-        const u64 rest_of_word = filled_in_[slot / 64] & ~u64{0} << slot % 64;
-        if (rest_of_word != 0) {
-            return from + static_cast<u32>(std::countr_zero(rest_of_word)) - slot % 64;
+    [[gnu::always_inline]] u64 next(u64 from) const {
+        const u64 rest_of_word = filled_in_[slot_of(from) / 64] >> from % 64;
+        if (rest_of_word != 0) [[likely]] {
+            return from + static_cast<u32>(std::countr_zero(rest_of_word));
         }
-        const u64 behind = filled_ & ~u64{1} << slot / 64;
-        const auto word = static_cast<u32>(std::countr_zero(behind != 0 ? behind : filled_));
-        const u32 found = word * 64 + static_cast<u32>(std::countr_zero(filled_in_[word]));
-        return from + ((found - slot) & (ticks - 1));
+        return next_in_others(from);
     }
 
     // Calls visit(run) for all runs, those of a tick in their order.
     template <class Visit>
     void for_each(Visit&& visit) const {
-        for (const List& list : lists_) {
-            for (u32 entry = list.first; entry != none; entry = entries_[entry].next) {
-                visit(entries_[entry].run);
+        for (const u32 last : last_) {
+            if (last == none) {
+                continue;
             }
+            u32 entry = last;
+            do {
+                entry = entries_[entry].next;
+                visit(entries_[entry].run);
+            } while (entry != last);
         }
     }
     void clear() { *this = {}; }
     EventLists& lists() { return of_runs_; }
 
 private:
+    [[gnu::noinline]] u64 next_in_others(u64 from) const {
+        const u32 slot = slot_of(from);
+        const u64 behind = filled_ & ~u64{1} << slot / 64;
+        const auto word = static_cast<u32>(std::countr_zero(behind != 0 ? behind : filled_));
+        const u32 found = word * 64 + static_cast<u32>(std::countr_zero(filled_in_[word]));
+        return from + ((found - slot) & (ticks - 1));
+    }
+
     static constexpr u32 words = ticks / 64;
     static_assert(words <= 64, "one word tells which words are filled");
 
     struct Entry {
         EventRun run;
-        u32 next = none;
-    };
-    struct List {
-        u32 first = none;
-        u32 last = none;
+        u32 next = none;   // of its tick; of the last, the first
     };
 
     static u32 slot_of(u64 time) { return static_cast<u32>(time) & (ticks - 1); }
@@ -205,21 +209,20 @@ private:
     EventRun& at_end(u32 slot) {
         const u32 entry = fresh();
         Entry& made = entries_[entry];
-        made.next = none;
-        List& list = lists_[slot];
-        if (list.first == none) {
-            list.first = entry;
+        const u32 last = last_[slot];
+        if (last == none) [[likely]] {
+            made.next = entry;
             fill(slot);
         } else {
-            entries_[list.last].next = entry;
+            made.next = std::exchange(entries_[last].next, entry);
         }
-        list.last = entry;
+        last_[slot] = entry;
         return made.run;
     }
 
     u64 filled_ = 0;   // of these words, those that are not 0
     std::array<u64, words> filled_in_{};
-    std::array<List, ticks> lists_;
+    std::array<u32, ticks> last_;   // entry of each tick
     Growing<Entry> entries_;
     u32 free_ = none;
     EventLists of_runs_;
