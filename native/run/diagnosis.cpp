@@ -124,8 +124,9 @@ private:
         const u32 src = w.sends ? w.rank : w.peer;
         const u32 dst = w.sends ? w.peer : w.rank;
         std::vector<Offer> found;
-        transport_.state().matcher.for_each([&](u32 first) {
-            const auto& [key, next, last, side] = transport_.state().flights[first].waiting;
+        const Transport::State& state = transport_.state();
+        state.matcher.for_each(state.waiting(), [&](u32 first) {
+            const auto& [key, next, side] = state.flights[first].waiting;
             const bool control = key.tag >= rendezvous_tag_offset;
             if (!control && key.tag < tag_space && key.src == src && key.dst == dst &&
                 side == (w.sends ? Matcher::Side::receive : Matcher::Side::send)) {
@@ -135,7 +136,7 @@ private:
             if (control && !w.sends && key.src == dst && key.dst == src &&
                 side == Matcher::Side::receive) {
                 const Transport::Rendezvous* const send =
-                    transport_.send_behind(transport_.state().flights[first].received);
+                    transport_.send_behind(state.flights[first].received);
                 if (send != nullptr && send->tag < tag_space) {
                     found.push_back({send->bytes, send->tag});
                 }
@@ -277,19 +278,17 @@ private:
     void explain_custom(Waiting& w) const {
         u32 first = none;
         const Transport::State& state = transport_.state();
-        state.matcher.for_each([&](u32 flight) {
+        state.matcher.for_each_message(state.waiting(), [&](u32 flight) {
             if (state.flights[flight].waiting.side != Matcher::Side::receive) {
                 return;
             }
-            for (; flight != none; flight = state.flights[flight].waiting.next) {
-                const Completion& waits = state.flights[flight].received;
-                const Transport::Rendezvous* const send = transport_.send_behind(waits);
-                const Completion then = send != nullptr ? send->then : waits;
-                if (then.kind.owner() == Owner::custom && belongs(w, ChunkId(then.a)) && then.b < first) {
-                    first = then.b;
-                    w.sends = send != nullptr;
-                    w.inner_chunk = then.a;
-                }
+            const Completion& waits = state.flights[flight].received;
+            const Transport::Rendezvous* const send = transport_.send_behind(waits);
+            const Completion then = send != nullptr ? send->then : waits;
+            if (then.kind.owner() == Owner::custom && belongs(w, ChunkId(then.a)) && then.b < first) {
+                first = then.b;
+                w.sends = send != nullptr;
+                w.inner_chunk = then.a;
             }
         });
         if (first == none) {
@@ -331,7 +330,7 @@ std::vector<Unreceived> unreceived(const Transport& transport) {
     std::vector<Unreceived> messages;
     const Transport::State& state = transport.state();
     state.matcher.for_each_message(state.waiting(), [&](u32 flight) {
-        const auto& [key, next, last, side] = state.flights[flight].waiting;
+        const auto& [key, next, side] = state.flights[flight].waiting;
         if (side == Matcher::Side::send && key.tag < tag_space) {
             messages.push_back({key.src, key.dst, key.tag, key.bytes});
         }

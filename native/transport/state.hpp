@@ -31,13 +31,12 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     }
     auto& [waiting, sent, received, receive_posted, delivered] = state.flights[at];
     v.must(!sent.kind.is_none() || !received.kind.is_none());
-    auto& [key, next, last, side] = waiting;
+    auto& [key, next, side] = waiting;
     v.same(key.bytes);
     v.tag(key.tag);
     v.fixed(key.src);
     v.fixed(key.dst);
     v.elsewhere(next);
-    v.elsewhere(last);
     v.elsewhere(side);
     visit_completion(v, sent);
     visit_completion(v, received);

@@ -27,9 +27,8 @@ struct TransportParameters {
 
 class Transport {
 public:
-    // A message of which one half or both are there. Aligned, so that no copy of 16 bytes crosses a line of a
-    // cache.
-    struct alignas(16) Flight {
+    // A message of which one half or both are there, in one line of a cache.
+    struct alignas(64) Flight {
         Matcher::Waiting waiting;
         Completion sent;
         Completion received;
@@ -70,24 +69,29 @@ public:
           watcher_(watcher),
           probe_(engine.recorder()) {}
 
-    // `ends` is how the two halves find each other. `then` completes when the sender may go on. These are
-    // inlined into whoever posts messages, down to the table: what is put together in memory for a call and
-    // read there as wider words waits until every store before it is done.
-    [[gnu::always_inline]] void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes,
-                                     u32 tag, Completion then) {
-        if (parameters_.rendezvous) [[unlikely]] {
-            ask_to_send(ends, from, to, bytes, tag, then);
-            return;
-        }
-        send_now({bytes, tag, ends.src, ends.dst}, from, to, then);
+    // `ends` is how the two halves find each other. `then` completes when the sender may go on.
+    [[gnu::noinline]] void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes, u32 tag,
+                                Completion then) {
+        post(ends, from, to, bytes, tag, then, true);
     }
-    [[gnu::always_inline]] void receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes,
-                                        u32 tag, Completion then) {
+    [[gnu::noinline]] void receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes, u32 tag,
+                                   Completion then) {
+        post(ends, at, from, bytes, tag, then, false);
+    }
+    // Either half, of a rank to or from a peer. Returns whether it is a receive whose message is there. It is
+    // inlined into whoever posts messages, down to the table, which both halves share: what is put together in
+    // memory for a call and read there as wider words waits until every store before it is done.
+    [[gnu::always_inline]] bool post(const Actors::Ends& ends, RankId rank, RankId peer, u64 bytes,
+                                     u32 tag, Completion then, bool sends) {
         if (parameters_.rendezvous) [[unlikely]] {
-            offer_to_receive(ends, at, from, bytes, tag, then);
-            return;
+            if (sends) {
+                ask_to_send(ends, rank, peer, bytes, tag, then);
+            } else {
+                offer_to_receive(ends, rank, peer, bytes, tag, then);
+            }
+            return false;
         }
-        receive_now({bytes, tag, ends.src, ends.dst}, then);
+        return post_now({bytes, tag, ends.src, ends.dst}, rank, peer, then, sends);
     }
 
     // Sends what nobody matches.
@@ -135,8 +139,13 @@ private:
                                        u32 tag, const Completion& then);
     [[gnu::noinline]] void offer_to_receive(const Actors::Ends& ends, RankId at, RankId from,
                                             u64 bytes, u32 tag, const Completion& then);
-    void send_now(const MatchKey& key, RankId from, RankId to, Completion then);
-    void receive_now(const MatchKey& key, Completion then);
+    bool post_now(const MatchKey& key, RankId rank, RankId peer, Completion then, bool sends);
+    [[gnu::noinline]] void send_now(const MatchKey& key, RankId from, RankId to, Completion then) {
+        post_now(key, from, to, then, true);
+    }
+    [[gnu::noinline]] void receive_now(const MatchKey& key, Completion then) {
+        post_now(key, RankId::none, RankId::none, then, false);
+    }
     u64 carried(u64 bytes) const;
     void arrive(u32 flight);
     void complete(const Completion& then);
@@ -171,33 +180,32 @@ private:
     return flight;
 }
 
-[[gnu::always_inline]] inline void Transport::send_now(const MatchKey& key, RankId from, RankId to,
-                                                       Completion then) {
+[[gnu::always_inline]] inline bool Transport::post_now(const MatchKey& key, RankId rank, RankId peer,
+                                                       Completion then, bool sends) {
     bool fresh = false;
-    const u32 flight = meet(key, Matcher::Side::send, fresh);
+    const u32 flight = meet(key, sends ? Matcher::Side::send : Matcher::Side::receive, fresh);
     Flight& f = state_.flights[flight];
+    if (!sends) {
+        f.received = then;
+        f.receive_posted = true;
+        probe_.posted(flight, fresh);
+        const bool delivered = f.delivered;
+        if (delivered) {
+            engine_.queue.schedule(engine_.now(), {Owner::transport, receive_ready}, flight);
+        }
+        return delivered;
+    }
     f.sent = then;
     if (!fresh) {
         completions_.begins(f.received);
     }
-    const u64 ranks = actors_.ranks_of(actors_.of(from));
+    const u64 ranks = actors_.ranks_of(actors_.of(rank));
     state_.messages += ranks;
-    probe_.sent(flight, fresh, key.bytes, to, key.tag);
+    probe_.sent(flight, fresh, key.bytes, peer, key.tag);
     const bool departs = !then.kind.is_none() && !parameters_.send_completes_on_arrival;
-    network_.send({from, to, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
+    network_.send({rank, peer, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
                   departs ? Notice{{Owner::transport, departed}, flight} : Notice{});
-}
-
-[[gnu::always_inline]] inline void Transport::receive_now(const MatchKey& key, Completion then) {
-    bool fresh = false;
-    const u32 flight = meet(key, Matcher::Side::receive, fresh);
-    Flight& f = state_.flights[flight];
-    f.received = then;
-    f.receive_posted = true;
-    probe_.posted(flight, fresh);
-    if (f.delivered) {
-        engine_.queue.schedule(engine_.now(), {Owner::transport, receive_ready}, flight);
-    }
+    return false;
 }
 
 }  // namespace yantra
