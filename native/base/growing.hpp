@@ -20,6 +20,14 @@ class Growing {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
+    Growing() = default;
+    Growing(const Growing& other) { append(other.begin(), other.end()); }
+    Growing(Growing&& other) noexcept { swap(other); }
+    Growing& operator=(Growing other) noexcept {
+        swap(other);
+        return *this;
+    }
+
     void push(const T& item) {
         if (size_ == capacity_) [[unlikely]] {
             return grow_for(item);
@@ -42,6 +50,11 @@ public:
     }
 
     void clear() { size_ = 0; }
+    // Precondition: it has as many.
+    void drop_first(std::size_t items) {
+        std::copy(begin() + items, end(), items_.get());
+        size_ -= items;
+    }
     void swap(Growing& other) {
         std::swap(items_, other.items_);
         std::swap(size_, other.size_);
@@ -51,6 +64,9 @@ public:
     T& operator[](std::size_t index) { return items_[index]; }
     const T& operator[](std::size_t index) const { return items_[index]; }
     std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    // Precondition: not empty().
+    const T& back() const { return items_[size_ - 1]; }
     const T* begin() const { return items_.get(); }
     const T* end() const { return items_.get() + size_; }
 

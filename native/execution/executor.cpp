@@ -18,9 +18,11 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
       collectives_(collectives),
       watcher_(watcher),
       probe_(engine.recorder()),
-      slow_ranks_(model.slow_spells) {
+      slow_ranks_(model.slow_spells),
+      slots_(static_cast<u32>(model.resources.capacity.size())) {
     const std::vector<u32>& capacity = model.resources.capacity;
     state_.actors.resize(actors.count());
+    state_.occupied.resize(std::size_t{actors.count()} * slots_);
     state_.finish.assign(actors.count(), never);
     std::size_t nodes = 0;
     for (u32 at = 0; at < actors.count(); ++at) {
@@ -30,9 +32,7 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
     state_.end.reserve(nodes);
     for (u32 at = 0; at < actors.count(); ++at) {
         const ActorId actor(at);
-        OfActor& a = state_.actors[actor];
-        a.ready = ReadySet(static_cast<u32>(capacity.size()));
-        a.occupied.resize(capacity.size());
+        state_.actors[actor].ready = ReadySet(slots_);
         add_part(actor, model.distinct_jobs[model.job_of[actors.rank(actor).index()]], none);
     }
     probe_.keeps(capacity, actors.count(), state_.start.size());
@@ -74,18 +74,24 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
 // Fetches what nodes a few places on will read: ranks take turns, so it is in no cache by itself. The node
 // that is ahead of all others of its rank may be followed by one that is as far ahead of it as the trace has
 // nodes under way.
-void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
+void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) const {
     constexpr u32 ops_ahead = 16;
     constexpr u32 numbers_ahead = 24;
+    constexpr u32 times_ahead = 12;
     const u32 in_job = node.index() - part.first;
     __builtin_prefetch(part.ops + in_job + ops_ahead);
     __builtin_prefetch(part.child_begin + in_job + numbers_ahead);
     __builtin_prefetch(a.waiting.data() + node.index() + numbers_ahead, 1);
     __builtin_prefetch(part.child + part.child_begin[in_job] + numbers_ahead);
+    const u32 place = part.place(node) + times_ahead;
+    __builtin_prefetch(state_.start.data() + place, 1);
+    __builtin_prefetch(state_.end.data() + place, 1);
+    __builtin_prefetch(state_.begun.data() + place, 1);
 }
 
-[[gnu::always_inline]] inline void Executor::post_message(ActorId actor, const Part& part,
-                                                          NodeId node, const Op& op) {
+[[gnu::always_inline]] inline void Executor::post_message(ActorId actor, const OfActor& a,
+                                                          const Part& part, NodeId node,
+                                                          const Op& op) {
     const bool sends = op.kind == OpKind::send;
     const RankId rank = actors_.rank(actor);
     const RankId peer = part.peer(op.peer);
@@ -94,10 +100,8 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->message_posted(actor, op.bytes, op.tag, sends ? ends.src : ends.dst, sends);
     }
-    if (sends) {
-        transport_.send(ends, rank, peer, op.bytes, op.tag, then);
-    } else {
-        transport_.receive(ends, rank, peer, op.bytes, op.tag, then);
+    if (transport_.post(ends, rank, peer, op.bytes, op.tag, then, sends)) {
+        fetch_node(a, part, node);   // it ends at once
     }
 }
 
@@ -109,9 +113,8 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
     const Recorder::Scope scope(engine_.recorder());
     probe_.issued(actor, at, engine_.now(), op);
     state_.start[at] = engine_.now();
-    const bool noted =
-        notes_ == Notes::nodes || (notes_ == Notes::groups && op.kind == OpKind::collective);
-    if (noted) [[unlikely]] {
+    if (notes_ != Notes::nothing &&
+        (notes_ == Notes::nodes || op.kind == OpKind::collective)) [[unlikely]] {
         note(actor, node.index(), Happening::starts);
     }
     if (op.kind == OpKind::skip) {
@@ -119,7 +122,8 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
         return;
     }
     if (op.resource != unlimited) {
-        if (++a.occupied[op.resource] >= model_.resources.capacity[op.resource]) {
+        u32& occupied = state_.occupied[actor.index() * slots_ + op.resource];
+        if (++occupied >= model_.resources.capacity[op.resource]) {
             a.ready.shut(op.resource);
         }
     }
@@ -144,7 +148,7 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
             return;
         case OpKind::send:
         case OpKind::receive:
-            post_message(actor, part, node, op);
+            post_message(actor, a, part, node, op);
             return;
         case OpKind::memory:
             memory_.access({actor, actors_.rank(actor), op.bytes, at, done(op), node.index(),
@@ -165,7 +169,7 @@ void Executor::make_ready(OfActor& a, std::vector<NodeId> nodes) {
 void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
     const u32 in_job = node.index() - part.first;
     __builtin_prefetch(part.ops + in_job + 1);   // which is ready next, most often
-    a.ready.insert(slot_wanted(a, part, node), node.index(),
+    a.ready.insert(slot_wanted(part, node), node.index(),
                    part.position == nullptr ? node.index() : part.first + part.position[in_job]);
 }
 
@@ -177,7 +181,7 @@ void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
     a.issuing = true;
     for (NodeId node = first;; node = NodeId::none) {
         if (node.is_none() && a.ready.may_have_open()) {
-            node = NodeId(a.ready.take_first([&](u32 slot) { return slot_open(a, slot); }));
+            node = NodeId(a.ready.take_first([&](u32 slot) { return slot_open(actor, slot); }));
         }
         if (!node.is_none()) {
             issue(actor, a, part_of(a, node), node);
@@ -196,8 +200,8 @@ void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
 
 // Returns the node that is to be issued next, where one child alone is ready and no other node can start: most
 // often so in traces of messages, and such a node need not wait among others. Else none.
-[[gnu::always_inline]] inline NodeId Executor::release_children(OfActor& a, const Part& part,
-                                                                NodeId node) {
+[[gnu::always_inline]] inline NodeId Executor::release_children(ActorId actor, OfActor& a,
+                                                                const Part& part, NodeId node) {
     constexpr u32 children_ahead = 8;
     const u32 in_job = node.index() - part.first;
     const bool deferred = a.issuing && !part.ops[in_job].wakes;
@@ -223,7 +227,7 @@ void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
             make_ready(a, part, NodeId(child));
         }
     }
-    if (!alone.is_none() && !slot_open(a, slot_wanted(a, part, alone))) {
+    if (!alone.is_none() && !slot_open(actor, slot_wanted(part, alone))) {
         make_ready(a, part, std::exchange(alone, NodeId::none));
     }
     return alone;
@@ -272,7 +276,7 @@ void Executor::complete(ActorId actor, NodeId node, EventKind done) {
         watcher_->actor_changes(actor);
     }
     if (slot != unlimited) {
-        --a.occupied[slot];
+        --state_.occupied[actor.index() * slots_ + slot];
         a.ready.reopen(slot);
     }
     if ((done.kind() & of_collective) != 0) {
@@ -289,7 +293,7 @@ void Executor::complete(ActorId actor, NodeId node, EventKind done) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->node_ends(actor, node);
     }
-    const NodeId first = release_children(a, part, node);
+    const NodeId first = release_children(actor, a, part, node);
     node_of_arrival_ends(part);
     issue_ready(actor, a, first);
     finish_if_done(actor, a);
@@ -364,11 +368,11 @@ void Executor::make_roots_ready(ActorId actor, const Part& part) {
     }
 }
 
-const Executor::Part& Executor::later_part_of(const std::vector<Part>& parts, NodeId node) {
+const Executor::Part& Executor::Parts::of_several(NodeId node) const {
     const auto after = std::upper_bound(
-        parts.begin(), parts.end(), node.index(),
+        later_.begin(), later_.end(), node.index(),
         [](u32 number, const Part& part) { return number < part.first; });
-    return *(after - 1);
+    return after == later_.begin() ? first_ : *(after - 1);
 }
 
 void Executor::handle(ActorId actor, const RankEvent& event) {
@@ -419,7 +423,7 @@ void Executor::skip(ActorId actor, const Part& part, NodeId node) {
     }
     ++state_.nodes_done;
     ++a.done;
-    release_children(a, part, node);
+    release_children(actor, a, part, node);
     node_of_arrival_ends(part);
 }
 

@@ -47,17 +47,38 @@ public:
         u32 communicator(u32 name) const { return is_template ? tables.communicators[name] : name; }
         RankId peer(u32 name) const { return RankId(is_template ? tables.peers[name] : name); }
     };
-    struct OfActor {
-        std::vector<Part> parts;
-        std::vector<u32> waiting;      // parents left, by node
+    // The jobs of an actor: that of the model here, those that arrived apart. So what is read of the one for every
+    // node is found without another read.
+    class Parts {
+    public:
+        void push_back(Part&& part) {
+            if (first_.job == nullptr) {
+                first_ = std::move(part);
+            } else {
+                later_.push_back(std::move(part));
+            }
+        }
+        const Part& front() const { return first_; }
+        const Part& back() const { return later_.empty() ? first_ : later_.back(); }
+        const Part& of(NodeId node) const { return later_.empty() ? first_ : of_several(node); }
+
+    private:
+        [[gnu::noinline]] const Part& of_several(NodeId node) const;
+
+        Part first_;
+        std::vector<Part> later_;
+    };
+    // The end of one node and the start of the next read three lines of a cache.
+    struct alignas(64) OfActor {
+        Parts parts;
         ReadySet ready{0};
-        std::vector<u32> occupied;     // by slot
+        std::vector<u32> waiting;      // parents left, by node
         std::vector<NodeId> freed;     // nodes freed during an issue pass
-        u64 compute_busy = 0;
         u64 done = 0;                  // nodes
         u32 in_flight = 0;
         bool issuing = false;
         bool finished = false;
+        u64 compute_busy = 0;
     };
     // Jobs that arrive together.
     struct Arrival {
@@ -69,6 +90,7 @@ public:
     };
     struct State {
         IdVector<ActorId, OfActor> actors;
+        std::vector<u32> occupied;     // by actor, then by slot
         std::vector<u64> start;        // by place
         std::vector<u64> end;
         std::vector<u64> begun;        // of posted messages that waited: their first byte; grows when needed
@@ -101,18 +123,19 @@ public:
     // The first byte of the message that a posted node waits for moves now.
     void message_begins(const Completion& completion);
 
-    // For whoever knows that a node ends soon: fetches what says which nodes wait for it, then these.
-    void fetch_node(ActorId actor, NodeId node) const {
-        const Part& part = part_of(actor, node);
-        __builtin_prefetch(part.child_begin + node.index() - part.first);
-        __builtin_prefetch(state_.end.data() + part.place(node), 1);
-    }
-    void fetch_what_waits(ActorId actor, NodeId node) const {
+    // For whoever knows that a node ends soon: fetches what is read then of it, of its slot and of the first that
+    // waits for it. Inlined, as the compiler drops calls of what only fetches.
+    [[gnu::always_inline]] void fetch_node(ActorId actor, NodeId node, EventKind done) const {
         const OfActor& a = state_.actors[actor];
-        const Part& part = part_of(a, node);
-        const u32 at = part.child_begin[node.index() - part.first];
-        if (at < part.child_begin[node.index() - part.first + 1]) {
-            const u32 child = part.child[at];
+        fetch_node(a, part_of(a, node), node);
+        if (const auto slot = static_cast<u8>(done.kind()); slot != unlimited) {
+            a.ready.fetch(slot);
+        }
+    }
+    [[gnu::always_inline]] void fetch_node(const OfActor& a, const Part& part, NodeId node) const {
+        __builtin_prefetch(&a.waiting, 1);
+        __builtin_prefetch(state_.end.data() + part.place(node), 1);
+        if (const u32 child = first_child(part, node); child != none) {
             __builtin_prefetch(part.ops + child);
             __builtin_prefetch(a.waiting.data() + part.first + child, 1);
             __builtin_prefetch(state_.start.data() + part.first_place + child, 1);
@@ -138,13 +161,13 @@ public:
     u64 start_of(ActorId actor, NodeId node) const { return state_.start[place(actor, node)]; }
     u64 end_of(ActorId actor, NodeId node) const { return state_.end[place(actor, node)]; }
     // Of the kinds that ready nodes wait for; the last is that of which there are always enough.
-    static u32 slot_wanted(const OfActor& actor, const Part& part, NodeId node) {
+    u32 slot_wanted(const Part& part, NodeId node) const {
         const u8 slot = part.op(node).resource;
-        return slot == unlimited ? static_cast<u32>(actor.occupied.size()) : slot;
+        return slot == unlimited ? slots_ : slot;
     }
-    bool slot_open(const OfActor& actor, u32 slot) const {
-        return slot == actor.occupied.size() ||
-               actor.occupied[slot] < model_.resources.capacity[slot];
+    bool slot_open(ActorId actor, u32 slot) const {
+        return slot == slots_ ||
+               state_.occupied[actor.index() * slots_ + slot] < model_.resources.capacity[slot];
     }
     const State& state() const { return state_; }
     State& state() { return state_; }
@@ -157,24 +180,25 @@ private:
     }
     static constexpr u32 of_collective = 0x100;
 
-    static const Part& part_of(const OfActor& a, NodeId node) {
-        return a.parts.size() == 1 ? a.parts.front() : later_part_of(a.parts, node);
+    static const Part& part_of(const OfActor& a, NodeId node) { return a.parts.of(node); }
+    static u32 first_child(const Part& part, NodeId node) {
+        const u32* const begin = part.child_begin + (node.index() - part.first);
+        return begin[0] < begin[1] ? part.child[begin[0]] : none;
     }
-    static const Part& later_part_of(const std::vector<Part>& parts, NodeId node);
     void add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arrival);
     void make_roots_ready(ActorId actor, const Part& part);
     void make_ready(OfActor& a, const Part& part, NodeId node);
     void make_ready(OfActor& a, std::vector<NodeId> nodes);
     void issue_ready(ActorId actor, OfActor& a, NodeId first = NodeId::none);
     [[gnu::noinline]] void start_ready(ActorId actor);
-    static void fetch_ahead(const OfActor& a, const Part& part, NodeId node);
+    void fetch_ahead(const OfActor& a, const Part& part, NodeId node) const;
     void issue(ActorId actor, OfActor& a, const Part& part, NodeId node);
     [[gnu::noinline]] void skip(ActorId actor, const Part& part, NodeId node);
     [[gnu::noinline]] u64 slower(ActorId actor, const Op& op) const;
     [[gnu::noinline]] void enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op);
-    void post_message(ActorId actor, const Part& part, NodeId node, const Op& op);
+    void post_message(ActorId actor, const OfActor& a, const Part& part, NodeId node, const Op& op);
     void complete(ActorId actor, NodeId node, EventKind done);
-    NodeId release_children(OfActor& a, const Part& part, NodeId node);
+    NodeId release_children(ActorId actor, OfActor& a, const Part& part, NodeId node);
     void node_of_arrival_ends(const Part& part);
     [[gnu::noinline]] void count_arrival(const Part& part);
     void finish_if_done(ActorId actor, OfActor& a);
@@ -192,6 +216,7 @@ private:
     OrderWatcher* watcher_;
     ExecutorProbe probe_;
     SlowRanks slow_ranks_;
+    u32 slots_;   // kinds
     State state_;
     std::vector<Arrival> arrivals_;
     std::vector<u32> ended_;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/growing.hpp"
 #include "base/types.hpp"
 
 namespace yantra {
@@ -33,16 +34,19 @@ public:
     // `open(slot)`; none if there is no such node.
     template <class Open>
     u32 take_first(Open&& open) {
+        const std::size_t kinds = slots_.size();
         u64 best = nobody;
         u32 from = 0;
         for (u64 left = filled_ & ~shut_; left != 0; left &= left - 1) {
-            for (u32 slot = lowest(left); slot < slots_.size(); slot += word_bits) {
+            u32 slot = lowest(left);
+            do {
                 const u64 first = slots_[slot].first();
                 if (first < best && open(slot)) {
                     best = first;
                     from = slot;
                 }
-            }
+                slot += word_bits;
+            } while (slot < kinds);
         }
         if (best != nobody) {
             slots_[from].take(best);
@@ -53,6 +57,8 @@ public:
         return static_cast<u32>(best);
     }
 
+    // For whoever knows that a slot of a kind is free soon.
+    void fetch(u32 slot) const { __builtin_prefetch(&slots_[slot], 1); }
     bool empty() const { return filled_ == 0; }
     // False where nobody waits for a kind that is not shut.
     bool may_have_open() const { return (filled_ & ~shut_) != 0; }
@@ -101,9 +107,11 @@ private:
 
     // Kinds that share a bit leave it only together.
     void drain(u32 drained) {
-        for (u32 slot = drained % word_bits; slot < slots_.size(); slot += word_bits) {
-            if (slots_[slot].first() != nobody) {
-                return;
+        if (slots_.size() > word_bits) [[unlikely]] {
+            for (u32 slot = drained % word_bits; slot < slots_.size(); slot += word_bits) {
+                if (slots_[slot].first() != nobody) {
+                    return;
+                }
             }
         }
         filled_ &= ~bit_of(drained);
@@ -115,9 +123,12 @@ private:
         void insert(u64 waiting) {
             first_ = std::min(first_, waiting);
             if (in_order_.empty() || waiting > in_order_.back()) {
-                in_order_.push_back(waiting);
+                in_order_.push(waiting);
                 return;
             }
+            insert_before_the_last(waiting);
+        }
+        [[gnu::noinline]] void insert_before_the_last(u64 waiting) {
             if (in_order_.size() - next_ <= near || in_order_[in_order_.size() - near] < waiting) {
                 insert_near_the_end(waiting);
                 return;
@@ -130,14 +141,13 @@ private:
             if (next_ < in_order_.size() && in_order_[next_] == first) {
                 leave_list();
             } else {
-                std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-                heap_.pop_back();
+                leave_heap();
             }
             find_first();
         }
         void move_on(u64 by) {
-            for (u64& waiting : in_order_) {
-                waiting += by;
+            for (std::size_t at = 0; at < in_order_.size(); ++at) {
+                in_order_[at] += by;
             }
             for (u64& waiting : heap_) {
                 waiting += by;
@@ -161,15 +171,19 @@ private:
                 in_order_.clear();
                 next_ = 0;
             } else if (next_ >= few && u64{next_} * 2 >= in_order_.size()) {
-                in_order_.erase(in_order_.begin(), in_order_.begin() + next_);
+                in_order_.drop_first(next_);
                 next_ = 0;
             }
+        }
+        [[gnu::noinline]] void leave_heap() {
+            std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+            heap_.pop_back();
         }
 
         // Precondition: it stands before the last, and behind those that were taken.
         void insert_near_the_end(u64 waiting) {
             std::size_t at = in_order_.size() - 1;
-            in_order_.push_back(in_order_.back());
+            in_order_.push(u64{in_order_.back()});
             for (; at > next_ && in_order_[at - 1] > waiting; --at) {
                 in_order_[at] = in_order_[at - 1];
             }
@@ -180,7 +194,7 @@ private:
         static constexpr u32 near = 16;
 
         u64 first_ = nobody;
-        std::vector<u64> in_order_;   // ascending
+        Growing<u64> in_order_;       // ascending
         std::vector<u64> heap_;
         u32 next_ = 0;   // of the list
     };

@@ -7,12 +7,10 @@ namespace yantra::inline YANTRA_RUN {
 
 template <class Visitor>
 void visit_state(Visitor& v, ActorId actor, Executor::OfActor& of) {
-    auto& [parts, waiting, ready, occupied, freed, compute_busy, done, in_flight, issuing, finished] =
-        of;
+    auto& [parts, ready, waiting, freed, done, in_flight, issuing, finished, compute_busy] = of;
     v.fixed(parts);
-    v.elsewhere(waiting);
     v.nodes(actor, ready);
-    v.all_same(occupied);
+    v.elsewhere(waiting);
     v.must_be_empty(freed);
     v.count(compute_busy);
     v.count(done);
@@ -23,7 +21,8 @@ void visit_state(Visitor& v, ActorId actor, Executor::OfActor& of) {
 
 template <class Visitor>
 void visit_state(Visitor& v, Executor::State& state) {
-    auto& [actors, start, end, begun, finish, finish_order, nodes_done] = state;
+    auto& [actors, occupied, start, end, begun, finish, finish_order, nodes_done] = state;
+    v.all_same(occupied);
     v.elsewhere(start);
     v.elsewhere(end);
     v.elsewhere(begun);

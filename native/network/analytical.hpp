@@ -47,7 +47,7 @@ private:
         u64 ticks = 0;
         u32 hops = 0;  // 0: nothing yet
     };
-    static constexpr u32 known_bits = 6;
+    static constexpr u32 known_bits = 9;
 
     bool crosses_one() const { return lowest_dimension_only_ || grid_.dimensions() == 1; }
     u64 delay_in(u32 dimension, u32 hops, const Message& message);

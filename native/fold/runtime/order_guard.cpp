@@ -70,7 +70,7 @@ u64 OrderGuard::slots_around(ActorId actor, NodeId node) {
     }
     return around == TickOrder::everything
                ? around
-               : around | a.ready.wanted([&](u32 slot) { return executor_->slot_open(a, slot); });
+               : around | a.ready.wanted([&](u32 slot) { return executor_->slot_open(actor, slot); });
 }
 
 std::vector<u64>& OrderGuard::known_slots(ActorId actor, const Job& job) {
