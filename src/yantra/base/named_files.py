@@ -17,11 +17,16 @@ class NamedFiles:
     def __init__(self, kind: str, folder: str) -> None:
         self._kind = kind
         self._folder = folder
+        self._listed: tuple[int, tuple[str, ...]] = (-1, ())  # when the folder changed last; names
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the files, sorted."""
-        files = sorted(os.listdir(self._folder))
-        return tuple(file.removesuffix(ENDING) for file in files if file.endswith(ENDING))
+        changed_at = os.stat(self._folder).st_mtime_ns
+        if changed_at != self._listed[0]:
+            files = sorted(os.listdir(self._folder))
+            names = tuple(file.removesuffix(ENDING) for file in files if file.endswith(ENDING))
+            self._listed = changed_at, names
+        return self._listed[1]
 
     def path(self, name: str) -> str:
         """Return the file of a name that is one of `names()`."""

@@ -8,6 +8,7 @@ place, and what is written is the full description.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from os import path as paths
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +50,26 @@ def cluster_parts(
 ) -> dict[str, Any]:
     """Return the fields of a Scenario; see `yantra.scenario.cluster_parts`."""
     machine = cluster if isinstance(cluster, Cluster) else clusters.load(cluster)
+    if profile is None and own is None:
+        return dict(_usual_parts(machine, ranks, dtype, speeds, semantics))
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
     if profile is not None:
         with_profile(parts, profile, speeds, "profile")
     if own is not None:
         with_collectives(parts, own, speeds, "collectives")
+    return _read(parts)
+
+
+@lru_cache(maxsize=64)
+def _usual_parts(
+    machine: Cluster, ranks: int, dtype: str | None, speeds: Speeds, semantics: str
+) -> dict[str, Any]:
+    """Return the fields where no file of the user's has a part in them: who runs many plans asks
+    for those of one cluster again and again."""
+    return _read(machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics))
+
+
+def _read(parts: dict[str, Any]) -> dict[str, Any]:
     collectives = COLLECTIVES.read(parts.pop("collectives"), "collectives", "")
     read = CLUSTER.read(parts, "cluster", "")
     return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
