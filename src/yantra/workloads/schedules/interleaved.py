@@ -9,7 +9,9 @@ Megatron-LM", SC 2021, section 2.2.
 
 from __future__ import annotations
 
-from yantra.workloads.schedules.schedule import Schedule, Step
+from functools import lru_cache
+
+from yantra.workloads.schedules.schedule import Schedule, Step, in_turns
 
 PLUGIN_NAME = "interleaved"
 
@@ -32,19 +34,22 @@ class Interleaved(Schedule):
 
     def order(self, device: int, p: int, m: int, v: int) -> list[Step]:
         each = self.group(p, m)
-        table = [
-            (j, chunk)
-            for first in range(0, m, each)
-            for chunk in range(v)
-            for j in range(first, first + each)
-        ]
-        forward = [Step("F", j, chunk) for j, chunk in table]
-        backward = [Step("B", j, v - 1 - chunk) for j, chunk in table]
+        forward, backward = _passes(each, m, v)
         warm_up = min(2 * (p - device - 1) + (v - 1) * each, m * v)
-        steps = forward[:warm_up]
-        for pair in zip(forward[warm_up:], backward, strict=False):
-            steps += pair
-        return steps + backward[m * v - warm_up :]
+        return in_turns(forward, backward, warm_up)
+
+
+@lru_cache(maxsize=2)  # which all devices of a pipeline share
+def _passes(each: int, m: int, v: int) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Return the forward and the backward passes of a device, each in their order."""
+    table = [
+        (j, chunk)
+        for first in range(0, m, each)
+        for chunk in range(v)
+        for j in range(first, first + each)
+    ]
+    forward = tuple([Step("F", j, chunk) for j, chunk in table])
+    return forward, tuple([Step("B", j, v - 1 - chunk) for j, chunk in table])
 
 
 PLUGIN = Interleaved

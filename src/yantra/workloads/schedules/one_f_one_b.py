@@ -9,7 +9,9 @@ Source: Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICM
 
 from __future__ import annotations
 
-from yantra.workloads.schedules.schedule import Schedule, Step
+from functools import lru_cache
+
+from yantra.workloads.schedules.schedule import Schedule, Step, in_turns
 
 PLUGIN_NAME = "1f1b"
 
@@ -18,11 +20,13 @@ class OneFOneB(Schedule):
     """A warm-up of one forward pass per device that follows."""
 
     def order(self, device: int, p: int, m: int, v: int) -> list[Step]:
-        warm_up = min(p - device - 1, m)
-        steps = [Step("F", j) for j in range(warm_up)]
-        for j in range(m - warm_up):
-            steps += (Step("F", warm_up + j), Step("B", j))
-        return steps + [Step("B", j) for j in range(m - warm_up, m)]
+        return in_turns(*_passes(m), min(p - device - 1, m))
+
+
+@lru_cache(maxsize=2)  # which all devices of a pipeline share
+def _passes(m: int) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Return the forward and the backward passes of a device, each in their order."""
+    return tuple([Step("F", j) for j in range(m)]), tuple([Step("B", j) for j in range(m)])
 
 
 PLUGIN = OneFOneB

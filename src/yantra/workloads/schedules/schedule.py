@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import chain
 from typing import ClassVar, Literal, NamedTuple
 
 from yantra.base.errors import ConfigError
@@ -57,6 +58,16 @@ class Pair(NamedTuple):
     def steps(self) -> tuple[Step, ...]:
         """Both steps, the forward first."""
         return tuple(self)
+
+
+def in_turns(forward: Sequence[Step], backward: Sequence[Step], warm_up: int) -> list[Step]:
+    """Return `warm_up` forward passes, then one backward for each further forward, then the rest.
+
+    There are as many passes of both kinds.
+    """
+    alternating = zip(forward[warm_up:], backward, strict=False)
+    behind = backward[len(forward) - warm_up :]
+    return [*forward[:warm_up], *chain.from_iterable(alternating), *behind]
 
 
 Action = Step | Pair

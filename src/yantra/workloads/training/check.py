@@ -21,7 +21,6 @@ from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import Item
 from yantra.workloads.training.step.passes import Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
-from yantra.workloads.training.step.program import names_of
 from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
@@ -130,7 +129,7 @@ def check_job(
         check_pass(ends[device], f"device {device}, end of the step", known)
     found = Shared(lambda one: tuple(_events_of(_communicating(one, known))))
     lists = [
-        _list_of(job, device, passes[device], ends[device], found)
+        _list_of(job, device, passes[device], ends[device], found, known)
         for device in range(job.stages.devices)
     ]
     _check_messages(lists)
@@ -154,26 +153,25 @@ def _list_of(
     passes: Mapping[PassKey, Drafted],
     finish: Drafted,
     found: Shared[tuple[Event, ...]],
+    known: Encodings,
 ) -> EventList:
     """Return what a device communicates with others; `found` are the events of drafted passes."""
-    cache: dict[object, list[tuple[int, Event, int]]] = {}
-    devices, program = job.stages.devices, job.programs[device]
+    devices, program = job.stages.devices, known.program(job.programs[device])
     by_microbatch = job.tags_per_microbatch * devices * devices
-    events: list[Event] = []
-    messages: list[int] = []
-    for name, action in zip(names_of(program), program, strict=True):
-        of_action = cache.get(name)
-        if of_action is None:
-            played = [passes[play.key] for play in action]
-            of_action = cache[name] = [
-                (number, event, _number(event, tag, device, devices))
-                for number, event, tag in _in_turns(played, found)
-            ]
-        for number, event, message in of_action:
-            events.append(event)
-            if message >= 0:
-                message += action[number].microbatch * by_microbatch
-            messages.append(message)
+    of_action = {
+        name: [
+            (number, event, _number(event, tag, device, devices))
+            for number, event, tag in _in_turns([passes[play.key] for play in action], found)
+        ]
+        for name, action in program.first.items()
+    }
+    played = [
+        (event, message + action[number].microbatch * by_microbatch if message >= 0 else message)
+        for name, action in zip(program.names, program.actions, strict=True)
+        for number, event, message in of_action[name]
+    ]
+    events = [event for event, _ in played]
+    messages = [message for _, message in played]
     for event in _events_of(finish.items):
         events.append(event)
         messages.append(_number(event, event.tag, device, devices))

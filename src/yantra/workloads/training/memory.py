@@ -12,14 +12,17 @@ MLSys 2023; Rajbhandari et al., "ZeRO", SC 2020, section 5.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
+from yantra.chakra.passes import PassTotals
 from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import LOAD, STORE, Item
 from yantra.workloads.training.step.passes import Chunk, Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
-from yantra.workloads.training.step.program import Action, names_of
+from yantra.workloads.training.step.program import Action, Name
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
 
@@ -96,30 +99,39 @@ def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
 def _dynamic(
     program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted, known: Encodings
 ) -> tuple[Moment, tuple[int, ...]]:
-    runs: dict[Any, tuple[int, int, int, int]] = {}
-    saved = held = most = 0
+    _, names, first = known.program(program)
+    totals = {name: _total(action, passes, known) for name, action in first.items()}
+    stays = {name: total.saved + total.held for name, total in totals.items()}
+    most = {name: total.most_saved + total.most_held for name, total in totals.items()}
+    before = accumulate([stays[name] for name in names], initial=0)
+    timeline = [there + most[name] for there, name in zip(before, names, strict=False)]
+    highest = max(timeline, default=0)
     peak = (0, 0)
-    timeline = []
-    for name, action in zip(names_of(program), program, strict=True):
-        run = runs.get(name)
-        if run is None:
-            played = [passes[play.key] for play in action]
-            total = known.totals.of(played[0])
-            if len(played) > 1:
-                total = known.total(tuple(_in_order(played)))
-            run = runs[name] = (total.saved, total.held, total.most_saved, total.most_held)
-        more_saved, more_held, most_saved, most_held = run
-        highest = saved + most_saved + held + most_held
-        timeline.append(highest)
-        if highest > most:
-            most = highest
-            peak = saved + most_saved, held + most_held
-        saved += more_saved
-        held += more_held
+    if highest > 0:
+        at = timeline.index(highest)
+        saved, held = _stay(names[:at], totals)
+        peak = saved + totals[names[at]].most_saved, held + totals[names[at]].most_held
+    saved, held = _stay(names, totals)
     end = known.totals.of(finish)
     last = saved + end.most_saved, held + end.most_held
     timeline.append(sum(last))
-    return Moment(*(last if sum(last) > most else peak)), tuple(timeline)
+    return Moment(*(last if sum(last) > max(highest, 0) else peak)), tuple(timeline)
+
+
+def _total(action: Action, passes: Mapping[PassKey, Drafted], known: Encodings) -> PassTotals:
+    played = [passes[play.key] for play in action]
+    if len(played) == 1:
+        return known.totals.of(played[0])
+    return known.total(tuple(_in_order(played)))
+
+
+def _stay(names: Sequence[Name], totals: Mapping[Name, PassTotals]) -> tuple[int, int]:
+    """Return the bytes that are there behind some actions: saved, and held."""
+    times = [(totals[name], count) for name, count in Counter(names).items()]
+    return (
+        sum(total.saved * count for total, count in times),
+        sum(total.held * count for total, count in times),
+    )
 
 
 def _offloaded(

@@ -97,8 +97,8 @@ def train(
 
 def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | None) -> Workload:
     check_plan(plan, model, tokens)
-    steps = steps_of(model, plan, tokens)
     encodings = Encodings()
+    steps = steps_of(model, plan, tokens, encodings)
     _check_sizes(steps, plan, encodings)
     memory = steps[0].memory_with(encodings)
     if memory_bytes is not None:
@@ -156,17 +156,19 @@ def _too_large(drafted: Drafted) -> str:
     return "the activations of one micro-batch have more bytes than 63 bits hold"
 
 
-def steps_of(model: TrainedModel, plan: Plan, sequence: int) -> tuple[Step, ...]:
+def steps_of(
+    model: TrainedModel, plan: Plan, sequence: int, encodings: Encodings | None = None
+) -> tuple[Step, ...]:
     """Return the training step of a model; one for each expert-parallel rank under skewed routing.
 
-    The plan must be possible. `sequence` is in tokens.
+    The plan must be possible. `sequence` is in tokens. `encodings` are those that it is written by.
     """
     schedule = schedules.get(plan.schedule)
     orders = schedule.orders(plan.pp, plan.micro_batches, plan.vpp)
     stages = schedule.stages(plan.pp, plan.vpp)
     skewed = plan.ep > 1 and skew_of(plan.routing) > 0
     return tuple(
-        _step(model, plan, sequence, orders, stages, rank)
+        _step(model, plan, sequence, orders, stages, rank, encodings)
         for rank in range(plan.ep if skewed else 1)
     )
 
@@ -178,6 +180,7 @@ def _step(
     orders: Orders,
     stages: Stages,
     expert_rank: int,
+    encodings: Encodings | None,
 ) -> Step:
     works = StageWorks(model, plan, sequence, expert_rank)
     last = stages.count - 1
@@ -186,7 +189,7 @@ def _step(
         for stage, layers in enumerate(_ranges(model, plan, stages.count))
     ]
     layers = [one.layers for one in placed]
-    return step_of([one.work for one in placed], plan, orders, stages, layers)
+    return step_of([one.work for one in placed], plan, orders, stages, layers, encodings)
 
 
 def _ranges(model: Parts, plan: Plan, stages: int) -> tuple[tuple[int, int], ...]:
@@ -218,14 +221,14 @@ def step_of(
     orders: Orders,
     stages: Stages,
     layers: Sequence[int] | None = None,
+    encodings: Encodings | None = None,
 ) -> Step:
     """Return the training step of given works, by stage; `layers` are those of `job_of`."""
+    known = encodings or Encodings()
     job = job_of(works, plan, orders, stages, layers)
     devices = range(stages.devices)
     drafts = job.drafts()
-    times = tuple(
-        Counter([play.key for action in program for play in action]) for program in job.programs
-    )
+    times = tuple(known.program(actions).times() for actions in job.programs)
     passes = tuple(job.passes(device, drafts, times[device]) for device in devices)
     return Step(job, passes, tuple(map(job.finish, devices)), times)
 

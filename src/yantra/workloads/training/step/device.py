@@ -15,7 +15,7 @@ from yantra.chakra.playing import BACKWARD, FORWARD, PassPlayer, Place
 from yantra.chakra.stamping import Copies
 from yantra.workloads.training.step.draft import Item
 from yantra.workloads.training.step.passes import Drafted, PassKey
-from yantra.workloads.training.step.program import Action, names_of
+from yantra.workloads.training.step.program import Action, Program
 from yantra.workloads.training.step.shared import Shared
 from yantra.workloads.training.step.turns import in_turns, parts_of
 
@@ -39,6 +39,14 @@ class Encodings:
         self.totals = Shared(lambda one: encoder.totals(one.items))
         self.whole = Shared(lambda one: _encoded(encoder, one, one.chunk, overlaps=False))
         self.in_parts = Shared(lambda one: _encoded(encoder, one, one.chunk, overlaps=True))
+        self._programs: dict[int, Program] = {}
+
+    def program(self, actions: Sequence[Action]) -> Program:
+        """Return the order of a device with the names of its actions."""
+        found = self._programs.get(id(actions))
+        if found is None:  # it keeps the actions, so no others come to be in their place
+            found = self._programs[id(actions)] = Program.of(actions)
+        return found
 
     def total(self, items: tuple[Item, ...]) -> PassTotals:
         """Return what operations in this order are together."""
@@ -72,17 +80,21 @@ class Player:
         self._added: dict[tuple[PassKey, bool], int] = {}
         self._order: dict[tuple[PassKey, ...], list[tuple[int, int]]] = {}
 
-    def play(self, program: Sequence[Action]) -> None:
+    def play(self, actions: Sequence[Action]) -> None:
         """Add all passes, one or two that overlap at a time."""
-        numbers: list[int] = []
+        program = self._encodings.program(actions)
+        if not program.has_pairs:
+            added = {
+                name: self._add(action[0].key, False) for name, action in program.first.items()
+            }
+            numbers = [added[name] for name in program.names]
+            self._player.play(numbers, program.microbatches)
+            return
+        numbers = []
         microbatches: list[int] = []
-        added: dict[object, int] = {}
-        for name, action in zip(names_of(program), program, strict=True):
+        for action in actions:
             if len(action) == 1:
-                number = added.get(name)
-                if number is None:
-                    number = added[name] = self._add(action[0].key, False)
-                numbers.append(number)
+                numbers.append(self._add(action[0].key, False))
                 microbatches.append(action[0].microbatch)
                 continue
             self._player.play(numbers, microbatches)

@@ -21,7 +21,7 @@ from yantra.workloads.training.step.buckets import Bucket, buckets_of, with_laye
 from yantra.workloads.training.step.device import Encodings, Neighbours, Player
 from yantra.workloads.training.step.finish import draft_finish
 from yantra.workloads.training.step.passes import Chunk, Drafted, Ends, Message, PassKey, draft_pass
-from yantra.workloads.training.step.program import Action, program_of
+from yantra.workloads.training.step.program import Action, Programs
 from yantra.workloads.training.step.sharding import Sharding, sharding_of
 
 _TAGS = 500_000_000  # ASTRA-sim takes tags modulo this
@@ -170,7 +170,7 @@ def job_of(
         )
         for device in range(stages.devices)
     )
-    programs = tuple(program_of(order, plan) for order in orders)
+    programs = tuple(map(Programs(plan, stages.chunks).of, orders))
     groups = groups_of(plan, stages, is_tied=any(weight.is_tied for weight in weights))
     return Job(plan, orders, stages, chunks, programs, sharding, groups, tags)
 

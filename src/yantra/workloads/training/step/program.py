@@ -8,11 +8,12 @@ not reshard after the forward pass).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from yantra.workloads.plan.plan import Plan
-from yantra.workloads.schedules.schedule import Order, Step
+from yantra.workloads.schedules.schedule import Order, Pair, Step
 from yantra.workloads.training.step.passes import PassKey
 
 
@@ -27,87 +28,132 @@ Action = tuple[Play, ...]
 """One pass, or a forward and a backward pass that overlap."""
 
 
-def name_of(action: Action) -> object:
-    """Return what tells passes that are played at once apart from others of a device's order.
+Name = int | tuple[int, ...]
+"""What tells passes that are played at once apart from others of the same step.
 
-    Of equal keys there is one object there, and its place in memory is faster to look up.
+Of equal keys there is one object in a step, and its place in memory is faster to look up.
+"""
+
+
+class Program(NamedTuple):
+    """The order of a device: its actions, the name of each, and of each name the first action."""
+
+    actions: Sequence[Action]
+    names: list[Name]
+    first: dict[Name, Action]
+
+    @classmethod
+    def of(cls, actions: Sequence[Action]) -> Program:
+        """Return the program of some actions."""
+        names: list[Name] = [
+            id(action[0].key) if len(action) == 1 else tuple([id(play.key) for play in action])
+            for action in actions
+        ]
+        latest = dict(zip(reversed(names), reversed(actions), strict=True))  # so the first stays
+        return cls(actions, names, {name: latest[name] for name in dict.fromkeys(names)})
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether any two passes overlap."""
+        return any(len(action) > 1 for action in self.first.values())
+
+    @property
+    def microbatches(self) -> list[int]:
+        """The micro-batch of each action, of two that overlap that of the first."""
+        return [action[0].microbatch for action in self.actions]
+
+    def times(self) -> Counter[PassKey]:
+        """Return how often each pass is played."""
+        found: Counter[PassKey] = Counter()
+        for name, count in Counter(self.names).items():
+            for play in self.first[name]:
+                found[play.key] += count
+        return found
+
+
+class Programs:
+    """What the devices of a pipeline do, in order; equal keys and plays are one object.
+
+    Most passes of a chunk are neither its first nor its last, and are the same on all devices.
     """
-    return id(action[0].key) if len(action) == 1 else tuple([id(play.key) for play in action])
 
+    def __init__(self, plan: Plan, chunks: int) -> None:
+        """`chunks` is how many a device has."""
+        self._plan = plan
+        self._chunks = chunks
+        self._keys: dict[tuple[str, int, bool, bool, bool], PassKey] = {}
+        self._usual: dict[int, Action] = {}  # by the place of an action that the orders keep
 
-def names_of(program: Sequence[Action]) -> list[object]:
-    """Return the names of all actions of an order; faster than one by one."""
-    return [id(action[0].key) if len(action) == 1 else name_of(action) for action in program]
+    def of(self, order: Order) -> tuple[Action, ...]:
+        """Return what a device does, in order."""
+        last = _numbers(order, "BW", self._chunks, backwards=True)
+        if self._plan.zero == 3:
+            return self._sharded(order, last)
+        first = _numbers(order, "F", self._chunks)
+        usual = self._usual
+        for action in order:
+            if id(action) not in usual:
+                usual[id(action)] = self._plays(action, {}, {}, 0)
+        program = [usual[place] for place in map(id, order)]
+        for number in {*first.values(), *last.values()}:
+            program[number] = self._plays(order[number], first, last, number)
+        return tuple(program)
 
-
-def program_of(order: Order, plan: Plan) -> tuple[Action, ...]:
-    """Return what a device does, in order."""
-    steps_of = [action.steps for action in order]
-    last = _last_of_chunks(steps_of)
-    key_of = _Keys(plan).of
-    program = []
-    for number, steps in enumerate(steps_of):
+    def _plays(
+        self, action: Step | Pair, first: dict[int, int], last: dict[int, int], number: int
+    ) -> Action:
+        gathers = self._plan.zero > 0 and self._plan.overlap_parameters
         plays = []
-        for step in steps:
-            kind, microbatch, chunk = step
-            is_last = last.get(chunk) == number and kind in "BW"
-            plays.append(_make(Play, (key_of(kind, chunk, is_last), microbatch)))
-        program.append(tuple(plays))
-    return tuple(program)
+        for kind, microbatch, chunk in action.steps:
+            is_first = kind == "F" and first.get(chunk) == number
+            is_last = kind in "BW" and last.get(chunk) == number
+            key = self._key(kind, chunk, is_first and gathers, False, is_last)
+            plays.append(_make(Play, (key, microbatch)))
+        return tuple(plays)
+
+    def _sharded(self, order: Order, last: dict[int, int]) -> tuple[Action, ...]:
+        """Return what a device does that gathers weights for each pass, or while some are there."""
+        in_flight: dict[int, int] = {}
+        program = []
+        for number, action in enumerate(order):
+            plays = []
+            for kind, microbatch, chunk in action.steps:
+                gathers, reshards = self._gathers_and_reshards(kind, chunk, in_flight)
+                is_last = kind in "BW" and last.get(chunk) == number
+                key = self._key(kind, chunk, gathers, reshards, is_last)
+                plays.append(_make(Play, (key, microbatch)))
+            program.append(tuple(plays))
+        return tuple(program)
+
+    def _gathers_and_reshards(
+        self, kind: str, chunk: int, in_flight: dict[int, int]
+    ) -> tuple[bool, bool]:
+        if kind == "W":
+            return False, False
+        if self._plan.reshard_after_forward:
+            return True, True
+        held = in_flight.get(chunk, 0)
+        now = in_flight[chunk] = held + (1 if kind == "F" else -1)
+        return kind == "F" and held == 0, kind != "F" and now == 0
+
+    def _key(self, *fields: Any) -> PassKey:
+        found = self._keys.get(fields)
+        if found is None:
+            found = self._keys[fields] = PassKey(*fields)
+        return found
 
 
-def _last_of_chunks(steps_of: Sequence[Sequence[Step]]) -> dict[int, int]:
-    """Return the number of the action with each chunk's last backward pass of weights."""
-    left = {step.chunk for steps in steps_of for step in steps}
-    last: dict[int, int] = {}
-    for number in range(len(steps_of) - 1, -1, -1):
-        for step in steps_of[number]:
-            if step.kind in "BW" and step.chunk in left:
-                left.discard(step.chunk)
-                last[step.chunk] = number
-        if not left:
+def _numbers(order: Order, kinds: str, chunks: int, *, backwards: bool = False) -> dict[int, int]:
+    """Return the number of the first action with a pass of these kinds, or the last, by chunk."""
+    found: dict[int, int] = {}
+    numbers = range(len(order))
+    for number in reversed(numbers) if backwards else numbers:
+        for kind, _, chunk in order[number].steps:
+            if kind in kinds:
+                found.setdefault(chunk, number)
+        if len(found) == chunks:
             break
-    return last
+    return found
 
 
 _make = tuple.__new__
-
-
-class _Keys:
-    """The keys of passes in the order of a device; of equal ones there is one object."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._seen: set[int] = set()
-        self._in_flight: dict[int, int] = {}
-        self._made: dict[tuple[str, int, bool, bool, bool], PassKey] = {}
-        self._usual: dict[tuple[str, int, bool], PassKey] = {}
-
-    def of(self, kind: str, chunk: int, is_last: bool) -> PassKey:
-        """Return the key of the next pass."""
-        usual = (kind, chunk, is_last)
-        found = self._usual.get(usual)
-        if found is not None:
-            return found
-        fields = (kind, chunk, *self._gathers_and_reshards(kind, chunk), is_last)
-        is_usual = self._plan.zero < 3 and (kind != "F" or chunk in self._seen)
-        if kind == "F":
-            self._seen.add(chunk)
-        found = self._made.get(fields)
-        if found is None:
-            found = self._made[fields] = PassKey(*fields)
-        if is_usual:  # every pass behind the first has this key
-            self._usual[usual] = found
-        return found
-
-    def _gathers_and_reshards(self, kind: str, chunk: int) -> tuple[bool, bool]:
-        plan = self._plan
-        if plan.zero == 0 or kind == "W":
-            return False, False
-        if plan.zero < 3:
-            return kind == "F" and chunk not in self._seen and plan.overlap_parameters, False
-        if plan.reshard_after_forward:
-            return True, True
-        held = self._in_flight.get(chunk, 0)
-        now = self._in_flight[chunk] = held + (1 if kind == "F" else -1)
-        return kind == "F" and held == 0, kind != "F" and now == 0
