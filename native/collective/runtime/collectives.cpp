@@ -61,8 +61,19 @@ void Collectives::start(const CollectiveRequest& request) {
         make_chunk(entry, {&only, 1});
         return;
     }
+    const bool at_once = options_.times != nullptr && come_one_by_one(plan);
+    if (at_once) {
+        if (const Series* const known = known_series(request, plan_index)) {
+            u64& made = planner_.chunks_made(request.actor, request.communicator);
+            const u64 after = made + 1 + known->more.size();
+            enter(request, entry);
+            make_chunk(entry, {&known->phase, 1}, known->more);
+            made = after;
+            return;
+        }
+    }
     const bool does_something =
-        options_.times != nullptr && come_one_by_one(plan)
+        at_once
             ? cut_at_once(request, entry)
             : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
                   enter(request, entry);
@@ -124,23 +135,47 @@ bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     const u64 after = made;
     made = before;
     if (series_.size() > 1 && are_known(request, entry.plan)) {
-        more_.clear();
+        std::vector<u64> more;
         for (std::size_t at = 1; at < series_.size(); ++at) {
-            more_.push_back(series_[at].data);
+            more.push_back(series_[at].data);
         }
+        remember_series(request, entry.plan, more);
         const Phase first = series_.front();
         enter(request, entry);
-        make_chunk(entry, {&first, 1});
+        make_chunk(entry, {&first, 1}, more);
         planner_.chunks_made(request.actor, request.communicator) = after;
         return does_something;
     }
     const std::vector<Phase> all = series_;   // what starts may come here again
     for (const Phase& phase : all) {
-        more_.clear();
         enter(request, entry);
         make_chunk(entry, {&phase, 1});
     }
     return does_something;
+}
+
+const Collectives::Series* Collectives::known_series(const CollectiveRequest& request, u32 plan_index) const {
+    if (known_series_.size() <= request.actor.index()) {
+        return nullptr;
+    }
+    for (const Series& series : known_series_[request.actor.index()]) {
+        if (series.bytes == request.bytes && series.communicator == request.communicator &&
+            series.plan == plan_index && series.kind == request.kind && series.involved == request.involved) {
+            return &series;
+        }
+    }
+    return nullptr;
+}
+
+void Collectives::remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more) {
+    if (known_series_.empty()) {
+        known_series_.resize(actors_.count());
+    }
+    std::vector<Series>& known = known_series_[request.actor.index()];
+    if (known.size() < most_series && model_.plans[plan_index].levels.front().alternation == none) {
+        known.push_back({request.bytes, request.involved, plan_index, request.communicator, request.kind,
+                         series_.front(), more});
+    }
 }
 
 // Whether the ends of all phases of a series are known, which differ in their bytes alone.
@@ -174,7 +209,7 @@ i64 Collectives::take_priority(const CollectiveRequest& request) {
 }
 
 // A chunk enters the queues at once: nothing limits how many of them wait there.
-void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases) {
+void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more) {
     const ChunkId chunk = chunks_.make(entry.instance, phases);
     Chunk& c = chunks_[chunk];
     c.id = entry.first_chunk + (*entry.made)++;
@@ -189,9 +224,8 @@ void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases) 
             c.tag = c.table % tag_space + tag_space;
         }
     }
-    if (!more_.empty()) {
-        options_.times->stands_for(chunk, more_);
-        more_.clear();
+    if (!more.empty()) {
+        options_.times->stands_for(chunk, more);
     }
     proceed(chunk);
 }

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/collectives_probe.hpp"
@@ -86,7 +87,8 @@ private:
     };
     i64 take_priority(const CollectiveRequest& request);
     void enter(const CollectiveRequest& request, Entry& entry);
-    void make_chunk(const Entry& entry, std::span<const Phase> phases);
+    // `more`: bytes of the chunks behind it for which it stands.
+    void make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more = {});
     bool keeps_turns() const;
     // Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other
     // in the order in which they are cut.
@@ -95,6 +97,20 @@ private:
     }
     bool cut_at_once(const CollectiveRequest& request, Entry& entry);
     bool are_known(const CollectiveRequest& request, u32 plan_index);
+    // How an actor's collective was cut for which one chunk stands. Another like it is cut alike: on its only level
+    // no two programs alternate.
+    struct Series {
+        u64 bytes = 0;
+        u64 involved = 0;
+        u32 plan = none;
+        u32 communicator = none;
+        CollectiveKind kind = CollectiveKind::all_reduce;
+        Phase phase;
+        std::vector<u64> more;   // bytes of the chunks behind the first
+    };
+    static constexpr std::size_t most_series = 8;   // of an actor: a step has a few kinds of them
+    const Series* known_series(const CollectiveRequest& request, u32 plan_index) const;
+    void remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more);
     PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
     void join_table(ChunkId chunk, const Entry& entry);
     void proceed(ChunkId chunk);
@@ -121,7 +137,7 @@ private:
     State state_;
     std::vector<PhaseShape> shapes_;   // of the chunk that joins its table
     std::vector<Phase> series_;        // of the chunks that one stands for, itself first
-    std::vector<u64> more_;            // bytes of those behind it
+    std::vector<std::vector<Series>> known_series_;   // by actor
     u32 ranks_;
     bool keeps_turns_;
 };

@@ -10,9 +10,22 @@ u32 JointPhase::column_of(u32 of_class) const {
     return static_cast<u32>(std::lower_bound(classes_.begin(), classes_.end(), of_class) - classes_.begin());
 }
 
+// Where all start so much later, all end so much later.
 void JointPhase::ends(std::span<const u64> starts, std::vector<u64>& ends, std::vector<u64>& gone) const {
-    const std::size_t columns = classes_.size();
+    const u64 first = starts.front();
+    if (std::all_of(starts.begin(), starts.end(), [first](u64 start) { return start == first; })) {
+        ends.resize(starts.size());
+        for (std::size_t at = 0; at < starts.size(); ++at) {
+            ends[at] = first + together_[at];
+        }
+        return;
+    }
     ends.assign(starts.begin(), starts.end());
+    play(ends, gone);
+}
+
+void JointPhase::play(std::vector<u64>& ends, std::vector<u64>& gone) const {
+    const std::size_t columns = classes_.size();
     gone.resize(columns);
     for (const Steps& steps : steps_) {
         for (u64 packet = 0; packet < steps.count; ++packet) {
@@ -52,7 +65,13 @@ public:
                 return std::nullopt;
             }
         }
-        return all_wait_for_all() && is_counted() ? std::optional(std::move(made_)) : std::nullopt;
+        if (!all_wait_for_all() || !is_counted()) {
+            return std::nullopt;
+        }
+        std::vector<u64> gone;
+        made_.together_.resize(made_.classes_.size());
+        made_.play(made_.together_, gone);
+        return std::move(made_);
     }
 
 private:

@@ -41,8 +41,11 @@ private:
         std::vector<u32> from;      // by column: whose message it waits for
         std::vector<u64> message;   // by column: ticks of what it sends
     };
+    void play(std::vector<u64>& ends, std::vector<u64>& gone) const;
+
     std::vector<u32> classes_;
     std::vector<Steps> steps_;
+    std::vector<u64> together_;   // ticks to the end of each column where all start at once
     u64 most_ = 0;
     u64 messages_ = 0;
     std::vector<std::vector<LinkUse>> use_;

@@ -23,14 +23,23 @@ public:
         u64 marked = 0;   // of them
     };
 
-    // Null where the phase has no such form, which `find` says the first time.
+    // Null where the phase has no such form, which `find` says the first time. What it finds holds for all classes
+    // that meet: each of them waits for the same others.
     template <class Find>
     Held* held(const ClosedForms::Key& key, Find&& find) {
-        const auto [entry, fresh] = known_.try_emplace(key);
-        if (fresh) {
-            entry->second = shared(key, find());
+        if (const auto known = known_.find(key); known != known_.end()) {
+            return known->second;
         }
-        return entry->second;
+        Held* const found = shared(key, find());
+        known_.emplace(key, found);
+        if (found != nullptr) {
+            ClosedForms::Key of_other = key;
+            for (const u32 other : found->form.classes()) {
+                of_other.rank = other;
+                known_.emplace(of_other, found);
+            }
+        }
+        return found;
     }
 
     // A chunk comes to its phase. The ends of all are added to `ends` if it is the last.

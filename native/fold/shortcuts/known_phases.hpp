@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <span>
 #include <utility>
@@ -145,13 +146,21 @@ private:
         JointPhases::Held* held = nullptr;
     };
 
+    // An actor's collectives take turns, so the latest few are kept, each in the place that follows from what it is.
+    static constexpr u32 kept = 8;
+    static u32 place_of(const ClosedForms::Key& key) {
+        constexpr u32 top_bits = 61;
+        const u64 mixed = (key.data ^ u64{key.program} << 40U ^ u64{key.plan} << 20U) * 0x9e3779b97f4a7c15ULL;
+        return static_cast<u32>(mixed >> top_bits);
+    }
+
     Known look_up(const PhaseInput& input) {
         const ClosedForms::Key key{input.data, input.actor.index(), input.plan, input.communicator, input.level,
                                    program_number(input), input.clockwise};
         if (latest_.size() <= key.rank) {
             latest_.resize(key.rank + std::size_t{1});
         }
-        Known& latest = latest_[key.rank];
+        Known& latest = latest_[key.rank][place_of(key)];
         if (latest.used == nullptr || !(latest.key == key)) {
             latest = {key, &forms_.of(key, [&] { return find(input); }), nullptr};
             if (!latest.used->form) {
@@ -221,7 +230,7 @@ private:
     ClosedForms forms_;
     JointPhases joint_;
     std::vector<KnownEnd> ends_;
-    std::vector<Known> latest_;   // by actor
+    std::vector<std::array<Known, kept>> latest_;   // by actor
     std::vector<std::vector<u64>> series_;   // by chunk: bytes of those that it stands for
     std::vector<u64> taken_;
     std::vector<Held> held_;
