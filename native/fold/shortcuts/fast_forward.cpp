@@ -66,6 +66,13 @@ void FastForward::look() {
     if (words_written_ > words_for_nothing + words_per_event * run_.engine().queue.processed()) {
         return;
     }
+    const bool is_kept = !kept_ || since_kept_ + 1 == keep_after_;
+    list_due(due_);
+    words_written_ += due_.size();
+    if (!is_kept && due_ != kept_->due) {   // which is soon seen, and most often so
+        ++since_kept_;
+        return;
+    }
     std::optional<State> now = state();
     if (!now) {
         ++next_look_.nodes;  // another moment of the block may be easier to describe
@@ -73,7 +80,6 @@ void FastForward::look() {
     }
     words_written_ += now->words.size();
     const bool is_back = kept_ && kept_->words == now->words && step_of_tags(*now);
-    const bool is_kept = !kept_ || since_kept_ + 1 == keep_after_;
     if ((is_back || is_kept) && !list_posted(*now)) {
         ++next_look_.nodes;
         return;
@@ -113,9 +119,17 @@ void FastForward::keep(State&& state) {
 
 // --- What a state is
 
+void FastForward::list_due(std::vector<u64>& due) {
+    due.clear();
+    for (const Event& event : run_.engine().queue.pending()) {
+        due.push_back(event.time - run_.now());
+    }
+}
+
 std::optional<FastForward::State> FastForward::state() {
     State state;
     state.tick = run_.now();
+    state.due = due_;
     const bool given = model_.system.priority == Priority::given;
     for (u32 at = 0; at < actors(); ++at) {
         const ActorId actor(at);

@@ -48,6 +48,7 @@ private:
     };
     struct State {
         u64 tick = 0;
+        std::vector<u64> due;          // of what is pending, ticks from now
         std::vector<u64> words;
         std::vector<u64> counts;
         std::vector<u32> tags;
@@ -76,6 +77,7 @@ private:
     u64* ends(ActorId actor);
     u64* begins(ActorId actor);
 
+    void list_due(std::vector<u64>& due);
     std::optional<State> state();
     bool in_step(State& state);
     bool list_posted(State& state);
@@ -117,6 +119,7 @@ private:
     u32 period_ = 0;                   // nodes of that actor
     IdVector<ActorId, u32> first_open_;   // as far as looked
     std::optional<State> kept_;
+    std::vector<u64> due_;             // now
     u64 since_kept_ = 0;
     u64 keep_after_ = 1;
     u64 words_written_ = 0;            // which looking has cost
