@@ -71,9 +71,13 @@ const Stamper::Changes& Stamper::checked(const std::shared_ptr<const Trace>& tra
     }
     check_order(*trace);
     Changes changes{trace, {}};
+    std::vector<Change> of_name;   // an attribute's name is a number
+    for (const std::string& name : trace->attribute_names.names()) {
+        of_name.push_back(change_of(name));
+    }
     for (std::size_t place = 0; place < trace->size(); ++place) {
         for (const Attribute& item : trace->attributes_of(place)) {
-            const Change change = change_of(trace->attribute_name(item));
+            const Change change = of_name[item.name];
             if (change == Change::none) {
                 continue;
             }
