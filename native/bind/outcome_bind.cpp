@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "accounting/statistics.hpp"
@@ -101,6 +102,14 @@ void bind_happenings(nb::module_& module) {
         .value("NODES", Notes::nodes);
 }
 
+// The entries of collectives are noted when somebody asks for what depends on them.
+const Outcome& whole(Outcome& outcome) {
+    if (outcome.note_entries) {
+        std::exchange(outcome.note_entries, nullptr)(outcome);
+    }
+    return outcome;
+}
+
 void bind_outcome(nb::module_& module) {
     nb::class_<Outcome> outcome(module, "Outcome");
     column(outcome, "finish", &Outcome::finish);
@@ -109,7 +118,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "first_node", &Outcome::first_node);
     column(outcome, "start", &Outcome::start);
     column(outcome, "end", &Outcome::end);
-    column(outcome, "begun", &Outcome::begun);
+    outcome.def_prop_ro("begun", [](Outcome& self) { return view(whole(self).begun, self); });
     column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
         .def_ro("busiest", &Outcome::busiest)
@@ -148,8 +157,12 @@ void bind_statistics(nb::module_& module) {
         .def_ro("waiting", &Breakdown::waiting)
         .def_ro("idle", &Breakdown::idle)
         .def_ro("communication", &Breakdown::communication);
-    module.def("rank_statistics", &rank_statistics, "model"_a, "outcome"_a, "rank"_a, "roofline"_a);
-    module.def("breakdown", &breakdown, "model"_a, "outcome"_a, "rank"_a);
+    module.def("rank_statistics", [](const Model& model, Outcome& outcome, u32 rank, const Roofline& roofline) {
+        return rank_statistics(model, whole(outcome), rank, roofline);
+    }, "model"_a, "outcome"_a, "rank"_a, "roofline"_a);
+    module.def("breakdown", [](const Model& model, Outcome& outcome, u32 rank) {
+        return breakdown(model, whole(outcome), rank);
+    }, "model"_a, "outcome"_a, "rank"_a);
 }
 
 }  // namespace

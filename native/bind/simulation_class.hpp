@@ -26,6 +26,14 @@ inline std::shared_ptr<const Folding> copy_of(const Folding* folding) {
     return folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding);
 }
 
+// An outcome in which the entries of collectives are noted when somebody asks for them.
+inline Outcome with_entries(const Model& model, Outcome outcome) {
+    outcome.note_entries = [held = nanobind::find(model)](Outcome& of) {
+        note_entries(nanobind::cast<const Model&>(held), of);
+    };
+    return outcome;
+}
+
 // What both classes have; the caller adds how one is made.
 template <class Run>
 nanobind::class_<HeldRun<Run>> bind_simulation_class(nanobind::module_& module, const char* name) {
@@ -40,11 +48,9 @@ nanobind::class_<HeldRun<Run>> bind_simulation_class(nanobind::module_& module, 
         .def("run_for", [](Held& held, u64 events) { return held.run->run_for(events); }, "events"_a,
              Unlocked())
         .def_prop_ro("late", [](const Held& held) { return held.run->late(); })
-        .def("outcome", [](const Held& held) {
-            Outcome outcome = held.run->outcome();
-            note_entries(held.model, outcome);
-            return outcome;
-        })
+        .def("outcome", [](const Held& held) { return with_entries(held.model, held.run->outcome()); })
+        .def("take_outcome", [](Held& held) { return with_entries(held.model, held.run->take_outcome()); },
+             "The outcome of a run of which nobody asks for another.")
         .def_prop_ro("mismatch", [](const Held& held) { return held.run->mismatch(); })
         .def_prop_ro("now", [](const Held& held) { return held.run->now(); })
         .def_prop_ro("nodes_done", [](const Held& held) { return held.run->nodes_done(); })

@@ -74,6 +74,7 @@ struct Outcome {
     // Of posted messages whose other half came later, and of collectives that were entered early: when
     // the first byte moved, or the last member entered. Else `never`, as beyond its end.
     std::vector<u64> begun;
+    std::function<void(Outcome&)> note_entries;   // adds those of collectives to `begun`; null where they are there
     std::vector<LinkUse> dimensions;
     std::vector<LinkRecord> links;
     std::function<std::vector<LinkRecord>()> links_on_demand;   // of a folded run

@@ -249,6 +249,24 @@ std::optional<Mismatch> Simulation::mismatch() const {
 
 Outcome Simulation::outcome() const {
     const Executor::State& state = executor_.state();
+    Outcome out = without_nodes();
+    out.start = state.start;
+    out.end = state.end;
+    out.begun = state.begun;
+    return out;
+}
+
+Outcome Simulation::take_outcome() {
+    Outcome out = without_nodes();
+    Executor::State& state = executor_.state();
+    out.start = std::move(state.start);
+    out.end = std::move(state.end);
+    out.begun = std::move(state.begun);
+    return out;
+}
+
+Outcome Simulation::without_nodes() const {
+    const Executor::State& state = executor_.state();
     Outcome out;
     out.finish = state.finish.values();
     for (ActorId actor : state.finish_order) {
@@ -262,9 +280,6 @@ Outcome Simulation::outcome() const {
         nodes += actor.parts.front().job->graph->size();
     }
     out.first_node.push_back(nodes);
-    out.start = state.start;
-    out.end = state.end;
-    out.begun = state.begun;
     out.dimensions = network_->dimensions();
     out.busiest = network_->busiest();
     out.links = network_->links();

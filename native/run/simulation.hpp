@@ -64,6 +64,8 @@ public:
     const Executor::Arrival& arrival(u32 number) const { return executor_.arrival(number); }
 
     Outcome outcome() const;
+    // The same of a run that nobody goes on with; no other may be asked for.
+    Outcome take_outcome();
     std::optional<Mismatch> mismatch() const;
     u64 now() const { return engine_.now(); }
     u64 nodes_done() const { return executor_.state().nodes_done; }
@@ -79,6 +81,7 @@ public:
     Executor& executor() { return executor_; }
 
 private:
+    Outcome without_nodes() const;
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
     // Handles the first events of a run, at most `until`; returns how many.

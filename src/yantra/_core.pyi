@@ -2119,6 +2119,9 @@ class Simulation:
     @property
     def late(self) -> Late | None: ...
     def outcome(self) -> Outcome: ...
+    def take_outcome(self) -> Outcome:
+        """The outcome of a run of which nobody asks for another."""
+
     @property
     def mismatch(self) -> Mismatch | None: ...
     @property
@@ -2275,6 +2278,9 @@ class RecordedSimulation:
     @property
     def late(self) -> Late | None: ...
     def outcome(self) -> Outcome: ...
+    def take_outcome(self) -> Outcome:
+        """The outcome of a run of which nobody asks for another."""
+
     @property
     def mismatch(self) -> Mismatch | None: ...
     @property

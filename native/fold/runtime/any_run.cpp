@@ -42,6 +42,7 @@ public:
     }
     std::optional<Late> late() const override { return late_; }
     Outcome outcome() const override { return whole_ ? whole_->outcome() : folded_->outcome(); }
+    Outcome take_outcome() override { return whole_ ? whole_->take_outcome() : folded_->take_outcome(); }
     std::optional<Mismatch> mismatch() const override {
         return whole_ ? whole_->mismatch() : folded_->mismatch();
     }

@@ -51,6 +51,7 @@ public:
     // Where the clock would have passed what it counts; TooLong was thrown there.
     virtual std::optional<Late> late() const = 0;
     virtual Outcome outcome() const = 0;
+    virtual Outcome take_outcome() = 0;   // once, and no other
     virtual std::optional<Mismatch> mismatch() const = 0;
     virtual std::optional<Tie> tie() const = 0;
     virtual u64 now() const = 0;

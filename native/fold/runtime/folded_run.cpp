@@ -59,8 +59,8 @@ bool FoldedRun::run_for(u64 events) {
     return run_.over();
 }
 
-Outcome FoldedRun::outcome() const {
-    Outcome out = run_.outcome();
+// What every rank did, by that of its class.
+Outcome FoldedRun::of_all(Outcome out) const {
     const std::vector<u32>& class_of = folding_->class_of;
     Outcome of_classes;
     std::swap(of_classes.finish, out.finish);

@@ -27,7 +27,8 @@ public:
     bool run_for(u64 events);
 
     // What every rank did, by that of its class.
-    Outcome outcome() const;
+    Outcome outcome() const { return of_all(run_.outcome()); }
+    Outcome take_outcome() { return of_all(run_.take_outcome()); }
     // Why the run tells nothing of the whole; empty if it does.
     const TickOrder& order() const { return guard_.found(); }
     std::optional<Mismatch> mismatch() const { return run_.mismatch(); }
@@ -41,6 +42,7 @@ public:
 
 private:
     Cast cast();
+    Outcome of_all(Outcome out) const;
     bool is_time_to_look() {
         return run_.executor().state().actors[next_look_.actor].done >= next_look_.nodes &&
                run_.engine().queue.tick_is_over();

@@ -182,7 +182,7 @@ def _run_folded(
     _run(model, simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
     if simulation.tie is not None:
         return None, None, folding.tie(model, classes, simulation.tie)
-    outcome = simulation.outcome()
+    outcome = simulation.take_outcome()
     if simulation.mismatch is not None or not outcome.finished or outcome.unreceived:
         return None, None, "it ends with something to tell of single ranks"
     return outcome, _recording(model, outcome, simulation), ""
@@ -212,7 +212,7 @@ def _run_whole(
             warnings.append(_mismatch(model, simulation.mismatch))
         simulation = _simulation(model, record, match_by_tag=True)
         _run(model, simulation, total, progress)
-    outcome = simulation.outcome()
+    outcome = simulation.take_outcome()
     if len(outcome.finish_order) < model.ranks:
         from yantra.run.deadlock import explain
 
