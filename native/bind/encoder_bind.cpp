@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,7 +31,7 @@ namespace yantra {
 
 namespace {
 
-// The fields of `Operation`, `Item` and `Wait` (src/yantra/workloads), in their order.
+// The fields of `Operation`, `Item`, `Wait` and `Stretch` (src/yantra/workloads), in their order.
 namespace operation_fields {
 enum : int {
     name, kind, phase, unit, after, tensor_flops, vector_flops, repeated_flops, bytes_read, bytes_written, shape,
@@ -50,6 +51,11 @@ namespace wait_fields {
 enum : int { key, is_control, source, end };
 constexpr std::string_view names = "key is_control source";
 }  // namespace wait_fields
+
+namespace stretch_fields {
+enum : int { operations, first, end_place, end };
+constexpr std::string_view names = "operations first end";
+}  // namespace stretch_fields
 
 nb::tuple tuple_of(nb::handle value, std::size_t size) {
     if (!PyTuple_Check(value.ptr()) || static_cast<std::size_t>(PyTuple_Size(value.ptr())) != size) {
@@ -160,8 +166,12 @@ private:
         if (entry == items_.end()) {
             std::vector<PassItem> read;
             read.reserve(part.size());
-            for (const nb::handle item : part) {
-                read.push_back(item_of(item));
+            for (const nb::handle one : part) {
+                if (PyTuple_Check(one.ptr()) && PyTuple_Size(one.ptr()) == stretch_fields::end) {
+                    add_stretch(tuple_of(one, stretch_fields::end), read);
+                } else {
+                    read.push_back(item_of(one));
+                }
             }
             entry = items_.try_emplace(part.ptr(), part, std::move(read)).first;
         }
@@ -181,6 +191,29 @@ private:
                                   source_of(field(fields, wait_fields::source))});
         }
         return made;
+    }
+
+    // Operations that wait for those in their `after` alone, each of which counts once.
+    void add_stretch(const nb::tuple& stretch, std::vector<PassItem>& to) {
+        const auto operations = nb::cast<nb::tuple>(field(stretch, stretch_fields::operations));
+        const std::uint32_t end = key_of(field(stretch, stretch_fields::end_place));
+        if (end > operations.size()) {
+            throw std::invalid_argument("a stretch ends behind the operations of its pass");
+        }
+        for (std::uint32_t key = key_of(field(stretch, stretch_fields::first)); key < end; ++key) {
+            const nb::handle operation = operations[key];
+            PassItem made{key, &known(operation), {}, false, 0, 0};
+            for (const nb::handle after : nb::borrow<nb::tuple>(field(nb::borrow<nb::tuple>(operation),
+                                                                      operation_fields::after))) {
+                const std::uint32_t needed = key_of(after);
+                const bool is_there = std::ranges::any_of(
+                    made.waits, [needed](const PassItem::Wait& wait) { return wait.key == needed; });
+                if (!is_there) {
+                    made.waits.push_back({needed, false, std::nullopt});
+                }
+            }
+            to.push_back(std::move(made));
+        }
     }
 
     const PassOperation& known(nb::handle operation) {
@@ -248,6 +281,7 @@ void register_encoder(nb::module_& module) {
     encoder.attr("OPERATION_FIELDS") = nb::str(operation_fields::names.data());
     encoder.attr("ITEM_FIELDS") = nb::str(item_fields::names.data());
     encoder.attr("WAIT_FIELDS") = nb::str(wait_fields::names.data());
+    encoder.attr("STRETCH_FIELDS") = nb::str(stretch_fields::names.data());
 }
 
 }  // namespace yantra

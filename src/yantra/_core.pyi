@@ -328,6 +328,8 @@ class PassEncoder:
 
     WAIT_FIELDS: str = "key is_control source"
 
+    STRETCH_FIELDS: str = "operations first end"
+
 class Relabel:
     """What a pass of other layers has other than the one it is like."""
 

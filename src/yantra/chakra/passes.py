@@ -1,8 +1,8 @@
 """`PassEncoder`: operations of a pass -> blocks of nodes, encoded once and copied many times.
 
 The core does it (native/trace/tools/encode_pass.hpp): it reads the tuples of a pass in one call,
-and says what its operations are together. Their fields are those of `Operation`, `Item` and `Wait`
-of `yantra.workloads`, in that order.
+and says what its operations are together. Their fields are those of `Operation`, `Item`, `Wait`
+and `Stretch` of `yantra.workloads`, in that order. A pass is of items and stretches.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ Segment = _core.Segment
 OPERATION_FIELDS: str = _core.PassEncoder.OPERATION_FIELDS
 ITEM_FIELDS: str = _core.PassEncoder.ITEM_FIELDS
 WAIT_FIELDS: str = _core.PassEncoder.WAIT_FIELDS
+STRETCH_FIELDS: str = _core.PassEncoder.STRETCH_FIELDS
 """What the core reads of each, in words."""
 
 

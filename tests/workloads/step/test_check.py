@@ -95,7 +95,7 @@ def test_an_operation_that_waits_for_a_later_one_is_found() -> None:
     with pytest.raises(
         InternalError, match=r"'layers.0.forward' waits for an operation not before"
     ):
-        check_pass(Drafted(draft.items()), "pass")
+        check_pass(Drafted(draft.parts()), "pass")
 
 
 def message(kind: str, tag: int, *after: int, size: int = 8) -> Operation:
@@ -105,19 +105,19 @@ def message(kind: str, tag: int, *after: int, size: int = 8) -> Operation:
 
 def test_messages_within_a_stage_may_stand_in_any_order_that_ends() -> None:
     operations = (message("recv", 0), message("send", 0), kernel("forward", "layers.0", 0))
-    check_pass(Drafted(Draft(operations).items()), "pass")
+    check_pass(Drafted(Draft(operations).parts()), "pass")
 
 
 def test_messages_within_a_stage_that_wait_for_each_other_are_found() -> None:
     operations = (message("recv", 0), message("send", 0, 0))
     with pytest.raises(InternalError, match="wait for each other"):
-        check_pass(Drafted(Draft(operations).items()), "pass")
+        check_pass(Drafted(Draft(operations).parts()), "pass")
 
 
 def test_messages_within_a_stage_of_different_sizes_are_found() -> None:
     operations = (message("send", 0), message("recv", 0, size=9))
     with pytest.raises(InternalError, match="do not match"):
-        check_pass(Drafted(Draft(operations).items()), "pass")
+        check_pass(Drafted(Draft(operations).parts()), "pass")
 
 
 def test_two_messages_with_one_tag_are_found(step: Step) -> None:

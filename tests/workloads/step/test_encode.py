@@ -12,13 +12,40 @@ from yantra.chakra import passes
 from yantra.chakra.passes import PassEncoder
 from yantra.workloads.operators.operations import Operation
 from yantra.workloads.operators.products import products_of
-from yantra.workloads.training.step.draft import STORE, Item, Wait
+from yantra.workloads.training.step.draft import STORE, Item, Stretch, Wait
 
 
 def test_the_core_reads_the_fields_that_there_are() -> None:
     assert " ".join(Operation._fields) == passes.OPERATION_FIELDS
     assert " ".join(Item._fields) == passes.ITEM_FIELDS
     assert " ".join(Wait._fields) == passes.WAIT_FIELDS
+    assert " ".join(Stretch._fields) == passes.STRETCH_FIELDS
+
+
+@given(plans())
+@settings(max_examples=25)
+def test_a_stretch_is_read_as_its_items_are(drawn: tuple[object, object]) -> None:
+    shape, plan = drawn
+    step = build(plan, shape)
+    drafts = [one.like for by_key in step.passes for one in by_key.values()]
+    assert any(isinstance(part, Stretch) for one in drafts for part in one.parts)
+    for drafted in drafts:
+        by_parts, by_items = PassEncoder(), PassEncoder()
+        assert drafted.size == len(drafted.items)
+        blocks = [
+            [segment.block.encode() for segment in encoder.encode((parts,), 0).segments]
+            for encoder, parts in ((by_parts, drafted.parts), (by_items, drafted.items))
+        ]
+        assert blocks[0] == blocks[1]
+        messages = by_items.totals(drafted.items).messages
+        assert by_parts.totals(drafted.parts).messages == messages
+        found = [drafted.items[at].operation for at in messages]
+        assert drafted.operations_at(messages) == found
+
+
+def test_a_stretch_of_more_operations_than_there_are_is_refused() -> None:
+    with pytest.raises(InternalError, match="ends behind the operations"):
+        PassEncoder().encode(((Stretch((kernel("forward", "layers.0"),), 0, 2),),), 0)
 
 
 @given(plans())

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from yantra.chakra.passes import PassEncoder, Segment
 from yantra.workloads.operators.graph.operators.sampling import TOKEN_BYTES
 from yantra.workloads.operators.operations import Operation, StageWork
-from yantra.workloads.training.step.draft import Draft, Item, Wait
+from yantra.workloads.training.step.draft import Draft, Item, Wait, items_of
 
 TENSOR_TAG, TOKEN_TAG, TAGS = 0, 1, 2
 """Tags of a forward pass, counted from `TAGS` times its number."""
@@ -62,15 +62,15 @@ def block_of(made: StageWork, ends: Ends) -> Block:
         tag = TOKEN_TAG + TAGS * ends.lanes
         size = TOKEN_BYTES * ends.tokens_out
         draft.put_last(_message("send", "pp+1", tag, size), Wait(last))
-    items = draft.items()
-    encoded = PassEncoder().encode((items,), 0)
+    parts = draft.parts()
+    encoded = PassEncoder().encode((parts,), 0)
     place = [position for _, position in encoded.places]
     attention = {
         operation.unit: place[key]
         for key, operation in enumerate(forward.operations)
         if operation.kind == "attention"
     }
-    return Block(encoded.segments[0], items, place[0], place[last], attention)
+    return Block(encoded.segments[0], items_of(parts), place[0], place[last], attention)
 
 
 def _message(kind: str, peer: str, tag: int, size: int) -> Operation:

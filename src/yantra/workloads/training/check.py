@@ -12,10 +12,11 @@ dependencies are fewer than those of that strict order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from yantra.base.errors import InternalError
+from yantra.workloads.operators.operations import Operation
 from yantra.workloads.templates.grid import Grid, parse_peer
 from yantra.workloads.training.step.device import Encodings
 from yantra.workloads.training.step.draft import Item
@@ -48,8 +49,9 @@ def check_pass(drafted: Drafted, where: str, encodings: Encodings | None = None)
     if total.too_early is not None:
         name = drafted.items[total.too_early].operation.name
         raise InternalError(f"{where}: '{name}' waits for an operation not before it")
-    items = drafted.items if total.messages else ()
-    if any(not _along_pp(items[at].operation.peer) for at in total.messages):
+    messages = drafted.operations_at(total.messages)
+    if any(not _along_pp(one.peer) for one in messages):
+        items = drafted.items
         place = {item.key: number for number, item in enumerate(items)}
         _check_inner_messages(items, place, where)
 
@@ -172,7 +174,7 @@ def _list_of(
     ]
     events = [event for event, _ in played]
     messages = [message for _, message in played]
-    for event in _events_of(finish.items):
+    for event in _events_of(item.operation for item in finish.items):
         events.append(event)
         messages.append(_number(event, event.tag, device, devices))
     return EventList(events, messages)
@@ -205,21 +207,20 @@ def _in_turns(
         return
     parts = [parts_of(one.items, overlaps=True) for one in played]
     for number, at in in_turns(parts):
-        for event in _events_of(parts[number][at]):
+        for event in _events_of(item.operation for item in parts[number][at]):
             yield number, event, event.tag
 
 
-def _communicating(one: Drafted, known: Encodings) -> Sequence[Item]:
-    """Return the items of a pass among which those are that communicate with other devices."""
+def _communicating(one: Drafted, known: Encodings) -> Sequence[Operation]:
+    """Return operations of a pass among which those are that communicate with other devices."""
     total = known.totals.of(one)
     if any(group in _ACROSS for group in total.groups):
-        return one.items
-    return [one.items[at] for at in total.messages]
+        return [item.operation for item in one.items]
+    return one.operations_at(total.messages)
 
 
-def _events_of(items: Sequence[Item]) -> Iterator[Event]:
-    for item in items:
-        operation = item.operation
+def _events_of(operations: Iterable[Operation]) -> Iterator[Event]:
+    for operation in operations:
         if operation.group in _ACROSS:
             yield Event(
                 operation.kind, operation.size_bytes, group=operation.group, name=operation.name

@@ -132,7 +132,7 @@ def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> Non
     nodes = 0
     for step in steps:
         for times, passes in zip(step.times, step.passes, strict=True):
-            nodes += sum([count * len(passes[key].like.items) for key, count in times.items()])
+            nodes += sum([count * passes[key].size for key, count in times.items()])
     if nodes > _MOST_NODES:
         made = f"{plan.micro_batches} micro-batches make templates of {nodes} nodes"
         where = called(plan, "global_batch")

@@ -36,7 +36,7 @@ class Encodings:
     def __init__(self) -> None:
         # What is shared knows the encoder only: with this object it would be a cycle.
         encoder = self._encoder = PassEncoder()
-        self.totals = Shared(lambda one: encoder.totals(one.items))
+        self.totals = Shared(lambda one: encoder.totals(one.parts))
         self.whole = Shared(lambda one: _encoded(encoder, one, one.chunk, overlaps=False))
         self.in_parts = Shared(lambda one: _encoded(encoder, one, one.chunk, overlaps=True))
         self._programs: dict[int, Program] = {}
@@ -60,7 +60,8 @@ class Encodings:
 def _encoded(
     encoder: PassEncoder, drafted: Drafted, chunk: int | None, *, overlaps: bool
 ) -> EncodedPass:
-    return encoder.encode(parts_of(drafted.items, overlaps=overlaps), chunk)
+    parts = parts_of(drafted.items, overlaps=True) if overlaps else (drafted.parts,)
+    return encoder.encode(parts, chunk)
 
 
 class Player:

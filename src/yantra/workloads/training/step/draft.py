@@ -1,5 +1,8 @@
 """`Draft`: a pass of one chunk while things are added to it, and `Item`, what comes out.
 
+Most operations of a pass are as the work has them, and come out as stretches of it, which the core
+reads; an item is made of each only where somebody asks for it.
+
 An operation keeps its position in the `StageWork` as its key, whatever is put before it, so the
 passes that add gathers, reductions, messages and memory accesses need not know of each other.
 What several of them put in one place stands in the order in which they ran.
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from yantra.workloads.operators.operations import Operation
@@ -50,6 +54,31 @@ class Item(NamedTuple):
     def computes(self) -> bool:
         """True for what occupies the device's compute units."""
         return computes(self.operation)
+
+
+class Stretch(NamedTuple):
+    """Operations of a work as they are: those from place `first` on, before `end`.
+
+    Each waits for those in its `after`, which are its only ones; its key is its place.
+    """
+
+    operations: tuple[Operation, ...]
+    first: int
+    end: int
+
+    def items(self) -> list[Item]:
+        """Return the operations as items."""
+        plain = self.operations[self.first : self.end]
+        return [_plain_item(key, one) for key, one in enumerate(plain, self.first)]
+
+
+Part = Item | Stretch
+
+
+def items_of(parts: Iterable[Part]) -> tuple[Item, ...]:
+    """Return the operations of some parts as items."""
+    each = (one.items() if isinstance(one, Stretch) else (one,) for one in parts)
+    return tuple(chain.from_iterable(each))
 
 
 def computes(operation: Operation) -> bool:
@@ -159,33 +188,45 @@ class Draft:
         """Add an operation behind the pass; return its key."""
         return self._add(self._last, operation, waits, at_end=at_end)
 
-    def items(self) -> tuple[Item, ...]:
-        """Return all operations in order."""
+    def parts(self) -> tuple[Part, ...]:
+        """Return all operations in order, those that are as they were together."""
         finished = self._finished
-        items = [finished(item) for item in self._first]
-        items += self._own_items()
-        items += map(finished, self._last)
-        return tuple(items)
+        parts: list[Part] = [finished(item) for item in self._first]
+        parts += self._own_parts() if self._own is None else self._chosen_items()
+        parts += map(finished, self._last)
+        return tuple(parts)
 
-    def _own_items(self) -> Iterator[Item]:
-        """Yield the operations of the work, each with what was put in front of it and behind."""
-        finished, operations = self._finished, self.operations
+    def items(self) -> tuple[Item, ...]:
+        """Return the same as items."""
+        return items_of(self.parts())
+
+    def _chosen_items(self) -> Iterator[Item]:
+        """Yield those of the work that belong to the pass, and what was put around each."""
+        finished = self._finished
+        for key in self.keys:
+            yield from map(finished, self._before.get(key, ()))
+            yield finished(Item(key, self.operations[key]))
+            yield from map(finished, self._after.get(key, ()))
+
+    def _own_parts(self) -> Iterator[Part]:
+        """Yield the operations of the work; stretches end where something was added."""
+        finished, operations = self._finished, tuple(self.operations)
         before, after = self._before, self._after
         changed = {*self._more_waits, *self._starts, *self._bytes}
-        plain: Sequence[Item] = ()
-        places: Sequence[int] = self.keys
-        if self._own is None:
-            plain = _facts(operations).items
-            places = sorted(key for key in {*changed, *before, *after} if key < len(plain))
-        at = 0
-        for key in places:
-            yield from plain[at:key]  # most are as they were
+        at, end = 0, len(operations)
+        for key in sorted(key for key in {*changed, *before, *after} if key < end):
+            here = key if key in changed or key in before else key + 1
+            if at < here:
+                yield Stretch(operations, at, here)
             at = key + 1
             yield from map(finished, before.get(key, ()))
-            is_plain = plain and key not in changed
-            yield plain[key] if is_plain else finished(Item(key, operations[key]))
+            if key in changed:
+                yield finished(Item(key, operations[key]))
+            elif key in before:
+                yield Stretch(operations, key, at)
             yield from map(finished, after.get(key, ()))
-        yield from plain[at:]
+        if at < end:
+            yield Stretch(operations, at, end)
 
     def _add(
         self,
@@ -227,7 +268,6 @@ class _Facts(NamedTuple):
     operations: Sequence[Operation]
     roots: tuple[int, ...]
     spans: dict[str, Span]
-    items: tuple[Item, ...]
 
 
 _KEPT = 64
@@ -243,7 +283,6 @@ def _facts(operations: Sequence[Operation]) -> _Facts:
             operations,
             roots,
             _spans(operations, range(len(operations))),
-            tuple([_plain_item(key, one) for key, one in enumerate(operations)]),
         )
         while len(_known) >= _KEPT:
             _known.pop(next(iter(_known)), None)

@@ -61,7 +61,7 @@ def draft_finish(
     if "world" in groups:
         norm = draft.put_last(_sum("sum gradient norm", "world", SCALAR_BYTES), Wait(norm))
     _update(draft, chunks, plan, sharding, norm)
-    return Drafted(draft.items())
+    return Drafted(draft.parts())
 
 
 def _chain(draft: Draft, operations: Iterator[Operation]) -> list[Wait]:

@@ -7,13 +7,14 @@ framework does whose backward call returns then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from yantra.chakra.playing import Moved
 from yantra.workloads.operators.operations import Operation, Pass, Phase, StageWork
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.buckets import Bucket
-from yantra.workloads.training.step.draft import Draft, Item, Wait
+from yantra.workloads.training.step.draft import Draft, Item, Part, Stretch, Wait, items_of
 from yantra.workloads.training.step.gather import add_gathers, release_gathered
 from yantra.workloads.training.step.offload import add_loads, add_stores, stores_of
 from yantra.workloads.training.step.reduce import Reducing, add_reductions
@@ -75,19 +76,21 @@ class Drafted:
     """A finished pass; what the device computes next waits for the operations in `blocking`.
 
     It may be like another, `like`, whose layers have other numbers: `moved` says by what it differs
-    then, and its items are made when they are asked for. `chunk` is that of `like`.
+    then. `chunk` is that of `like`, and `parts` are those of a pass that is like no other. Items
+    are made when they are asked for.
     """
 
     def __init__(
         self,
-        items: tuple[Item, ...],
+        parts: tuple[Part, ...],
         blocking: tuple[int, ...] = (),
         chunk: int = 0,
         *,
         like: Drafted | None = None,
         moved: Moved | None = None,
     ) -> None:
-        self._items = items
+        self.parts = parts
+        self._items: tuple[Item, ...] = ()
         self.blocking = blocking
         self.chunk = chunk
         self._like = like  # not itself: such a cycle would keep it until one searches for cycles
@@ -105,9 +108,35 @@ class Drafted:
     @property
     def items(self) -> tuple[Item, ...]:
         """Its operations in order."""
-        if self.moved is not None and not self._items:
+        if self._items:
+            return self._items
+        if self.moved is not None:
             self._items = tuple(_moved(item, self.moved) for item in self.like.items)
+        else:
+            self._items = items_of(self.parts)
         return self._items
+
+    @property
+    def size(self) -> int:
+        """How many operations it has."""
+        parts = self.like.parts
+        return sum([one.end - one.first if isinstance(one, Stretch) else 1 for one in parts])
+
+    def operations_at(self, places: Sequence[int]) -> list[Operation]:
+        """Return the operations at ascending places of a pass that is like no other."""
+        found = []
+        parts = iter(self.parts)
+        first = end = 0  # places of the part that is looked at
+        one: Part = Stretch((), 0, 0)
+        for place in places:
+            while place >= end:
+                one, first = next(parts), end
+                end = first + (one.end - one.first if isinstance(one, Stretch) else 1)
+            if isinstance(one, Stretch):
+                found.append(one.operations[one.first + place - first])
+            else:
+                found.append(one.operation)
+        return found
 
 
 def _moved(item: Item, moved: Moved) -> Item:
@@ -151,7 +180,7 @@ def _forward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Draf
     if key.reshards:
         release_gathered(draft, chunk.buckets, sharding)
     blocking = _send(draft, work, chunk.forward, plan, "forward")
-    return Drafted(draft.items(), blocking)
+    return Drafted(draft.parts(), blocking)
 
 
 def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
@@ -174,7 +203,7 @@ def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Dra
         release_gathered(draft, chunk.buckets, sharding)
     blocking = _reduce(draft, chunk, key, plan, sharding) if key.kind == "B" else ()
     blocking += _send(draft, work, chunk.backward, plan, "dgrad")
-    return Drafted(draft.items(), blocking)
+    return Drafted(draft.parts(), blocking)
 
 
 def _weight_gradients(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
@@ -183,7 +212,7 @@ def _weight_gradients(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding
     draft = Draft(operations, keys, rest="backward")
     _start_messages(draft)
     blocking = _reduce(draft, chunk, key, plan, sharding)
-    return Drafted(draft.items(), blocking)
+    return Drafted(draft.parts(), blocking)
 
 
 def _reduce(
