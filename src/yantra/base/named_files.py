@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from os import path as paths
+from time import time_ns
 
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, did_you_mean, show
 
 ENDING = ".yaml"
+_SETTLED_NS = 2_000_000_000
+"""A folder that changed later may change again without its time telling."""
 
 
 class NamedFiles:
@@ -22,11 +25,13 @@ class NamedFiles:
     def names(self) -> tuple[str, ...]:
         """Return the names of the files, sorted."""
         changed_at = os.stat(self._folder).st_mtime_ns
-        if changed_at != self._listed[0]:
-            files = sorted(os.listdir(self._folder))
-            names = tuple(file.removesuffix(ENDING) for file in files if file.endswith(ENDING))
+        if changed_at == self._listed[0]:
+            return self._listed[1]
+        files = sorted(os.listdir(self._folder))
+        names = tuple(file.removesuffix(ENDING) for file in files if file.endswith(ENDING))
+        if time_ns() - changed_at > _SETTLED_NS:
             self._listed = changed_at, names
-        return self._listed[1]
+        return names
 
     def path(self, name: str) -> str:
         """Return the file of a name that is one of `names()`."""

@@ -18,11 +18,13 @@ simulation, `benchmarks/closed_form_error.py` measures.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from yantra.base.garbage import uncollected
 from yantra.chakra import CollectiveType
 from yantra.explore.device_layers import DeviceLayers, Layers
 from yantra.explore.distinct import distinct
@@ -94,7 +96,9 @@ class ClosedForm:
         c = {name: column.astype(np.float64) for name, column in columns.items()}
         keys = np.stack([columns[name] for name in KEY], axis=1)
         first, back = distinct(keys)
-        table = np.stack([self._entry(tuple(map(int, keys[at]))) for at in first])
+        rows = [tuple(map(int, keys[at])) for at in first]
+        with nullcontext() if all(row in self._parts for row in rows) else uncollected():
+            table = np.stack([self._entry(row) for row in rows])
         fields = np.ascontiguousarray(table.transpose(1, 2, 0))
         front, *kinds, tail = (Part(*(row[back] for row in part)) for part in fields)
         m = global_batch / (c["micro_batch"] * c["dp"])

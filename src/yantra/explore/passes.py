@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from yantra.workloads.training.stage import stage_work
+from yantra.workloads.training.stage import Chunks, setting_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ class Works:
     """The works of a model's parts by plan, without times, so clusters and speeds share them."""
 
     def __init__(self, model: Any, sequence: int) -> None:
-        self._model, self._sequence = model, sequence
+        self._chunks, self._sequence = Chunks(model), sequence
         self._made: dict[tuple[int | str, ...], list[StageWork]] = {}
         self._ends: dict[tuple[int | str, ...], tuple[StageWork, StageWork]] = {}
         numbers: dict[Any, int] = {}
@@ -68,18 +68,15 @@ class Works:
         return self._made[key]
 
     def _make(self, plan: Plan) -> list[StageWork]:
-        def part(layers: tuple[int, int], *, front: bool = False, tail: bool = False) -> StageWork:
-            return stage_work(
-                self._model, plan, layers=layers, front=front, tail=tail, sequence=self._sequence
-            )
-
+        setting, work = setting_of(plan, self._sequence), self._chunks.work
         places = [self.kinds.index(kind) for kind in range(max(self.kinds) + 1)]
-        layers = [part((at, at + 1)) for at in places]
+        layers = [work(setting, (at, at + 1)) for at in places]
         # The ends of a model are never computed again, so plans that differ in that share them.
         ends = tuple(getattr(plan, name) for name in KEY if name != "recompute")
         if ends not in self._ends:
             count = len(self.kinds)
-            self._ends[ends] = part((0, 0), front=True), part((count, count), tail=True)
+            front = work(setting, (0, 0), front=True)
+            self._ends[ends] = front, work(setting, (count, count), tail=True)
         front, tail = self._ends[ends]
         return [front, *layers, tail]
 
@@ -149,23 +146,27 @@ def _steady(one: Pass, times: list[float]) -> float:
     entries = frozenset(one.entries)
     # Ranks of a group do alike, so a message comes as the rank's own goes.
     sent: dict[int, float] = {}
+    chain_of = [op.group if op.communicates else "" for op in one.operations]
+    rows = [
+        (op.after, op.kind, op.peer, op.tag, chain, time, at in entries)
+        for at, (op, chain, time) in enumerate(zip(one.operations, chain_of, times, strict=True))
+    ]
     for _ in range(2):
         ends: list[float] = []
-        for at, operation in enumerate(one.operations):
-            chain = operation.group if operation.communicates else ""
-            start = max([ends[needed] for needed in operation.after], default=0.0)
-            if at in entries:
-                start = max(start, exit_end)
-            if not operation.peer:
-                start = max(start, chains.get(chain, 0.0))
-            end = start + times[at]
-            if operation.kind == "send":
-                sent[operation.tag] = end
-            elif operation.kind == "recv":
-                end = sent.get(operation.tag, end)
+        for after, kind, peer, tag, chain, time, is_entry in rows:
+            start = exit_end if is_entry else 0.0
+            for needed in after:
+                if ends[needed] > start:
+                    start = ends[needed]
+            if peer:
+                end = start + time
+                if kind == "send":
+                    sent[tag] = end
+                else:
+                    end = sent.get(tag, end)
+            else:
+                end = chains[chain] = max(start, chains.get(chain, 0.0)) + time
             ends.append(end)
-            if not operation.peer:
-                chains[chain] = end
         exit_end = ends[one.exit] if one.exit is not None else ends[-1]
         spans.append(max(exit_end, chains.get("", 0.0)))
     return spans[1] - spans[0]

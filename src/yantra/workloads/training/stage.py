@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -109,6 +110,13 @@ class Chunk:
                 model.tail.build(g, x)
         self.result = None if tail or x is None else scattered(g, x)
 
+    def under(self, setting: Setting) -> Chunk:
+        """Return the same graph under a setting that its operators would be the same under."""
+        made = copy(self)
+        made.graph = copy(self.graph)
+        made.graph.setting = setting
+        return made
+
     def work(self) -> StageWork:
         """Return both passes, the weights and the tensors at the borders."""
         passes = Passes(self.graph, self.source, self.result)
@@ -120,6 +128,47 @@ class Chunk:
             0 if self.source is None else self.graph.bytes(self.source),
             0 if self.result is None else self.graph.bytes(self.result),
         )
+
+
+class _AsksForRecomputationError(Exception):
+    """A block asks what is computed again."""
+
+
+class _WithoutRecomputation(Setting):
+    """A setting for blocks that do not ask what is computed again."""
+
+    @property
+    def recompute(self) -> Any:
+        raise _AsksForRecomputationError
+
+
+class Chunks:
+    """The graphs of chunks of a model; settings that differ in recomputation alone share them.
+
+    What is computed again is decided where passes are made. A block that asks nevertheless is built
+    for each setting.
+    """
+
+    def __init__(self, model: Parts) -> None:
+        self._model = model
+        self._built: dict[tuple[Any, ...], Chunk | None] = {}
+
+    def work(
+        self, setting: Setting, layers: tuple[int, int], *, front: bool = False, tail: bool = False
+    ) -> StageWork:
+        """Return the work of layers `layers[0]` to `layers[1] - 1`, and of the model's ends."""
+        axes = tuple(sorted(setting.axes.items()))
+        key = (layers, front, tail, setting._replace(recompute="none", axes=_NONE), axes)
+        if key not in self._built:
+            unasked = _WithoutRecomputation(*setting)
+            try:
+                self._built[key] = Chunk(self._model, unasked, layers, front, tail)
+            except _AsksForRecomputationError:
+                self._built[key] = None
+        built = self._built[key]
+        if built is None:
+            return Chunk(self._model, setting, layers, front, tail).work()
+        return built.under(setting).work()
 
 
 def stage_work(
