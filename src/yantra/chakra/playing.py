@@ -10,6 +10,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from yantra import _core
@@ -43,6 +44,11 @@ class Moved(NamedTuple):
         return tag + (self.inner_tags if tag >= self.first_inner else self.tags)
 
 
+@cache  # a player reads its metadata alone
+def _empty() -> Trace:
+    return Trace()
+
+
 class Place(NamedTuple):
     """Where a pass belongs: its chunk, what others look for it as, and whose tensor it takes.
 
@@ -61,7 +67,7 @@ class PassPlayer:
 
     def __init__(self, gradient_groups: Iterable[str], tags_each: int) -> None:
         """`tags_each` is by how much tags of a micro-batch are above those of the one before."""
-        self._native = _core.Player(Trace().native, sorted(gradient_groups))
+        self._native = _core.Player(_empty().native, sorted(gradient_groups))
         self._tags = tags_each
 
     def add(
