@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "yantra"
@@ -77,6 +76,7 @@ def _part(path: Path, root: Path) -> str:
     return path.relative_to(root).parts[0].removesuffix(".py")
 
 
+@cache
 def _imported_parts(path: Path) -> set[str]:
     parts = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -98,21 +98,28 @@ PYTHON_FILES = [
 ]
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_python_part_imports_only_earlier_parts(path: Path) -> None:
-    part = _part(path, PACKAGE)
-    for imported in _imported_parts(path) - {"_core", "__version__"}:
-        if imported != part:
-            assert _level(PYTHON_LAYERS, imported) < _level(PYTHON_LAYERS, part), imported
+def test_a_python_part_imports_only_earlier_parts() -> None:
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {imported}"
+        for path in PYTHON_FILES
+        for imported in _imported_parts(path) - {"_core", "__version__", _part(path, PACKAGE)}
+        if _level(PYTHON_LAYERS, imported) >= _level(PYTHON_LAYERS, _part(path, PACKAGE))
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_only_a_few_parts_import_the_core(path: Path) -> None:
-    folder = str(path.parent.relative_to(PACKAGE))
-    if "_core" in _imported_parts(path) and folder not in FOLDERS_WITH_THE_CORE:
-        assert _part(path, PACKAGE) in IMPORTS_THE_CORE
+def test_only_a_few_parts_import_the_core() -> None:
+    wrong = [
+        str(path.relative_to(PACKAGE))
+        for path in PYTHON_FILES
+        if "_core" in _imported_parts(path)
+        and str(path.parent.relative_to(PACKAGE)) not in FOLDERS_WITH_THE_CORE
+        and _part(path, PACKAGE) not in IMPORTS_THE_CORE
+    ]
+    assert wrong == []
 
 
+@cache
 def _imported_modules(path: Path, package: str) -> set[str]:
     """Return the first names behind a package that a file imports from."""
     found = set()
