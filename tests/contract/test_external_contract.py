@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.programs import REFERENCE
+from tests.programs import BARE, REFERENCE, REFERENCE_WORDS
 from yantra.cli import main
 from yantra.kinds.external import SKELETON
 from yantra.kinds.external_laws import Case, known, violations
@@ -22,7 +23,7 @@ def changed(folder: Path, *changes: tuple[str, str]) -> str:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     path = folder / "wrong.py"
-    path.write_text(text)
+    path.write_text(text.replace("/usr/bin/env python3", " ".join(BARE)))
     path.chmod(0o755)
     return str(path)
 
@@ -94,7 +95,7 @@ WRONG = {
 
 
 def test_the_reference_program_keeps_every_law() -> None:
-    assert list(violations(known(str(REFERENCE)))) == []
+    assert list(violations(known(shlex.join(REFERENCE_WORDS)))) == []
 
 
 @pytest.mark.parametrize("case", WRONG)

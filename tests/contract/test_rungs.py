@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests import identities
-from tests.programs import REFERENCE
+from tests.programs import REFERENCE_WORDS
 from yantra.base.fields import Plugin, PluginChoice
 from yantra.chakra import TraceBuilder
 from yantra.compile.fabric import graph_of_scenario, links_between
@@ -108,7 +108,7 @@ def _stages_and_a_flit(links: Links, size: int) -> float:
 
 
 PACKETS = Plugin(kind="packet", options=(("window", "unlimited"),))
-PROGRAM = Plugin(kind="external", options=(("command", (str(REFERENCE),)),))
+PROGRAM = Plugin(kind="external", options=(("command", REFERENCE_WORDS),))
 RUNGS = {
     "ideal": Rung("ideal", _bytes_alone, _without_latency),
     "analytical": Rung("analytical", _shared, _no_grain),

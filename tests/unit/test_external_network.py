@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import identities
-from tests.programs import REFERENCE, answering, program
+from tests.programs import REFERENCE, REFERENCE_WORDS, answering, program
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.chakra import TraceBuilder
@@ -35,8 +35,8 @@ def pod() -> Graph:
     return shown("leaf_spine", sizes | RATES).graph
 
 
-def external(path: str | Path, **options: object) -> Plugin:
-    return Plugin(kind="external", options=(("command", (str(path),)), *options.items()))
+def external(*words: str | Path, **options: object) -> Plugin:
+    return Plugin(kind="external", options=(("command", tuple(map(str, words))), *options.items()))
 
 
 def all_reduce(network: object, fold: str = "auto", size: int = 123_457) -> Scenario:
@@ -61,9 +61,9 @@ def flows(rows: list[tuple[int, int, int, int]]) -> Flows:
     return Flows(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def through(command: str, rows: list[tuple[int, int, int, int]]) -> list[float]:
+def through(command: tuple[str, ...], rows: list[tuple[int, int, int, int]]) -> list[float]:
     """Return when flows over the pod are through on a program."""
-    choice = Choice(network="external", program=Options(command=(command,), timeout_ns=20e9))
+    choice = Choice(network="external", program=Options(command=command, timeout_ns=20e9))
     return list(simulate(pod(), flows(rows), choice).end_ns)
 
 
@@ -78,12 +78,12 @@ def test_the_reference_program_equals_the_rung_of_the_core_on_every_flow(
     rows: list[tuple[int, int, int, int]],
 ) -> None:
     native = simulate(pod(), flows(rows), Choice(network="store_and_forward"))
-    ours = np.array(through(str(REFERENCE), rows))
+    ours = np.array(through(REFERENCE_WORDS, rows))
     assert ours == pytest.approx(native.end_ns, rel=1e-12, abs=2e-3)
 
 
 def test_the_reference_program_equals_the_rung_of_the_core_to_the_tick() -> None:
-    ours = simulate_scenario(all_reduce(external(REFERENCE)))
+    ours = simulate_scenario(all_reduce(external(*REFERENCE_WORDS)))
     theirs = simulate_scenario(all_reduce("store_and_forward", fold="off"))
     assert list(ours.finish_ps) == list(theirs.finish_ps)
     assert list(ours.nodes.as_dict()["end_ns"]) == list(theirs.nodes.as_dict()["end_ns"])
@@ -96,14 +96,14 @@ def test_sends_end_when_the_last_byte_has_left() -> None:
         traces[0].recv(source, size, tag=source, name=f"receive {source}")
     workload = Traces(traces=tuple(trace.build() for trace in traces))
     ends = []
-    for network in (external(REFERENCE), "store_and_forward"):
+    for network in (external(*REFERENCE_WORDS), "store_and_forward"):
         scenario = all_reduce(network, fold="off").replace(workload=workload)
         ends.append(simulate_scenario(scenario).nodes.as_dict()["end_ns"])
     assert list(ends[0]) == list(ends[1])
 
 
 def test_it_counts_what_the_links_carried_and_is_never_folded() -> None:
-    result = simulate_scenario(all_reduce(external(REFERENCE)))
+    result = simulate_scenario(all_reduce(external(*REFERENCE_WORDS)))
     core = simulate_scenario(all_reduce("store_and_forward", fold="off"))
     carried = sum(use.bytes for use in result.dimension_uses)
     assert carried > 0
@@ -111,11 +111,11 @@ def test_it_counts_what_the_links_carried_and_is_never_folded() -> None:
     assert "network" in result.not_folded
     assert sum(use.bytes for use in core.dimension_uses) <= carried
     with pytest.raises(UnsupportedError, match="cannot be folded"):
-        simulate_scenario(all_reduce(external(REFERENCE), fold="require"))
+        simulate_scenario(all_reduce(external(*REFERENCE_WORDS), fold="require"))
 
 
 def test_a_recording_on_a_program_has_a_path_without_gaps() -> None:
-    model = simulate_scenario(all_reduce(external(REFERENCE), fold="off")).model
+    model = simulate_scenario(all_reduce(external(*REFERENCE_WORDS), fold="off")).model
     identities.hold(run(model, record=True))
 
 
@@ -221,14 +221,14 @@ def test_what_a_program_does_wrong_is_told_with_what_was_expected(
     answer, said = WRONG[case]
     path = answering(tmp_path, answer)
     with pytest.raises(UnsupportedError) as caught:
-        through(path, ONE)
+        through((path,), ONE)
     assert str(caught.value) == f"the network program {path}: {said}"
 
 
 def test_an_answer_before_the_question_is_told(tmp_path: Path) -> None:
     path = program(tmp_path, "say('ready 1\\ndone 5 never\\n')\nhear('end')\n")
     with pytest.raises(UnsupportedError, match=r"without being asked|before it had read 'begin'"):
-        through(path, ONE)
+        through((path,), ONE)
 
 
 GREETINGS = {
@@ -248,7 +248,7 @@ def test_a_program_that_does_not_take_the_fabric_is_told(case: str, tmp_path: Pa
     answer, said = GREETINGS[case]
     path = program(tmp_path, f"hear('begin')\nsay({answer + chr(10)!r})\nhear('end')\n")
     with pytest.raises(UnsupportedError) as caught:
-        through(path, ONE)
+        through((path,), ONE)
     assert str(caught.value) == f"the network program {path}: {said}"
 
 
@@ -289,7 +289,7 @@ def test_the_end_of_standard_error_is_part_of_the_message(tmp_path: Path) -> Non
         "sys.stderr.flush()\nsys.exit(1)",
     )
     with pytest.raises(UnsupportedError) as caught:
-        through(path, ONE)
+        through((path,), ONE)
     said = str(caught.value)
     assert said.endswith("\n    no route to host")
     assert len(said) < 5_000
@@ -315,7 +315,7 @@ def test_a_program_that_writes_much_while_it_is_written_to_blocks_nobody(tmp_pat
     )
     path = program(tmp_path, body)
     rows = [(a, b, 10, 7 * a) for a in range(4) for b in range(4) if a != b] * 2_000
-    assert set(through(path, rows)) == {21.0}
+    assert set(through((path,), rows)) == {21.0}
 
 
 SECOND = {
@@ -336,7 +336,7 @@ def test_what_a_program_does_wrong_later_is_told(case: str, tmp_path: Path) -> N
     answer, said = SECOND[case]
     path = answering(tmp_path, answer)
     with pytest.raises(UnsupportedError) as caught:
-        through(path, [(0, 1, 1000, 0), (1, 2, 1000, 0)])
+        through((path,), [(0, 1, 1000, 0), (1, 2, 1000, 0)])
     assert str(caught.value) == f"the network program {path}: {said}"
 
 
@@ -369,7 +369,7 @@ def test_a_broken_promise_is_told(tmp_path: Path) -> None:
 
 def test_an_arrival_may_be_told_before_it_happens(tmp_path: Path) -> None:
     path = answering(tmp_path, "say('left 0 300\\narrived 0 90000\\ndone 0 never\\n')")
-    assert through(path, ONE) == [90.0]
+    assert through((path,), ONE) == [90.0]
 
 
 NOT_THERE = {
@@ -474,6 +474,6 @@ def test_flows_on_a_program_are_a_command(
 
 
 def test_a_run_that_counts_nanoseconds_is_refused() -> None:
-    scenario = all_reduce(external(REFERENCE), fold="off").replace(semantics="astra-sim")
+    scenario = all_reduce(external(*REFERENCE_WORDS), fold="off").replace(semantics="astra-sim")
     with pytest.raises(ConfigError, match="external counts picoseconds; take semantics: yantra"):
         simulate_scenario(scenario)
