@@ -1,4 +1,4 @@
-"""How property tests draw their examples, and that Ctrl-C interrupts.
+"""How property tests draw their examples, what all workers share, and that Ctrl-C interrupts.
 
 They judge results, never the clock: a busy machine must not fail them. By default they draw the
 same examples on every run, so that a commit passes or fails for good. `make explore` draws fresh
@@ -9,8 +9,11 @@ A shell starts what it runs in the background with Ctrl-C ignored, and so would 
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -20,3 +23,12 @@ settings.load_profile("repeatable")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all workers of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    shared.mkdir(exist_ok=True)
+    return shared

@@ -5,24 +5,17 @@ axe-core finds nothing on a page of each kind, light and dark.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.browser.axe import NEEDS, find_axe, violations
 from tests.browser.chromium import Chromium, Page, find_chromium
+from tests.docs_site import NEEDS_MKDOCS, built
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
     pytest.mark.skipif(find_chromium() is None, reason="no Chromium; apt-get install chromium"),
-    pytest.mark.skipif(
-        any(find_spec(one) is None for one in ("material", "mkdocstrings")),
-        reason="the extra docs is not installed",
-    ),
+    NEEDS_MKDOCS,
 ]
 KINDS = (
     "index.html",
@@ -40,12 +33,11 @@ _TRIES = 5
 _FADED_MS = 450  # colours of the theme change slowly
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
-    subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True)
-    return folder
+@pytest.fixture(scope="session")
+def site(shared_folder: Path) -> Path:
+    found = built(shared_folder)
+    assert found.failure == ""
+    return found.folder
 
 
 def opened(browser: Chromium, path: Path, scheme: str = "default") -> Page:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from docs import api_pages, build, command_pages
 from tests.cli.tree import EVERY
+from tests.docs_site import NEEDS_MKDOCS, built
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -119,27 +114,17 @@ def undescribed(folder: Path) -> Iterator[str]:
     assert count > 900
 
 
-@pytest.mark.skipif(
-    any(find_spec(one) is None for one in ("material", "mkdocstrings")),
-    reason="the extra docs is not installed",
-)
+@NEEDS_MKDOCS
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
-    tmp_path: Path,
+    shared_folder: Path,
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)],
-        cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    described = (tmp_path / "api" / "yantra.workloads.html").read_text(encoding="utf-8")
+    site = built(shared_folder)
+    assert site.failure == ""
+    described = (site.folder / "api" / "yantra.workloads.html").read_text(encoding="utf-8")
     assert 'id="yantra.workloads.plan.plan.Plan.tp"' in described
     assert "Ranks that share every layer (tensor parallelism)." in described
-    assert list(undescribed(tmp_path / "api")) == []
-    pages = list(tmp_path.rglob("*.html"))
+    assert list(undescribed(site.folder / "api")) == []
+    pages = list(site.folder.rglob("*.html"))
     assert len(pages) > len(list(DOCS.rglob("*.md")))
     for page in pages:
         text = page.read_text(encoding="utf-8")
