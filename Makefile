@@ -9,10 +9,13 @@ COUNT ?= 200
 
 .PHONY: help demo test explore docs lint stub bench bench-scale sanitize fuzz mutants clean
 
+# Where it is set, each of the programs that tests start would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
-	@echo "make explore   the property tests on fresh random examples, which make test does not draw"
+	@echo "make explore   the property tests on fresh random examples, more than make test draws"
 	@echo "make docs      the site of the documentation, into build/site; warnings are errors"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make stub      the types of the core, src/yantra/_core.pyi, from the built module"
@@ -29,7 +32,7 @@ test: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 explore: $(VENV)/.test-installed
-	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile fresh tests/property tests/workloads
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile fresh -m 'hypothesis and not slow'
 
 docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
@@ -79,7 +82,7 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	@touch $@
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
 	  -C cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON ".[test,tables]"
 	@touch $@ $(VENV)/.installed
 

@@ -2,7 +2,8 @@
 
 They judge results, never the clock: a busy machine must not fail them. By default they draw the
 same examples on every run, so that a commit passes or fails for good. `make explore` draws fresh
-ones; what it finds becomes an `@example` beside the law.
+ones, and four times as many where a law does not say how many; what it finds becomes an `@example`
+beside the law.
 
 A shell starts what it runs in the background with Ctrl-C ignored, and so would be what tests start.
 """
@@ -17,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", _UNTIMED, derandomize=True)
-settings.register_profile("fresh", _UNTIMED)
+settings.register_profile("repeatable", _UNTIMED, derandomize=True, max_examples=50)
+settings.register_profile("fresh", _UNTIMED, max_examples=200)
 settings.load_profile("repeatable")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
