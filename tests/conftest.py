@@ -1,4 +1,4 @@
-"""How property tests draw their examples, what all workers share, and that Ctrl-C interrupts.
+"""How property tests draw their examples, what all workers share and programs find; Ctrl-C.
 
 They judge results, never the clock: a busy machine must not fail them. By default they draw the
 same examples on every run, so that a commit passes or fails for good. `make explore` draws fresh
@@ -6,12 +6,15 @@ ones, and four times as many where a law does not say how many; what it finds be
 beside the law.
 
 A shell starts what it runs in the background with Ctrl-C ignored, and so would be what tests start.
+Of them, a script that asks for `python3` gets the one that runs the tests, as if its environment
+were active: another may have packages that begin with every process, for ten times its time.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,10 @@ settings.load_profile("repeatable")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ["PATH"] = os.pathsep.join(
+    [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+)
 
 
 @pytest.fixture(scope="session")
