@@ -14,7 +14,7 @@ from yantra.cli.command import WithExamples
     cls=WithExamples,
     examples=[
         "yantra accuracy --last",
-        "yantra accuracy --data ptdp",
+        "yantra accuracy --data llama3_paper",
         "yantra accuracy --last --json",
     ],
 )
