@@ -16,9 +16,13 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.core_objects import Objects
 
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", _UNTIMED, derandomize=True, max_examples=50)
@@ -40,3 +44,11 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
     shared.mkdir(exist_ok=True)
     return shared
+
+
+@pytest.fixture(scope="session")
+def core_objects(shared_folder: Path) -> Objects:
+    """Return who builds programs of the core, each object once for all workers."""
+    from tests.core_objects import Objects
+
+    return Objects(shared_folder / "native")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
+from tests.core_objects import NATIVE, Objects
 from tests.docs.pages import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-NATIVE = ROOT / "native"
-COMPILER = shutil.which("g++")
 
 
 def files_of(guide: str) -> list[str]:
@@ -20,20 +18,11 @@ def files_of(guide: str) -> list[str]:
 
 
 def holds(
-    folder: Path, test: str, sources: list[str], files: list[str]
+    objects: Objects, folder: Path, test: str, files: list[str]
 ) -> subprocess.CompletedProcess[str]:
-    """Build a test with sources, of folders all, and files beside them, and run it."""
-    names = [str(NATIVE / test)]
-    for name in sources:
-        found = [NATIVE / name] if name.endswith(".cpp") else sorted((NATIVE / name).glob("*.cpp"))
-        names += [str(source) for source in found if not source.name.endswith(".test.cpp")]
-    for at, text in enumerate(files):
-        (folder / f"file{at}.cpp").write_text(text)
-        names.append(f"file{at}.cpp")
-    flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
-    command = [str(COMPILER), *flags, *names, "-o", "test"]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    return subprocess.run(
-        [folder / "test"], capture_output=True, text=True, check=False, timeout=60
-    )
+    """Build a test with files beside what it needs, and run it."""
+    added = [folder / f"file{at}.cpp" for at in range(len(files))]
+    for path, text in zip(added, files, strict=True):
+        path.write_text(text)
+    program = objects.program(NATIVE / test, folder, added)
+    return subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)

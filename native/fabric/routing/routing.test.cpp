@@ -2,7 +2,7 @@
 // routing that is registered. It costs the least where a routing says so; the oracle is Bellman and Ford's search.
 // A flow within a box stays there.
 //
-// needs: the parts of a run
+// needs: fabric, fabric/routing
 #include "fabric/routing/routing.hpp"
 
 #include <algorithm>
