@@ -42,17 +42,36 @@ public:
         schedule_beside(actor, delay, {kind, a, b, queue_.recorder().trail});
     }
 
-    // Runs a batch; `handle(actor, event)` may add to it while it runs.
+    // The same of `count` events, of which each has a `b` that is one more. Precondition: at least one, and the run
+    // is not recorded.
+    void schedule(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b, u32 count) {
+        schedule(actor, delay, kind, a, b);
+        if (--count == 0) {
+            return;
+        }
+        const RankEvent rest{kind, a, b + 1, {}};
+        if (delay == 0 && actor == running_) {
+            append(more_, last_, rest, count);
+            return;
+        }
+        const u64 tick = queue_.now() + delay;
+        Batch& own = own_[actor].batch;
+        Batch& batch = own.tick == tick ? own : *find(actor, tick);
+        append(batch.more, batch.last, rest, count);
+    }
+
+    // Runs a batch. `handle(actor, event, count)` is told of `count` events that differ by 1 in `b` alone, and returns
+    // how many of them it handled: one or more. It may add to the batch while it runs.
     template <class Handle>
     void run(u32 batch, Handle&& handle) {
         if (batch < actors_) [[likely]] {
             const ActorId actor(batch);
-            handle(actor, begin(actor));
+            handle(actor, begin(actor), 1);
         } else {
             const Further taken = batches_[batch - actors_];
             unlink(batch - actors_);
             begin(taken.actor, taken.batch);
-            handle(taken.actor, taken.batch.first);
+            handle(taken.actor, taken.batch.first, 1);
         }
         finish(handle);
     }
@@ -94,7 +113,12 @@ public:
     u32 put(ActorId actor, u64 tick, EventKind kind, u32 a, u32 b = none) {
         Own& own = own_[actor];
         if (own.batch.tick != nothing || own.newest != none) [[unlikely]] {
-            return put_beside(actor, tick, {kind, a, b, queue_.recorder().trail});
+            const RankEvent event{kind, a, b, queue_.recorder().trail};
+            if (own.batch.tick == tick && own.batch.more != none && goes_on(own.batch.last, event)) {
+                ++links_[own.batch.last].count;
+                return none;
+            }
+            return put_beside(actor, tick, event);
         }
         fill(own.batch, tick, {kind, a, b, queue_.recorder().trail});
         return actor.index();
@@ -105,8 +129,10 @@ public:
         while (more_ != none) {
             const u32 link = more_;
             RankEvent event = links_[link].event;
-            for (u32 done = 0; done < links_[link].count; ++done, ++event.b) {
-                handle(running_, event);   // which may register more, also in this entry
+            for (u32 done = 0; done < links_[link].count;) {   // more may come, also in this entry
+                const u32 handled = handle(running_, event, links_[link].count - done);
+                done += handled;
+                event.b += handled;
             }
             more_ = links_[link].next;
             links_.give_back(link);
@@ -217,19 +243,21 @@ private:
         return batch == none ? nullptr : &batches_[batch].batch;
     }
 
-    // A recorded run keeps a trail per event, so there every event is an entry of its own.
-    void append(u32& more, u32& last, const RankEvent& event) {
-        if (std::is_empty_v<Trail> && more != none) {
-            Link& before = links_[last];
-            if (before.event.a == event.a && before.event.b + before.count == event.b &&
-                before.event.kind == event.kind) {
-                ++before.count;
-                return;
-            }
+    // Whether an event is the next of an entry. A recorded run keeps a trail per event, so there every event is an
+    // entry of its own.
+    bool goes_on(u32 link, const RankEvent& event) const {
+        const Link& before = links_[link];
+        return std::is_empty_v<Trail> && before.event.a == event.a &&
+               before.event.b + before.count == event.b && before.event.kind == event.kind;
+    }
+    void append(u32& more, u32& last, const RankEvent& event, u32 count = 1) {
+        if (more != none && goes_on(last, event)) {
+            links_[last].count += count;
+            return;
         }
         const u32 link = links_.take_as_left();
         links_[link].event = event;
-        links_[link].count = 1;
+        links_[link].count = count;
         links_[link].next = none;
         if (more == none) {
             more = link;

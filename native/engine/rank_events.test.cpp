@@ -49,13 +49,20 @@ class Both {
 public:
     explicit Both(u32 seed) : random_(seed), fast_(queue_, actors) {}
 
-    // One event, or several of one actor that follow each other.
+    // One event, or several of one actor that follow each other, one by one or together.
     void schedule() {
         const u32 actor = static_cast<u32>(random_.below(actors));
         const u64 delay = random_.below(3);
         const u32 a = static_cast<u32>(random_.below(2));
-        for (u64 some = 1 + random_.below(4); some > 0; --some) {
-            fast_.schedule(ActorId(actor), delay, {Owner::execution, 0}, a, count_);
+        const u32 some = 1 + static_cast<u32>(random_.below(4));
+        const bool together = random_.one_in(2);
+        if (together) {
+            fast_.schedule(ActorId(actor), delay, {Owner::execution, 0}, a, count_, some);
+        }
+        for (u32 one = 0; one < some; ++one) {
+            if (!together) {
+                fast_.schedule(ActorId(actor), delay, {Owner::execution, 0}, a, count_);
+            }
             slow_.schedule(queue_.now() + delay, actor, a, count_++);
         }
     }
@@ -69,14 +76,18 @@ public:
             if (random_.one_in(3)) {
                 look_at(event.index);
             }
-            fast_.run(event.index, [&](ActorId actor, const RankEvent& of) {
+            fast_.run(event.index, [&](ActorId actor, RankEvent of, u32 count) {
+                const u32 handled = 1 + static_cast<u32>(random_.below(count));
                 check(slow_.first().tick == queue_.now(), "a batch runs at another tick", of.b);
                 check(slow_.first().actor == actor.index(), "a batch of another actor", of.b);
-                check(at < slow_.first().events.size(), "an event too many", of.b);
-                check(slow_.first().events[at++] == std::pair{of.a, of.b}, "another event of the batch", of.b);
+                for (u32 one = 0; one < handled; ++one, ++of.b) {
+                    check(at < slow_.first().events.size(), "an event too many", of.b);
+                    check(slow_.first().events[at++] == std::pair{of.a, of.b}, "another event of the batch", of.b);
+                }
                 for (u64 more = random_.below(3); more > 0 && count_ < most; --more) {
                     schedule();
                 }
+                return handled;
             });
             check(at == slow_.first().events.size(), "an event of the batch is missing", count_);
             slow_.remove_first();

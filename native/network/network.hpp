@@ -68,11 +68,10 @@ struct NetworkCapabilities {
     bool holds_links = false;           // of messages that come in turn and meet no others: held_links()
 };
 
-// One of several messages alike, each over a link that is all its way, and of whose arrival an event tells
-// that has this index.
+// One of several messages of one size, each over a link that is all its way.
 struct OverLink {
     u32 link;
-    u32 index;
+    Notice arrived;
     RankId src;
     RankId dst;
 };
@@ -110,10 +109,10 @@ public:
         fail("a network that told of no link");
     }
 
-    // The same of many, in their order: each carries `bytes` and arrives with an event of a kind.
-    virtual void send_over_links(std::span<const OverLink> many, u64 bytes, EventKind arrived) {
+    // The same of many, in their order: each carries `bytes`.
+    virtual void send_over_links(std::span<const OverLink> many, u64 bytes) {
         for (const OverLink& one : many) {
-            send_over(one.link, {one.src, one.dst, bytes}, {arrived, one.index});
+            send_over(one.link, {one.src, one.dst, bytes}, one.arrived);
         }
     }
 

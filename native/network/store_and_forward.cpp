@@ -110,8 +110,7 @@ void StoreAndForwardNetwork::send_over(u32 link, const Message& message, Notice 
 // Messages over idle links that take the same time: their arrivals are a run for the queue, and so are
 // the moments in which the links are free again. Any other is sent as single ones are. Where both come
 // in one tick, single ones keep their order.
-void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64 bytes,
-                                             EventKind arrived) {
+void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     const auto most = static_cast<u32>(many.size());
     EventRow arrivals(queue_, most);
@@ -121,12 +120,12 @@ void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64
         if (links_[one.link].busy || times.hop == times.busy) [[unlikely]] {
             arrivals.flush();
             freed.flush();
-            send_over(one.link, {one.src, one.dst, bytes}, {arrived, one.index});
+            send_over(one.link, {one.src, one.dst, bytes}, one.arrived);
             continue;
         }
         occupy(one.link, bytes);
         probe_.crosses_at_once(one.link);
-        arrivals.schedule(now + times.hop, arrived, one.index);
+        arrivals.schedule(now + times.hop, one.arrived.kind, one.arrived.index);
         freed.schedule(now + times.busy, {Owner::network, link_free}, one.link);
     }
     arrivals.flush();

@@ -28,7 +28,7 @@ public:
     u32 handle_run(const EventRun& run, u32 at, u32 until) override;
     u32 only_link(RankId src, RankId dst) override;
     void send_over(u32 link, const Message& message, Notice arrived) override;
-    void send_over_links(std::span<const OverLink> many, u64 bytes, EventKind arrived) override;
+    void send_over_links(std::span<const OverLink> many, u64 bytes) override;
     std::vector<LinkRecord> links() const override;
     std::vector<LinkUse> dimensions() const override;
     std::vector<u64> busiest() const override;

@@ -60,35 +60,39 @@ void Simulation::start() { executor_.start(); }
 
 // The next two are inlined into the loop: a call for every event costs as much as some events do. What
 // they call of a component is not, so that the loop stays small.
-[[gnu::always_inline]] inline void Simulation::handle(ActorId actor, const RankEvent& event) {
+[[gnu::always_inline]] inline u32 Simulation::handle(ActorId actor, const RankEvent& event, u32 count) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->event_begins();
+        count = 1;
     }
     switch (event.kind.owner()) {
         case Owner::exchange:
+            if (count > 1) {
+                return collectives_.exchange().handle_many(event, count);
+            }
             collectives_.exchange().handle(event);
-            return;
+            return 1;
         case Owner::graph:
             collectives_.graph().handle(event);
-            return;
+            return 1;
         case Owner::custom:
             collectives_.custom().handle(event);
-            return;
+            return 1;
         case Owner::collectives:
             collectives_.handle(event);
-            return;
+            return 1;
         case Owner::execution:
             executor_.handle(actor, event);
-            return;
+            return 1;
         case Owner::memory:
             memory_.handle(event);
-            return;
+            return 1;
         case Owner::bus:
             bus_.handle(actor, event);
-            return;
+            return 1;
         case Owner::local_bandwidth:
             handle_due(actor, event);
-            return;
+            return 1;
         default:
             fail("an actor's event of a component that has none");
     }
@@ -121,8 +125,8 @@ void Simulation::start() { executor_.start(); }
 [[gnu::always_inline]] inline void Simulation::handle(const Event& event) {
     switch (event.kind.owner()) {
         case Owner::rank_events:
-            engine_.of_ranks.run(event.index, [this](ActorId actor, const RankEvent& of_rank) {
-                handle(actor, of_rank);
+            engine_.of_ranks.run(event.index, [this](ActorId actor, const RankEvent& of_rank, u32 count) {
+                return handle(actor, of_rank, count);
             });
             return;
         case Owner::exchange:
@@ -165,8 +169,8 @@ u32 Simulation::handle_run(const EventRun& run, u32 until) {
         } else if (run.owner() == Owner::rank_events && watcher_ == nullptr) {
             at = collectives_.exchange().handle_of_ranks(run, at, until);
             if (engine_.of_ranks.is_running()) {
-                engine_.of_ranks.finish([this](ActorId actor, const RankEvent& of_rank) {
-                    handle(actor, of_rank);
+                engine_.of_ranks.finish([this](ActorId actor, const RankEvent& of_rank, u32 count) {
+                    return handle(actor, of_rank, count);
                 });
                 ++at;
             }

@@ -87,7 +87,7 @@ private:
     // Handles the first events of a run, at most `until`; returns how many.
     u32 handle_run(const EventRun& run, u32 until);
     void handle(const Event& event);
-    void handle(ActorId actor, const RankEvent& event);
+    u32 handle(ActorId actor, const RankEvent& event, u32 count);
     void handle_due(ActorId actor, const RankEvent& event);
     bool must_match_by_tag() const {
         return collectives_.mismatch() && model_.quirks.mismatched_collectives_meet;

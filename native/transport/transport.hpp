@@ -113,9 +113,9 @@ public:
         network_.send_over(link, message, arrived);
     }
 
-    void pass_over_links(std::span<const OverLink> many, u64 bytes, EventKind arrived) {
+    void pass_over_links(std::span<const OverLink> many, u64 bytes) {
         count(many.size());
-        network_.send_over_links(many, bytes, arrived);
+        network_.send_over_links(many, bytes);
     }
 
     // The same, of who schedules and counts its messages itself; see FixedWay.

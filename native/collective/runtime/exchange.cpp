@@ -233,7 +233,7 @@ inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
         }
         return;
     }
-    engine_.of_ranks.schedule(x.actor, x.reduce_ticks, {Owner::exchange, reduced}, chunk.index());
+    engine_.of_ranks.schedule(x.actor, x.reduce_ticks, {Owner::exchange, reduced}, chunk.index(), run);
 }
 
 [[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) const {

@@ -162,6 +162,9 @@ public:
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
     [[gnu::noinline]] void handle(const Event& event);
     [[gnu::noinline]] void handle(const RankEvent& event);
+    // The same of the first of `count` events of one chunk, whose packets follow each other, and of those behind it
+    // that go together with it. Returns how many these are. (exchange_many.cpp)
+    [[gnu::noinline]] u32 handle_many(const RankEvent& event, u32 count);
     void completed(const Completion& completion);
 
     const State& state() const { return state_; }
@@ -223,6 +226,7 @@ private:
     void send_counted(ChunkId chunk, Packets& x);
     void post(ChunkId chunk, Packets& x);
     void step(const RankEvent& event);
+    template <bool is_one_kind>
     u32 arrive_in_step(const EventRun& run, u32 at, u32 until);
     u32 step_in_step(const EventRun& run, u32 at, u32 until);
     u32 reduce_in_step(const EventRun& run, u32 at, u32 until);
@@ -237,6 +241,13 @@ private:
             return false;
         }
         return x.left > x.barrier_at && !x.to_chunk.is_none();
+    }
+    u32 wait_many(Packets& x, u32 count) const;
+    bool send_together(const Packets& x) const;
+    u32 send_many(ChunkId chunk, Packets& x, u32 count);
+    u32 send_many_over_links(Packets& x, u32 count);
+    static OverLink over_link(const Packets& x, Notice arrived) {
+        return {x.link, arrived, RankId(x.rank), RankId(x.to_rank)};
     }
     // Handles a whole run of arrivals with all that follows up to the sends; false, and nothing has happened, where
     // somebody could tell. (exchange_round.cpp)

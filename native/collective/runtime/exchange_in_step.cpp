@@ -19,9 +19,10 @@ constexpr u32 few = 4;   // events; where a loop comes no further, the ranks are
 
 u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     constexpr EventKind first_early(Owner::exchange, early_arrival);
-    bool in_step = run.kind_stride == 0 && watcher_ == nullptr && !model_.system.bus.enabled;
+    bool in_step = watcher_ == nullptr && !model_.system.bus.enabled;
+    const bool is_one_kind = run.kind_stride == 0;
     const bool are_of_chunks = run.first_kind.packed() < first_early.packed();   // an early one has no chunk yet
-    if (in_step && are_of_chunks && at == 0 && until == run.count && until > few && go_round(run)) {
+    if (in_step && is_one_kind && are_of_chunks && at == 0 && until == run.count && until > few && go_round(run)) {
         return until;
     }
     for (; at < until; ++at) {
@@ -30,7 +31,7 @@ u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
         }
         if (in_step && until - at > few) {
             const u32 from = at;
-            at = arrive_in_step(run, at, until);
+            at = is_one_kind ? arrive_in_step<true>(run, at, until) : arrive_in_step<false>(run, at, until);
             if (at == until) {
                 return at;
             }
@@ -41,23 +42,27 @@ u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// Messages for which receives are posted: of each rank another packet is handed over.
+// Messages for which receives are posted: of each rank another packet is handed over. They are counted where the first
+// is, or each has a counter of its own.
+template <bool is_one_kind>
 u32 Exchange::arrive_in_step(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
     Packets* const packets = state_.chunks.data();
     const u64 now = engine_.now();
-    const u32 phase = run.first_kind.kind() >> counter_bits;
-    const u32 slot = run.first_kind.kind() & counter_mask;
+    u32 mark = run.first_kind.kind();
     EventRow row(engine_.queue, until - at);
     const EventRun::Indices chunks = run.indices();
     for (; at < until; ++at) {
         const u32 chunk = chunks[at];
         fetch_ahead(packets, chunks, at, until);
         Packets& x = packets[chunk];
-        if (x.started != phase) [[unlikely]] {
+        if constexpr (!is_one_kind) {
+            mark = run.kind(at).kind();
+        }
+        if (x.started != mark >> counter_bits) [[unlikely]] {
             break;
         }
-        i32& arrived = counter(x, slot);
+        i32& arrived = counter(x, mark & counter_mask);
         if (arrived >= 0) [[unlikely]] {
             ++arrived;
             continue;
@@ -207,12 +212,10 @@ u32 Exchange::send_in_step(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// The same over links on which messages may wait. They are messages of one size, which count at one
-// counter of their receivers.
+// The same over links on which messages may wait. They are messages of one size.
 u32 Exchange::send_over_links(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
     u64 bytes = 0;
-    u32 mark = none;
     over_links_.clear();
     const EventRun::Indices batches = run.indices();
     for (; at < until; ++at) {
@@ -224,18 +227,17 @@ u32 Exchange::send_over_links(const EventRun& run, u32 at, u32 until) {
         Packets& x = *sends;
         if (over_links_.empty()) {
             bytes = x.send_bytes;
-            mark = x.to_mark;
         }
         i32& arrived = counter(x, x.from_counter);
-        if (x.link == none || x.send_bytes != bytes || x.to_mark != mark || arrived > 0) {
+        if (x.link == none || x.send_bytes != bytes || arrived > 0) {
             break;
         }
         --arrived;
-        over_links_.push_back({x.link, x.to_chunk.index(), RankId(x.rank), RankId(x.to_rank)});
+        over_links_.push_back(over_link(x, {{Owner::exchange, x.to_mark}, x.to_chunk.index()}));
         sent_in_step(batch, x);
     }
     if (!over_links_.empty()) {
-        transport_.pass_over_links(over_links_, bytes, {Owner::exchange, mark});
+        transport_.pass_over_links(over_links_, bytes);
     }
     return at;
 }

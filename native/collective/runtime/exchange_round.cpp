@@ -117,15 +117,14 @@ void Exchange::round_over_ways(std::span<const u32> chunks, u32 slot) {
 void Exchange::round_over_links(std::span<const u32> chunks, u32 slot) {
     Packets* const packets = state_.chunks.data();
     const u64 bytes = packets[chunks[0]].send_bytes;
-    const u32 mark = packets[chunks[0]].to_mark;
     over_links_.clear();
     for (u32 at = 0; at < chunks.size(); ++at) {
         fetch_ahead(packets, chunks, at, static_cast<u32>(chunks.size()));
         Packets& x = packets[chunks[at]];
-        over_links_.push_back({x.link, x.to_chunk.index(), RankId(x.rank), RankId(x.to_rank)});
+        over_links_.push_back(over_link(x, {{Owner::exchange, x.to_mark}, x.to_chunk.index()}));
         goes_on(x, slot);
     }
-    transport_.pass_over_links(over_links_, bytes, {Owner::exchange, mark});
+    transport_.pass_over_links(over_links_, bytes);
 }
 
 }  // namespace yantra
