@@ -441,10 +441,10 @@ bool Executor::is_first_of_group(ActorId actor, NodeId node) {
     if (communicator_of(actor, node) == 0) {
         return false;
     }
-    const std::vector<Part>& parts = state_.actors[actor].parts;
+    const Parts& parts = state_.actors[actor].parts;
     const Graph& graph = *parts.front().job->graph;
     const i32 group = node.index() < graph.size() ? graph.pg_name[node.index()] : Graph::group_absent;
-    if (parts.size() > 1 || group < 0) {
+    if (parts.are_several() || group < 0) {
         return true;
     }
     const u64 type = graph.comm_type.value[node.index()];

@@ -60,6 +60,7 @@ public:
         }
         const Part& front() const { return first_; }
         const Part& back() const { return later_.empty() ? first_ : later_.back(); }
+        bool are_several() const { return !later_.empty(); }
         const Part& of(NodeId node) const { return later_.empty() ? first_ : of_several(node); }
 
     private:
