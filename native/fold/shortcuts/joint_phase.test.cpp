@@ -123,6 +123,9 @@ void ends_are_those_of_all_messages() {
         for (u64& start : of_class) {
             start = random.below(3) == 0 ? 0 : random.below(100000);
         }
+        if (random.below(4) == 0) {
+            std::ranges::fill(of_class, random.below(100000));   // all come at once
+        }
         std::vector<u64> starts(size);
         for (u32 rank = 0; rank < size; ++rank) {
             starts[rank] = of_class[rank % classes];
