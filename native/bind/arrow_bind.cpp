@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "bind/choices.hpp"
 #include "bind/parts.hpp"
 
 namespace nb = nanobind;

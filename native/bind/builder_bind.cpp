@@ -13,6 +13,7 @@
 
 #include "base/ensure.hpp"
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/ids.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/optional.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "network/flow/flow_list.hpp"

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"

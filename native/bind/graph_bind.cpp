@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "trace/graph.hpp"

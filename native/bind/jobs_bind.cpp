@@ -18,6 +18,7 @@
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "workload/checks.hpp"

@@ -3,6 +3,7 @@
 // Classes that others name in their signatures come first. A violated `ensure` is InternalFault.
 #include "base/ensure.hpp"
 #include "base/too_long.hpp"
+#include "bind/choices.hpp"
 #include "bind/parts.hpp"
 #include "base/unsupported.hpp"
 

@@ -13,6 +13,7 @@
 
 #include "base/never.hpp"
 #include "base/unsupported.hpp"
+#include "bind/choices.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/parts.hpp"
 #include "network/level.hpp"

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bind/choices.hpp"
 #include "bind/parts.hpp"
 #include "network/noc/load.hpp"
 #include "network/noc/router.hpp"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "accounting/statistics.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "network/packet/seen.hpp"

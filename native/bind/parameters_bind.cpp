@@ -4,6 +4,7 @@
 // in and then given to the builder, which copies them.
 #include <nanobind/stl/vector.h>
 
+#include "bind/choices.hpp"
 #include "bind/parts.hpp"
 #include "model/model.hpp"
 

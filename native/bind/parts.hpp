@@ -3,8 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bind/choices.hpp"
-
 namespace yantra {
 
 void register_trace(nanobind::module_& module);

@@ -10,6 +10,7 @@
 #include "accounting/slack.hpp"
 #include "accounting/steps.hpp"
 #include "accounting/utilisation.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "bind/simulation_class.hpp"

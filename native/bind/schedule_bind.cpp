@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "workload/schedule.hpp"

@@ -1,6 +1,7 @@
 // Python's view of a plain run, and of what gave a folded one up.
 #include "bind/simulation_class.hpp"
 
+#include "bind/choices.hpp"
 #include "bind/parts.hpp"
 #include "fold/shortcuts/shortcuts.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "base/ensure.hpp"
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "collective/synthesis/flow_network.hpp"

@@ -9,6 +9,7 @@
 
 #include "base/ensure.hpp"
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/parts.hpp"
 #include "export/cells.hpp"
 #include "export/planes.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind/choices.hpp"
 #include "bind/parts.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/tools/totals.hpp"
