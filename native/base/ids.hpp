@@ -42,7 +42,9 @@ public:
     using Values = std::vector<T>;
 
     IdVector() = default;
-    explicit IdVector(std::size_t size, const T& value = T{}) : values_(size, value) {}
+    // Without a value nothing is copied, so the compiler need not make copies of large types.
+    explicit IdVector(std::size_t size) : values_(size) {}
+    IdVector(std::size_t size, const T& value) : values_(size, value) {}
     explicit IdVector(Values values) : values_(std::move(values)) {}
 
     typename Values::reference operator[](IdType id) { return values_[id.index()]; }
@@ -60,7 +62,8 @@ public:
     std::size_t size() const { return values_.size(); }
     bool empty() const { return values_.empty(); }
     void reserve(std::size_t size) { values_.reserve(size); }
-    void resize(std::size_t size, const T& value = T{}) { values_.resize(size, value); }
+    void resize(std::size_t size) { values_.resize(size); }
+    void resize(std::size_t size, const T& value) { values_.resize(size, value); }
     void assign(std::size_t size, const T& value) { values_.assign(size, value); }
     void clear() { values_.clear(); }
 

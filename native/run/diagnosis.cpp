@@ -25,17 +25,21 @@ public:
 
     std::vector<Waiting> all() {
         list_entered_collectives();
-        std::vector<Waiting> lines;
+        std::vector<Waiting> lines;   // the first, in their order; where they are equal, as ranks are
         for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
             const u32 node = actor(rank).finished ? none : oldest_waiting(rank);
-            if (node != none) {
-                lines.push_back(explain(rank, node));
+            if (node == none) {
+                continue;
+            }
+            Waiting line = explain(rank, node);
+            const auto later = std::find_if(lines.begin(), lines.end(), [&line](const Waiting& other) {
+                return std::pair{!line.is_cause, line.since} < std::pair{!other.is_cause, other.since};
+            });
+            lines.insert(later, std::move(line));
+            if (lines.size() > shown_at_most) {
+                lines.pop_back();
             }
         }
-        std::stable_sort(lines.begin(), lines.end(), [](const Waiting& a, const Waiting& b) {
-            return std::pair{!a.is_cause, a.since} < std::pair{!b.is_cause, b.since};
-        });
-        lines.resize(std::min(lines.size(), shown_at_most));
         return lines;
     }
 
@@ -167,8 +171,8 @@ private:
                 }
             }
             for (auto& [communicator, nodes] : entered_[rank]) {
-                std::stable_sort(nodes.begin(), nodes.end(), [&](u32 a, u32 b) {
-                    return start_of(rank, a) < start_of(rank, b);
+                std::sort(nodes.begin(), nodes.end(), [&](u32 a, u32 b) {
+                    return std::pair{start_of(rank, a), a} < std::pair{start_of(rank, b), b};
                 });
             }
         }

@@ -14,11 +14,11 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Precondition: every actor is a rank.
-std::vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
-                              const Transport& transport, const Collectives& collectives);
+// Precondition: every actor is a rank. Called once, so it is compiled for size, which is sooner done.
+[[gnu::cold]] std::vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
+                                            const Transport& transport, const Collectives& collectives);
 
 // Messages that were sent and that nobody received.
-std::vector<Unreceived> unreceived(const Transport& transport);
+[[gnu::cold]] std::vector<Unreceived> unreceived(const Transport& transport);
 
 }  // namespace yantra

@@ -46,15 +46,9 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
 
 // Flights that wait for their receive. No table keeps an order of keys, so they are sorted, tags last.
 // Receives that wait for their message are the business of whoever compares.
-template <class Visitor>
-void visit_state(Visitor& v, Transport::State& state) {
-    auto& [flights, matcher, rendezvous, messages] = state;
-    v.elsewhere(flights);
-    v.fixed(rendezvous);
-    v.count(messages);
+inline std::vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& state) {
     std::vector<std::pair<MatchKey, u32>> waiting;
-    v.elsewhere(matcher);
-    matcher.for_each_message(state.waiting(), [&](u32 at) {
+    state.matcher.for_each_message(state.waiting(), [&](u32 at) {
         if (state.flights[at].waiting.side == Matcher::Side::send) {
             waiting.emplace_back(state.flights[at].waiting.key, at);
         }
@@ -63,8 +57,19 @@ void visit_state(Visitor& v, Transport::State& state) {
         return std::tie(a.first.bytes, a.first.src, a.first.dst, a.first.tag) <
                std::tie(b.first.bytes, b.first.src, b.first.dst, b.first.tag);
     });
+    return waiting;
+}
+
+template <class Visitor>
+void visit_state(Visitor& v, Transport::State& state) {
+    auto& [flights, matcher, rendezvous, messages] = state;
+    v.elsewhere(flights);
+    v.fixed(rendezvous);
+    v.count(messages);
+    v.elsewhere(matcher);
+    const std::vector<std::pair<MatchKey, u32>> waiting = sends_in_order(state);
     v.word(waiting.size());
-    for (auto& [key, at] : waiting) {
+    for (const auto& [key, at] : waiting) {
         v.word(key.bytes);
         v.word(u64{key.src} << 32U | key.dst);
         visit_flight(v, state, at);

@@ -47,7 +47,7 @@ const std::vector<RouterKind>& routers();
 const RouterKind* find_router(std::string_view name);
 
 struct RegisteredRouter {
-    explicit RegisteredRouter(RouterKind kind);
+    [[gnu::cold]] explicit RegisteredRouter(RouterKind kind);
 };
 
 }  // namespace yantra::noc

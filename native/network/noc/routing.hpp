@@ -88,7 +88,7 @@ const std::vector<RoutingKind>& routings();
 const RoutingKind* find_routing(std::string_view name);
 
 struct RegisteredRouting {
-    explicit RegisteredRouting(RoutingKind kind);
+    [[gnu::cold]] explicit RegisteredRouting(RoutingKind kind);
 };
 
 }  // namespace yantra::noc

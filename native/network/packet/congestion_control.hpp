@@ -70,7 +70,7 @@ const std::vector<Scheme>& schemes();
 const Scheme* find_scheme(std::string_view name);
 
 struct RegisteredScheme {
-    explicit RegisteredScheme(Scheme scheme);
+    [[gnu::cold]] explicit RegisteredScheme(Scheme scheme);
 };
 
 }  // namespace yantra::packet

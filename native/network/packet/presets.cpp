@@ -153,11 +153,14 @@ std::vector<Preset> other_presets() {
 
 const std::vector<Preset>& presets() {
     static const std::vector<Preset> all = [] {
-        std::vector<Preset> made = presets_of_dcqcn();
-        for (const Preset& preset : other_presets()) {
-            made.push_back(preset);
+        std::vector<Preset> made;   // by name
+        for (const std::vector<Preset>& some : {presets_of_dcqcn(), other_presets()}) {
+            for (const Preset& preset : some) {
+                const auto later = std::find_if(made.begin(), made.end(),
+                                                [&preset](const Preset& other) { return preset.name < other.name; });
+                made.insert(later, preset);
+            }
         }
-        std::sort(made.begin(), made.end(), [](const Preset& a, const Preset& b) { return a.name < b.name; });
         return made;
     }();
     return all;

@@ -61,7 +61,7 @@ const std::vector<Discipline>& disciplines();
 const Discipline* find_discipline(std::string_view name);
 
 struct RegisteredDiscipline {
-    explicit RegisteredDiscipline(Discipline discipline);
+    [[gnu::cold]] explicit RegisteredDiscipline(Discipline discipline);
 };
 
 }  // namespace yantra::packet
