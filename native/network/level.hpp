@@ -13,20 +13,10 @@
 #include "engine/engine.hpp"
 #include "model/model.hpp"
 #include "network/network.hpp"
+#include "network/option.hpp"
 #include "network/ways.hpp"
 
 namespace yantra {
-
-// A number that a level takes. Times are in ns and bandwidths in GB/s, which is bytes per ns.
-struct NetworkOption {
-    std::string name;
-    std::string unit;          // "ns", "GB/s", "bit/s", "B" or "" for a plain number
-    double fallback = 0.0;     // NaN: none, the option is left out unless it is given
-    double least = 0.0;
-    std::string help;
-    std::vector<std::string> choices = {};   // where the number is that of a name; `fallback` too
-    bool by_rate = false;      // may be given for some rates of links, too: as NAME@GBPS
-};
 
 // What folding may rely on. A level that says nothing is run whole.
 enum class NetworkFolding : u8 {
@@ -76,7 +66,7 @@ const std::vector<NetworkLevel>& network_levels();
 const NetworkLevel* find_network_level(std::string_view name);
 
 struct RegisteredNetwork {
-    explicit RegisteredNetwork(NetworkLevel level);
+    [[gnu::cold]] explicit RegisteredNetwork(NetworkLevel level);
 };
 
 // The network that a model names.

@@ -12,7 +12,7 @@
 #include "network/packet/presets.hpp"
 #include "network/packet/queue_discipline.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
 
 namespace {
 

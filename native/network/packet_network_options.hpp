@@ -1,14 +1,16 @@
 // Options of the packet network: its own, and what they change of a preset (network/packet/options.hpp).
+//
+// They are the same for a recorded run, so they are compiled once, unlike the network (CMakeLists.txt).
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "network/level.hpp"
+#include "network/option.hpp"
 #include "network/packet/settings.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
 
 // Asked for when all congestion controls are registered. Options of one name have one unit, whatever the scheme.
 std::vector<NetworkOption> packet_network_options();
