@@ -31,12 +31,12 @@ std::vector<u64> ends_of(const std::vector<Piece>& pieces) {
         engine.of_ranks.schedule(ActorId(0), pieces[at].begin, {Owner::execution, 0}, at);
     }
     while (!engine.queue.empty()) {
-        engine.of_ranks.run(engine.queue.next().index, [&](ActorId actor, const RankEvent& event) {
+        engine.of_ranks.run(engine.queue.next().index, [&](ActorId actor, const RankEvent& event, u32) {
             RankEvent now = event;
             if (event.kind.owner() == Owner::local_bandwidth) {
                 const auto due = local.due(actor, event);
                 if (!due) {
-                    return;
+                    return 1u;
                 }
                 now = *due;
             }
@@ -47,6 +47,7 @@ std::vector<u64> ends_of(const std::vector<Piece>& pieces) {
                 ends[now.a] = engine.now();
                 ++ended;
             }
+            return 1u;
         });
     }
     check(ended == pieces.size(), "work is lost", ended);
@@ -124,17 +125,18 @@ u64 end_of_kernel(u64 ticks, u64 bytes, u64 from, u64 until, TakenByCollectives 
     engine.of_ranks.schedule(ActorId(0), from, begins, 0);
     engine.of_ranks.schedule(ActorId(0), until, leaves, 0);
     while (!engine.queue.empty()) {
-        engine.of_ranks.run(engine.queue.next().index, [&](ActorId actor, const RankEvent& event) {
+        engine.of_ranks.run(engine.queue.next().index, [&](ActorId actor, const RankEvent& event, u32) {
             const auto due = event.kind.owner() == Owner::local_bandwidth ? local.due(actor, event)
                                                                         : std::optional(event);
             if (!due) {
-                return;
+                return 1u;
             }
             switch (due->kind.kind()) {
                 case 1: local.collective_begins(actor, is_all_to_all); break;
                 case 2: local.collective_ends(actor, is_all_to_all); break;
                 default: end = engine.now();
             }
+            return 1u;
         });
     }
     return end;

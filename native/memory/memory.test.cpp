@@ -55,13 +55,14 @@ void accesses(u32 seed, RemoteMemoryKind kind) {
             memory.access(all[event.index]);
             continue;
         }
-        engine.of_ranks.run(event.index, [&](ActorId actor, const RankEvent& of) {
+        engine.of_ranks.run(event.index, [&](ActorId actor, const RankEvent& of, u32) {
             if (of.kind.owner() == Owner::memory) {
                 memory.handle(of);
-                return;
+                return 1u;
             }
             check(all[of.a].actor == actor && seen[of.a] == ~u64{0}, "another access ends", of.a);
             seen[of.a] = engine.now();
+            return 1u;
         });
     }
     for (u32 at = 0; at < seen.size(); ++at) {

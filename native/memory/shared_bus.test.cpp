@@ -36,9 +36,10 @@ public:
     }
     void run() {
         while (!engine_.queue.empty()) {
-            engine_.of_ranks.run(engine_.queue.next().index, [&](ActorId actor, const RankEvent& of) {
+            engine_.of_ranks.run(engine_.queue.next().index, [&](ActorId actor, const RankEvent& of, u32) {
                 check(of.kind.owner() == Owner::bus, "an event of somebody else", crossed_);
                 bus_.handle(actor, of);
+                return 1u;
             });
         }
         check(order.size() == crossed_, "a packet is lost", order.size());
