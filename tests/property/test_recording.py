@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
-from tests import identities
+from tests import cases, identities
 from tests.oracles.folded_jobs import folded_case
 from tests.oracles.slack_jobs import SlackJob
 from yantra.base.errors import UnsupportedError
+from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
 from yantra.run.simulate import run, run_native
+from yantra.scenario import ASTRA_SIM_RESOURCES, Device
 
 CASES, BLOCK = 60, 20
 SLACK_CASES = 60
@@ -28,6 +31,34 @@ def test_recording_changes_no_time_and_adds_up(first: int, network: str) -> None
         assert result.outcome.end == plain.end, seed
         assert result.outcome.events == plain.events, seed
         identities.hold(result, f"case {seed}")
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("semantics", ["yantra", "astra-sim"])
+def test_packets_that_come_together_go_as_they_would_one_by_one(
+    network: str, semantics: str
+) -> None:
+    """A recorded run handles them one by one, whatever the window, the reductions and the size."""
+    for ranks, algorithm, memory in product((5, 12), ("direct", "direct4"), (0.0, 1e10, 1e14)):
+
+        def write(trace: TraceBuilder, rank: int) -> None:
+            start = trace.compute(duration_micros=rank % 2)
+            for kind in (CollectiveType.ALL_REDUCE, CollectiveType.ALL_TO_ALL):
+                trace.collective(kind, 12_345, after=start)
+
+        scenario = cases.scenario(
+            cases.cluster(("fully_connected", ranks, 50.0, 500.0)),
+            write,
+            collectives=cases.collectives(algorithm, chunks=2, endpoint_delay_ns=10),
+            network=network,
+            semantics=semantics,
+            resources=ASTRA_SIM_RESOURCES,
+            device=Device(memory_bytes_per_s=memory),
+        )
+        model = compile(scenario)
+        together, one_by_one = run_native(model), run(model, fold="off", record=True).outcome
+        ours, theirs = (cases.Run(model, one, []).columns() for one in (together, one_by_one))
+        assert ours == theirs, (ranks, algorithm, memory)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
