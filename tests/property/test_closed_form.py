@@ -10,13 +10,16 @@ import pytest
 
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.chakra import CollectiveType
+from yantra.compile import compile
 from yantra.explore import best
+from yantra.explore import exact as exact_runs
 from yantra.explore.best import Shared, best_plans
 from yantra.explore.closed_form import ClosedForm
 from yantra.explore.exact import Budget
 from yantra.explore.machine import Machine, Scale
 from yantra.explore.space import FIELDS, SWITCHES, PlanSpace
 from yantra.explore.words import lines
+from yantra.run import simulate as simulate_runs
 from yantra.run import work
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
@@ -277,6 +280,23 @@ def test_a_run_of_all_of_many_ranks_is_refused_before_it_begins(
     exact = Budget().simulate(scenario)
     assert exact.result is None
     assert exact.reason.startswith("not folded, so all 4 ranks are run, about")
+
+
+def test_a_run_of_more_nodes_than_events_are_left_is_given_up_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is asked after the first slice, however many there would be."""
+    for module in (exact_runs, simulate_runs):
+        monkeypatch.setattr(module, "EVENTS_PER_SLICE", 10)
+    plan = Plan(pp=4, micro_batch=1, global_batch=64)
+    workload = train(find("llama3-8b"), plan, 1024)
+    scenario = Scenario(workload=Templates(workload=workload), **cluster_parts(CLUSTER, 4))
+    nodes = sum(len(compile(scenario).graphs.of(rank)) for rank in range(4))
+    assert Budget(2 * nodes).simulate(scenario).result is not None
+    budget = Budget(nodes - 1)
+    exact = budget.simulate(scenario)
+    assert exact.result is None and exact.reason.endswith(f"may take {nodes - 1:,} events")
+    assert budget.simulate(scenario).result is None  # only the slice is spent
 
 
 def test_a_search_without_an_answer_says_what_is_missing() -> None:

@@ -1,8 +1,9 @@
 """Simulates a plan, unless that would take too long: a search has to end while somebody waits.
 
 What is too long is counted in events and not in seconds, so a search gives the same answer on every
-machine. A run in which no rank stands for others is given up before it begins if it is long work
-(`yantra.run.work`), a folded one after so many events.
+machine. A run that cannot be folded is given up before it begins if it is long work
+(`yantra.run.work`), a folded one when it has more nodes than events are left, as each takes one or
+more, or after so many events.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from yantra.result import Result
     from yantra.scenario import Scenario
 
-MOST_EVENTS = 200_000_000
+MOST_EVENTS = 50_000_000
 
 
 class _GivenUp(Exception):  # noqa: N818 - no error: it is caught here
@@ -44,10 +45,10 @@ class Budget:
             return Exact(model, None, self._spent())
         slices = 0
 
-        def count(_done: int, _total: int) -> None:
+        def count(_done: int, nodes: int) -> None:
             nonlocal slices
             slices += 1
-            if slices * EVENTS_PER_SLICE >= self._left:
+            if max(slices * EVENTS_PER_SLICE, nodes) >= self._left:
                 raise _GivenUp(self._spent())
 
         def refuse(text: str) -> None:
