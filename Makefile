@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native scripts -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null)
 WORKERS ?= $(shell nproc)
 SECONDS ?= 600
@@ -77,8 +78,13 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Python compiles a module when it is first imported, so pip need not compile all of numpy's before.
+# What the package needs is installed while the core compiles.
 $(VENV)/.installed: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile .
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > $(VENV)/dependencies.txt
+	@rm -rf $(VENV)/wheel
+	$(PIP) install --no-compile -r $(VENV)/dependencies.txt & dependencies=$$!; \
+	  $(PIP) wheel --no-deps -w $(VENV)/wheel . && wait $$dependencies && \
+	  $(PIP) install --no-deps --no-compile --force-reinstall $(VENV)/wheel/*.whl
 	@touch $@
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)
