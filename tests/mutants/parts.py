@@ -66,7 +66,11 @@ PARTS = {
         (*FOLDED[::-1], "tests/unit/test_folding_cli.py"),
     ),
     "exchange machine": Part(
-        ("native/collective/runtime/exchange.cpp", "native/transport/peer_tables.hpp"),
+        (
+            "native/collective/runtime/exchange.cpp",
+            "native/collective/runtime/exchange_start.cpp",
+            "native/transport/peer_tables.hpp",
+        ),
         (
             "tests/property/test_engine_laws.py",
             "tests/golden/test_derivations.py",
