@@ -1,4 +1,4 @@
-"""The flags of every command that reads a text workload of ASTRA-sim 1.0: how its loop is read."""
+"""The flags of commands that read a text workload: how its loop is read, how often it runs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,17 @@ _OPTIONS = (
     ),
 )
 
+passes_option = click.option(
+    "--passes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Passes of the training loop.",
+)
+
 
 def loop_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags to a command, in this order."""
+    """Add the flags of ASTRA-sim 1.0's loops to a command, in this order."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

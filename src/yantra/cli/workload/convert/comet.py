@@ -8,6 +8,7 @@ import click
 
 from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option
+from yantra.cli.loop_options import passes_option
 from yantra.cli.typed import as_typed
 
 
@@ -23,13 +24,7 @@ from yantra.cli.typed import as_typed
 @click.option("-o", "--output", type=click.Path(), required=True, help="The workload file (.yw).")
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 16x64.")
-@click.option(
-    "--passes",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Passes of the training loop.",
-)
+@passes_option
 @click.option("--peak", help="Peak rate of a device; times are as recorded if left out.")
 @click.option("--memory-bandwidth", help="Of a device, for files that say what a layer moves.")
 @json_option("Print what was written as JSON.")

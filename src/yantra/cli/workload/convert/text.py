@@ -9,7 +9,7 @@ import click
 
 from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option
-from yantra.cli.loop_options import loop_options
+from yantra.cli.loop_options import loop_options, passes_option
 from yantra.cli.typed import as_typed
 
 if TYPE_CHECKING:
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(), required=True, help="The workload file (.yw).")
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
-@click.option(
-    "--passes",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Passes of the training loop.",
-)
+@passes_option
 @loop_options
 @json_option("Print what was written as JSON.")
 def command(
