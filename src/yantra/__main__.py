@@ -26,6 +26,9 @@ def main() -> int:
     """Run the command line of this process and return its exit status."""
     try:
         _take_interruptions()
+        from yantra.base.own_modules import take_over
+
+        take_over()
         from yantra.cli import main
 
         return main()
