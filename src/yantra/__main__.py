@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from types import FrameType
+    from typing import NoReturn
 else:
     import _signal as signal  # `signal` imports `enum`, to give its numbers names
 
@@ -35,6 +36,28 @@ def main() -> int:
     except KeyboardInterrupt:
         sys.stderr.write(_SAID)
         return _INTERRUPTED
+
+
+def end(status: int) -> NoReturn:
+    """End the process with a status.
+
+    Python would take every module and class down first, in a thirtieth of a small run. That is left
+    to the system where nobody can tell: there is no other thread, and nobody watches the process or
+    goes on in it. What was registered for the end is done, and all is written.
+    """
+    watched = sys.gettrace() or sys.getprofile() or sys.flags.inspect
+    if watched or "threading" in sys.modules or "PYTHONINSPECT" in os.environ:
+        sys.exit(status)
+    import atexit
+
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(status)  # which says what could not be written
+    os._exit(status)
 
 
 def _take_interruptions() -> None:

@@ -78,11 +78,9 @@ STANDARD = {
     *(
         "__future__",
         "_collections",
-        "_contextvars",
         "_json",
         "_struct",
         "atexit",
-        "contextvars",
         "errno",
         "gc",
     ),
@@ -90,14 +88,15 @@ STANDARD = {
 }
 OF_SITE = {"_collections_abc", "genericpath", "os", "os.path", "posixpath", "stat", "_stat"}
 MOST_MODULES = 104
-NETWORK = """topology: [ Ring ]  # Ring, Switch, FullyConnected
+NETWORK = """topology: [ {} ]  # Ring, Switch, FullyConnected
 npus_count: [ 8 ]
 bandwidth: [ 50.0 ]  # GB/s
 latency: [ 500.0 ]  # ns
 """
 
 
-def test_a_small_run_imports_little(tmp_path: Path) -> None:
+@pytest.mark.parametrize("topology", ["Ring", "Switch", "FullyConnected"])
+def test_a_small_run_imports_little(tmp_path: Path, topology: str) -> None:
     """Of the standard library what it needs, of Yantra what a run needs, and nothing else."""
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); before = set(sys.modules);"
@@ -105,7 +104,7 @@ def test_a_small_run_imports_little(tmp_path: Path) -> None:
         "print(status, *sorted(set(sys.modules) - before))"
     )
     options = write("tutorial", tmp_path)
-    (tmp_path / "network.yml").write_text(NETWORK)
+    (tmp_path / "network.yml").write_text(NETWORK.format(topology))
     sources = str(Path(yantra.__file__).parents[1])
     # Without `site`, which imports what the packages of an environment ask for.
     command = [sys.executable, "-I", "-S", "-c", code, sources, "astra-sim", *options]
@@ -232,6 +231,30 @@ def test_a_full_device_as_standard_output_is_told_with_status_2(arguments: list[
         done = _python(COMMAND, *arguments, stdout=full)
     said = "error: standard output: cannot be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, said)
+
+
+END = "from yantra.__main__ import end; "
+
+
+def test_the_end_writes_all_and_does_what_was_registered_for_it() -> None:
+    code = END + "import atexit; atexit.register(print, 'last'); print('first', end=' '); end(3)"
+    done = _python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "first last\n", "")
+
+
+def test_the_end_waits_for_threads() -> None:
+    code = END + (
+        "import threading, time;"
+        "threading.Thread(target=lambda: (time.sleep(0.2), print('late'))).start(); end(3)"
+    )
+    done = _python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "late\n", "")
+
+
+def test_what_cannot_be_written_at_the_end_is_told() -> None:
+    with open("/dev/full", "w") as full:
+        done = _python(END + "print('text'); end(0)", stdout=full, PYTHONUNBUFFERED="")
+    assert done.returncode == 120 and "No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize(
