@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextvars import ContextVar
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, as_json, internal_error
@@ -24,7 +23,7 @@ else:
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow
-_IS_JSON: ContextVar[bool] = ContextVar("is_json", default=False)
+_is_json = False  # whether errors and warnings are, of the command that this process runs
 _INTERRUPTED = 130
 _OBJECTS_PER_COLLECTION = 50_000  # Python's 700 are a dozen searches of what imports leave
 _TERMINATED = 143
@@ -50,7 +49,8 @@ def guarded(command: Callable[[], int], json: bool) -> int:
 
     With `json`, errors and warnings are JSON objects, one on a line.
     """
-    _IS_JSON.set(json)
+    global _is_json
+    _is_json = json
     try:
         _end_on_sigterm()
         status = command()
@@ -85,7 +85,7 @@ def _run(arguments: list[str]) -> int:
 
 def warn(texts: Sequence[str]) -> None:
     """Write warnings to standard error, as the errors of the command."""
-    if _IS_JSON.get():
+    if _is_json:
         from json import dumps
 
         lines = [dumps({"warning": text}, ensure_ascii=False) for text in texts]
@@ -136,7 +136,7 @@ def _report(error: YantraError, json: bool) -> int:
 
 def _tell(what: str, status: int) -> int:
     """Tell what ended a command; return its exit status."""
-    if _IS_JSON.get():
+    if _is_json:
         from json import dumps
 
         form = {"error": what.capitalize(), "exit_code": status, "message": what}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -167,7 +166,6 @@ class _Sheet:
         self._as_json = as_json
         self._files = result_files([row.case for row in rows], folder) if folder else None
         self._skipped: set[int] = set()
-        self._context = copy_context()  # which threads do not have: whether warnings are JSON
         self._done: dict[int, dict[str, Any]] = {}
         self._width = max(len(name) for name in ("scenario", *names))
 
@@ -182,7 +180,7 @@ class _Sheet:
 
         if why:
             text = f"{self._names[number]}: {why}; it is run again"
-            self._context.copy().run(warn, [text])
+            warn([text])
         else:
             self._skipped.add(number)
 

@@ -11,7 +11,6 @@ from yantra.base.errors import ConfigError
 from yantra.chakra.graphs import read_graph
 from yantra.compile.graphs import Graphs
 from yantra.scenario.quirks import Quirk
-from yantra.scenario.training import templates_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ def load_templates(
     that take two ready ones in different order would wait for each other forever. A workload whose
     own `ordering` is `streams` is left as it is.
     """
+    from yantra.scenario.training import templates_of
+
     workload = templates_of(source)
     if workload.ranks != ranks:
         problem = f"{workload.name} has {workload.ranks} ranks, the cluster {ranks}"

@@ -8,10 +8,13 @@ Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import permutations
 
 from yantra.fabric.topologies.topology import Block, Link
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class FullyConnected(Block):

@@ -8,10 +8,12 @@ Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from yantra.fabric.topologies.geometry import both_ways
 from yantra.fabric.topologies.topology import Block, Link
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Switch(Block):
