@@ -1,8 +1,9 @@
 """Named tuples that cost little until the first of a class is made.
 
 `typing.NamedTuple` compiles the text of every annotation and a constructor when a class is defined.
-A small run imports a dozen such classes and uses few, so that took as long as all its work. Here a
-class gets its constructor when it is first called; to type checkers and callers nothing differs.
+A small run imports three dozen such classes and makes a few objects of some, so that took as long
+as all its work. Here a class gets a constructor of its own when it has been called some times; to
+type checkers and callers nothing differs.
 """
 
 from __future__ import annotations
@@ -49,19 +50,37 @@ else:
                 for name in cls._fields
             )
 
+    _FIRST_CALLS = 50  # to compile a constructor takes as long as so many calls without it
+    _calls: dict[type, int] = {}
+
     class NamedTuple(tuple, metaclass=_Kind):
         """See `typing.NamedTuple`."""
 
         __slots__ = ()
 
         def __new__(cls, *values: Any, **named: Any) -> Self:
+            calls = _calls[cls] = _calls.get(cls, 0) + 1
+            if calls > _FIRST_CALLS:
+                return cls._with_constructor()(cls, *values, **named)
+            if len(values) == len(cls._fields) and not named:
+                return tuple.__new__(cls, values)
+            left = cls._fields[len(values) :]
+            known = {**cls._field_defaults, **named}
+            fits = len(values) + len(left) == len(cls._fields) and named.keys() <= set(left)
+            if fits and known.keys() >= set(left):
+                return tuple.__new__(cls, (*values, *[known[field] for field in left]))
+            return cls._with_constructor()(cls, *values, **named)
+
+        @classmethod
+        def _with_constructor(cls) -> Any:
+            """Give the class its constructor, which also says what is wrong with a call."""
             names = ", ".join(cls._fields)
             text = f"lambda _cls, {names}: _new(_cls, ({names},))"
             make = eval(text, {"_new": tuple.__new__})
             make.__defaults__ = tuple(cls._field_defaults.values())
             make.__name__, make.__qualname__ = "__new__", f"{cls.__qualname__}.__new__"
             cls.__new__ = staticmethod(make)
-            return make(cls, *values, **named)
+            return make
 
         @classmethod
         def _make(cls, values: Iterable[Any]) -> Self:
