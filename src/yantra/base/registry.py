@@ -21,6 +21,7 @@ from yantra.base import plugin_files
 from yantra.base.errors import ConfigError, InternalError, did_you_mean, show
 from yantra.base.light import Generic, TypeVar, cache, cached_property, cast, import_module
 from yantra.base.plugin_files import Named
+from yantra.base.regular import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -293,19 +294,16 @@ class Registry(Generic[T]):
 def _name_given(path: str, module: str) -> str | None:
     """Return the name of the plug-in that a file gives, None if there is no file or it has none."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = read_regular(path).decode()
     except OSError:
         return None
-    if not any(map(_gives_plugin, text.split("\n"))):
-        return None
-    return plugin_files.name_said(text) or module
+    return (plugin_files.name_said(text) or module) if _gives_plugin(text) else None
 
 
-def _gives_plugin(line: str) -> bool:
-    """Return whether a line of source begins with the word PLUGIN."""
-    behind = line[len(_PLUGIN) :][:1]
-    return line.startswith(_PLUGIN) and not (behind.isalnum() or behind == "_")
+def _gives_plugin(source: str) -> bool:
+    """Return whether a line of a source begins with the word PLUGIN."""
+    _, *behind = f"\n{source}".split(f"\n{_PLUGIN}")
+    return any(not (rest[:1].isalnum() or rest[:1] == "_") for rest in behind)
 
 
 @cache
