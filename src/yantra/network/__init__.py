@@ -88,14 +88,15 @@ class Level(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """Return the names of all networks, those of the core first."""
-    return (*_native(), *(name for name in networks.names() if name not in _native()))
+    native = _core_levels()
+    return (*native, *(name for name in networks.names() if name not in native))
 
 
 def find(kind: Named, where: str = "network") -> Level:
     """Return the network of a name, a path of a file or a class; else ConfigError at `where`."""
     if isinstance(kind, type):
         return _in_python(networks.get(kind, where))
-    known = _native().get(ALIASES.get(kind, kind))
+    known = _native(ALIASES.get(kind, kind))
     if known is not None:
         return known
     if not kind.endswith(".py") and kind not in networks.names():
@@ -197,30 +198,28 @@ def _core_levels() -> dict[str, _core.NetworkLevel]:
     return {level.name: level for level in _core.network_levels()}
 
 
-@cache
-def _native() -> dict[str, Level]:
-    return {
-        level.name: Level(
-            level.name,
-            level.help,
-            _section(level),
-            level.charges_latency,
-            level.has_links,
-            level.on_fabric,
-            level.links_change,
-            level.takes_background,
-            level.takes_tiers,
-            None,
-            level.detail,
-            level.needs_fabric,
-            level.has_headers,
-            tuple(
-                (option.name, tuple(option.choices)) for option in level.options if option.choices
-            ),
-            level.on_chip,
-        )
-        for level in _core_levels().values()
-    }
+@cache  # each by itself: what describes the options of one takes longer than a small run's network
+def _native(name: str) -> Level | None:
+    level = _core_levels().get(name)
+    if level is None:
+        return None
+    return Level(
+        level.name,
+        level.help,
+        _section(level),
+        level.charges_latency,
+        level.has_links,
+        level.on_fabric,
+        level.links_change,
+        level.takes_background,
+        level.takes_tiers,
+        None,
+        level.detail,
+        level.needs_fabric,
+        level.has_headers,
+        tuple((option.name, tuple(option.choices)) for option in level.options if option.choices),
+        level.on_chip,
+    )
 
 
 def _section(level: _core.NetworkLevel) -> Section | None:
