@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from yantra.base.documents import Path, parse_json, read_text
 from yantra.base.errors import ConfigError, expected_got, show
-from yantra.scenario.check import check_members
+from yantra.scenario.check import are_groups, check_members
 from yantra.scenario.types import Groups
 
 
@@ -19,13 +19,14 @@ def read_groups(path: Path, ranks: int) -> tuple[Groups, list[str]]:
     if not isinstance(tree, dict):
         raise ConfigError(name, expected_got('a JSON object such as {"1": [0, 1]}', tree))
     groups: dict[int, tuple[int, ...]] = {}
+    are_right = are_groups(list(tree.values()), ranks)
     for key, members in tree.items():
         is_plain = key.isascii() and key.isdigit()  # quoting a number takes longer than reading it
         where = f'{name}: "{key}"' if is_plain else f"{name}: {show(key)}"
         group = _group_id(key, where)
         if group in groups:
             raise ConfigError(where, f"group {group} is given twice")
-        groups[group] = check_members(members, ranks, where)
+        groups[group] = tuple(members) if are_right else check_members(members, ranks, where)
     return tuple(sorted(groups.items())), warnings
 
 

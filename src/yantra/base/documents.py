@@ -31,7 +31,8 @@ _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 # A backslash, a whole pair, or the half that is wrong; the first that fits counts.
 _HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
 _DEEPEST = 50
-_SURELY_64_BITS = 18  # digits of an integer, or a sign and one less
+_ZEROS = "0" * 19  # an integer of fewer digits has at most 64 bits
+_DIGITS = str.maketrans("123456789", "000000000")
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
@@ -86,13 +87,11 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
     def number(digits: str) -> int | float:
         return _number(digits, name)
 
-    def whole(digits: str) -> int | float:
-        return int(digits) if len(digits) <= _SURELY_64_BITS else _number(digits, name)
-
+    fits = _ZEROS not in text.translate(_DIGITS)  # then the scanner takes numbers without a call
     hooks = {
         "object_pairs_hook": merge,
         "parse_float": number,
-        "parse_int": whole,
+        "parse_int": int if fits else number,
         "parse_constant": constant,
     }
     start = len(text) - len(text.lstrip(" \t\r\n"))
