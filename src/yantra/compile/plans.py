@@ -640,7 +640,7 @@ def add_program(
     result = _share(program.final_num, program.final_den)
     if isinstance(program, ExchangeProgram):
         return builder.add_exchange(
-            runs=[_run(run) for run in program.runs],
+            runs=_runs(program.runs),
             window=program.window,
             sends=program.sends,
             barrier=_core.Barrier(
@@ -660,6 +660,11 @@ def add_program(
         hosts=list(program.hosts),
         step=step_ticks,
     )
+
+
+@cache  # what a process compiles repeats a few
+def _runs(runs: tuple[Run, ...]) -> list[_core.ExchangeRun]:
+    return [_run(run) for run in runs]
 
 
 def _run(run: Run) -> _core.ExchangeRun:

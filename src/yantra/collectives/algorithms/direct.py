@@ -11,6 +11,7 @@ the pairwise exchange.
 
 from __future__ import annotations
 
+from yantra.base.light import cache
 from yantra.collectives import hand_overs
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.lower import final_fraction
@@ -45,28 +46,34 @@ class Direct(CollectiveAlgorithm):
     ) -> tuple[Program, ...]:
         self.require(kind, n, faithful=faithful)
         window = min(self.window or n - 1, n - 1)
-        sends = 2 * (n - 1) if kind is Kind.ALL_REDUCE else n - 1
-        reduced = n - 1 if kind in (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER) else 0
-        group = window if ring_kind == "usual" else (n - 1) * window
-        order = (
-            hand_overs.astra_sim(kind, sends + window, window, group)
-            if faithful
-            else hand_overs.plain(sends + window, window, reduced)
-        )
-        final = final_fraction(kind, n)
-        barrier_at = n - 1 if kind is Kind.ALL_REDUCE else 0
-        runs = _runs(n, 1 if kind is Kind.ALL_GATHER else n, list(order))
-        program = ExchangeProgram(
-            n,
-            runs,
-            window,
-            sends,
-            barrier_at,
-            *final,
-            round_up=not faithful,
-            barrier_counts="receipts" if faithful else "hand_overs",
-        )
-        return (program,)
+        return (_program(kind, n, window, faithful, ring_kind),)
+
+
+@cache  # what a process compiles repeats a few
+def _program(
+    kind: Kind, n: int, window: int, faithful: bool, ring_kind: RingKind
+) -> ExchangeProgram:
+    sends = 2 * (n - 1) if kind is Kind.ALL_REDUCE else n - 1
+    reduced = n - 1 if kind in (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER) else 0
+    group = window if ring_kind == "usual" else (n - 1) * window
+    order = (
+        hand_overs.astra_sim(kind, sends + window, window, group)
+        if faithful
+        else hand_overs.plain(sends + window, window, reduced)
+    )
+    final = final_fraction(kind, n)
+    barrier_at = n - 1 if kind is Kind.ALL_REDUCE else 0
+    runs = _runs(n, 1 if kind is Kind.ALL_GATHER else n, list(order))
+    return ExchangeProgram(
+        n,
+        runs,
+        window,
+        sends,
+        barrier_at,
+        *final,
+        round_up=not faithful,
+        barrier_counts="receipts" if faithful else "hand_overs",
+    )
 
 
 def _runs(n: int, den: int, order: list[hand_overs.HandOvers]) -> tuple[Run, ...]:
