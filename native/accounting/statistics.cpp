@@ -61,6 +61,13 @@ std::array<std::vector<Interval>, node_classes> covered_by_class(const Model& mo
                                                                  From&& from) {
     std::array<std::vector<Interval>, node_classes> covered;
     const Job& job = model.job(rank);
+    std::array<std::size_t, node_classes> nodes{};
+    for (const Op& op : job.ops) {
+        ++nodes[static_cast<std::size_t>(op.node_class)];
+    }
+    for (std::size_t node_class = 0; node_class < node_classes; ++node_class) {
+        covered[node_class].reserve(nodes[node_class]);
+    }
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const u64 at = outcome.first_node[rank] + node;
         if (ran(outcome, at)) {
@@ -90,11 +97,24 @@ std::vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank
     return waits;
 }
 
-std::vector<u32> nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
-    std::vector<u32> issued;
-    for (u32 node = 0; node < graph.size(); ++node) {
-        if (ran(outcome, outcome.first_node[rank] + node)) {
-            issued.push_back(node);
+// The nodes that ran, and when each started.
+struct Ran {
+    std::vector<u32> nodes;
+    std::vector<Interval> started;   // pairs of a tick and a node
+};
+
+Ran nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
+    Ran issued;
+    const u64 first = outcome.first_node[rank];
+    const u64* const start = outcome.start.data() + first;
+    const u64* const end = outcome.end.data() + first;
+    const u32 nodes = graph.size();
+    issued.nodes.reserve(nodes);
+    issued.started.reserve(nodes);
+    for (u32 node = 0; node < nodes; ++node) {
+        if (start[node] != never && end[node] != never) {
+            issued.nodes.push_back(node);
+            issued.started.emplace_back(start[node], node);
         }
     }
     return issued;
@@ -108,21 +128,19 @@ bool has_an_order(const std::vector<u32>& nodes, const Job& job, const Roofline&
            });
 }
 
-// The nodes that ran, as upstream's hash map of statistics walks them.
-std::vector<u32> in_upstream_order(std::vector<u32> issued, const Graph& graph,
-                                   const Outcome& outcome, u32 rank) {
-    const u64 first = outcome.first_node[rank];
-    std::stable_sort(issued.begin(), issued.end(), [&](u32 a, u32 b) {
-        return outcome.start[first + a] < outcome.start[first + b];
-    });
+// The nodes that ran, as upstream's hash map of statistics walks them: it gets them as they start.
+std::vector<u32> in_upstream_order(std::vector<Interval> started, const Graph& graph) {
+    if (!std::is_sorted(started.begin(), started.end())) {
+        std::sort(started.begin(), started.end());
+    }
     UnorderedOrder map;
-    for (u32 node : issued) {
+    map.reserve_items(started.size());
+    for (const auto& [tick, node] : started) {
         map.insert(graph.id[node]);
     }
-    std::vector<u32> order;
-    for (u64 id : map.keys()) {
-        order.push_back(static_cast<u32>(std::lower_bound(graph.id.begin(), graph.id.end(), id) -
-                                         graph.id.begin()));
+    std::vector<u32> order = map.places();
+    for (u32& place : order) {
+        place = static_cast<u32>(started[place].second);
     }
     return order;
 }
@@ -174,14 +192,14 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
                                const Roofline& roofline) {
     RankStatistics statistics;
     const Job& job = model.job(rank);
-    std::vector<u32> order = nodes_that_ran(*job.graph, outcome, rank);
-    if (has_an_order(order, job, roofline)) {
-        order = in_upstream_order(std::move(order), *job.graph, outcome, rank);
-    }
+    Ran ran = nodes_that_ran(*job.graph, outcome, rank);
+    const bool ordered = has_an_order(ran.nodes, job, roofline);
+    const std::vector<u32> order =
+        ordered ? in_upstream_order(std::move(ran.started), *job.graph) : std::move(ran.nodes);
+    std::array<bool, node_classes> is_there{};
     for (u32 node : order) {
         const NodeClass node_class = job.ops[node].node_class;
-        if (std::find(statistics.classes.begin(), statistics.classes.end(), node_class) ==
-            statistics.classes.end()) {
+        if (!std::exchange(is_there[static_cast<std::size_t>(node_class)], true)) {
             statistics.classes.push_back(node_class);
         }
         statistics.wall = std::max(statistics.wall, outcome.end[outcome.first_node[rank] + node]);

@@ -148,4 +148,14 @@ std::vector<u64> UnorderedOrder::keys() const {
     return order;
 }
 
+std::vector<u32> UnorderedOrder::places() const {
+    ensure(free_.empty(), "places of a set from which keys were erased");
+    std::vector<u32> order;
+    order.reserve(size_);
+    for (u32 item = first_; item != none; item = items_[item].next) {
+        order.push_back(item);
+    }
+    return order;
+}
+
 }  // namespace yantra

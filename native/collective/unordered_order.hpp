@@ -21,6 +21,12 @@ public:
     std::size_t size() const { return size_; }
     std::vector<u64> keys() const;
 
+    // Of a set from which nothing was erased: how many keys came before each, in the order of keys().
+    std::vector<u32> places() const;
+
+    // Makes room for so many keys, which changes no order.
+    void reserve_items(std::size_t items) { items_.reserve(items); }
+
 private:
     struct Item {
         u64 key;
@@ -30,7 +36,7 @@ private:
     u32 find(u64 key) const;
     void link(u32 item);
     void rehash(u64 buckets);
-    u64 bucket(u64 key) const { return key % buckets_; }
+    u64 bucket(u64 key) const { return key < buckets_ ? key : key % buckets_; }
 
     u64 buckets_ = 1;
     u64 growth_threshold_ = 0;

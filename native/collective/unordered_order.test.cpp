@@ -50,6 +50,24 @@ void random_operations(u32 seed) {
     compare(ours, real, 0);
 }
 
+// The places of keys are those at which they were inserted.
+void places(u32 seed) {
+    test::Random random(seed);
+    UnorderedOrder ours;
+    std::vector<u64> inserted;
+    for (u64 step = 0; step < 700; ++step) {
+        const u64 key = any_key(random, seed % 2 == 0);
+        if (ours.insert(key)) {
+            inserted.push_back(key);
+        }
+    }
+    std::vector<u64> keys;
+    for (u32 place : ours.places()) {
+        keys.push_back(inserted[place]);
+    }
+    check(keys == ours.keys(), "places differ", seed);
+}
+
 // Around every growth of a set of ascending keys, and of one of strided keys.
 void growth(u64 stride) {
     UnorderedOrder ours;
@@ -81,6 +99,7 @@ void bucket_counts_are_those_of_the_library() {
 int main() {
     for (u32 seed = 0; seed < 20; ++seed) {
         random_operations(seed);
+        places(seed);
     }
     growth(1);
     growth(1'000'003);
