@@ -30,16 +30,14 @@ from yantra.base.fields import (
     Text,
     Whole,
 )
+from yantra.base.fields.rare import Rare
 from yantra.base.records import Record
 from yantra.collectives.names import ProtocolName
 from yantra.collectives.selection import FIELD as SELECTION
 from yantra.scenario import types
-from yantra.scenario.background_fields import BackgroundField
 from yantra.scenario.disturbances import BackgroundTraffic, Failure
-from yantra.scenario.fabric_fields import FabricField, PlacementField, RoutingField
 from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
-from yantra.scenario.tier_fields import TierField
 from yantra.schedulers import FIELD as SCHEDULER
 
 TYPE_CHECKING = False
@@ -323,15 +321,19 @@ MACHINE = Section(
 FABRIC: dict[str, Entry] = {
     "fabric": (
         "fabric",
-        FabricField(),
+        Rare("yantra.scenario.fabric_fields", "FabricField"),
         "the physical network; collectives go by topology",
     ),
     "routing": (
         "routing",
-        RoutingField(),
+        Rare("yantra.scenario.fabric_fields", "RoutingField"),
         "which routes messages take over the fabric; ecmp if none",
     ),
-    "placement": ("placement", PlacementField(), "which device of the fabric each rank is"),
+    "placement": (
+        "placement",
+        Rare("yantra.scenario.fabric_fields", "PlacementField"),
+        "which device of the fabric each rank is",
+    ),
     "link_changes": (
         "link_changes",
         File(),
@@ -560,10 +562,14 @@ DOCUMENT = Section(
         "network": ("network", networks.FIELD, "how messages interact"),
         "tier_networks": (
             "tier_networks",
-            TierField(),
+            Rare("yantra.scenario.tier_fields", "TierField"),
             "tiers whose links go by formula, whatever the network",
         ),
-        "background": ("background", BackgroundField(), "other traffic on the network"),
+        "background": (
+            "background",
+            Rare("yantra.scenario.background_fields", "BackgroundField"),
+            "other traffic on the network",
+        ),
         "collectives": ("collectives", COLLECTIVES, "how collectives run"),
         "resources": ("resources", _RESOURCES, "what a rank does at once"),
         "scheduler": ("scheduler", SCHEDULER, "which ready node starts first"),

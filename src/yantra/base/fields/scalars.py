@@ -117,11 +117,13 @@ class Ranged(Field):
         self._lowest: float = -inf if lowest is None else lowest
         self._above = above
         self._highest: float = inf if at_most is None else at_most
-        self._bounds = {
-            word: bound
-            for word, bound in (("at least", at_least), ("above", above), ("at most", at_most))
-            if bound is not None
-        }
+        self._given = (at_least, above, at_most)
+
+    @property
+    def _bounds(self) -> dict[str, float]:
+        words = ("at least", "above", "at most")
+        given = zip(words, self._given, strict=True)
+        return {word: bound for word, bound in given if bound is not None}
 
     def _whole(self, value: Any, where: str) -> None:
         if type(value) is not int and (isinstance(value, bool) or not isinstance(value, int)):

@@ -1,0 +1,55 @@
+"""A field that few files give: what reads and describes it is imported when one does.
+
+Every run imports the layout of scenarios. Trade-off: the field is named by its module in place of
+itself, and a misspelled name is found by the first file that gives it; the reference page, which
+describes every field, is such a use.
+"""
+
+from __future__ import annotations
+
+from yantra.base.fields.scalars import Field, Schema
+from yantra.base.light import cached_property, import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Rare(Field):
+    """The kind of field of a name in a module, such as `yantra.scenario.tier_fields`, `TierField`.
+
+    It takes no arguments.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    @cached_property
+    def _field(self) -> Field:
+        made: Field = getattr(import_module(self._module), self._name)()
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._field, name)
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        return self._field.read(tree, where, folder)
+
+    def check(self, value: Any, where: str) -> None:
+        self._field.check(value, where)
+
+    def write(self, value: Any, folder: str) -> Any:
+        return self._field.write(value, folder)
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        return self._field.put(tree, path, value, where, folder)
+
+    def files(self, value: Any) -> tuple[str, ...]:
+        return self._field.files(value)
+
+    def schema(self) -> Schema:
+        return self._field.schema()
+
+    def describe(self) -> str:
+        return self._field.describe()
