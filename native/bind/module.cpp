@@ -1,14 +1,30 @@
 // The extension module yantra._core: one register function per part of the core.
 //
 // Classes that others name in their signatures come first. A violated `ensure` is InternalFault.
+#include <cstddef>
+#include <cstdlib>
+
 #include "base/ensure.hpp"
 #include "base/too_long.hpp"
 #include "bind/choices.hpp"
 #include "bind/parts.hpp"
 #include "base/unsupported.hpp"
 
+namespace {
+
+// The C library of GNU gives free memory back beyond twice the largest piece that was freed so far, at first
+// 128 KiB. Short runs, one after the other, would get every page anew, which takes longer than to fill it.
+void keep_free_memory() {
+    constexpr std::size_t most = std::size_t{4} << 20U;
+    void* volatile piece = std::malloc(most);   // nobody writes there, so it costs no page
+    std::free(piece);
+}
+
+}  // namespace
+
 NB_MODULE(_core, module) {
     namespace nb = nanobind;
+    keep_free_memory();
     module.doc() = "Native core of Yantra; an implementation detail.";
     nb::set_leak_warnings(false);  // a command that ends does not look for garbage, so objects are left
     nb::exception<yantra::InternalFault>(module, "InternalFault", PyExc_RuntimeError);
