@@ -130,7 +130,8 @@ private:
         std::vector<Offer> found;
         const Transport::State& state = transport_.state();
         state.matcher.for_each(state.waiting(), [&](u32 first) {
-            const auto& [key, next, side] = state.flights[first].waiting;
+            const MatchKey key = state.flights[first].waiting.key();
+            const Matcher::Side side = state.flights[first].waiting.side;
             const bool control = key.tag >= rendezvous_tag_offset;
             if (!control && key.tag < tag_space && key.src == src && key.dst == dst &&
                 side == (w.sends ? Matcher::Side::receive : Matcher::Side::send)) {
@@ -334,8 +335,8 @@ std::vector<Unreceived> unreceived(const Transport& transport) {
     std::vector<Unreceived> messages;
     const Transport::State& state = transport.state();
     state.matcher.for_each_message(state.waiting(), [&](u32 flight) {
-        const auto& [key, next, side] = state.flights[flight].waiting;
-        if (side == Matcher::Side::send && key.tag < tag_space) {
+        const MatchKey key = state.flights[flight].waiting.key();
+        if (state.flights[flight].waiting.side == Matcher::Side::send && key.tag < tag_space) {
             messages.push_back({key.src, key.dst, key.tag, key.bytes});
         }
     });

@@ -29,7 +29,7 @@ void compare(const Matcher& matcher, const std::vector<Matcher::Waiting>& messag
     std::size_t seen = 0;
     const auto at = [&](u32 m) -> const Matcher::Waiting& { return messages[m]; };
     matcher.for_each(at, [&](u32 first) {
-        const auto found = oracle.find(as_tuple(messages[first].key));
+        const auto found = oracle.find(as_tuple(messages[first].key()));
         check(found != oracle.end(), "a key waits that should not", step);
         check(found->second.side == messages[first].side, "the wrong side waits", step);
         check(found->second.messages.front() == first, "another message waits longest", step);
@@ -37,7 +37,7 @@ void compare(const Matcher& matcher, const std::vector<Matcher::Waiting>& messag
     });
     check(seen == oracle.size(), "a key that should wait does not", step);
     std::map<Key, std::deque<u32>> all;
-    matcher.for_each_message(at, [&](u32 m) { all[as_tuple(messages[m].key)].push_back(m); });
+    matcher.for_each_message(at, [&](u32 m) { all[as_tuple(messages[m].key())].push_back(m); });
     check(all.size() == oracle.size(), "other keys have messages", step);
     for (const auto& [key, queue] : oracle) {
         check(all[key] == queue.messages, "the messages of a key are others", step);

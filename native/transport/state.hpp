@@ -31,12 +31,13 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     }
     auto& [waiting, sent, received, receive_posted, delivered] = state.flights[at];
     v.must(!sent.kind.is_none() || !received.kind.is_none());
-    auto& [key, next, side] = waiting;
-    v.same(key.bytes);
-    v.tag(key.tag);
-    v.fixed(key.src);
-    v.fixed(key.dst);
+    auto& [bytes, tag, src, dst, next, other, side] = waiting;
+    v.same(bytes);
+    v.tag(tag);
+    v.fixed(src);
+    v.fixed(dst);
     v.elsewhere(next);
+    v.elsewhere(other);
     v.elsewhere(side);
     visit_completion(v, sent);
     visit_completion(v, received);
@@ -50,7 +51,7 @@ inline std::vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& st
     std::vector<std::pair<MatchKey, u32>> waiting;
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {
         if (state.flights[at].waiting.side == Matcher::Side::send) {
-            waiting.emplace_back(state.flights[at].waiting.key, at);
+            waiting.emplace_back(state.flights[at].waiting.key(), at);
         }
     });
     std::stable_sort(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) {

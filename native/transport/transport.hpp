@@ -35,6 +35,7 @@ public:
         bool receive_posted = false;
         bool delivered = false;
     };
+    static_assert(sizeof(Flight) == 64);
     // What waits for a control message, at either end.
     struct Rendezvous {
         u64 bytes = 0;
@@ -79,7 +80,7 @@ public:
         post(ends, at, from, bytes, tag, then, false);
     }
     // Either half, of a rank to or from a peer. Returns whether it is a receive whose message is there. It is
-    // inlined into whoever posts messages, down to the table, which both halves share: what is put together in
+    // inlined into whoever posts messages, down to the table, and for each half apart: what is put together in
     // memory for a call and read there as wider words waits until every store before it is done.
     [[gnu::always_inline]] bool post(const Actors::Ends& ends, RankId rank, RankId peer, u64 bytes,
                                      u32 tag, Completion then, bool sends) {

@@ -184,7 +184,7 @@ bool FastForward::list_posted(State& state) {
         if (waiting.side == Matcher::Side::receive) {
             const Completion& then = transport.flights[at].received;
             possible = possible && then.kind.owner() == Owner::execution;
-            all.push_back({waiting.key, at, then.b});
+            all.push_back({waiting.key(), at, then.b});
         }
     });
     std::stable_sort(all.begin(), all.end(), [](const Posted& a, const Posted& b) {

@@ -35,7 +35,7 @@ void FastForward::skip(const State& now, u64 times) {
     transport.matcher.for_each_message(transport.waiting(), [&](u32 at) {
         const Matcher::Waiting& waiting = transport.flights[at].waiting;
         if (waiting.side == Matcher::Side::send) {
-            sent.emplace_back(waiting.key, at);
+            sent.emplace_back(waiting.key(), at);
         }
     });
     StateMover mover(classes_, moves);

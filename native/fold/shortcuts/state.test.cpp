@@ -75,17 +75,16 @@ public:
     void each_membership(Visit&&) {}
 
     // All fields of an object were handed over. Of `completions` among them, their fields were, and so
-    // of what holds a key: 1 for the key alone, 2 for all that waits with it.
+    // of what the matcher holds.
     template <class T>
     void has_all(const char* name, const T& object, std::size_t completions = 0,
-                 std::size_t keys = 0) {
+                 std::size_t waiting = 0) {
         const char* const begin = reinterpret_cast<const char*>(&object);
         const auto first = seen_.lower_bound(begin);
         const auto last = seen_.lower_bound(begin + sizeof(T));
         const auto found = static_cast<std::size_t>(std::distance(first, last));
         const std::size_t fields = fields_of<T>() + completions * (fields_of<Completion>() - 1) +
-                                   (keys > 0 ? fields_of<MatchKey>() - 1 : 0) +
-                                   (keys > 1 ? fields_of<Matcher::Waiting>() - 1 : 0);
+                                   waiting * (fields_of<Matcher::Waiting>() - 1);
         check(found == fields, (std::string("not all fields are visited: ") + name).c_str(), found);
         ++checked_[name];
     }
@@ -227,8 +226,8 @@ void check_orders_and_flights(Checklist& list, Simulation& run, const Model& mod
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {
         const Transport::Flight& flight = state.flights[at];
         if (flight.waiting.side == Matcher::Side::send) {
-            list.has_all("Matcher::Waiting", flight.waiting, 0, 1);
-            list.has_all("Transport::Flight", flight, 2, 2);
+            list.has_all("Matcher::Waiting", flight.waiting);
+            list.has_all("Transport::Flight", flight, 2, 1);
         }
     });
 }
