@@ -19,7 +19,8 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
       watcher_(watcher),
       probe_(engine.recorder()),
       slow_ranks_(model.slow_spells),
-      slots_(static_cast<u32>(model.resources.capacity.size())) {
+      slots_(static_cast<u32>(model.resources.capacity.size())),
+      ready_sets_tell_(ReadySet::tells_open(slots_)) {
     const std::vector<u32>& capacity = model.resources.capacity;
     state_.actors.resize(actors.count());
     state_.occupied.resize(std::size_t{actors.count()} * slots_);
@@ -32,7 +33,13 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
     state_.end.reserve(nodes);
     for (u32 at = 0; at < actors.count(); ++at) {
         const ActorId actor(at);
-        state_.actors[actor].ready = ReadySet(slots_);
+        ReadySet ready(slots_);
+        for (u32 slot = 0; slot < slots_; ++slot) {
+            if (capacity[slot] == 0) {
+                ready.shut(slot);
+            }
+        }
+        state_.actors[actor].ready = std::move(ready);
         add_part(actor, model.distinct_jobs[model.job_of[actors.rank(actor).index()]], none);
     }
     probe_.keeps(capacity, actors.count(), state_.start.size());
@@ -61,8 +68,7 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     state_.start.resize(state_.start.size() + graph.size(), never);
     state_.end.resize(state_.end.size() + graph.size(), never);
     part.ops = job->ops.data();
-    part.child_begin = graph.child_begin.data();
-    part.child = graph.child.data();
+    part.only_child = job->only_child.data();
     part.position = job->position.empty() ? nullptr : job->position.data();
     part.job = std::move(job);
     a.parts.push_back(std::move(part));
@@ -73,16 +79,14 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
 
 // Fetches what nodes a few places on will read: ranks take turns, so it is in no cache by itself. The node
 // that is ahead of all others of its rank may be followed by one that is as far ahead of it as the trace has
-// nodes under way.
-void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) const {
+// nodes under way. Inlined, as the compiler drops calls of what only fetches.
+[[gnu::always_inline]] inline void Executor::fetch_ahead(const Part& part, NodeId node) const {
     constexpr u32 ops_ahead = 16;
-    constexpr u32 numbers_ahead = 24;
-    constexpr u32 times_ahead = 12;
+    constexpr u32 children_ahead = 24;
+    constexpr u32 times_ahead = 16;
     const u32 in_job = node.index() - part.first;
     __builtin_prefetch(part.ops + in_job + ops_ahead);
-    __builtin_prefetch(part.child_begin + in_job + numbers_ahead);
-    __builtin_prefetch(a.waiting.data() + node.index() + numbers_ahead, 1);
-    __builtin_prefetch(part.child + part.child_begin[in_job] + numbers_ahead);
+    __builtin_prefetch(part.only_child + in_job + children_ahead);
     const u32 place = part.place(node) + times_ahead;
     __builtin_prefetch(state_.start.data() + place, 1);
     __builtin_prefetch(state_.end.data() + place, 1);
@@ -91,8 +95,7 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) cons
 
 [[gnu::always_inline]] inline void Executor::post_message(ActorId actor, const OfActor& a,
                                                           const Part& part, NodeId node,
-                                                          const Op& op) {
-    const bool sends = op.kind == OpKind::send;
+                                                          const Op& op, bool sends) {
     const RankId rank = actors_.rank(actor);
     const RankId peer = part.peer(op.peer);
     const Actors::Ends ends = actors_.ends(actor, peer, sends);
@@ -109,7 +112,7 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) cons
                                                    NodeId node) {
     const Op& op = part.op(node);
     const u32 at = part.place(node);
-    fetch_ahead(a, part, node);
+    fetch_ahead(part, node);
     const Recorder::Scope scope(engine_.recorder());
     probe_.issued(actor, at, engine_.now(), op);
     state_.start[at] = engine_.now();
@@ -129,6 +132,12 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) cons
     }
     ++a.in_flight;
     switch (op.kind) {
+        case OpKind::send:
+            post_message(actor, a, part, node, op, true);
+            return;
+        case OpKind::receive:
+            post_message(actor, a, part, node, op, false);
+            return;
         case OpKind::timed:
             if (slow_ranks_.any() && op.busy_ticks > 0) [[unlikely]] {
                 const u64 ticks = slower(actor, op);
@@ -145,10 +154,6 @@ void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) cons
             return;
         case OpKind::collective:
             enter_collective(actor, part, node, op);
-            return;
-        case OpKind::send:
-        case OpKind::receive:
-            post_message(actor, a, part, node, op);
             return;
         case OpKind::memory:
             memory_.access({actor, actors_.rank(actor), op.bytes, at, done(op), node.index(),
@@ -167,30 +172,53 @@ void Executor::make_ready(OfActor& a, std::vector<NodeId> nodes) {
 }
 
 void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
-    const u32 in_job = node.index() - part.first;
-    __builtin_prefetch(part.ops + in_job + 1);   // which is ready next, most often
-    a.ready.insert(slot_wanted(part, node), node.index(),
-                   part.position == nullptr ? node.index() : part.first + part.position[in_job]);
+    __builtin_prefetch(&part.op(node) + 1);   // which is ready next, most often
+    a.ready.insert_turn(slot_wanted(part, node), part.turn(node));
 }
+
+void Executor::put_back(OfActor& a, NodeId node) { make_ready(a, part_of(a, node), node); }
 
 // Issues every ready node whose slot is free, in the order of positions: in that of ids where nobody
 // schedules. Of two jobs the one that came first goes first. A skipped node that does not wake its
 // rank leaves its children for the next pass. Where nothing is in flight no next pass would come, so
-// it follows at once (upstream stalls there for good). `first` was ready before all that wait for open slots.
-[[gnu::always_inline]] inline void Executor::issue_ready(ActorId actor, OfActor& a, NodeId first) {
+// it follows at once (upstream stalls there for good). `child`, if it is not none, is ready too, of the node that
+// ended: most often it can start, and then it need not wait among others.
+[[gnu::always_inline]] inline void Executor::issue_ready(ActorId actor, OfActor& a, NodeId child) {
+    const auto is_open = [&](u32 slot) {
+        return ready_sets_tell_ ? a.ready.is_open(slot) : slot_open(actor, slot);
+    };
     a.issuing = true;
-    for (NodeId node = first;; node = NodeId::none) {
-        if (node.is_none() && a.ready.may_have_open()) {
-            node = NodeId(a.ready.take_first([&](u32 slot) { return slot_open(actor, slot); }));
+    u64 turn = ReadySet::nobody;
+    if (!child.is_none()) {
+        const Part& part = part_of(a, child);
+        if (is_open(slot_wanted(part, child))) {
+            turn = part.turn(child);
+        } else {
+            make_ready(a, part, std::exchange(child, NodeId::none));
         }
-        if (!node.is_none()) {
-            issue(actor, a, part_of(a, node), node);
-            continue;
+    }
+    for (;;) {
+        NodeId node = NodeId::none;
+        if (a.ready.may_have_open()) {
+            node = NodeId(a.ready.take_before(turn, is_open));
         }
-        if (a.freed.empty() || a.in_flight > 0) {
-            break;
+        if (node.is_none()) {
+            if (child.is_none()) {
+                if (a.freed.empty() || a.in_flight > 0) {
+                    break;
+                }
+                make_ready(a, std::exchange(a.freed, {}));
+                continue;
+            }
+            node = std::exchange(child, NodeId::none);
+            turn = ReadySet::nobody;
         }
-        make_ready(a, std::exchange(a.freed, {}));
+        const Part& part = part_of(a, node);
+        if (!child.is_none() && !waits_aside(a, child, part.op(node))) [[unlikely]] {
+            put_back(a, std::exchange(child, NodeId::none));
+            turn = ReadySet::nobody;
+        }
+        issue(actor, a, part, node);
     }
     if (!a.freed.empty()) [[unlikely]] {
         make_ready(a, std::exchange(a.freed, {}));
@@ -198,39 +226,44 @@ void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
     a.issuing = false;
 }
 
-// Returns the node that is to be issued next, where one child alone is ready and no other node can start: most
-// often so in traces of messages, and such a node need not wait among others. Else none.
-[[gnu::always_inline]] inline NodeId Executor::release_children(ActorId actor, OfActor& a,
-                                                                const Part& part, NodeId node) {
-    constexpr u32 children_ahead = 8;
+// Whether a node that is ready stays so, and its slot free, while another starts: that is a message, so nothing
+// ends meanwhile.
+inline bool Executor::waits_aside(const OfActor& a, NodeId node, const Op& other) {
+    return part_of(a, node).op(node).resource == unlimited && is_message(other);
+}
+
+// Returns one of the children that are ready now, which is then to be issued in its turn; the others wait in the
+// ready set. None while nodes are issued.
+[[gnu::always_inline]] inline NodeId Executor::release_children(OfActor& a, const Part& part,
+                                                                NodeId node) {
+    const u32 only = part.only_child_of(node);
+    if (only == none || a.issuing) [[unlikely]] {
+        return release_several(a, part, node);
+    }
+    probe_.frees(part.first_place + only);
+    return NodeId(part.first + only);
+}
+
+NodeId Executor::release_several(OfActor& a, const Part& part, NodeId node) {
+    const Graph& graph = *part.job->graph;
     const u32 in_job = node.index() - part.first;
     const bool deferred = a.issuing && !part.ops[in_job].wakes;
-    const u32 end = part.child_begin[in_job + 1];
-    NodeId alone = NodeId::none;
-    bool waits = a.issuing || a.ready.may_have_open();
-    __builtin_prefetch(part.child + end + children_ahead);
-    for (u32 i = part.child_begin[in_job]; i < end; ++i) {
-        const u32 child = part.first + part.child[i];
-        probe_.frees(part.first_place + part.child[i]);
-        if (--a.waiting[child] > 0) {
+    NodeId freed = NodeId::none;
+    for (u32 i = graph.child_begin[in_job]; i < graph.child_begin[in_job + 1]; ++i) {
+        const u32 child = part.first + graph.child[i];
+        probe_.frees(part.first_place + graph.child[i]);
+        if (part.only_child_of(node) == none && --a.waiting[child] > 0) {
             continue;
         }
         if (deferred) {
             a.freed.push_back(NodeId(child));
-        } else if (!waits && alone.is_none()) {
-            alone = NodeId(child);
+        } else if (!a.issuing && freed.is_none()) {
+            freed = NodeId(child);
         } else {
-            if (!alone.is_none()) {
-                make_ready(a, part, std::exchange(alone, NodeId::none));
-                waits = true;
-            }
             make_ready(a, part, NodeId(child));
         }
     }
-    if (!alone.is_none() && !slot_open(actor, slot_wanted(part, alone))) {
-        make_ready(a, part, std::exchange(alone, NodeId::none));
-    }
-    return alone;
+    return freed;
 }
 
 // The run pauses where jobs that arrived have ended, so that whoever sent them hears of it.
@@ -293,15 +326,15 @@ void Executor::complete(ActorId actor, NodeId node, EventKind done) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->node_ends(actor, node);
     }
-    const NodeId first = release_children(actor, a, part, node);
+    const NodeId child = release_children(a, part, node);
     node_of_arrival_ends(part);
-    issue_ready(actor, a, first);
+    issue_ready(actor, a, child);
     finish_if_done(actor, a);
 }
 
 void Executor::start_ready(ActorId actor) {
     OfActor& a = state_.actors[actor];
-    issue_ready(actor, a);
+    issue_ready(actor, a, NodeId::none);
     finish_if_done(actor, a);
 }
 
@@ -423,7 +456,7 @@ void Executor::skip(ActorId actor, const Part& part, NodeId node) {
     }
     ++state_.nodes_done;
     ++a.done;
-    release_children(actor, a, part, node);
+    release_children(a, part, node);
     node_of_arrival_ends(part);
 }
 

@@ -32,13 +32,13 @@ public:
     // over the job and its graph it would be five.
     struct alignas(64) Part {
         const Op* ops = nullptr;
-        const u32* child_begin = nullptr;
-        const u32* child = nullptr;
+        const u32* only_child = nullptr;
         const u32* position = nullptr;      // of each node; null where that is its number
         u32 first = 0;                      // number of its first node at the actor
         u32 first_place = 0;                // and among the nodes of all actors
         u32 arrival = none;                 // that brought it
         bool is_template = false;
+        bool is_alone = true;               // of its actor; said of the first
         std::shared_ptr<const Job> job;
         RankTables tables;                  // of a template
 
@@ -46,6 +46,12 @@ public:
         const Op& op(NodeId node) const { return ops[node.index() - first]; }
         u32 communicator(u32 name) const { return is_template ? tables.communicators[name] : name; }
         RankId peer(u32 name) const { return RankId(is_template ? tables.peers[name] : name); }
+        // As Job has it.
+        u32 only_child_of(NodeId node) const { return only_child[node.index() - first]; }
+        u64 turn(NodeId node) const {
+            const u32 own = node.index();
+            return ReadySet::turn_of(own, position == nullptr ? own : first + position[own - first]);
+        }
     };
     // The jobs of an actor: that of the model here, those that arrived apart. So what is read of the one for every
     // node is found without another read.
@@ -56,12 +62,13 @@ public:
                 first_ = std::move(part);
             } else {
                 later_.push_back(std::move(part));
+                first_.is_alone = false;
             }
         }
         const Part& front() const { return first_; }
         const Part& back() const { return later_.empty() ? first_ : later_.back(); }
-        bool are_several() const { return !later_.empty(); }
-        const Part& of(NodeId node) const { return later_.empty() ? first_ : of_several(node); }
+        bool are_several() const { return !first_.is_alone; }
+        const Part& of(NodeId node) const { return first_.is_alone ? first_ : of_several(node); }
 
     private:
         [[gnu::noinline]] const Part& of_several(NodeId node) const;
@@ -69,16 +76,17 @@ public:
         Part first_;
         std::vector<Part> later_;
     };
-    // The end of one node and the start of the next read three lines of a cache.
+    // The end of one node and the start of the next read three lines of a cache: the first of the part, and the two
+    // from the ready set on.
     struct alignas(64) OfActor {
         Parts parts;
         ReadySet ready{0};
-        std::vector<u32> waiting;      // parents left, by node
-        std::vector<NodeId> freed;     // nodes freed during an issue pass
         u64 done = 0;                  // nodes
         u32 in_flight = 0;
         bool issuing = false;
         bool finished = false;
+        std::vector<NodeId> freed;     // nodes freed during an issue pass
+        std::vector<u32> waiting;      // parents left, by node; of an only child with one parent not counted
         u64 compute_busy = 0;
     };
     // Jobs that arrive together.
@@ -134,12 +142,9 @@ public:
         }
     }
     [[gnu::always_inline]] void fetch_node(const OfActor& a, const Part& part, NodeId node) const {
-        __builtin_prefetch(&a.waiting, 1);
-        __builtin_prefetch(state_.end.data() + part.place(node), 1);
-        if (const u32 child = first_child(part, node); child != none) {
+        __builtin_prefetch(&a.ready, 1);
+        if (const u32 child = part.only_child_of(node); child != none) {
             __builtin_prefetch(part.ops + child);
-            __builtin_prefetch(a.waiting.data() + part.first + child, 1);
-            __builtin_prefetch(state_.start.data() + part.first_place + child, 1);
         }
     }
 
@@ -182,24 +187,24 @@ private:
     static constexpr u32 of_collective = 0x100;
 
     static const Part& part_of(const OfActor& a, NodeId node) { return a.parts.of(node); }
-    static u32 first_child(const Part& part, NodeId node) {
-        const u32* const begin = part.child_begin + (node.index() - part.first);
-        return begin[0] < begin[1] ? part.child[begin[0]] : none;
-    }
     void add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arrival);
     void make_roots_ready(ActorId actor, const Part& part);
     void make_ready(OfActor& a, const Part& part, NodeId node);
     void make_ready(OfActor& a, std::vector<NodeId> nodes);
-    void issue_ready(ActorId actor, OfActor& a, NodeId first = NodeId::none);
+    void issue_ready(ActorId actor, OfActor& a, NodeId child);
+    static bool waits_aside(const OfActor& a, NodeId node, const Op& other);
+    [[gnu::noinline]] void put_back(OfActor& a, NodeId node);
     [[gnu::noinline]] void start_ready(ActorId actor);
-    void fetch_ahead(const OfActor& a, const Part& part, NodeId node) const;
+    void fetch_ahead(const Part& part, NodeId node) const;
     void issue(ActorId actor, OfActor& a, const Part& part, NodeId node);
     [[gnu::noinline]] void skip(ActorId actor, const Part& part, NodeId node);
     [[gnu::noinline]] u64 slower(ActorId actor, const Op& op) const;
     [[gnu::noinline]] void enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op);
-    void post_message(ActorId actor, const OfActor& a, const Part& part, NodeId node, const Op& op);
+    void post_message(ActorId actor, const OfActor& a, const Part& part, NodeId node, const Op& op,
+                      bool sends);
     void complete(ActorId actor, NodeId node, EventKind done);
-    NodeId release_children(ActorId actor, OfActor& a, const Part& part, NodeId node);
+    NodeId release_children(OfActor& a, const Part& part, NodeId node);
+    [[gnu::noinline]] NodeId release_several(OfActor& a, const Part& part, NodeId node);
     void node_of_arrival_ends(const Part& part);
     [[gnu::noinline]] void count_arrival(const Part& part);
     void finish_if_done(ActorId actor, OfActor& a);
@@ -218,6 +223,7 @@ private:
     ExecutorProbe probe_;
     SlowRanks slow_ranks_;
     u32 slots_;   // kinds
+    bool ready_sets_tell_;   // which slots are open
     State state_;
     std::vector<Arrival> arrivals_;
     std::vector<u32> ended_;

@@ -21,12 +21,18 @@ namespace yantra {
 
 class ReadySet {
 public:
+    static constexpr u64 nobody = ~u64{0};   // its lower half is none
+
     explicit ReadySet(u32 slot_kinds) : slots_(slot_kinds + 1) {}
+
+    // By which nodes are compared.
+    static u64 turn_of(u32 node, u32 position) { return u64{position} << 32U | node; }
 
     void insert(u32 slot, u32 node) { insert(slot, node, node); }
     // No two nodes have one position.
-    void insert(u32 slot, u32 node, u32 position) {
-        slots_[slot].insert(u64{position} << 32U | node);
+    void insert(u32 slot, u32 node, u32 position) { insert_turn(slot, turn_of(node, position)); }
+    void insert_turn(u32 slot, u64 turn) {
+        slots_[slot].insert(turn);
         filled_ |= bit_of(slot);
     }
 
@@ -34,9 +40,14 @@ public:
     // `open(slot)`; none if there is no such node.
     template <class Open>
     u32 take_first(Open&& open) {
+        return take_before(nobody, open);
+    }
+    // The same, if its turn is before another's.
+    template <class Open>
+    u32 take_before(u64 turn, Open&& open) {
         const std::size_t kinds = slots_.size();
-        u64 best = nobody;
-        u32 from = 0;
+        u64 best = turn;
+        u32 from = none;
         for (u64 left = filled_ & ~shut_; left != 0; left &= left - 1) {
             u32 slot = lowest(left);
             do {
@@ -48,11 +59,12 @@ public:
                 slot += word_bits;
             } while (slot < kinds);
         }
-        if (best != nobody) {
-            slots_[from].take(best);
-            if (slots_[from].first() == nobody) {
-                drain(from);
-            }
+        if (from == none) {
+            return none;
+        }
+        slots_[from].take(best);
+        if (slots_[from].first() == nobody) {
+            drain(from);
         }
         return static_cast<u32>(best);
     }
@@ -69,6 +81,9 @@ public:
             shut_ |= bit_of(slot);
         }
     }
+    // With so few kinds of slots those that are not shut are open.
+    static bool tells_open(u32 slot_kinds) { return slot_kinds < word_bits; }
+    bool is_open(u32 slot) const { return (shut_ & bit_of(slot)) == 0; }
     void reopen(u32 slot) { shut_ &= ~bit_of(slot); }
 
     // The slot kinds among those for which `counts(slot)` that nodes wait for, as bits of their
@@ -99,7 +114,6 @@ public:
     }
 
 private:
-    static constexpr u64 nobody = ~u64{0};   // its lower half is none
     static constexpr u32 word_bits = 64;
 
     static u64 bit_of(u32 slot) { return u64{1} << slot % word_bits; }

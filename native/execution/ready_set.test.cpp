@@ -20,8 +20,9 @@ constexpr u32 many_slots = 150;   // more than a word has bits
 struct Slow {
     std::map<u32, std::pair<u32, u32>> by_position;   // slot, node
 
-    u32 take_first(const std::set<u32>& open) {
-        for (auto it = by_position.begin(); it != by_position.end(); ++it) {
+    u32 take_first(const std::set<u32>& open) { return take_before(none, open); }
+    u32 take_before(u32 position, const std::set<u32>& open) {
+        for (auto it = by_position.begin(); it != by_position.end() && it->first < position; ++it) {
             if (open.contains(it->second.first)) {
                 const u32 node = it->second.second;
                 by_position.erase(it);
@@ -62,8 +63,9 @@ void the_first_comes_first(u32 seed, bool in_own_order, u32 slots) {
                 ready.shut(slot);
             }
         }
-        const u32 node = ready.take_first([&](u32 slot) { return open.contains(slot); });
-        check(node == slow.take_first(open), "another node comes first", step);
+        const u32 before = random.one_in(2) ? none : static_cast<u32>(random.below(position.size()));
+        const u32 node = ready.take_before(ReadySet::turn_of(0, before), [&](u32 slot) { return open.contains(slot); });
+        check(node == slow.take_before(before, open), "another node comes first", step);
         check(ready.empty() == slow.by_position.empty(), "nodes are left, or lost", step);
     }
     while (!slow.by_position.empty()) {

@@ -7,7 +7,7 @@ namespace yantra::inline YANTRA_RUN {
 
 template <class Visitor>
 void visit_state(Visitor& v, ActorId actor, Executor::OfActor& of) {
-    auto& [parts, ready, waiting, freed, done, in_flight, issuing, finished, compute_busy] = of;
+    auto& [parts, ready, done, in_flight, issuing, finished, freed, waiting, compute_busy] = of;
     v.fixed(parts);
     v.nodes(actor, ready);
     v.elsewhere(waiting);

@@ -35,6 +35,7 @@ inline std::shared_ptr<const Job> job_of(const std::vector<Node>& nodes) {
         graph->child.insert(graph->child.end(), of.begin(), of.end());
         graph->child_begin.push_back(static_cast<u32>(graph->child.size()));
     }
+    job->only_child = only_children(*graph);
     job->graph = std::move(graph);
     return job;
 }

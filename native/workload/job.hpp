@@ -82,7 +82,20 @@ struct Job {
     std::vector<Op> ops;
     // Of each node, in the order in which ready ones start; empty where that is the order of nodes.
     std::vector<u32> position;
+    // Of each node: its only child, if that has no other parent, so that it is ready when the node ends; else none.
+    std::vector<u32> only_child;
 };
+
+inline std::vector<u32> only_children(const Graph& graph) {
+    std::vector<u32> only(graph.size(), none);
+    for (u32 node = 0; node < graph.size(); ++node) {
+        const u32 at = graph.child_begin[node];
+        if (graph.child_begin[node + 1] == at + 1 && graph.parent_count[graph.child[at]] == 1) {
+            only[node] = graph.child[at];
+        }
+    }
+    return only;
+}
 
 inline u32 position_of(const Job& job, u32 node) {
     return job.position.empty() ? node : job.position[node];

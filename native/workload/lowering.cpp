@@ -139,6 +139,7 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
             break;
         }
     }
+    job->only_child = only_children(*graph);
     job->graph = std::move(graph);
     return job;
 }
