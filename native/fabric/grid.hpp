@@ -49,6 +49,23 @@ public:
         return d;
     }
 
+    // That dimension, and the coordinates of the two there. Where they are the same rank, these are 0.
+    struct Crossing {
+        u32 dimension;
+        u32 from;
+        u32 to;
+    };
+    Crossing first_crossing(u32 a, u32 b) const {
+        const u32* pa = &coordinates_[a * count_];
+        const u32* pb = &coordinates_[b * count_];
+        for (u32 d = 0; d < dimensions(); ++d) {
+            if (pa[d] != pb[d]) {
+                return {d, pa[d], pb[d]};
+            }
+        }
+        return {dimensions(), 0, 0};
+    }
+
     // A group of a dimension is the ranks that differ in it alone; groups are numbered from 0.
     u32 groups(u32 d) const { return ranks_ / dimensions_[d].size; }
     u32 group(u32 rank, u32 d) const {

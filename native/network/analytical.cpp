@@ -28,6 +28,12 @@ const RegisteredNetwork registered_analytical({
 
 }  // namespace
 
+inline Grid::Crossing AnalyticalNetwork::crossing(const Message& message) const {
+    const Grid::Crossing first = grid_.first_crossing(message.src.index(), message.dst.index());
+    ensure(first.dimension < grid_.dimensions(), "a message to its own sender");
+    return first;
+}
+
 inline u64 AnalyticalNetwork::known_delay(u32 d, u32 hops, u64 bytes) {
     const u64 mixed = (bytes + (u64{hops} << 40U)) * 0x9e3779b97f4a7c15u;
     KnownDelay& known = known_[(std::size_t{d} << known_bits) + (mixed >> (64 - known_bits))];
@@ -43,17 +49,13 @@ inline u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, const Message& message) 
 }
 
 void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice departed) {
-    const u32 src = message.src.index();
-    const u32 dst = message.dst.index();
-    const u32 first = grid_.lowest_difference(src, dst);
-    ensure(first < grid_.dimensions(), "a message to its own sender");
+    const auto [first, from, to] = crossing(message);
     if (!departed.kind.is_none()) {
         const double serialisation =
             static_cast<double>(message.bytes) / grid_.dimension(first).bytes_per_ns;
         queue_.schedule(queue_.now() + scale_.ticks(serialisation), departed);
     }
-    const u32 hops = grid_.hops(first, grid_.coordinate(src, first), grid_.coordinate(dst, first));
-    const u64 delay = crosses_one() ? delay_in(first, hops, message)
+    const u64 delay = crosses_one() ? delay_in(first, grid_.hops(first, from, to), message)
                                     : delay_across(message, message.ranks, use_);
     queue_.schedule(queue_.now() + delay, arrived);
 }
@@ -65,29 +67,21 @@ u64 AnalyticalNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
 }
 
 u64 AnalyticalNetwork::alone(const Message& message, u64 times, std::vector<LinkUse>& use) const {
-    const u32 src = message.src.index();
-    const u32 dst = message.dst.index();
     use.resize(grid_.dimensions());
     if (!crosses_one()) {
         return delay_across(message, times, use);
     }
-    const u32 d = grid_.lowest_difference(src, dst);
-    ensure(d < grid_.dimensions(), "a message to its own sender");
+    const auto [d, from, to] = crossing(message);
     count(use[d], message.bytes, times);
-    return ticks_in(d, grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d)),
-                    message.bytes);
+    return ticks_in(d, grid_.hops(d, from, to), message.bytes);
 }
 
 FixedWay AnalyticalNetwork::fixed_way(const Message& message) {
     if (!crosses_one()) {
         return {};
     }
-    const u32 src = message.src.index();
-    const u32 dst = message.dst.index();
-    const u32 d = grid_.lowest_difference(src, dst);
-    ensure(d < grid_.dimensions(), "a message to its own sender");
-    const u32 hops = grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d));
-    return {known_delay(d, hops, message.bytes), &use_[d]};
+    const auto [d, from, to] = crossing(message);
+    return {known_delay(d, grid_.hops(d, from, to), message.bytes), &use_[d]};
 }
 
 u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,

@@ -50,6 +50,7 @@ private:
     static constexpr u32 known_bits = 9;
 
     bool crosses_one() const { return lowest_dimension_only_ || grid_.dimensions() == 1; }
+    Grid::Crossing crossing(const Message& message) const;
     u64 delay_in(u32 dimension, u32 hops, const Message& message);
     u64 known_delay(u32 dimension, u32 hops, u64 bytes);
     u64 ticks_in(u32 dimension, u32 hops, u64 bytes) const;
