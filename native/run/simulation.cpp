@@ -203,10 +203,11 @@ bool Simulation::run_for(u64 events) {
 void Simulation::step() { handle(engine_.queue.next()); }
 
 void Simulation::completed(const Completion& completion) {
+    if (completion.kind.owner() == Owner::execution) [[likely]] {
+        executor_.completed(completion);
+        return;
+    }
     switch (completion.kind.owner()) {
-        case Owner::execution:
-            executor_.completed(completion);
-            return;
         case Owner::exchange:
             collectives_.exchange().completed(completion);
             return;

@@ -35,7 +35,7 @@ u64 Transport::carried(u64 bytes) const {
 void Transport::handle(const Event& event) {
     const u32 flight = event.index;
     switch (static_cast<Kind>(event.kind.kind())) {
-        case arrived:
+        [[likely]] case arrived:
             probe_.arrived(event, !parameters_.send_completes_on_arrival);
             arrive(flight);
             return;
