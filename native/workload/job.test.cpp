@@ -1,27 +1,36 @@
 // An only child is told where its parent has no other and it waits for nothing else.
+#include "workload/job.hpp"
+
 #include <vector>
 
-#include "model/test.hpp"
-#include "workload/job.hpp"
+#include "base/test.hpp"
 
 namespace {
 
 using namespace yantra;
 using test::check;
 
-std::vector<u32> of(const std::vector<std::vector<u32>>& parents) {
-    std::vector<test::Node> nodes;
-    for (const std::vector<u32>& some : parents) {
-        nodes.push_back({test::timed(0, 1), some});
+// Of the children of each node.
+std::vector<u32> of(const std::vector<std::vector<u32>>& children) {
+    Graph graph;
+    graph.id.resize(children.size());
+    graph.parent_count.resize(children.size());
+    graph.child_begin = {0};
+    for (const std::vector<u32>& of_node : children) {
+        for (u32 child : of_node) {
+            graph.child.push_back(child);
+            ++graph.parent_count[child];
+        }
+        graph.child_begin.push_back(static_cast<u32>(graph.child.size()));
     }
-    return only_children(*test::job_of(nodes)->graph);
+    return only_children(graph);
 }
 
 }  // namespace
 
 int main() {
-    check(of({{}, {0}, {1}}) == std::vector<u32>{1, 2, none}, "children of a chain", 0);
-    check(of({{}, {0}, {0}}) == std::vector<u32>{none, none, none}, "one of two children is told", 0);
-    check(of({{}, {}, {0, 1}}) == std::vector<u32>{none, none, none}, "a child of two parents is told", 0);
+    check(of({{1}, {2}, {}}) == std::vector<u32>{1, 2, none}, "children of a chain", 0);
+    check(of({{1, 2}, {}, {}}) == std::vector<u32>{none, none, none}, "one of two children is told", 0);
+    check(of({{2}, {2}, {}}) == std::vector<u32>{none, none, none}, "a child of two parents is told", 0);
     return 0;
 }
