@@ -101,20 +101,52 @@ public:
     // Whether all that was scheduled up to now has been taken.
     bool tick_is_over() const { return wheel_.empty_at(now_); }
 
-    // Whether nothing comes up to `ticks` from now, those included, and neither the near future nor the clock
-    // ends there.
-    bool is_idle_for(u64 ticks) const {
+    // Whether nothing comes behind the present tick up to `ticks` from now, those included, and neither the near
+    // future nor the clock ends there.
+    bool is_idle_behind_tick(u64 ticks) const {
         const u64 last = now_ + ticks;
-        return ticks < near_ && last <= latest_tick && tick_is_over() && (wheel_.empty() || wheel_.next(now_) > last);
+        return ticks < near_ && last <= latest_tick && (wheel_.empty() || wheel_.next(now_ + 1) > last);
     }
-    // Moves the clock over `events` that need not be in the queue. Precondition: is_idle_for(ticks).
+    // The same of a tick that is over.
+    bool is_idle_for(u64 ticks) const { return tick_is_over() && is_idle_behind_tick(ticks); }
+    // A moment before which nothing comes and which the clock can pass by one at most. Of the far future it is not
+    // known when the first comes, but how early it can. Precondition: tick_is_over().
+    u64 is_idle_until() const {
+        u64 until = latest_tick + 1;
+        if (!wheel_.empty()) {
+            until = std::min(until, wheel_.next(now_));
+        } else if (used_ != 0) {
+            const auto bit = static_cast<u32>(std::countr_zero(used_)) - 1;   // in which the earliest blocks differ
+            until = std::min(until, (last_block_ >> bit | 1) << (bit + block_bits));
+        }
+        return until;
+    }
+    // Moves the clock over `events` that need not be in the queue. Precondition: up to then nothing comes.
     void pass(u64 ticks, u64 events) {
         processed_ += events;
         now_ += ticks;
+        if (block_of(now_) > last_block_) {
+            reach(block_of(now_));
+        }
         if (block_of(now_) == last_block_) {
             reach(last_block_ + 1);
         }
         measure_near();
+    }
+
+    // Adds the indices of all that is left of the present tick, if it is of one kind; else false.
+    bool rest_of_tick(EventKind kind, std::vector<u32>& indices) const {
+        return wheel_.for_each_at(now_, [&](const EventRun& run) {
+            const std::size_t before = indices.size();
+            indices.resize(before + run.count);
+            run.write_indices(indices.data() + before);
+            return run.first_kind == kind && run.kind_stride == 0;
+        });
+    }
+    void take_rest_of_tick() {
+        while (!tick_is_over()) {
+            next_run();
+        }
     }
 
     // When the next event comes; the clock stays. Precondition: not empty().

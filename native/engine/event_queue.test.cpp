@@ -127,6 +127,51 @@ void the_clock_passes_idle_times(u32 seed) {
     check(queue.processed() == 200 - left + passed && passed > 0, "events are counted wrong", passed);
 }
 
+// Nothing comes before the moment until which the queue says that it is idle, near or far, and the clock may pass up
+// to there at once.
+void the_clock_passes_long_idle_times(u32 seed) {
+    test::Random random(seed);
+    EventQueue queue;
+    std::vector<u64> times;
+    u64 far = 0;
+    for (u32 i = 0; i < 200; ++i) {
+        times.push_back(queue.now() + (u64{1} << random.below(40)) + random.below(3));
+        queue.schedule(times.back(), {Owner::network, 0}, i);
+        std::sort(times.begin(), times.end());
+        const u64 idle = queue.is_idle_until() - queue.now();
+        check(idle > 0 && queue.is_idle_until() <= times.front(), "the queue is idle at an event", i);
+        const u64 ticks = random.below(4) == 0 ? idle - 1 : random.below(idle);
+        far += ticks > EventWheel::ticks ? 1 : 0;
+        queue.pass(ticks, 0);
+        for (u64 more = random.below(3); more > 0 && !times.empty(); --more) {
+            check(queue.next_time() == times.front(), "the next time is not that of the next event", i);
+            check(queue.next().time == times.front(), "an event comes at another time", i);
+            times.erase(times.begin());
+            if (!queue.tick_is_over()) {
+                more = std::max<u64>(more, 2);   // all of a tick
+            }
+        }
+    }
+    check(far > 0, "the clock never passed far", far);
+}
+
+// What is left of a tick is told, and taken, where it is of one kind.
+void the_rest_of_a_tick_is_taken() {
+    constexpr EventKind kind(Owner::exchange, 3);
+    EventQueue queue;
+    for (const u32 index : {0u, 1u, 2u, 7u, 8u, 4u}) {
+        queue.schedule(5, kind, index);
+    }
+    queue.schedule(6, kind, 9);
+    queue.next();
+    std::vector<u32> rest;
+    check(queue.rest_of_tick(kind, rest) && rest == std::vector<u32>{1, 2, 7, 8, 4}, "another rest", rest.size());
+    check(!queue.rest_of_tick({Owner::exchange, 4}, rest), "the rest is of another kind", 0);
+    check(queue.is_idle_behind_tick(0) && !queue.is_idle_behind_tick(1), "the tick behind has an event", 0);
+    queue.take_rest_of_tick();
+    check(queue.tick_is_over() && queue.processed() == 6 && queue.next_time() == 6, "the rest is still there", 0);
+}
+
 // Two or three sequences take turns, each at a time of its own, as arrivals and links that become free
 // do. Two are two runs; whatever they are, they come by time and in their order.
 void sequences_may_take_turns(u32 seed) {
@@ -195,7 +240,9 @@ int main() {
         run(seed);
         sequences_may_take_turns(seed);
         the_clock_passes_idle_times(seed);
+        the_clock_passes_long_idle_times(seed);
     }
+    the_rest_of_a_tick_is_taken();
     the_past_is_refused();
     the_end_of_the_clock_is_kept();
     return 0;

@@ -122,18 +122,26 @@ public:
         return next_in_others(from);
     }
 
+    // Calls visit(run) for the runs of a tick in their order, until it returns false; whether it never did.
+    template <class Visit>
+    bool for_each_at(u64 time, Visit&& visit) const {
+        const u32 last = last_[slot_of(time)];
+        for (u32 entry = none; last != none && entry != last;) {
+            entry = entries_[entry == none ? last : entry].next;
+            if (!visit(entries_[entry].run)) {
+                return false;
+            }
+        }
+        return true;
+    }
     // Calls visit(run) for all runs, those of a tick in their order.
     template <class Visit>
     void for_each(Visit&& visit) const {
-        for (const u32 last : last_) {
-            if (last == none) {
-                continue;
-            }
-            u32 entry = last;
-            do {
-                entry = entries_[entry].next;
-                visit(entries_[entry].run);
-            } while (entry != last);
+        for (u64 slot = 0; slot < ticks; ++slot) {
+            for_each_at(slot, [&visit](const EventRun& run) {
+                visit(run);
+                return true;
+            });
         }
     }
     void clear() { *this = {}; }

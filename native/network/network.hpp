@@ -116,6 +116,14 @@ public:
         }
     }
 
+    // The ticks of the same again and again, each time when all before have arrived: where all take as long, and
+    // each link is free by then and meant once. Else 0.
+    virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
+    // So many of these rounds are over.
+    virtual void pass_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/, u64 /*rounds*/) {
+        fail("a network that told no ticks of rounds");
+    }
+
     // With `messages_never_wait`: the ticks of a message, and in `use`, by dimension, `times` of it.
     virtual u64 alone(const Message&, u64 /*times*/, std::vector<LinkUse>& /*use*/) const {
         fail("a network that did not promise to know the time of a message");

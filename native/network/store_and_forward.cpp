@@ -132,6 +132,32 @@ void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64
     freed.flush();
 }
 
+u64 StoreAndForwardNetwork::ticks_of_rounds(std::span<const OverLink> many, u64 bytes) {
+    const u64 ticks = times_of(links_[many.front().link].dimension, bytes).hop;
+    std::size_t alike = 0;
+    for (; alike < many.size(); ++alike) {
+        Link& link = links_[many[alike].link];
+        const Times& times = times_of(link.dimension, bytes);
+        if (link.busy || times.hop != ticks || times.busy >= ticks) {
+            break;
+        }
+        link.busy = true;   // for whoever means it again
+    }
+    for (const OverLink& one : many.first(alike)) {
+        links_[one.link].busy = false;
+    }
+    return alike == many.size() ? ticks : 0;
+}
+
+void StoreAndForwardNetwork::pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) {
+    for (const OverLink& one : many) {
+        Link& link = links_[one.link];
+        link.use.bytes += bytes * rounds;
+        link.use.messages += rounds;
+        link.use.busy_ticks += times_of(link.dimension, bytes).busy * rounds;
+    }
+}
+
 // A message takes a link that is idle and its whole way.
 inline void StoreAndForwardNetwork::cross(u32 link, u64 bytes, Notice arrived) {
     const Times& times = occupy(link, bytes);

@@ -29,6 +29,8 @@ public:
     u32 only_link(RankId src, RankId dst) override;
     void send_over(u32 link, const Message& message, Notice arrived) override;
     void send_over_links(std::span<const OverLink> many, u64 bytes) override;
+    u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) override;
+    void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) override;
     std::vector<LinkRecord> links() const override;
     std::vector<LinkUse> dimensions() const override;
     std::vector<u64> busiest() const override;

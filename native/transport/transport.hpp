@@ -118,6 +118,12 @@ public:
         count(many.size());
         network_.send_over_links(many, bytes);
     }
+    // As in NetworkModel.
+    u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) { return network_.ticks_of_rounds(many, bytes); }
+    void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) {
+        count(many.size() * rounds);
+        network_.pass_rounds(many, bytes, rounds);
+    }
 
     // The same, of who schedules and counts its messages itself; see FixedWay.
     FixedWay fixed_way(const Message& message) { return network_.fixed_way(message); }

@@ -249,12 +249,25 @@ private:
     static OverLink over_link(const Packets& x, Notice arrived) {
         return {x.link, arrived, RankId(x.rank), RankId(x.to_rank)};
     }
-    // Handles a whole run of arrivals with all that follows up to the sends; false, and nothing has happened, where
-    // somebody could tell. (exchange_round.cpp)
+    // Handles a whole run of arrivals, and those that follow it in its tick, with all that follows up to the sends;
+    // false, and nothing has happened, where somebody could tell. (exchange_round.cpp)
     bool go_round(const EventRun& run);
     bool goes_like(const Packets& first, Packets& x, u32 phase, u32 slot);
     void goes_on(Packets& x, u32 slot);
     bool go_alike(std::span<const u32> chunks, u32 phase, u32 slot);
+    // What all ranks of a round have in common.
+    struct Round {
+        u32 mark;      // of its arrivals
+        u64 ticks;     // from an arrival to the send
+        u64 events;    // of a rank, with its arrival
+    };
+    // Passes rounds that differ from the next in nothing but who comes when; returns who comes now, and in which
+    // order. (exchange_rounds.cpp)
+    std::span<const u32> pass_rounds(std::span<const u32> chunks, const Round& round);
+    u64 ticks_of_way(std::span<const u32> chunks);
+    bool send_to_each_other(std::span<const u32> chunks, u32 mark);
+    u64 rounds_alike(std::span<const u32> chunks) const;
+    void count_rounds(std::span<const u32> chunks, u32 rounds);
     void round_over_ways(std::span<const u32> chunks, u32 slot);
     void round_over_links(std::span<const u32> chunks, u32 slot);
     // Fetches what the packets of a chunk touch that comes some events later: with thousands of ranks it is in no
@@ -285,9 +298,15 @@ private:
     ExchangeProbe probe_;
     State state_;
     std::vector<OverLink> over_links_;   // of send_over_links(), kept for its memory
+    struct Seen {
+        u64 round = 0;
+        u32 at = 0;   // its place among the chunks of the round
+    };
     u64 round_ = 0;                      // the last one that was tried
-    std::vector<u64> rounds_;            // by actor: the last one in which it was looked at
-    std::vector<u32> of_round_;          // its chunks, where they are no list; kept for its memory
+    std::vector<Seen> seen_;             // by actor: the last one in which it was looked at
+    std::vector<u32> of_round_;          // its chunks, where they are not one list; kept for its memory
+    std::vector<u32> receivers_;         // of pass_rounds(): by place, that of the receiver
+    std::vector<u32> places_;
     bool phase_ended_ = false;   // since whoever asks last made it false
 
     // How the phases began that actors started last, by actor: of some hundreds, as more would be in no near cache.

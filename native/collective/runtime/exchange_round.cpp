@@ -3,8 +3,8 @@
 // Between the arrival of a message and the send that it lets go lie a hand-over and a reduction, events of a rank's
 // own. Where all ranks of a run take the same time for both, and nothing else is to happen until then, nobody can
 // tell whether they are events: so the clock moves on and each rank goes the whole way at its turn. This is what
-// "nothing else" means: the tick holds no other event, the ticks up to the send none at all, and no rank comes
-// twice in the run. Trade-off: ranks are looked at first and go after that, as one that differs sends them all to
+// "nothing else" means: the tick holds no other events than such arrivals, the ticks up to the send none at all, and
+// no rank comes twice. Trade-off: ranks are looked at first and go after that, as one that differs sends them all to
 // the loops of exchange_in_step.cpp.
 #include <span>
 
@@ -33,18 +33,18 @@ bool Exchange::go_alike(std::span<const u32> chunks, u32 phase, u32 slot) {
     Packets* const packets = state_.chunks.data();
     const Packets& first = packets[chunks[0]];
     const bool over_links = first.way.use == nullptr;
-    rounds_.resize(actors_.count(), 0);
+    seen_.resize(actors_.count());
     const u64 round = ++round_;
     for (u32 at = 0; at < chunks.size(); ++at) {
         fetch_ahead(packets, chunks, at, static_cast<u32>(chunks.size()));
         Packets& x = packets[chunks[at]];
         const bool is_one_kind = x.send_bytes == first.send_bytes && x.to_mark == first.to_mark;
         const bool is_on_way = over_links ? x.link != none && is_one_kind : x.way.use != nullptr;
-        u64& seen = rounds_[x.actor.index()];
-        if (!is_on_way || seen == round || !goes_like(first, x, phase, slot)) [[unlikely]] {
+        Seen& seen = seen_[x.actor.index()];
+        if (!is_on_way || seen.round == round || !goes_like(first, x, phase, slot)) [[unlikely]] {
             return false;
         }
-        seen = round;
+        seen = {round, at};
     }
     return true;
 }
@@ -63,19 +63,25 @@ bool Exchange::go_round(const EventRun& run) {
         return false;
     }
     const u64 ticks = first.hand_over_ticks + (reduces ? first.reduce_ticks : 0);
-    if (!queue.is_idle_for(ticks)) {
+    if (!queue.is_idle_behind_tick(ticks)) {
         return false;
     }
     std::span<const u32> chunks(run.list, run.list == nullptr ? 0 : run.count);
-    if (run.list == nullptr) {
+    if (run.list == nullptr || !queue.tick_is_over()) {
         of_round_.resize(run.count);
         run.write_indices(of_round_.data());
+        if (!queue.rest_of_tick(run.first_kind, of_round_)) {
+            return false;
+        }
         chunks = of_round_;
     }
     if (!go_alike(chunks, phase, slot)) {
         return false;
     }
-    queue.pass(ticks, u64{run.count} * (reduces ? 2 : 1));
+    queue.take_rest_of_tick();
+    const u64 of_rank = reduces ? 2 : 1;
+    chunks = pass_rounds(chunks, {run.first_kind.kind(), ticks, of_rank + 1});
+    queue.pass(ticks, chunks.size() * of_rank);
     if (first.way.use == nullptr) {
         round_over_links(chunks, slot);
     } else {
