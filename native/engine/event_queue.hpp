@@ -81,12 +81,13 @@ public:
         return run.event(0);
     }
 
-    // The same for all events of a run, which lasts until the next is asked for. Precondition: not empty().
-    EventRun next_run() {
+    // The same for all events of a run, which is to be copied before anything is scheduled, and whose list lasts
+    // until the next is asked for. Precondition: not empty().
+    const EventRun& next_run() {
         if (wheel_.empty_at(now_)) {
             advance();
         }
-        const EventRun run = wheel_.take_first(now_);
+        const EventRun& run = wheel_.take_first(now_);
         processed_ += run.count;
         return run;
     }
@@ -133,6 +134,9 @@ public:
         }
         measure_near();
     }
+
+    // Counts an event of the present that need not be in the queue.
+    void pass_event() { ++processed_; }
 
     // Adds the indices of all that is left of the present tick, if it is of one kind; else false.
     bool rest_of_tick(EventKind kind, std::vector<u32>& indices) const {

@@ -28,7 +28,8 @@ public:
     bool empty() const { return filled_ == 0; }
     bool empty_at(u64 time) const { return last_[slot_of(time)] == none; }
 
-    // Appends an event to the list of its tick, as part of the list's last run if it goes on it.
+    // Appends an event to the list of its tick, as part of the list's last run if it goes on it. What is seldom is
+    // called at the very end, so that no register is saved for it.
     void append(u64 time, EventKind kind, u32 index, const Trail& trail) {
         const u32 slot = slot_of(time);
         if (const u32 entry = last_[slot]; entry != none) {
@@ -37,9 +38,11 @@ public:
                 return;
             }
             if (is_listed(last, kind)) [[unlikely]] {
-                listed(last, 1)[last.count++] = index;
-                return;
+                return append_listed(last, index);
             }
+        }
+        if (free_ == none) [[unlikely]] {
+            return append_fresh(time, kind, index, trail);
         }
         at_end(slot).begin(time, kind, index, trail);
     }
@@ -84,9 +87,9 @@ public:
         }
     }
 
-    // Removes and returns the first run of a tick. Precondition: there is one. Its list lasts until another
-    // is taken.
-    EventRun take_first(u64 time) {
+    // Removes and returns the first run of a tick. Precondition: there is one. It is where it was until another is
+    // appended; its list lasts until another is taken.
+    const EventRun& take_first(u64 time) {
         if (taken_ != nullptr) [[unlikely]] {
             of_runs_.give_back(std::exchange(taken_, nullptr));
         }
@@ -195,6 +198,11 @@ private:
         last.list = list;
         return list;
     }
+    [[gnu::noinline]] void append_listed(EventRun& last, u32 index) { listed(last, 1)[last.count++] = index; }
+    [[gnu::noinline]] void append_fresh(u64 time, EventKind kind, u32 index, const Trail& trail) {
+        grow();
+        at_end(slot_of(time)).begin(time, kind, index, trail);
+    }
     [[gnu::noinline]] void lengthen(EventRun& last, const EventRun& run) {
         run.write_indices(listed(last, run.count) + last.count);
         last.count += run.count;
@@ -203,10 +211,13 @@ private:
         }
     }
 
+    [[gnu::noinline]] void grow() {
+        entries_.push({});
+        free_ = static_cast<u32>(entries_.size() - 1);
+    }
     u32 fresh() {
         if (free_ == none) [[unlikely]] {
-            entries_.push({});
-            return static_cast<u32>(entries_.size() - 1);
+            grow();
         }
         const u32 entry = free_;
         free_ = entries_[entry].next;
