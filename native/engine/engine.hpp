@@ -19,10 +19,13 @@ struct Engine {
     Recorder& recorder() { return queue.recorder(); }
     // Ends the slice of the run that goes on, after the present event.
     void pause() { paused = true; }
+    // Whether nothing is left of the present tick but the event that is handled. Who handles several says so.
+    bool is_last_of_tick() const { return !more_of_run && !of_ranks.has_more() && queue.tick_is_over(); }
 
     EventQueue queue;
     RankEvents of_ranks;
     bool paused = false;
+    bool more_of_run = false;
     // The tick at which all work was done, if it is and no more is known to come; who runs the engine sets it.
     std::function<std::optional<u64>()> done_at;
 };

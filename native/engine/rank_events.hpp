@@ -123,6 +123,8 @@ public:
         fill(own.batch, tick, {kind, a, b, queue_.recorder().trail});
         return actor.index();
     }
+    // Whether the batch that runs has more events.
+    bool has_more() const { return more_ != none; }
     bool is_running() const { return !running_.is_none(); }
     template <class Handle>
     void finish(Handle&& handle) {

@@ -88,7 +88,8 @@ int main() {
         test::Random random(seed);
         const Model model = any_model(random);
         const Left one_by_one = left_by(model, 1);
-        check(left_by(model, ~u64{0}).numbers == one_by_one.numbers, "rounds passed at once leave something else", seed);
+        const Left at_once = left_by(model, ~u64{0});
+        check(at_once.numbers == one_by_one.numbers, "rounds passed at once leave something else", seed);
         // A round that is passed is in no slice of the run.
         const Left in_slices = left_by(model, 200);
         check(in_slices.numbers == one_by_one.numbers, "a pause between rounds changes them", seed);

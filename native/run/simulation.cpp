@@ -125,6 +125,13 @@ void Simulation::start() { executor_.start(); }
 [[gnu::always_inline]] inline void Simulation::handle(const Event& event) {
     switch (event.kind.owner()) {
         case Owner::rank_events:
+            if (watcher_ == nullptr && engine_.of_ranks.begins_with(event.index, Owner::exchange)) [[likely]] {
+                collectives_.exchange().handle_of_rank(event.index);
+                if (!engine_.of_ranks.is_over()) [[unlikely]] {
+                    finish_batch();
+                }
+                return;
+            }
             engine_.of_ranks.run(event.index, [this](ActorId actor, const RankEvent& of_rank, u32 count) {
                 return handle(actor, of_rank, count);
             });
@@ -152,14 +159,17 @@ void Simulation::start() { executor_.start(); }
     }
 }
 
-// Most of a run goes to the machine that handles it in one loop; the rest is as single events are, and so are
-// runs of so few events that to begin a loop takes longer than it saves.
+// What is left of the batch that runs.
+void Simulation::finish_batch() {
+    engine_.of_ranks.finish([this](ActorId actor, const RankEvent& of_rank, u32 count) {
+        return handle(actor, of_rank, count);
+    });
+}
+
+// Most of a run goes to the machine that handles it in one loop; the rest is as single events are.
 u32 Simulation::handle_run(const EventRun& run, u32 until) {
-    constexpr u32 few = 4;
     u32 at = 0;
-    while (run.count <= few && at < until && !engine_.paused) {
-        handle(run.event(at++));
-    }
+    engine_.more_of_run = true;
     while (at < until && !engine_.paused) {
         const u32 from = at;
         if (run.owner() == Owner::exchange) {
@@ -169,9 +179,7 @@ u32 Simulation::handle_run(const EventRun& run, u32 until) {
         } else if (run.owner() == Owner::rank_events && watcher_ == nullptr) {
             at = collectives_.exchange().handle_of_ranks(run, at, until);
             if (engine_.of_ranks.is_running()) {
-                engine_.of_ranks.finish([this](ActorId actor, const RankEvent& of_rank, u32 count) {
-                    return handle(actor, of_rank, count);
-                });
+                finish_batch();
                 ++at;
             }
         }
@@ -179,19 +187,34 @@ u32 Simulation::handle_run(const EventRun& run, u32 until) {
             handle(run.event(at++));
         }
     }
+    engine_.more_of_run = false;
+    return at;
+}
+
+// Runs of so few events that to begin a loop takes longer than it saves.
+u32 Simulation::handle_few(const EventRun& run, u32 until) {
+    u32 at = 0;
+    for (; at < until && !engine_.paused; ++at) {
+        engine_.more_of_run = at + 1 < run.count;
+        handle(run.event(at));
+    }
+    engine_.more_of_run = false;
     return at;
 }
 
 bool Simulation::run_for(u64 events) {
+    constexpr u32 few = 4;
     engine_.paused = must_match_by_tag();
     for (u64 left = events; left > 0 && !engine_.queue.empty() && !engine_.paused;) {
-        const EventRun run = engine_.queue.next_run();
-        if (run.count == 1) {
-            handle(run.event(0));
+        const EventRun& next = engine_.queue.next_run();
+        if (next.count == 1) [[likely]] {
+            handle(next.event(0));
             --left;
             continue;
         }
-        const u32 done = handle_run(run, static_cast<u32>(std::min<u64>(run.count, left)));
+        const EventRun run = next;
+        const auto until = static_cast<u32>(std::min<u64>(run.count, left));
+        const u32 done = run.count > few ? handle_run(run, until) : handle_few(run, until);
         left -= done;
         if (done < run.count) {
             engine_.queue.put_back(run, done);

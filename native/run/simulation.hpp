@@ -84,8 +84,10 @@ private:
     Outcome without_nodes() const;
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
+    [[gnu::noinline]] void finish_batch();
     // Handles the first events of a run, at most `until`; returns how many.
     u32 handle_run(const EventRun& run, u32 until);
+    u32 handle_few(const EventRun& run, u32 until);
     void handle(const Event& event);
     u32 handle(ActorId actor, const RankEvent& event, u32 count);
     void handle_due(ActorId actor, const RankEvent& event);

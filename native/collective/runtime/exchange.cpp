@@ -1,6 +1,7 @@
 #include "collective/runtime/exchange.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/ensure.hpp"
 #include "collective/runtime/reduction.hpp"
@@ -78,19 +79,18 @@ inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
     engine_.queue.schedule(arrives, notice);
 }
 
-inline void Exchange::post(ChunkId chunk, Packets& x) {
+inline bool Exchange::post(ChunkId chunk, Packets& x) {
     const bool has_arrived = counter(x, x.from_counter)-- > 0;
     probe_.receive_posted(chunk, x.counters, x.from_counter, has_arrived);
-    if (has_arrived) {
-        engine_.queue.schedule(engine_.now(), {Owner::exchange, receive_ready}, chunk.index());
-    }
+    return has_arrived;
 }
 
-inline void Exchange::send(ChunkId chunk, Packets& x) {
+[[gnu::always_inline]] inline bool Exchange::send(ChunkId chunk, Packets& x) {
     --x.left;
     --x.pending;
     --x.free;
     probe_.sends(x.node);
+    bool has_arrived = false;
     if (!counts_arrivals(x.table)) {
         const RankId here(x.rank);
         const RankId to(x.to_rank);
@@ -100,9 +100,18 @@ inline void Exchange::send(ChunkId chunk, Packets& x) {
                            {{Owner::exchange, received}, chunk.index(), none});
     } else {
         send_counted(chunk, x);
-        post(chunk, x);
+        has_arrived = post(chunk, x);
     }
     sent_one(x);
+    return has_arrived;
+}
+
+// Whether nobody can tell that a receive whose message is there is an event of its own: nothing else is left to
+// happen now.
+inline bool Exchange::receives_at_once(const Packets& x) const {
+    const bool is_recorded = !std::is_empty_v<Trail>;
+    return !is_recorded && watcher_ == nullptr && x.left > 0 && x.hand_over_ticks > 0 && !x.by_bus &&
+           engine_.is_last_of_tick();
 }
 
 // The next packet may go to another peer.
@@ -181,25 +190,32 @@ void Exchange::handle(const Event& event) {
 
 void Exchange::handle(const RankEvent& event) { step(event); }
 
-void Exchange::step(const RankEvent& event) {
+void Exchange::handle_of_rank(u32 batch) { step(engine_.of_ranks.begin(ActorId(batch))); }
+
+void Exchange::step(RankEvent event) {
     const ChunkId chunk(event.a);
+    Packets& x = of(chunk);
     if (event.kind.kind() == handed_over) {
-        probe_.handed_over(event, engine_.now(), of(chunk).node);
-        hand_over_ends(chunk, event.b);
+        probe_.handed_over(event, engine_.now(), x.node);
+        if (!hand_over_ends(chunk, x, event.b)) {
+            return;
+        }
     } else {
-        probe_.reduced(event, engine_.now(), of(chunk).node);
-        packet_is_free(chunk);
+        probe_.reduced(event, engine_.now(), x.node);
     }
+    packet_is_free(chunk, x);
 }
 
 void Exchange::completed(const Completion& completion) {
     const ChunkId chunk(completion.a);
     switch (static_cast<Kind>(completion.kind.kind())) {
         case handed_over:
-            hand_over_ends(chunk, completion.b);
+            if (hand_over_ends(chunk, of(chunk), completion.b)) {
+                is_free_apart(chunk);
+            }
             return;
         case reduced:
-            packet_is_free(chunk);
+            is_free_apart(chunk);
             return;
         case received:
             receive(chunk, of(chunk));
@@ -222,18 +238,14 @@ void Exchange::hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run) {
 }
 
 // A reduction is an event of its own even where it takes no time.
-inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
-    Packets& x = of(chunk);
+inline bool Exchange::hand_over_ends(ChunkId chunk, Packets& x, u32 run) {
     know_reduction(x, run);
-    if (x.reduce_ticks >= shares_memory) {
-        if (x.reduce_ticks == not_reduced) [[likely]] {
-            packet_is_free(chunk);
-        } else {
-            reduce_beside_others(chunk, x, run);
-        }
-        return;
+    if (x.reduce_ticks < shares_memory) {
+        engine_.of_ranks.schedule(x.actor, x.reduce_ticks, {Owner::exchange, reduced}, chunk.index(), run);
+    } else if (x.reduce_ticks == shares_memory) [[unlikely]] {
+        reduce_beside_others(chunk, x, run);
     }
-    engine_.of_ranks.schedule(x.actor, x.reduce_ticks, {Owner::exchange, reduced}, chunk.index(), run);
+    return x.reduce_ticks == not_reduced;
 }
 
 [[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) const {
@@ -260,8 +272,7 @@ bool Exchange::passes_barrier(const Packets& x) const {
 }
 
 // One more packet is free to go.
-inline void Exchange::packet_is_free(ChunkId chunk) {
-    Packets& x = of(chunk);
+[[gnu::always_inline]] inline void Exchange::packet_is_free(ChunkId chunk, Packets& x) {
     ++x.free;
     if (x.left == 0) {
         probe_.packet_waits(chunk);
@@ -270,13 +281,20 @@ inline void Exchange::packet_is_free(ChunkId chunk) {
         at_barrier(chunk, x);
         return;
     }
-    if (can_send(x)) {
-        send(chunk, x);
+    if (can_send(x) && send(chunk, x)) {
+        if (receives_at_once(x)) [[likely]] {
+            engine_.queue.pass_event();
+            receive(chunk, x);
+            return;
+        }
+        has_message(chunk);
     }
     if (x.left == 0) {
         try_to_end(chunk, x);
     }
 }
+
+[[gnu::noinline]] void Exchange::is_free_apart(ChunkId chunk) { packet_is_free(chunk, of(chunk)); }
 
 // The same near the end of a program that waits for receipts there.
 [[gnu::noinline]] void Exchange::at_barrier(ChunkId chunk, Packets& x) {
@@ -290,7 +308,9 @@ inline void Exchange::packet_is_free(ChunkId chunk) {
     }
     probe_.barrier_passed(chunk, x.node, engine_.now());
     for (u64 most = machine.window; most > 0 && can_send(x); --most) {
-        send(chunk, x);
+        if (send(chunk, x)) {
+            has_message(chunk);
+        }
     }
     try_to_end(chunk, x);
 }

@@ -162,6 +162,8 @@ public:
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
     [[gnu::noinline]] void handle(const Event& event);
     [[gnu::noinline]] void handle(const RankEvent& event);
+    // The same of the first event of a batch that lies with its actor.
+    [[gnu::noinline]] void handle_of_rank(u32 batch);
     // The same of the first of `count` events of one chunk, whose packets follow each other, and of those behind it
     // that go together with it. Returns how many these are. (exchange_many.cpp)
     [[gnu::noinline]] u32 handle_many(const RankEvent& event, u32 count);
@@ -198,7 +200,8 @@ private:
     void resolve_peer(Packets& x);
     void inject(ChunkId chunk, Packets& x);
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
-    void hand_over_ends(ChunkId chunk, u32 run);
+    // Whether it is not reduced, and so free to go.
+    bool hand_over_ends(ChunkId chunk, Packets& x, u32 run);
     void settle_reduction(Packets& x, u32 run) const;
     void know_reduction(Packets& x, u32 run) const {
         if (x.reduce_run == run) [[likely]] {
@@ -220,12 +223,18 @@ private:
     void reduce_beside_others(ChunkId chunk, const Packets& x, u32 run);
     void at_barrier(ChunkId chunk, Packets& x);
     void try_to_end(ChunkId chunk, Packets& x);
-    void packet_is_free(ChunkId chunk);
+    void packet_is_free(ChunkId chunk, Packets& x);
+    void is_free_apart(ChunkId chunk);
     bool passes_barrier(const Packets& x) const;
-    void send(ChunkId chunk, Packets& x);
+    // These two return whether the receive that they post has its message.
+    bool send(ChunkId chunk, Packets& x);
+    bool post(ChunkId chunk, Packets& x);
+    void has_message(ChunkId chunk) {
+        engine_.queue.schedule(engine_.now(), {Owner::exchange, receive_ready}, chunk.index());
+    }
+    bool receives_at_once(const Packets& x) const;
     void send_counted(ChunkId chunk, Packets& x);
-    void post(ChunkId chunk, Packets& x);
-    void step(const RankEvent& event);
+    void step(RankEvent event);
     template <bool is_one_kind>
     u32 arrive_in_step(const EventRun& run, u32 at, u32 until);
     u32 step_in_step(const EventRun& run, u32 at, u32 until);

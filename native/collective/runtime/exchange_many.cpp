@@ -46,7 +46,7 @@ u32 Exchange::handle_many(const RankEvent& event, u32 count) {
         done = send_many(chunk, x, count);
     }
     if (done == 0) {
-        packet_is_free(chunk);
+        is_free_apart(chunk);
         done = 1;
     }
     return done;
@@ -98,7 +98,9 @@ u32 Exchange::send_many(ChunkId chunk, Packets& x, u32 count) {
         row.schedule(now + x.way.ticks, notice.kind, notice.index);
         --x.left;
         --x.pending;
-        post(chunk, x);
+        if (post(chunk, x)) {
+            has_message(chunk);
+        }
         sent_one(x);
     }
     row.flush();

@@ -104,7 +104,9 @@ void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgre
     }
     --x.left;
     transport_.pass_on({RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks}, notice_of_arrival(x), at.ticks);
-    post(chunk, x);
+    if (post(chunk, x)) {
+        has_message(chunk);
+    }
     sent_one(x);
 }
 
