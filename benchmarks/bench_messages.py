@@ -1,7 +1,8 @@
 """Messages a second, of the run alone: one thread, every rank simulated, congestion-unaware.
 
-In rings the ranks do the same at the same time, so one loop handles many messages. Between random
-ranks each message is found, matched and completed by itself. Reading and compiling are not counted.
+In rings the ranks do the same at the same time: rounds that differ in nothing but who comes when
+are passed at once, where of each message only the receiver is found. Between random ranks each
+message is found, matched and completed by itself. Reading and compiling are not counted.
 """
 
 from __future__ import annotations
