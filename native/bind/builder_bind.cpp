@@ -14,6 +14,7 @@
 #include "base/ensure.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
+#include "bind/fields.hpp"
 #include "bind/ids.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/optional.hpp"
@@ -102,10 +103,10 @@ void bind_programs(nb::module_& module) {
 void bind_layouts(nb::module_& module) {
     nb::class_<OffsetAxis>(module, "OffsetAxis")
         .def(nb::init<u32, u32, std::vector<u32>>(), nb::kw_only(), "count"_a, "stride"_a, "listed"_a);
-    nb::class_<AddedLayout>(module, "Layout")
-        .def_ro("id", &AddedLayout::id)
+    Class<AddedLayout>(module, "Layout")
+        .field("id", &AddedLayout::id)
+        .field("whole", &AddedLayout::whole)
         .def_prop_ro("lowest", [](const AddedLayout& l) { return unless_none(l.lowest); })
-        .def_ro("whole", &AddedLayout::whole)
         .def_prop_ro("aligned", [](const AddedLayout& l) {
             return typed_unless_none<LayoutId>(l.aligned.index());
         });
@@ -139,18 +140,18 @@ void bind_templates(nb::module_& module) {
                             const std::vector<CollectiveUse>& collectives) {
             new (self) TemplateUse(template_use(std::move(groups), std::move(peers), collectives));
         }, nb::kw_only(), "groups"_a, "peers"_a, "collectives"_a);
-    nb::class_<Assignment::Role>(module, "Role")
-        .def_ro("in_template", &Assignment::Role::in_template)
-        .def_ro("rank", &Assignment::Role::rank)
-        .def_ro("collective", &Assignment::Role::collective)
-        .def_ro("send", &Assignment::Role::send);
-    nb::class_<Assignment>(module, "Assignment")
-        .def_ro("roles", &Assignment::roles)
+    Class<Assignment::Role>(module, "Role")
+        .field("in_template", &Assignment::Role::in_template)
+        .field("rank", &Assignment::Role::rank)
+        .field("collective", &Assignment::Role::collective)
+        .field("send", &Assignment::Role::send);
+    Class<Assignment>(module, "Assignment")
+        .field("roles", &Assignment::roles)
         .def_prop_ro("faulty", [](const Assignment& a) { return unless_none(a.faulty); })
         .def("comm_types", &comm_types_of, "layout"_a);
-    nb::class_<RankProblems>(module, "RankProblems")
-        .def_ro("rank", &RankProblems::rank)
-        .def_ro("problems", &RankProblems::problems);
+    Class<RankProblems>(module, "RankProblems")
+        .field("rank", &RankProblems::rank)
+        .field("problems", &RankProblems::problems);
 }
 
 void bind_plans(nb::class_<ModelBuilder>& builder) {
@@ -208,20 +209,20 @@ void bind_ranks(nb::class_<ModelBuilder>& builder) {
 }
 
 void bind_work(nb::module_& module) {
-    nb::class_<TooLarge>(module, "TooLarge")
-        .def_ro("rank", &TooLarge::rank)
-        .def_ro("node", &TooLarge::node)
-        .def_ro("bytes", &TooLarge::bytes);
-    nb::class_<Work>(module, "Work")
-        .def_ro("nodes", &Work::nodes)
-        .def_ro("messages", &Work::messages)
-        .def_ro("events", &Work::events)
-        .def_ro("bytes_moved", &Work::bytes_moved)
-        .def_ro("chunks", &Work::chunks)
-        .def_ro("queues", &Work::queues)
-        .def_ro("queues_in_a_rank", &Work::queues_in_a_rank)
-        .def_ro("bytes_needed", &Work::bytes_needed)
-        .def_ro("too_large", &Work::too_large);
+    Class<TooLarge>(module, "TooLarge")
+        .field("rank", &TooLarge::rank)
+        .field("node", &TooLarge::node)
+        .field("bytes", &TooLarge::bytes);
+    Class<Work>(module, "Work")
+        .field("nodes", &Work::nodes)
+        .field("messages", &Work::messages)
+        .field("events", &Work::events)
+        .field("bytes_moved", &Work::bytes_moved)
+        .field("chunks", &Work::chunks)
+        .field("queues", &Work::queues)
+        .field("queues_in_a_rank", &Work::queues_in_a_rank)
+        .field("bytes_needed", &Work::bytes_needed)
+        .field("too_large", &Work::too_large);
     module.def("work_of", &work_of, "model"_a, "ranks"_a = std::vector<u32>{},
                nb::call_guard<nb::gil_scoped_release>());
 }
@@ -236,7 +237,7 @@ void bind_builder(nb::module_& module) {
     nb::class_<Model>(module, "Model")
         .def_prop_ro("fabric", [](const Model& self) { return self.fabric; });
     bind_work(module);
-    nb::class_<ModelBuilder> builder(module, "ModelBuilder");
+    Class<ModelBuilder> builder(module, "ModelBuilder");
     builder.def(nb::init<TimeScale>(), "scale"_a)
         .def("set_quirks", &ModelBuilder::set_quirks, "quirks"_a)
         .def("set_system", &ModelBuilder::set_system, "system"_a)

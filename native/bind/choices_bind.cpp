@@ -1,6 +1,7 @@
 // The classes of choices: each is made by a call of Python's `type`, with its objects as attributes.
 #include "bind/choices.hpp"
 
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 
 namespace nb = nanobind;
@@ -27,8 +28,8 @@ nb::object by_name(nb::handle kind, const nb::object& name) {
 }  // namespace
 
 void register_choices(nb::module_& module) {
-    nb::class_<Choice> choice(module, "_Choice");
-    choice.def_ro("name", &Choice::name).def_ro("value", &Choice::value);
+    Class<Choice> choice(module, "_Choice");
+    choice.field("name", &Choice::name).field("value", &Choice::value);
     choice.def("__repr__", [](nb::handle self) { return words(self); });
     choice.attr("__class_getitem__") =
         nb::module_::import_("builtins").attr("classmethod")(nb::cpp_function(&by_name));

@@ -21,6 +21,7 @@
 
 #include "base/ensure.hpp"
 #include "bind/choices.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "trace/tools/encode_pass.hpp"
 
@@ -248,30 +249,30 @@ nb::object whole(PassTotals::Sum sum) {
 }  // namespace
 
 void register_encoder(nb::module_& module) {
-    nb::class_<Segment>(module, "Segment", "Nodes that stand together, and what ties them to those before.")
+    Class<Segment>(module, "Segment", "Nodes that stand together, and what ties them to those before.")
+        .field("first_compute", &Segment::first_compute)
+        .field("last_compute", &Segment::last_compute)
+        .field("starts", &Segment::starts)
         .def_prop_ro("block", [](const Segment& self) { return std::const_pointer_cast<Trace>(self.block); })
-        .def_ro("first_compute", &Segment::first_compute)
-        .def_ro("last_compute", &Segment::last_compute)
-        .def_prop_ro("chains", &chains_of, "Of each communicator its name, its first and its last collective.")
-        .def_ro("starts", &Segment::starts);
-    nb::class_<EncodedPass>(module, "EncodedPass", "A pass in segments; of each key the segment and the place.")
-        .def_ro("segments", &EncodedPass::segments)
-        .def_ro("places", &EncodedPass::places);
-    nb::class_<PassTotals>(module, "PassTotals", "What the operations of a pass are together; bytes.")
-        .def_ro("groups", &PassTotals::groups)
+        .def_prop_ro("chains", &chains_of, "Of each communicator its name, its first and its last collective.");
+    Class<EncodedPass>(module, "EncodedPass", "A pass in segments; of each key the segment and the place.")
+        .field("segments", &EncodedPass::segments)
+        .field("places", &EncodedPass::places);
+    Class<PassTotals>(module, "PassTotals", "What the operations of a pass are together; bytes.")
+        .field("groups", &PassTotals::groups)
+        .field("saved", &PassTotals::saved)
+        .field("held", &PassTotals::held)
+        .field("most_saved", &PassTotals::most_saved)
+        .field("most_held", &PassTotals::most_held)
+        .field("stores", &PassTotals::stores)
+        .field("messages", &PassTotals::messages)
+        .field("too_early", &PassTotals::too_early)
         .def_prop_ro("model_flops", [](const PassTotals& self) { return whole(self.model_flops); },
                      nb::sig("def model_flops(self) -> int"))
         .def_prop_ro("hardware_flops", [](const PassTotals& self) { return whole(self.hardware_flops); },
                      nb::sig("def hardware_flops(self) -> int"))
         .def_prop_ro("all_flops", [](const PassTotals& self) { return whole(self.all_flops); },
-                     nb::sig("def all_flops(self) -> int"))
-        .def_ro("saved", &PassTotals::saved)
-        .def_ro("held", &PassTotals::held)
-        .def_ro("most_saved", &PassTotals::most_saved)
-        .def_ro("most_held", &PassTotals::most_held)
-        .def_ro("stores", &PassTotals::stores)
-        .def_ro("messages", &PassTotals::messages)
-        .def_ro("too_early", &PassTotals::too_early);
+                     nb::sig("def all_flops(self) -> int"));
     nb::class_<PassEncoder> encoder(module, "PassEncoder", "Encodes passes, reading what they share once.");
     encoder.def(nb::init<>());
     encoder.def("encode", &PassEncoder::encode, "parts"_a, "chunk"_a.none(),

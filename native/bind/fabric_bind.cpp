@@ -17,7 +17,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
-#include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "fabric/graph.hpp"
 #include "fabric/routing/routing.hpp"
@@ -122,21 +122,21 @@ Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, con
 }
 
 void bind_routings(nb::module_& module) {
-    nb::class_<RoutingOption>(module, "RoutingOption")
-        .def_ro("name", &RoutingOption::name)
-        .def_ro("fallback", &RoutingOption::fallback)
-        .def_ro("least", &RoutingOption::least)
-        .def_ro("help", &RoutingOption::help);
-    nb::class_<RoutingKind>(module, "RoutingKind")
-        .def_ro("name", &RoutingKind::name)
-        .def_ro("help", &RoutingKind::help)
-        .def_ro("by_packet", &RoutingKind::by_packet)
-        .def_ro("by_load", &RoutingKind::by_load)
-        .def_ro("options", &RoutingKind::options);
+    Class<RoutingOption>(module, "RoutingOption")
+        .field("name", &RoutingOption::name)
+        .field("fallback", &RoutingOption::fallback)
+        .field("least", &RoutingOption::least)
+        .field("help", &RoutingOption::help);
+    Class<RoutingKind>(module, "RoutingKind")
+        .field("name", &RoutingKind::name)
+        .field("help", &RoutingKind::help)
+        .field("by_packet", &RoutingKind::by_packet)
+        .field("by_load", &RoutingKind::by_load)
+        .field("options", &RoutingKind::options);
     module.def("routing_kinds", [] { return routing_kinds(); });
-    nb::class_<Paths> paths(module, "Paths");
-    yantra::column(paths, "first", &Paths::first);
-    yantra::column(paths, "links", &Paths::links);
+    Class<Paths> paths(module, "Paths");
+    paths.column("first", &Paths::first);
+    paths.column("links", &Paths::links);
     nb::class_<Router>(module, "Router")
         .def("__init__", [](Router* self, std::shared_ptr<FabricGraph> graph, std::string routing,
                             std::map<std::string, double> options, u64 seed) {

@@ -9,6 +9,7 @@
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "network/flow/flow_list.hpp"
 #include "network/flow/queued_list.hpp"
@@ -68,13 +69,13 @@ Stretches in_columns(const LinkSeries& series) {
 void register_flows(nb::module_& module) {
     nb::class_<RateChange>(module, "RateChange")
         .def(nb::init<double, u32, double>(), nb::kw_only(), "at_ns"_a, "link"_a, "bytes_per_ns"_a);
-    nb::class_<Stretches> stretches(module, "LinkStretches");
-    column(stretches, "link", &Stretches::link);
-    column(stretches, "from_ns", &Stretches::from_ns);
-    column(stretches, "to_ns", &Stretches::to_ns);
-    column(stretches, "bytes_per_ns", &Stretches::bytes_per_ns);
-    nb::class_<Ended> ended(module, "EndedFlows");
-    column(ended, "flow", &Ended::flow);
+    Class<Stretches> stretches(module, "LinkStretches");
+    stretches.column("link", &Stretches::link);
+    stretches.column("from_ns", &Stretches::from_ns);
+    stretches.column("to_ns", &Stretches::to_ns);
+    stretches.column("bytes_per_ns", &Stretches::bytes_per_ns);
+    Class<Ended> ended(module, "EndedFlows");
+    ended.column("flow", &Ended::flow);
     nb::class_<FlowRun>(module, "FlowRun")
         .def("run_for", &FlowRun::run_for, "steps"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("take_ended", [](FlowRun& run) { return Ended{run.take_ended()}; })

@@ -3,7 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/choices.hpp"
-#include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
 #include "fold/folding.hpp"
@@ -23,20 +23,20 @@ void register_folding(nb::module_& module) {
         .value("DISTANCE", Difference::distance)
         .value("EXCHANGE", Difference::exchange)
         .value("LINKS", Difference::links);
-    nb::class_<Split>(module, "Split")
-        .def_ro("rank", &Split::rank)
-        .def_ro("other", &Split::other)
-        .def_ro("difference", &Split::difference)
+    Class<Split>(module, "Split")
+        .field("rank", &Split::rank)
+        .field("other", &Split::other)
+        .field("difference", &Split::difference)
+        .field("classes", &Split::classes)
         .def_prop_ro("communicator", [](const Split& s) {
             return typed_unless_none<CommunicatorId>(s.communicator);
-        })
-        .def_ro("classes", &Split::classes);
-    nb::class_<Folding> folding(module, "Folding");
-    folding.def_ro("refusal", &Folding::refusal).def_ro("splits", &Folding::splits)
-        .def_ro("spares_messages", &Folding::spares_messages);
-    column(folding, "class_of", &Folding::class_of);
-    column(folding, "representative", &Folding::representative);
-    column(folding, "count", &Folding::count);
+        });
+    Class<Folding> folding(module, "Folding");
+    folding.field("refusal", &Folding::refusal).field("splits", &Folding::splits)
+        .field("spares_messages", &Folding::spares_messages);
+    folding.column("class_of", &Folding::class_of);
+    folding.column("representative", &Folding::representative);
+    folding.column("count", &Folding::count);
     module.def("fold", &fold, "model"_a, "least_ranks_per_class"_a = 2,
                nb::call_guard<nb::gil_scoped_release>());
 }

@@ -20,6 +20,7 @@
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "workload/checks.hpp"
 #include "workload/job.hpp"
@@ -121,7 +122,7 @@ std::vector<Problem> add_kernels(KernelTable& kernels, const std::shared_ptr<con
 }
 
 void bind_kernels(nb::module_& module) {
-    nb::class_<KernelTable> kernels(module, "KernelTable");
+    Class<KernelTable> kernels(module, "KernelTable");
     kernels
         .def("__init__", [](KernelTable* self, bool flops, bool bytes, bool missing_means_cpu,
                             bool whole_microseconds) {
@@ -140,17 +141,17 @@ void bind_kernels(nb::module_& module) {
             ensure(at != kernel_sizes.end(), "kernels: a size that no kernel has");
             return view(self.sizes[static_cast<std::size_t>(at - kernel_sizes.begin())], self);
         }, "name"_a);
-    column(kernels, "op_class", &KernelTable::op_class);
-    column(kernels, "dtype", &KernelTable::dtype);
-    column(kernels, "phase", &KernelTable::phase);
-    column(kernels, "flops", &KernelTable::flops);
-    column(kernels, "bytes", &KernelTable::bytes);
-    column(kernels, "recorded_ns", &KernelTable::recorded_ns);
-    column(kernels, "count", &KernelTable::count);
+    kernels.column("op_class", &KernelTable::op_class);
+    kernels.column("dtype", &KernelTable::dtype);
+    kernels.column("phase", &KernelTable::phase);
+    kernels.column("flops", &KernelTable::flops);
+    kernels.column("bytes", &KernelTable::bytes);
+    kernels.column("recorded_ns", &KernelTable::recorded_ns);
+    kernels.column("count", &KernelTable::count);
 }
 
 void bind_accesses(nb::module_& module) {
-    nb::class_<AccessTable> accesses(module, "AccessTable");
+    Class<AccessTable> accesses(module, "AccessTable");
     accesses.def(nb::init<>())
         .def("add", [](AccessTable& self, const Graph& graph, u64 ranks) {
             const nb::gil_scoped_release unlocked;
@@ -163,32 +164,39 @@ void bind_accesses(nb::module_& module) {
                              TimeScale scale) {
             self.set_ns_of(graph, span_of(ns), scale);
         }, "graph"_a, "ns"_a, "scale"_a);
-    column(accesses, "bytes", &AccessTable::bytes);
-    column(accesses, "is_store", &AccessTable::is_store);
-    column(accesses, "count", &AccessTable::count);
+    accesses.column("bytes", &AccessTable::bytes);
+    accesses.column("is_store", &AccessTable::is_store);
+    accesses.column("count", &AccessTable::count);
 }
 
 void bind_options(nb::module_& module) {
-    nb::class_<LowerOptions>(module, "LowerOptions")
+    Class<LowerOptions>(module, "LowerOptions")
+        .setting("replay_only", &LowerOptions::replay_only)
+        .setting("cpu_slots_count", &LowerOptions::cpu_slots_count)
+        .setting("compute_slots_count", &LowerOptions::compute_slots_count)
+        .setting("roofline", &LowerOptions::roofline)
+        .setting("resources", &LowerOptions::resources)
+        .setting("dimensions", &LowerOptions::dimensions)
+        .setting("remote_memory", &LowerOptions::remote_memory)
+        .setting("kernels_share_bandwidth", &LowerOptions::kernels_share_bandwidth)
+        .setting("tracks_tensors", &LowerOptions::tracks_tensors)
+        .setting("missing_is_cpu_op_means_cpu", &LowerOptions::missing_is_cpu_op_means_cpu)
+        .setting("skipped_nodes_do_not_wake", &LowerOptions::skipped_nodes_do_not_wake)
+        .setting("broadcast_is_a_timer", &LowerOptions::broadcast_is_a_timer)
+        .setting("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
+        .setting("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
+        .setting("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
+        .setting("whole_microseconds", &LowerOptions::whole_microseconds)
         .def("__init__", [](LowerOptions* self, TimeScale scale) {
             new (self) LowerOptions();
             self->scale = scale;
         }, "scale"_a)
-        .def_rw("replay_only", &LowerOptions::replay_only)
-        .def_rw("cpu_slots_count", &LowerOptions::cpu_slots_count)
-        .def_rw("compute_slots_count", &LowerOptions::compute_slots_count)
-        .def_rw("roofline", &LowerOptions::roofline)
         .def("take_kernels", [](LowerOptions& o, std::shared_ptr<const KernelTable> kernels) {
             o.kernels = std::move(kernels);
         }, "kernels"_a.none())
         .def("take_accesses", [](LowerOptions& o, std::shared_ptr<const AccessTable> accesses) {
             o.accesses = std::move(accesses);
         }, "accesses"_a.none())
-        .def_rw("resources", &LowerOptions::resources)
-        .def_rw("dimensions", &LowerOptions::dimensions)
-        .def_rw("remote_memory", &LowerOptions::remote_memory)
-        .def_rw("kernels_share_bandwidth", &LowerOptions::kernels_share_bandwidth)
-        .def_rw("tracks_tensors", &LowerOptions::tracks_tensors)
         .def("name_groups", &name_groups, "by_name"_a)
         .def("name_in_template", &name_in_template, "groups"_a, "peers"_a)
         .def("set_custom_by_node", &set_custom_by_node, "by_node"_a)
@@ -202,24 +210,17 @@ void bind_options(nb::module_& module) {
         }, "kind"_a, "dimension"_a, "is_last"_a, "reason"_a)
         .def("takes_no_time", [](LowerOptions& o, NodeClass which) {
             o.takes_no_time[static_cast<std::size_t>(which)] = true;
-        }, "node_class"_a)
-        .def_rw("missing_is_cpu_op_means_cpu", &LowerOptions::missing_is_cpu_op_means_cpu)
-        .def_rw("skipped_nodes_do_not_wake", &LowerOptions::skipped_nodes_do_not_wake)
-        .def_rw("broadcast_is_a_timer", &LowerOptions::broadcast_is_a_timer)
-        .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
-        .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
-        .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
-        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
+        }, "node_class"_a);
 }
 
 void bind_recorded_timeline(nb::module_& module) {
-    nb::class_<Overlap>(module, "Overlap").def_ro("us", &Overlap::us).def_ro("most", &Overlap::most);
-    nb::class_<RecordedTimeline>(module, "RecordedTimeline")
-        .def_ro("length_us", &RecordedTimeline::length_us)
-        .def_ro("in_slots_us", &RecordedTimeline::in_slots_us)
-        .def_ro("delay_us", &RecordedTimeline::delay_us)
-        .def_ro("cpu", &RecordedTimeline::cpu)
-        .def_ro("compute", &RecordedTimeline::compute);
+    Class<Overlap>(module, "Overlap").field("us", &Overlap::us).field("most", &Overlap::most);
+    Class<RecordedTimeline>(module, "RecordedTimeline")
+        .field("length_us", &RecordedTimeline::length_us)
+        .field("in_slots_us", &RecordedTimeline::in_slots_us)
+        .field("delay_us", &RecordedTimeline::delay_us)
+        .field("cpu", &RecordedTimeline::cpu)
+        .field("compute", &RecordedTimeline::compute);
     module.def("recorded_timeline", [](const Graph& graph, u32 cpu, u32 compute) {
         const nb::gil_scoped_release unlocked;
         return recorded_timeline(graph, {cpu, compute});
@@ -229,29 +230,29 @@ void bind_recorded_timeline(nb::module_& module) {
 }  // namespace
 
 void register_jobs(nb::module_& module) {
-    nb::class_<Roofline>(module, "Roofline")
-        .def(nb::init<>())
-        .def_rw("enabled", &Roofline::enabled)
-        .def_rw("peak_flops", &Roofline::peak_flops)
-        .def_rw("memory_bytes_per_s", &Roofline::memory_bytes_per_s);
-    nb::class_<Problem>(module, "Problem")
-        .def_ro("node", &Problem::node)
-        .def_ro("unsupported", &Problem::unsupported)
-        .def_ro("text", &Problem::text);
+    Class<Roofline>(module, "Roofline")
+        .setting("enabled", &Roofline::enabled)
+        .setting("peak_flops", &Roofline::peak_flops)
+        .setting("memory_bytes_per_s", &Roofline::memory_bytes_per_s)
+        .def(nb::init<>());
+    Class<Problem>(module, "Problem")
+        .field("node", &Problem::node)
+        .field("unsupported", &Problem::unsupported)
+        .field("text", &Problem::text);
     nb::class_<Job>(module, "Job").def("__len__", [](const Job& job) { return job.ops.size(); });
-    nb::class_<Lowered>(module, "Lowered")
-        .def_ro("job", &Lowered::job)
-        .def_ro("problems", &Lowered::problems);
-    nb::class_<NodeKinds>(module, "NodeKinds")
-        .def_ro("kernels", &NodeKinds::kernels)
-        .def_ro("other_kernels", &NodeKinds::other_kernels)
-        .def_ro("communication", &NodeKinds::communication)
-        .def_ro("memory", &NodeKinds::memory)
-        .def_ro("host", &NodeKinds::host);
+    Class<Lowered>(module, "Lowered")
+        .field("job", &Lowered::job)
+        .field("problems", &Lowered::problems);
+    Class<NodeKinds>(module, "NodeKinds")
+        .field("kernels", &NodeKinds::kernels)
+        .field("other_kernels", &NodeKinds::other_kernels)
+        .field("communication", &NodeKinds::communication)
+        .field("memory", &NodeKinds::memory)
+        .field("host", &NodeKinds::host);
     module.def("node_kinds", &node_kinds, "graph"_a, nb::call_guard<nb::gil_scoped_release>());
-    nb::class_<UsedCollective>(module, "UsedCollective")
-        .def_ro("group", &UsedCollective::group)
-        .def_ro("comm_type", &UsedCollective::comm_type);
+    Class<UsedCollective>(module, "UsedCollective")
+        .field("group", &UsedCollective::group)
+        .field("comm_type", &UsedCollective::comm_type);
     bind_kernels(module);
     bind_accesses(module);
     bind_options(module);

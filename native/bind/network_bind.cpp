@@ -14,6 +14,7 @@
 #include "base/never.hpp"
 #include "base/unsupported.hpp"
 #include "bind/choices.hpp"
+#include "bind/fields.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/parts.hpp"
 #include "network/level.hpp"
@@ -108,28 +109,28 @@ std::shared_ptr<const NetworkFactory> network_from_python(nb::object make, bool 
 }
 
 void register_networks(nb::module_& module) {
-    nb::class_<NetworkOption>(module, "NetworkOption")
-        .def_ro("name", &NetworkOption::name)
-        .def_ro("unit", &NetworkOption::unit)
-        .def_ro("fallback", &NetworkOption::fallback)
-        .def_ro("least", &NetworkOption::least)
-        .def_ro("help", &NetworkOption::help)
-        .def_ro("choices", &NetworkOption::choices)
-        .def_ro("by_rate", &NetworkOption::by_rate);
-    nb::class_<NetworkLevel>(module, "NetworkLevel")
-        .def_ro("name", &NetworkLevel::name)
-        .def_ro("help", &NetworkLevel::help)
-        .def_ro("charges_latency", &NetworkLevel::charges_latency)
-        .def_ro("detail", &NetworkLevel::detail)
-        .def_ro("has_links", &NetworkLevel::has_links)
-        .def_ro("on_fabric", &NetworkLevel::on_fabric)
-        .def_ro("has_headers", &NetworkLevel::has_headers)
-        .def_ro("needs_fabric", &NetworkLevel::needs_fabric)
-        .def_ro("on_chip", &NetworkLevel::on_chip)
-        .def_ro("links_change", &NetworkLevel::links_change)
-        .def_ro("takes_background", &NetworkLevel::takes_background)
-        .def_ro("takes_tiers", &NetworkLevel::takes_tiers)
-        .def_ro("options", &NetworkLevel::options)
+    Class<NetworkOption>(module, "NetworkOption")
+        .field("name", &NetworkOption::name)
+        .field("unit", &NetworkOption::unit)
+        .field("fallback", &NetworkOption::fallback)
+        .field("least", &NetworkOption::least)
+        .field("help", &NetworkOption::help)
+        .field("choices", &NetworkOption::choices)
+        .field("by_rate", &NetworkOption::by_rate);
+    Class<NetworkLevel>(module, "NetworkLevel")
+        .field("name", &NetworkLevel::name)
+        .field("help", &NetworkLevel::help)
+        .field("charges_latency", &NetworkLevel::charges_latency)
+        .field("detail", &NetworkLevel::detail)
+        .field("has_links", &NetworkLevel::has_links)
+        .field("on_fabric", &NetworkLevel::on_fabric)
+        .field("has_headers", &NetworkLevel::has_headers)
+        .field("needs_fabric", &NetworkLevel::needs_fabric)
+        .field("on_chip", &NetworkLevel::on_chip)
+        .field("links_change", &NetworkLevel::links_change)
+        .field("takes_background", &NetworkLevel::takes_background)
+        .field("takes_tiers", &NetworkLevel::takes_tiers)
+        .field("options", &NetworkLevel::options)
         .def("check", [](const NetworkLevel& level, const std::map<std::string, double>& options) {
             if (level.check != nullptr) {
                 level.check(options);

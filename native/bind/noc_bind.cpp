@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bind/choices.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "network/noc/load.hpp"
 #include "network/noc/router.hpp"
@@ -52,19 +53,19 @@ void register_points(nb::module_& module) {
     nb::class_<noc::LoadOptions>(module, "NocLoadOptions")
         .def(nb::init<std::string, u32, u64, u32, u32, double>(), nb::kw_only(), "traffic"_a, "hotspot"_a,
              "sample_cycles"_a, "warmup_samples"_a, "most_samples"_a, "unstable_cycles"_a);
-    nb::class_<noc::LoadPoint>(module, "NocLoadPoint")
-        .def_ro("rate", &noc::LoadPoint::rate)
-        .def_ro("accepted", &noc::LoadPoint::accepted)
-        .def_ro("packet_latency", &noc::LoadPoint::packet_latency)
-        .def_ro("network_latency", &noc::LoadPoint::network_latency)
-        .def_ro("latency_p50", &noc::LoadPoint::latency_p50)
-        .def_ro("latency_p99", &noc::LoadPoint::latency_p99)
-        .def_ro("latency_most", &noc::LoadPoint::latency_most)
-        .def_ro("routers", &noc::LoadPoint::routers)
-        .def_ro("is_stable", &noc::LoadPoint::is_stable)
-        .def_ro("packets", &noc::LoadPoint::packets)
-        .def_ro("cycles", &noc::LoadPoint::cycles)
-        .def_ro("flit_hops", &noc::LoadPoint::flit_hops);
+    Class<noc::LoadPoint>(module, "NocLoadPoint")
+        .field("rate", &noc::LoadPoint::rate)
+        .field("accepted", &noc::LoadPoint::accepted)
+        .field("packet_latency", &noc::LoadPoint::packet_latency)
+        .field("network_latency", &noc::LoadPoint::network_latency)
+        .field("latency_p50", &noc::LoadPoint::latency_p50)
+        .field("latency_p99", &noc::LoadPoint::latency_p99)
+        .field("latency_most", &noc::LoadPoint::latency_most)
+        .field("routers", &noc::LoadPoint::routers)
+        .field("is_stable", &noc::LoadPoint::is_stable)
+        .field("packets", &noc::LoadPoint::packets)
+        .field("cycles", &noc::LoadPoint::cycles)
+        .field("flit_hops", &noc::LoadPoint::flit_hops);
 }
 
 }  // namespace

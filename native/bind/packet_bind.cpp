@@ -15,6 +15,7 @@
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "network/packet/cc_laws.hpp"
 #include "network/packet/fabric_spec.hpp"
@@ -96,57 +97,57 @@ void register_settings(nb::module_& module) {
     nb::class_<packet::MarkLimits>(module, "MarkLimits")
         .def(nb::init<double, double, double, double>(), nb::kw_only(), "gbps"_a, "kmin_bytes"_a, "kmax_bytes"_a,
              "pmax"_a);
-    nb::class_<packet::Settings>(module, "PacketSettings")
-        .def(nb::init<>())
-        .def_rw("congestion_control", &packet::Settings::congestion_control)
-        .def_rw("options", &packet::Settings::options)
-        .def_rw("quirks", &packet::Settings::quirks)
-        .def_rw("seed", &packet::Settings::seed)
-        .def_rw("payload_bytes", &packet::Settings::payload_bytes)
-        .def_rw("has_window", &packet::Settings::has_window)
-        .def_rw("variable_window", &packet::Settings::variable_window)
-        .def_rw("one_window", &packet::Settings::one_window)
-        .def_rw("paces_at_rate", &packet::Settings::paces_at_rate)
-        .def_rw("acks_first", &packet::Settings::acks_first)
-        .def_rw("queue", &packet::Settings::queue)
-        .def_rw("short_message", &packet::Settings::short_message)
-        .def_rw("recovery", &packet::Settings::recovery)
-        .def_rw("reordering", &packet::Settings::reordering)
-        .def_rw("buffer_bytes", &packet::Settings::buffer_bytes)
-        .def_rw("pauses", &packet::Settings::pauses)
-        .def_rw("marks", &packet::Settings::marks)
-        .def_rw("limits", &packet::Settings::limits)
-        .def_rw("retransmission_ns", &packet::Settings::retransmission_ns)
-        .def_rw("pause_ns", &packet::Settings::pause_ns)
-        .def_rw("look", &packet::Settings::look)
-        .def_rw("look_every_ns", &packet::Settings::look_every_ns)
-        .def_rw("max_rtt_ns", &packet::Settings::max_rtt_ns);
+    Class<packet::Settings>(module, "PacketSettings")
+        .setting("congestion_control", &packet::Settings::congestion_control)
+        .setting("options", &packet::Settings::options)
+        .setting("quirks", &packet::Settings::quirks)
+        .setting("seed", &packet::Settings::seed)
+        .setting("payload_bytes", &packet::Settings::payload_bytes)
+        .setting("has_window", &packet::Settings::has_window)
+        .setting("variable_window", &packet::Settings::variable_window)
+        .setting("one_window", &packet::Settings::one_window)
+        .setting("paces_at_rate", &packet::Settings::paces_at_rate)
+        .setting("acks_first", &packet::Settings::acks_first)
+        .setting("queue", &packet::Settings::queue)
+        .setting("short_message", &packet::Settings::short_message)
+        .setting("recovery", &packet::Settings::recovery)
+        .setting("reordering", &packet::Settings::reordering)
+        .setting("buffer_bytes", &packet::Settings::buffer_bytes)
+        .setting("pauses", &packet::Settings::pauses)
+        .setting("marks", &packet::Settings::marks)
+        .setting("limits", &packet::Settings::limits)
+        .setting("retransmission_ns", &packet::Settings::retransmission_ns)
+        .setting("pause_ns", &packet::Settings::pause_ns)
+        .setting("look", &packet::Settings::look)
+        .setting("look_every_ns", &packet::Settings::look_every_ns)
+        .setting("max_rtt_ns", &packet::Settings::max_rtt_ns)
+        .def(nb::init<>());
 }
 
 void register_schemes(nb::module_& module) {
-    nb::class_<packet::SchemeOption>(module, "SchemeOption")
-        .def_ro("name", &packet::SchemeOption::name)
-        .def_ro("unit", &packet::SchemeOption::unit)
-        .def_ro("fallback", &packet::SchemeOption::fallback)
-        .def_ro("least", &packet::SchemeOption::least)
-        .def_ro("help", &packet::SchemeOption::help)
-        .def_ro("choices", &packet::SchemeOption::choices);
-    nb::class_<packet::Scheme>(module, "Scheme")
-        .def_ro("name", &packet::Scheme::name)
-        .def_ro("help", &packet::Scheme::help)
-        .def_ro("needs_window", &packet::Scheme::needs_window)
-        .def_ro("options", &packet::Scheme::options);
+    Class<packet::SchemeOption>(module, "SchemeOption")
+        .field("name", &packet::SchemeOption::name)
+        .field("unit", &packet::SchemeOption::unit)
+        .field("fallback", &packet::SchemeOption::fallback)
+        .field("least", &packet::SchemeOption::least)
+        .field("help", &packet::SchemeOption::help)
+        .field("choices", &packet::SchemeOption::choices);
+    Class<packet::Scheme>(module, "Scheme")
+        .field("name", &packet::Scheme::name)
+        .field("help", &packet::Scheme::help)
+        .field("needs_window", &packet::Scheme::needs_window)
+        .field("options", &packet::Scheme::options);
     module.def("schemes", &packet::schemes);
     module.def("broken_congestion_law", nb::overload_cast<const packet::Scheme&>(&packet::broken_law), "scheme"_a);
-    nb::class_<packet::Discipline>(module, "QueueDiscipline")
-        .def_ro("name", &packet::Discipline::name)
-        .def_ro("help", &packet::Discipline::help)
-        .def_ro("options", &packet::Discipline::options);
+    Class<packet::Discipline>(module, "QueueDiscipline")
+        .field("name", &packet::Discipline::name)
+        .field("help", &packet::Discipline::help)
+        .field("options", &packet::Discipline::options);
     module.def("queue_disciplines", &packet::disciplines);
     module.def("broken_queue_law", nb::overload_cast<const packet::Discipline&>(&packet::broken_law), "discipline"_a);
-    nb::class_<packet::Preset>(module, "PacketPreset")
-        .def_ro("name", &packet::Preset::name)
-        .def_ro("help", &packet::Preset::help);
+    Class<packet::Preset>(module, "PacketPreset")
+        .field("name", &packet::Preset::name)
+        .field("help", &packet::Preset::help);
     module.def("packet_presets", &packet::presets);
     module.def("packet_preset_of", &packet::preset_of, "scheme"_a);
     module.def("packet_options", &packet::network_options);
@@ -155,33 +156,33 @@ void register_schemes(nb::module_& module) {
 }
 
 void register_counts(nb::module_& module) {
-    nb::class_<PortCounts> counts(module, "PortCounts");
-    yantra::column(counts, "packets", &PortCounts::packets);
-    yantra::column(counts, "bytes", &PortCounts::bytes);
-    yantra::column(counts, "queue_max_bytes", &PortCounts::queue_max_bytes);
-    yantra::column(counts, "pauses", &PortCounts::pauses);
-    yantra::column(counts, "resumes", &PortCounts::resumes);
-    yantra::column(counts, "marks", &PortCounts::marks);
-    yantra::column(counts, "drops", &PortCounts::drops);
-    yantra::column(counts, "paused_ns", &PortCounts::paused_ns);
-    yantra::column(counts, "busy_ns", &PortCounts::busy_ns);
-    nb::class_<packet::Totals>(module, "PacketTotals")
-        .def_ro("packets", &packet::Totals::packets)
-        .def_ro("data_packets", &packet::Totals::data_packets)
-        .def_ro("acks", &packet::Totals::acks)
-        .def_ro("nacks", &packet::Totals::nacks)
-        .def_ro("marked_acks", &packet::Totals::marked_acks)
-        .def_ro("drops", &packet::Totals::drops)
-        .def_ro("timeouts", &packet::Totals::timeouts);
-    nb::class_<packet::Stuck>(module, "StuckPackets")
-        .def_ro("cycle", &packet::Stuck::cycle)
-        .def_ro("drops", &packet::Stuck::drops)
-        .def_ro("dropped_on", &packet::Stuck::dropped_on)
-        .def_ro("flow", &packet::Stuck::flow)
-        .def_ro("flows", &packet::Stuck::flows)
-        .def_ro("acknowledged", &packet::Stuck::acknowledged)
-        .def_ro("bytes", &packet::Stuck::bytes)
-        .def_ro("since", &packet::Stuck::since);
+    Class<PortCounts> counts(module, "PortCounts");
+    counts.column("packets", &PortCounts::packets);
+    counts.column("bytes", &PortCounts::bytes);
+    counts.column("queue_max_bytes", &PortCounts::queue_max_bytes);
+    counts.column("pauses", &PortCounts::pauses);
+    counts.column("resumes", &PortCounts::resumes);
+    counts.column("marks", &PortCounts::marks);
+    counts.column("drops", &PortCounts::drops);
+    counts.column("paused_ns", &PortCounts::paused_ns);
+    counts.column("busy_ns", &PortCounts::busy_ns);
+    Class<packet::Totals>(module, "PacketTotals")
+        .field("packets", &packet::Totals::packets)
+        .field("data_packets", &packet::Totals::data_packets)
+        .field("acks", &packet::Totals::acks)
+        .field("nacks", &packet::Totals::nacks)
+        .field("marked_acks", &packet::Totals::marked_acks)
+        .field("drops", &packet::Totals::drops)
+        .field("timeouts", &packet::Totals::timeouts);
+    Class<packet::Stuck>(module, "StuckPackets")
+        .field("cycle", &packet::Stuck::cycle)
+        .field("drops", &packet::Stuck::drops)
+        .field("dropped_on", &packet::Stuck::dropped_on)
+        .field("flow", &packet::Stuck::flow)
+        .field("flows", &packet::Stuck::flows)
+        .field("acknowledged", &packet::Stuck::acknowledged)
+        .field("bytes", &packet::Stuck::bytes)
+        .field("since", &packet::Stuck::since);
 }
 
 }  // namespace

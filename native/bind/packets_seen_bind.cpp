@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bind/choices.hpp"
-#include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "network/packet/seen.hpp"
 
@@ -136,44 +136,44 @@ LinkCounts link_counts(const packet::Seen& seen) {
 }
 
 void register_columns(nb::module_& module) {
-    nb::class_<PortSeries> ports(module, "PortSeries");
-    yantra::column(ports, "link", &PortSeries::link);
-    yantra::column(ports, "at_ns", &PortSeries::at_ns);
-    yantra::column(ports, "queue_bytes", &PortSeries::queue_bytes);
-    yantra::column(ports, "sent_bytes", &PortSeries::sent_bytes);
-    yantra::column(ports, "paused_ns", &PortSeries::paused_ns);
-    yantra::column(ports, "is_paused", &PortSeries::is_paused);
-    yantra::column(ports, "marks", &PortSeries::marks);
-    yantra::column(ports, "drops", &PortSeries::drops);
-    nb::class_<RateSeries> rates(module, "RateSeries");
-    yantra::column(rates, "message", &RateSeries::message);
-    yantra::column(rates, "at_ns", &RateSeries::at_ns);
-    yantra::column(rates, "bytes_per_ns", &RateSeries::bytes_per_ns);
-    yantra::column(rates, "window_bytes", &RateSeries::window_bytes);
-    nb::class_<SeenMessages> messages(module, "SeenMessages");
-    yantra::column(messages, "source", &SeenMessages::source);
-    yantra::column(messages, "destination", &SeenMessages::destination);
-    yantra::column(messages, "bytes", &SeenMessages::bytes);
-    yantra::column(messages, "start_ns", &SeenMessages::start_ns);
-    yantra::column(messages, "arrived_ns", &SeenMessages::arrived_ns);
-    yantra::column(messages, "acknowledged_ns", &SeenMessages::acknowledged_ns);
-    yantra::column(messages, "alone_ns", &SeenMessages::alone_ns);
-    yantra::column(messages, "resent_bytes", &SeenMessages::resent_bytes);
-    nb::class_<SeenSweeps> sweeps(module, "SeenSweeps");
-    yantra::column(sweeps, "at_ns", &SeenSweeps::at_ns);
-    yantra::column(sweeps, "link", &SeenSweeps::link);
-    yantra::column(sweeps, "bytes", &SeenSweeps::bytes);
-    nb::class_<LinkCounts> counts(module, "LinkCounts");
-    yantra::column(counts, "link", &LinkCounts::link);
-    yantra::column(counts, "packets", &LinkCounts::packets);
-    yantra::column(counts, "bytes", &LinkCounts::bytes);
-    yantra::column(counts, "queue_max_bytes", &LinkCounts::queue_max_bytes);
-    yantra::column(counts, "pauses", &LinkCounts::pauses);
-    yantra::column(counts, "resumes", &LinkCounts::resumes);
-    yantra::column(counts, "marks", &LinkCounts::marks);
-    yantra::column(counts, "drops", &LinkCounts::drops);
-    yantra::column(counts, "paused_ns", &LinkCounts::paused_ns);
-    yantra::column(counts, "busy_ns", &LinkCounts::busy_ns);
+    Class<PortSeries> ports(module, "PortSeries");
+    ports.column("link", &PortSeries::link);
+    ports.column("at_ns", &PortSeries::at_ns);
+    ports.column("queue_bytes", &PortSeries::queue_bytes);
+    ports.column("sent_bytes", &PortSeries::sent_bytes);
+    ports.column("paused_ns", &PortSeries::paused_ns);
+    ports.column("is_paused", &PortSeries::is_paused);
+    ports.column("marks", &PortSeries::marks);
+    ports.column("drops", &PortSeries::drops);
+    Class<RateSeries> rates(module, "RateSeries");
+    rates.column("message", &RateSeries::message);
+    rates.column("at_ns", &RateSeries::at_ns);
+    rates.column("bytes_per_ns", &RateSeries::bytes_per_ns);
+    rates.column("window_bytes", &RateSeries::window_bytes);
+    Class<SeenMessages> messages(module, "SeenMessages");
+    messages.column("source", &SeenMessages::source);
+    messages.column("destination", &SeenMessages::destination);
+    messages.column("bytes", &SeenMessages::bytes);
+    messages.column("start_ns", &SeenMessages::start_ns);
+    messages.column("arrived_ns", &SeenMessages::arrived_ns);
+    messages.column("acknowledged_ns", &SeenMessages::acknowledged_ns);
+    messages.column("alone_ns", &SeenMessages::alone_ns);
+    messages.column("resent_bytes", &SeenMessages::resent_bytes);
+    Class<SeenSweeps> sweeps(module, "SeenSweeps");
+    sweeps.column("at_ns", &SeenSweeps::at_ns);
+    sweeps.column("link", &SeenSweeps::link);
+    sweeps.column("bytes", &SeenSweeps::bytes);
+    Class<LinkCounts> counts(module, "LinkCounts");
+    counts.column("link", &LinkCounts::link);
+    counts.column("packets", &LinkCounts::packets);
+    counts.column("bytes", &LinkCounts::bytes);
+    counts.column("queue_max_bytes", &LinkCounts::queue_max_bytes);
+    counts.column("pauses", &LinkCounts::pauses);
+    counts.column("resumes", &LinkCounts::resumes);
+    counts.column("marks", &LinkCounts::marks);
+    counts.column("drops", &LinkCounts::drops);
+    counts.column("paused_ns", &LinkCounts::paused_ns);
+    counts.column("busy_ns", &LinkCounts::busy_ns);
 }
 
 }  // namespace

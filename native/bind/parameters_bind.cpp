@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/choices.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "model/model.hpp"
 
@@ -64,19 +65,19 @@ void bind_choices(nb::module_& module) {
 }
 
 void bind_quirks(nb::module_& module) {
-    nb::class_<Quirks>(module, "Quirks")
-        .def(nb::init<>())
-        .def_rw("padded_chunks", &Quirks::padded_chunks)
-        .def_rw("half_queues", &Quirks::half_queues)
-        .def_rw("send_completes_on_arrival", &Quirks::send_completes_on_arrival)
-        .def_rw("lowest_dimension_only", &Quirks::lowest_dimension_only)
-        .def_rw("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
-        .def_rw("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
-        .def_rw("hash_order_custom", &Quirks::hash_order_custom)
-        .def_rw("phases_as_ready", &Quirks::phases_as_ready)
-        .def_rw("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond)
-        .def_rw("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet)
-        .def_rw("whole_microseconds", &Quirks::whole_microseconds);
+    Class<Quirks>(module, "Quirks")
+        .setting("padded_chunks", &Quirks::padded_chunks)
+        .setting("half_queues", &Quirks::half_queues)
+        .setting("send_completes_on_arrival", &Quirks::send_completes_on_arrival)
+        .setting("lowest_dimension_only", &Quirks::lowest_dimension_only)
+        .setting("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
+        .setting("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
+        .setting("hash_order_custom", &Quirks::hash_order_custom)
+        .setting("phases_as_ready", &Quirks::phases_as_ready)
+        .setting("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond)
+        .setting("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet)
+        .setting("whole_microseconds", &Quirks::whole_microseconds)
+        .def(nb::init<>());
 }
 
 void bind_system(nb::module_& module) {
@@ -85,26 +86,26 @@ void bind_system(nb::module_& module) {
                             double gap_per_byte) {
             new (self) SharedBusParameters{true, latency, overhead, gap, gap_per_byte};
         }, nb::kw_only(), "latency"_a, "overhead"_a, "gap"_a, "gap_per_byte"_a);
-    nb::class_<SystemParameters>(module, "SystemParameters")
-        .def(nb::init<>())
-        .def_rw("priority", &SystemParameters::priority)
-        .def_rw("inter_dimension", &SystemParameters::inter_dimension)
-        .def_rw("intra_dimension", &SystemParameters::intra_dimension)
-        .def_rw("local_bw_aware", &SystemParameters::local_bw_aware)
-        .def_rw("chunks", &SystemParameters::chunks)
-        .def_rw("active_chunks", &SystemParameters::active_chunks)
-        .def_rw("queues_per_dimension", &SystemParameters::queues_per_dimension)
-        .def_rw("endpoint_delay", &SystemParameters::endpoint_delay)
-        .def_rw("group_hand_over", &SystemParameters::group_hand_over)
-        .def_rw("local_reduction_delay", &SystemParameters::local_reduction_delay)
-        .def_rw("memory_bytes_per_s", &SystemParameters::memory_bytes_per_s)
-        .def_rw("shared_bytes_per_s", &SystemParameters::shared_bytes_per_s)
-        .def_rw("units_of_collectives", &SystemParameters::units_of_collectives)
-        .def_rw("units_of_all_to_alls", &SystemParameters::units_of_all_to_alls)
-        .def_rw("bytes_per_s_of_collectives", &SystemParameters::bytes_per_s_of_collectives)
-        .def_rw("rendezvous", &SystemParameters::rendezvous)
-        .def_rw("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)
-        .def_rw("bus", &SystemParameters::bus);
+    Class<SystemParameters>(module, "SystemParameters")
+        .setting("priority", &SystemParameters::priority)
+        .setting("inter_dimension", &SystemParameters::inter_dimension)
+        .setting("intra_dimension", &SystemParameters::intra_dimension)
+        .setting("local_bw_aware", &SystemParameters::local_bw_aware)
+        .setting("chunks", &SystemParameters::chunks)
+        .setting("active_chunks", &SystemParameters::active_chunks)
+        .setting("queues_per_dimension", &SystemParameters::queues_per_dimension)
+        .setting("endpoint_delay", &SystemParameters::endpoint_delay)
+        .setting("group_hand_over", &SystemParameters::group_hand_over)
+        .setting("local_reduction_delay", &SystemParameters::local_reduction_delay)
+        .setting("memory_bytes_per_s", &SystemParameters::memory_bytes_per_s)
+        .setting("shared_bytes_per_s", &SystemParameters::shared_bytes_per_s)
+        .setting("units_of_collectives", &SystemParameters::units_of_collectives)
+        .setting("units_of_all_to_alls", &SystemParameters::units_of_all_to_alls)
+        .setting("bytes_per_s_of_collectives", &SystemParameters::bytes_per_s_of_collectives)
+        .setting("rendezvous", &SystemParameters::rendezvous)
+        .setting("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)
+        .setting("bus", &SystemParameters::bus)
+        .def(nb::init<>());
 }
 
 void bind_cluster(nb::module_& module) {
@@ -124,14 +125,14 @@ void bind_cluster(nb::module_& module) {
         .def(nb::init<RemoteMemoryKind, u64, double, u32, bool, double, std::vector<MemoryHop>>(),
              nb::kw_only(), "kind"_a, "latency_ns"_a, "bytes_per_ns"_a, "ranks_per_node"_a,
              "accesses_say"_a = false, "chunk_bytes"_a = 0.0, "hops"_a = std::vector<MemoryHop>{});
-    nb::class_<ResourceMap>(module, "ResourceMap")
+    Class<ResourceMap>(module, "ResourceMap")
+        .field("capacity", &ResourceMap::capacity)
+        .field("cpu", &ResourceMap::cpu)
+        .field("compute", &ResourceMap::compute)
+        .field("memory", &ResourceMap::memory)
         .def(nb::init<std::vector<u32>, u8, u8, u8, std::vector<u8>, std::vector<u8>>(),
              nb::kw_only(), "capacity"_a, "cpu"_a, "compute"_a, "memory"_a,
-             "collective"_a = std::vector<u8>{}, "send"_a = std::vector<u8>{})
-        .def_ro("capacity", &ResourceMap::capacity)
-        .def_ro("cpu", &ResourceMap::cpu)
-        .def_ro("compute", &ResourceMap::compute)
-        .def_ro("memory", &ResourceMap::memory);
+             "collective"_a = std::vector<u8>{}, "send"_a = std::vector<u8>{});
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 #include "accounting/steps.hpp"
 #include "accounting/utilisation.hpp"
 #include "bind/choices.hpp"
-#include "bind/columns.hpp"
+#include "bind/fields.hpp"
+#include "bind/held_run.hpp"
 #include "bind/parts.hpp"
-#include "bind/simulation_class.hpp"
 #include "record/recorder.hpp"
 
 namespace nb = nanobind;
@@ -63,50 +63,50 @@ void bind_columns(nb::module_& module) {
         .value("REDUCTION", StepKind::reduction)
         .value("WAITING", StepKind::waiting)
         .value("OTHER", StepKind::other);
-    nb::class_<StepColumns> steps(module, "Steps");
-    column(steps, "kind", &StepColumns::kind);
-    column(steps, "rank", &StepColumns::rank);
-    column(steps, "node", &StepColumns::node);
-    column(steps, "peer", &StepColumns::peer);
-    column(steps, "dimension", &StepColumns::dimension);
-    column(steps, "start", &StepColumns::start);
-    column(steps, "end", &StepColumns::end);
-    nb::class_<Messages> messages(module, "Messages");
-    column(messages, "source", &Messages::source);
-    column(messages, "destination", &Messages::destination);
-    column(messages, "tag", &Messages::tag);
-    column(messages, "bytes", &Messages::bytes);
-    column(messages, "dimension", &Messages::dimension);
-    column(messages, "sent", &Messages::sent);
-    column(messages, "arrived", &Messages::arrived);
-    column(messages, "queued", &Messages::queued);
-    column(messages, "node", &Messages::node);
-    column(messages, "peer_node", &Messages::peer_node);
-    column(messages, "alike", &Messages::alike);
-    nb::class_<CollectiveParts> parts(module, "CollectiveParts");
-    column(parts, "place", &CollectiveParts::place);
-    column(parts, "waiting_peers", &CollectiveParts::waiting_peers);
-    column(parts, "queued", &CollectiveParts::queued);
-    column(parts, "latency", &CollectiveParts::latency);
-    column(parts, "wire", &CollectiveParts::wire);
-    column(parts, "hand_over", &CollectiveParts::hand_over);
-    column(parts, "reducing", &CollectiveParts::reducing);
-    nb::class_<Utilisation> utilisation(module, "Utilisation");
-    column(utilisation, "edges", &Utilisation::edges);
-    column(utilisation, "bytes", &Utilisation::bytes);
-    nb::class_<LinkRates> rates(module, "LinkRates");
-    column(rates, "row", &LinkRates::row);
-    column(rates, "from_ns", &LinkRates::from_ns);
-    column(rates, "to_ns", &LinkRates::to_ns);
-    column(rates, "bytes_per_ns", &LinkRates::bytes_per_ns);
-    nb::class_<LinkCrossings> crossings(module, "LinkCrossings");
-    column(crossings, "row", &LinkCrossings::row);
-    column(crossings, "message", &LinkCrossings::message);
-    column(crossings, "start", &LinkCrossings::start);
-    column(crossings, "end", &LinkCrossings::end);
-    column(crossings, "bytes", &LinkCrossings::bytes);
-    nb::class_<Slack> slacks(module, "Slack");
-    column(slacks, "ticks", &Slack::ticks);
+    Class<StepColumns> steps(module, "Steps");
+    steps.column("kind", &StepColumns::kind);
+    steps.column("rank", &StepColumns::rank);
+    steps.column("node", &StepColumns::node);
+    steps.column("peer", &StepColumns::peer);
+    steps.column("dimension", &StepColumns::dimension);
+    steps.column("start", &StepColumns::start);
+    steps.column("end", &StepColumns::end);
+    Class<Messages> messages(module, "Messages");
+    messages.column("source", &Messages::source);
+    messages.column("destination", &Messages::destination);
+    messages.column("tag", &Messages::tag);
+    messages.column("bytes", &Messages::bytes);
+    messages.column("dimension", &Messages::dimension);
+    messages.column("sent", &Messages::sent);
+    messages.column("arrived", &Messages::arrived);
+    messages.column("queued", &Messages::queued);
+    messages.column("node", &Messages::node);
+    messages.column("peer_node", &Messages::peer_node);
+    messages.column("alike", &Messages::alike);
+    Class<CollectiveParts> parts(module, "CollectiveParts");
+    parts.column("place", &CollectiveParts::place);
+    parts.column("waiting_peers", &CollectiveParts::waiting_peers);
+    parts.column("queued", &CollectiveParts::queued);
+    parts.column("latency", &CollectiveParts::latency);
+    parts.column("wire", &CollectiveParts::wire);
+    parts.column("hand_over", &CollectiveParts::hand_over);
+    parts.column("reducing", &CollectiveParts::reducing);
+    Class<Utilisation> utilisation(module, "Utilisation");
+    utilisation.column("edges", &Utilisation::edges);
+    utilisation.column("bytes", &Utilisation::bytes);
+    Class<LinkRates> rates(module, "LinkRates");
+    rates.column("row", &LinkRates::row);
+    rates.column("from_ns", &LinkRates::from_ns);
+    rates.column("to_ns", &LinkRates::to_ns);
+    rates.column("bytes_per_ns", &LinkRates::bytes_per_ns);
+    Class<LinkCrossings> crossings(module, "LinkCrossings");
+    crossings.column("row", &LinkCrossings::row);
+    crossings.column("message", &LinkCrossings::message);
+    crossings.column("start", &LinkCrossings::start);
+    crossings.column("end", &LinkCrossings::end);
+    crossings.column("bytes", &LinkCrossings::bytes);
+    Class<Slack> slacks(module, "Slack");
+    slacks.column("ticks", &Slack::ticks);
 }
 
 }  // namespace
@@ -146,17 +146,16 @@ void register_recording(nb::module_& module) {
         .def("link_crossings", [](const Recording& r, const Model& model, const std::vector<u32>& rows) {
             return link_crossings(model, r, rows);
         }, "model"_a, "rows"_a, unlocked);
-    using Held = HeldRun<AnyRecordedRun>;
-    bind_simulation_class<AnyRecordedRun>(module, "RecordedSimulation")
-        .def("__init__", [](Held* self, const Model& model, bool match_by_tag, const Folding* folding,
-                            bool) {
+    nb::class_<HeldRecordedRun, HeldRun>(module, "RecordedSimulation")
+        .def("__init__", [](HeldRecordedRun* self, const Model& model, bool match_by_tag,
+                            const Folding* folding, bool) {
             const nb::gil_scoped_release released;
-            new (self) Held{model, recorded::make_run(model, match_by_tag, copy_of(folding))};
+            new (self) HeldRecordedRun{{model, recorded::make_run(model, match_by_tag, copy_of(folding))}};
         }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true,
            nb::keep_alive<1, 2>())
-        .def("limit", [](Held& held, u64 bytes) { held.run->limit(bytes); }, "bytes"_a)
-        .def("recording", [](Held& held) {
-            return std::make_shared<Recording>(held.run->take_recording());
+        .def("limit", [](HeldRecordedRun& held, u64 bytes) { held.recorded().limit(bytes); }, "bytes"_a)
+        .def("recording", [](HeldRecordedRun& held) {
+            return std::make_shared<Recording>(held.recorded().take_recording());
         });
 }
 

@@ -9,7 +9,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
-#include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "workload/schedule.hpp"
 
@@ -55,11 +55,11 @@ void register_schedules(nb::module_& module) {
         .value("RECEIVE", OpKind::receive)
         .value("MEMORY", OpKind::memory)
         .value("SKIP", OpKind::skip);
-    nb::class_<OpColumns> columns(module, "OpColumns");
-    column(columns, "kind", &OpColumns::kind);
-    column(columns, "slot", &OpColumns::slot);
-    column(columns, "ticks", &OpColumns::ticks);
-    column(columns, "bytes", &OpColumns::bytes);
+    Class<OpColumns> columns(module, "OpColumns");
+    columns.column("kind", &OpColumns::kind);
+    columns.column("slot", &OpColumns::slot);
+    columns.column("ticks", &OpColumns::ticks);
+    columns.column("bytes", &OpColumns::bytes);
     module.def("op_columns", &columns_of, "job"_a);
     module.def("scheduled", &schedule, "job"_a, "priority"_a, "of_collective"_a.none() = nb::none());
 }

@@ -1,7 +1,17 @@
-// Python's view of a plain run, and of what gave a folded one up.
-#include "bind/simulation_class.hpp"
+// Python's view of a run, of all ranks or of one rank per class, and of what gave a folded one up.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "accounting/entries.hpp"
 #include "bind/choices.hpp"
+#include "bind/fields.hpp"
+#include "bind/held_run.hpp"
+#include "bind/optional.hpp"
 #include "bind/parts.hpp"
 #include "fold/shortcuts/shortcuts.hpp"
 
@@ -10,29 +20,62 @@ using namespace nb::literals;
 
 namespace yantra {
 
+namespace {
+
+// An outcome in which the entries of collectives are noted when somebody asks for them.
+Outcome with_entries(const Model& model, Outcome outcome) {
+    outcome.note_entries = [held = nb::find(model)](Outcome& of) {
+        note_entries(nb::cast<const Model&>(held), of);
+    };
+    return outcome;
+}
+
+}  // namespace
+
 void register_simulation(nb::module_& module) {
-    nb::class_<Tie>(module, "Tie")
-        .def_ro("reason", &Tie::reason)
+    Class<Tie>(module, "Tie")
+        .field("reason", &Tie::reason)
         .def_prop_ro("rank_class", [](const Tie& tie) { return unless_none(tie.rank_class); })
         .def_prop_ro("node", [](const Tie& tie) { return unless_none(tie.node); })
         .def_prop_ro("other_node", [](const Tie& tie) { return unless_none(tie.other_node); });
-    nb::class_<Late>(module, "Late")
-        .def_ro("tick", &Late::tick)
+    Class<Late>(module, "Late")
+        .field("tick", &Late::tick)
+        .field("ns", &Late::ns)
         .def_prop_ro("rank", [](const Late& late) { return unless_none(late.rank); })
-        .def_prop_ro("node", [](const Late& late) { return unless_none(late.node); })
-        .def_ro("ns", &Late::ns);
-    nb::class_<ArrivedJobs>(module, "ArrivedJobs")
+        .def_prop_ro("node", [](const Late& late) { return unless_none(late.node); });
+    Class<ArrivedJobs>(module, "ArrivedJobs")
+        .field("first_node", &ArrivedJobs::first_node)
         .def_prop_ro("begun", [](const ArrivedJobs& jobs) { return unless_never(jobs.begun); })
-        .def_prop_ro("ended", [](const ArrivedJobs& jobs) { return unless_never(jobs.ended); })
-        .def_ro("first_node", &ArrivedJobs::first_node);
-    bind_simulation_class<AnyRun>(module, "Simulation")
-        .def("__init__", [](HeldRun<AnyRun>* self, const Model& model, bool match_by_tag,
-                            const Folding* folding, bool shortcuts) {
+        .def_prop_ro("ended", [](const ArrivedJobs& jobs) { return unless_never(jobs.ended); });
+    using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<HeldRun>(module, "Simulation")
+        .def("__init__", [](HeldRun* self, const Model& model, bool match_by_tag, const Folding* folding,
+                            bool shortcuts) {
             const nb::gil_scoped_release unlocked;
-            new (self) HeldRun<AnyRun>{model, plain::make_run(model, match_by_tag, copy_of(folding),
-                                                              shortcuts ? &make_shortcuts : nullptr)};
+            new (self) HeldRun{model, plain::make_run(model, match_by_tag, copy_of(folding),
+                                                      shortcuts ? &make_shortcuts : nullptr)};
         }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true,
-           nb::keep_alive<1, 2>());
+           nb::keep_alive<1, 2>())
+        .def_prop_ro("tie", [](const HeldRun& held) { return held.run->tie(); })
+        .def("note", [](HeldRun& held, Notes notes) { held.run->note(notes); }, "notes"_a)
+        .def("start", [](HeldRun& held) { held.run->start(); }, Unlocked())
+        .def("run_for", [](HeldRun& held, u64 events) { return held.run->run_for(events); }, "events"_a,
+             Unlocked())
+        .def_prop_ro("late", [](const HeldRun& held) { return held.run->late(); })
+        .def("outcome", [](const HeldRun& held) { return with_entries(held.model, held.run->outcome()); })
+        .def("take_outcome", [](HeldRun& held) { return with_entries(held.model, held.run->take_outcome()); },
+             "The outcome of a run of which nobody asks for another.")
+        .def_prop_ro("mismatch", [](const HeldRun& held) { return held.run->mismatch(); })
+        .def_prop_ro("now", [](const HeldRun& held) { return held.run->now(); })
+        .def_prop_ro("nodes_done", [](const HeldRun& held) { return held.run->nodes_done(); })
+        .def_prop_ro("nodes_skipped", [](const HeldRun& held) { return held.run->nodes_skipped(); })
+        .def("submit", [](HeldRun& held, const std::vector<u32>& ranks,
+                          const std::vector<std::shared_ptr<Job>>& jobs, u64 tick) {
+            return held.run->submit(ranks, jobs, tick);
+        }, "ranks"_a, "jobs"_a, "tick"_a)
+        .def("withdraw", [](HeldRun& held, u32 arrival) { return held.run->withdraw(arrival); }, "arrival"_a)
+        .def("take_ended", [](HeldRun& held) { return held.run->take_ended(); })
+        .def("arrival", [](HeldRun& held, u32 number) { return held.run->arrival(number); }, "number"_a);
 }
 
 }  // namespace yantra

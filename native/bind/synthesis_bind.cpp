@@ -7,7 +7,7 @@
 #include "base/ensure.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
-#include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "collective/synthesis/flow_network.hpp"
 #include "collective/synthesis/gather_cut.hpp"
@@ -214,40 +214,40 @@ synthesis::Proof prove_steps(const SynthesisedSteps& steps, u32 promise) {
 }  // namespace
 
 void register_synthesis(nb::module_& module) {
-    nb::class_<CutSide> side(module, "CutSide");
-    column(side, "inside", &CutSide::inside);
-    nb::class_<RankLinkColumns> links(module, "RankLinks");
-    column(links, "start", &RankLinkColumns::start);
-    column(links, "end", &RankLinkColumns::end);
-    column(links, "capacity", &RankLinkColumns::capacity);
-    column(links, "first_way", &RankLinkColumns::first_way);
-    column(links, "amount", &RankLinkColumns::amount);
-    column(links, "first_device", &RankLinkColumns::first_device);
-    column(links, "device", &RankLinkColumns::device);
-    nb::class_<TreeColumns> trees(module, "Trees");
-    column(trees, "root", &TreeColumns::root);
-    column(trees, "copies", &TreeColumns::copies);
-    column(trees, "first_link", &TreeColumns::first_link);
-    column(trees, "link", &TreeColumns::link);
-    nb::class_<TransferColumns> transfers(module, "Transfers");
-    column(transfers, "link", &TransferColumns::link);
-    column(transfers, "chunk", &TransferColumns::chunk);
-    column(transfers, "start", &TransferColumns::start);
-    column(transfers, "end", &TransferColumns::end);
-    nb::class_<SynthesisedSteps> steps(module, "SynthesisedSteps");
-    column(steps, "rank", &SynthesisedSteps::rank);
-    column(steps, "peer", &SynthesisedSteps::peer);
-    column(steps, "sends", &SynthesisedSteps::sends);
-    column(steps, "begin", &SynthesisedSteps::begin);
-    column(steps, "kind", &SynthesisedSteps::kind);
-    column(steps, "first", &SynthesisedSteps::first);
-    column(steps, "count", &SynthesisedSteps::count);
-    column(steps, "needs", &SynthesisedSteps::needs);
-    nb::class_<synthesis::Proof> proof(module, "StepsProof");
+    Class<CutSide> side(module, "CutSide");
+    side.column("inside", &CutSide::inside);
+    Class<RankLinkColumns> links(module, "RankLinks");
+    links.column("start", &RankLinkColumns::start);
+    links.column("end", &RankLinkColumns::end);
+    links.column("capacity", &RankLinkColumns::capacity);
+    links.column("first_way", &RankLinkColumns::first_way);
+    links.column("amount", &RankLinkColumns::amount);
+    links.column("first_device", &RankLinkColumns::first_device);
+    links.column("device", &RankLinkColumns::device);
+    Class<TreeColumns> trees(module, "Trees");
+    trees.column("root", &TreeColumns::root);
+    trees.column("copies", &TreeColumns::copies);
+    trees.column("first_link", &TreeColumns::first_link);
+    trees.column("link", &TreeColumns::link);
+    Class<TransferColumns> transfers(module, "Transfers");
+    transfers.column("link", &TransferColumns::link);
+    transfers.column("chunk", &TransferColumns::chunk);
+    transfers.column("start", &TransferColumns::start);
+    transfers.column("end", &TransferColumns::end);
+    Class<SynthesisedSteps> steps(module, "SynthesisedSteps");
+    steps.column("rank", &SynthesisedSteps::rank);
+    steps.column("peer", &SynthesisedSteps::peer);
+    steps.column("sends", &SynthesisedSteps::sends);
+    steps.column("begin", &SynthesisedSteps::begin);
+    steps.column("kind", &SynthesisedSteps::kind);
+    steps.column("first", &SynthesisedSteps::first);
+    steps.column("count", &SynthesisedSteps::count);
+    steps.column("needs", &SynthesisedSteps::needs);
+    Class<synthesis::Proof> proof(module, "StepsProof");
     proof.def_prop_ro("wrong", [](const synthesis::Proof& self) { return self.wrong == nullptr ? "" : self.wrong; });
-    proof.def_ro("messages", &synthesis::Proof::messages);
-    proof.def_ro("connections", &synthesis::Proof::connections);
-    proof.def_ro("depth", &synthesis::Proof::depth);
+    proof.field("messages", &synthesis::Proof::messages);
+    proof.field("connections", &synthesis::Proof::connections);
+    proof.field("depth", &synthesis::Proof::depth);
     module.def("gather_cut", &gather_cut, nb::kw_only(), "ranks"_a, "devices"_a, "start"_a, "end"_a, "high"_a,
                "low"_a, "sinks"_a);
     module.def("least_cut", &least_cut, nb::kw_only(), "devices"_a, "start"_a, "end"_a, "high"_a, "low"_a,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bind/choices.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/tools/totals.hpp"
@@ -30,32 +31,32 @@ std::shared_ptr<Trace> resolve_for(const Trace& trace, std::uint32_t rank,
 }
 
 void bind_totals(nb::module_& module) {
-    nb::class_<ComputeTotal>(module, "ComputeTotal")
-        .def_ro("op_class", &ComputeTotal::op_class)
-        .def_ro("phase", &ComputeTotal::phase)
-        .def_ro("count", &ComputeTotal::count)
-        .def_ro("operations", &ComputeTotal::operations)
-        .def_ro("bytes", &ComputeTotal::bytes);
-    nb::class_<CommunicationTotal>(module, "CommunicationTotal")
-        .def_ro("type", &CommunicationTotal::type)
-        .def_ro("comm_type", &CommunicationTotal::comm_type)
-        .def_ro("group", &CommunicationTotal::group)
-        .def_ro("count", &CommunicationTotal::count)
-        .def_ro("bytes", &CommunicationTotal::bytes);
-    nb::class_<Totals>(module, "Totals")
-        .def_ro("compute", &Totals::compute)
-        .def_ro("communication", &Totals::communication)
-        .def_ro("activations_peak", &Totals::activations_peak)
-        .def_ro("activations", &Totals::activations);
+    Class<ComputeTotal>(module, "ComputeTotal")
+        .field("op_class", &ComputeTotal::op_class)
+        .field("phase", &ComputeTotal::phase)
+        .field("count", &ComputeTotal::count)
+        .field("operations", &ComputeTotal::operations)
+        .field("bytes", &ComputeTotal::bytes);
+    Class<CommunicationTotal>(module, "CommunicationTotal")
+        .field("type", &CommunicationTotal::type)
+        .field("comm_type", &CommunicationTotal::comm_type)
+        .field("group", &CommunicationTotal::group)
+        .field("count", &CommunicationTotal::count)
+        .field("bytes", &CommunicationTotal::bytes);
+    Class<Totals>(module, "Totals")
+        .field("compute", &Totals::compute)
+        .field("communication", &Totals::communication)
+        .field("activations_peak", &Totals::activations_peak)
+        .field("activations", &Totals::activations);
     module.def("totals", &total, "trace"_a, "parts"_a);
 }
 
 }  // namespace
 
 void register_templates(nb::module_& module) {
-    nb::class_<RelativeNames>(module, "RelativeNames")
-        .def_ro("groups", &RelativeNames::groups)
-        .def_ro("peers", &RelativeNames::peers);
+    Class<RelativeNames>(module, "RelativeNames")
+        .field("groups", &RelativeNames::groups)
+        .field("peers", &RelativeNames::peers);
     module.def("relative_names", &relative_names, "trace"_a);
     bind_totals(module);
     module.def("resolve", &resolve_for, "trace"_a, "rank"_a, "groups"_a, "peers"_a);

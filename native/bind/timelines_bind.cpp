@@ -7,7 +7,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
-#include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "export/chrome.hpp"
 #include "export/perfetto.hpp"
@@ -88,9 +88,9 @@ void bind_records(nb::module_& module) {
     nb::class_<MessageEndColumns>(module, "MessageEnds")
         .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, std::vector<ArgumentColumn>>(),
              nb::kw_only(), "slice"_a, "time"_a, "name"_a, "flow"_a, "arrives"_a, "arguments"_a);
-    nb::class_<Rows> rows(module, "Rows");
-    column(rows, "order", &Rows::order);
-    column(rows, "row", &Rows::row);
+    Class<Rows> rows(module, "Rows");
+    rows.column("order", &Rows::order);
+    rows.column("row", &Rows::row);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "base/wire.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
+#include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "trace/alike.hpp"
 #include "trace/tools/check.hpp"
@@ -185,13 +186,13 @@ std::vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
 }
 
 void register_trace_class(nb::module_& module) {
-    nb::class_<Trace> trace(module, "Trace", "One rank's Chakra trace as columns, in file order.");
+    Class<Trace> trace(module, "Trace", "One rank's Chakra trace as columns, in file order.");
     trace.def("__len__", &Trace::size);
-    column(trace, "id", &Trace::id);
-    column(trace, "type", &Trace::type);
-    column(trace, "start_micros", &Trace::start_micros);
-    column(trace, "duration_micros", &Trace::duration_micros);
-    column(trace, "byte_offset", &Trace::byte_offset);
+    trace.column("id", &Trace::id);
+    trace.column("type", &Trace::type);
+    trace.column("start_micros", &Trace::start_micros);
+    trace.column("duration_micros", &Trace::duration_micros);
+    trace.column("byte_offset", &Trace::byte_offset);
     trace.def("name", [](const Trace& self, std::size_t record) {
         return text(self.name(checked(self, record)));
     }, nb::arg("record"), nb::sig("def name(self, record: int) -> str"));

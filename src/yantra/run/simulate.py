@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 EVENTS_PER_SLICE = 1_000_000
 _SLICE_S = 0.05
-_AnySimulation = _core.Simulation | _core.RecordedSimulation
 
 
 def simulate(
@@ -230,7 +229,7 @@ def _simulation(
     *,
     match_by_tag: bool = False,
     folding: _core.Folding | None = None,
-) -> _AnySimulation:
+) -> _core.Simulation:
     if record and model.has_switches:
         raise UnsupportedError(
             "recordings do not follow messages of switches, which take part in a collective here, "
@@ -241,12 +240,10 @@ def _simulation(
         simulation = kind(model.native, match_by_tag, folding)
     except _core.Unsupported as error:
         raise UnsupportedError(str(error)) from None
-    if isinstance(simulation, _core.Simulation):
-        simulation.note(_notes(model))
-        return simulation
-    from yantra.result.recording import memory_limit
+    if isinstance(simulation, _core.RecordedSimulation):
+        from yantra.result.recording import memory_limit
 
-    simulation.limit(memory_limit() if record is True else record)
+        simulation.limit(memory_limit() if record is True else record)
     simulation.note(_notes(model))
     return simulation
 
@@ -260,7 +257,7 @@ def _notes(model: Model) -> _core.Notes:
 
 
 def _recording(
-    model: Model, outcome: _core.Outcome, simulation: _AnySimulation
+    model: Model, outcome: _core.Outcome, simulation: _core.Simulation
 ) -> Recording | None:
     if isinstance(simulation, _core.RecordedSimulation):
         from yantra.result.recording import Recording
@@ -269,7 +266,7 @@ def _recording(
     return None
 
 
-def _run(model: Model, simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
+def _run(model: Model, simulation: _core.Simulation, total: int, progress: Progress | None) -> None:
     try:
         simulation.start()
         _run_in_slices(simulation, total, progress)
@@ -290,7 +287,7 @@ def _run(model: Model, simulation: _AnySimulation, total: int, progress: Progres
         ) from None
 
 
-def _run_in_slices(simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
+def _run_in_slices(simulation: _core.Simulation, total: int, progress: Progress | None) -> None:
     """Run to the end; what interrupts is heard between slices, which take some 50 ms.
 
     `progress` is called once for EVENTS_PER_SLICE events, or all of them in a slice.
@@ -313,7 +310,7 @@ def _run_in_slices(simulation: _AnySimulation, total: int, progress: Progress | 
         events = min(events, EVENTS_PER_SLICE - told)
 
 
-def _come_to(model: Model, simulation: _AnySimulation) -> tuple[str, Partial]:
+def _come_to(model: Model, simulation: _core.Simulation) -> tuple[str, Partial]:
     """Return what an interrupted run had come to: a sentence, and its `Partial`."""
     from yantra.result.partial import Partial
 
