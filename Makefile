@@ -81,10 +81,8 @@ $(BIN)/python:
 # What the package needs is installed while the core compiles.
 $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > $(VENV)/dependencies.txt
-	@rm -rf $(VENV)/wheel
 	$(PIP) install --no-compile -r $(VENV)/dependencies.txt & dependencies=$$!; \
-	  $(PIP) wheel --no-deps -w $(VENV)/wheel . && wait $$dependencies && \
-	  $(PIP) install --no-deps --no-compile --force-reinstall $(VENV)/wheel/*.whl
+	  $(PIP) install --no-deps --no-compile --force-reinstall . && wait $$dependencies
 	@touch $@
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)
