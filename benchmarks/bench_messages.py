@@ -1,8 +1,10 @@
 """Messages a second, of the run alone: one thread, every rank simulated, congestion-unaware.
 
-In rings the ranks do the same at the same time: rounds that differ in nothing but who comes when
-are passed at once, where of each message only the receiver is found. Between random ranks each
-message is found, matched and completed by itself. Reading and compiling are not counted.
+In rings the ranks do the same at the same time, so one loop handles the messages of a round. Rounds
+that differ in nothing but in who comes when are passed at once (exchange_rounds.cpp). There a
+message costs no more than to find its receiver: that is shown, but judged is the run in which each
+goes by itself. Between random ranks each is found, matched and completed by itself. Reading and
+compiling are not counted.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ class Speed(NamedTuple):
         return self.messages / self.seconds
 
 
-def measure(folder: Path, repeats: int = REPEATS) -> Speed:
-    """Run the input in a folder so many times."""
+def measure(folder: Path, repeats: int = REPEATS, *, shortcuts: bool = False) -> Speed:
+    """Run the input in a folder so many times, with rounds passed at once or without."""
     scenario, _ = from_files(
         workload="workload",
         system="system.json",
@@ -47,7 +49,7 @@ def measure(folder: Path, repeats: int = REPEATS) -> Speed:
     model = compile(scenario)
     times = []
     for _ in range(repeats):
-        simulation = _core.Simulation(model.native)
+        simulation = _core.Simulation(model.native, shortcuts=shortcuts)
         start = time.process_time()
         simulation.start()
         simulation.run_for(_ALL_EVENTS)
@@ -61,15 +63,17 @@ def report(folder: Path) -> bool:
     all_reduce(rings, [("Ring", 1024)], "ring")
     messages(pairs, [("Ring", 8), ("Ring", 16)], 128 * 1024)
     met = True
-    for name, at, goal in (
-        ("ring all-reduce, Ring 1024", rings, RINGS_GOAL_PER_S),
-        ("128k messages between 128 ranks", pairs, POINT_TO_POINT_GOAL_PER_S),
+    for name, at, goal, shortcuts in (
+        ("ring all-reduce, Ring 1024", rings, RINGS_GOAL_PER_S, False),
+        ("the same, rounds passed at once", rings, None, True),
+        ("128k messages between 128 ranks", pairs, POINT_TO_POINT_GOAL_PER_S, False),
     ):
-        speed = measure(at)
-        met &= speed.per_s >= goal
+        speed = measure(at, shortcuts=shortcuts)
+        met &= goal is None or speed.per_s >= goal
+        wanted = "" if goal is None else f" (goal {goal / 1e6:.0f})"
         print(
             f"{name:32} {speed.messages:9,} messages {speed.seconds * 1e3:8.2f} ms "
-            f"{speed.per_s / 1e6:7.2f} million/s (goal {goal / 1e6:.0f})",
+            f"{speed.per_s / 1e6:7.2f} million/s{wanted}",
             flush=True,
         )
     return met

@@ -68,6 +68,8 @@ PARTS = {
     "exchange machine": Part(
         (
             "native/collective/runtime/exchange.cpp",
+            "native/collective/runtime/exchange_round.cpp",
+            "native/collective/runtime/exchange_rounds.cpp",
             "native/collective/runtime/exchange_start.cpp",
             "native/transport/peer_tables.hpp",
         ),
@@ -77,6 +79,7 @@ PARTS = {
             "tests/unit/test_deadlock.py",
             "tests/unit/test_native_semantics.py",
             "tests/property/test_folding.py",
+            "tests/property/test_shortcuts.py",
             "tests/golden/test_recorded.py",
             "--deselect=tests/golden/test_recorded.py::test_every_rank_finishes_when_and_in_the_order_"
             "that_astra_sim_printed[many_ranks]",

@@ -267,3 +267,25 @@ def test_chunks_of_a_group_that_follow_each_other_are_one_event(plan: Plan) -> N
     assert events[1] < 1.02 * events[0] + 2000
     uneven = several.replace(collectives=several.collectives.replace(chunks=3))
     assert compared(compile(uneven), "uneven") is not None
+
+
+@pytest.mark.parametrize("level", ["analytical", "store_and_forward"])
+@pytest.mark.parametrize("size", [3, 8, 33, 64])
+@pytest.mark.parametrize("chunks", [1, 4])
+def test_rounds_that_are_passed_at_once_change_nothing(level: str, size: int, chunks: int) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        work = trace.compute(duration_micros=1)
+        trace.collective(ALL_REDUCE, 1 << 20, after=[work])
+        trace.compute(duration_micros=40 if rank == 1 else 3, after=[work])
+
+    policies = collectives("ring", chunks=chunks)
+    topology = cluster(("ring", size, 50.0, 500.0))
+    model = compile(scenario(topology, write, collectives=policies, network=level))
+    told = []
+    for shortcuts in (True, False):
+        simulation = _core.Simulation(model.native, shortcuts=shortcuts)
+        simulation.start()
+        assert simulation.run_for(ALL_EVENTS)
+        outcome = simulation.outcome()
+        told.append((*columns(model, outcome), outcome.events))
+    assert told[0] == told[1]

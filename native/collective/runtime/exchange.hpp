@@ -132,6 +132,8 @@ public:
           ways_are_alike_(transport.ways_are_alike()),
           probe_(engine.recorder()) {}
 
+    // From now on every message goes by itself (exchange_rounds.cpp).
+    void pass_no_rounds() { passes_rounds_ = false; }
     // How many chunks are likely to come: what has room from the start need not move.
     void expect(u64 chunks) { state_.chunks.reserve(chunks); }
     // A chunk joins a peer table; `early` is what came for it before.
@@ -316,6 +318,7 @@ private:
     std::vector<u32> of_round_;          // its chunks, where they are not one list; kept for its memory
     std::vector<u32> receivers_;         // of pass_rounds(): by place, that of the receiver
     std::vector<u32> places_;
+    bool passes_rounds_ = true;
     bool phase_ended_ = false;   // since whoever asks last made it false
 
     // How the phases began that actors started last, by actor: of some hundreds, as more would be in no near cache.

@@ -27,6 +27,8 @@ public:
         : model_(model),
           folded_(std::make_unique<FoldedRun>(model, std::move(folding), std::move(shortcuts))) {}
 
+    // Precondition: every rank runs.
+    void pass_no_rounds() { whole_->collectives().exchange().pass_no_rounds(); }
     void note(Notes notes) override {
         if (whole_) {
             whole_->executor().note(notes);
@@ -120,7 +122,11 @@ std::unique_ptr<AnyRecordedRun> make_run(const Model& model, bool match_by_tag,
 std::unique_ptr<AnyRun> make_run(const Model& model, bool match_by_tag,
                                  std::shared_ptr<const Folding> folding, MakeShortcuts shortcuts) {
     if (folding == nullptr) {
-        return std::make_unique<EitherRun>(model, match_by_tag);
+        auto whole = std::make_unique<EitherRun>(model, match_by_tag);
+        if (shortcuts == nullptr) {
+            whole->pass_no_rounds();
+        }
+        return whole;
     }
     auto made = shortcuts == nullptr ? nullptr : shortcuts(model, *folding);
     return std::make_unique<EitherRun>(model, std::move(folding), std::move(made));

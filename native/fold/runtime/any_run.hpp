@@ -78,7 +78,7 @@ namespace plain {
 class Shortcuts;
 using MakeShortcuts = std::unique_ptr<Shortcuts> (*)(const Model&, const ActorClasses&);
 
-// `shortcuts`: who makes them for a folded run; null for none.
+// `shortcuts`: who makes them for a folded run; null for none, and then every message goes by itself.
 std::unique_ptr<AnyRun> make_run(const Model& model, bool match_by_tag,
                                  std::shared_ptr<const Folding> folding, MakeShortcuts shortcuts);
 }  // namespace plain
