@@ -25,6 +25,7 @@ FastForward::FastForward(const Model& model, const ActorClasses& classes, Simula
       guard_(guard),
       phases_(phases),
       first_open_(actors(), 0),
+      counted_down_(actors(), 0),
       shifts_(actors()) {
     ActorId longest(0);
     for (u32 at = 0; at < actors(); ++at) {
@@ -107,6 +108,7 @@ void FastForward::look() {
 
 void FastForward::keep(State&& state) {
     for (u32 at = 0; at < actors(); ++at) {
+        count_down(ActorId(at));
         const std::vector<u32>& waiting = of(ActorId(at)).waiting;
         words_written_ += waiting.size() / 8;
         state.waiting.add(waiting);
@@ -225,10 +227,25 @@ bool FastForward::settle(ActorId actor, const State& now) {
     if (now.actors[actor].first_open - before.first_open != shift.by) {
         return false;
     }
+    count_down(actor);
     follow(actor);
     compare_nodes(actor, now);
     compare_posted(actor, now);
     return shift.by > 0 || shift.started.empty();
+}
+
+// The executor does not count down what an only child waits for (Job::only_child), as nobody reads it. Here it is
+// compared with that of nodes whose parents have more children.
+void FastForward::count_down(ActorId actor) {
+    const std::vector<u32>& only_child = job(actor).only_child;
+    const u64* const end = ends(actor);
+    std::vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
+    for (u32 node = counted_down_[actor]; node < only_child.size(); ++node) {
+        if (end[node] != never && only_child[node] != none) {
+            waiting[only_child[node]] = 0;
+        }
+    }
+    counted_down_[actor] = first_open_[actor];
 }
 
 // What started and ended after the state kept, and the last node whose parents did.

@@ -93,6 +93,7 @@ private:
     void keep(State&& state);
     bool step_of_tags(const State& now);
     bool settle(ActorId actor, const State& now);
+    void count_down(ActorId actor);
     void follow(ActorId actor);
     void compare_nodes(ActorId actor, const State& now);
     void compare_posted(ActorId actor, const State& now);
@@ -118,6 +119,7 @@ private:
     Shortcuts::NextLook next_look_;
     u32 period_ = 0;                   // nodes of that actor
     IdVector<ActorId, u32> first_open_;   // as far as looked
+    IdVector<ActorId, u32> counted_down_;   // the first whose only child may have been left out
     std::optional<State> kept_;
     std::vector<u64> due_;             // now
     u64 since_kept_ = 0;
