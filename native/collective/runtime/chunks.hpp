@@ -38,7 +38,10 @@ struct CollectiveInstance {
     u32 chunks_left = 0;
 };
 
-struct Chunk {
+// One line of a cache.
+struct alignas(64) Chunk {
+    u64 id = 0;                  // among the chunks of all communicators
+    i64 priority = 0;
     ActorId actor;
     u32 instance = none;
     u32 plan = none;
@@ -50,11 +53,9 @@ struct Chunk {
     u32 queue = none;
     u32 table = none;            // of peers; none where messages are matched
     u32 member = none;           // of the table
-    u32 tag = 0;
-    u64 id = 0;                  // among the chunks of all communicators
-    i64 priority = 0;
     bool started = false;        // its phase runs
 };
+static_assert(sizeof(Chunk) == 64);
 
 class Chunks {
 public:
@@ -67,6 +68,7 @@ public:
 
     Chunk& operator[](ChunkId chunk) { return state_.chunks[chunk.index()]; }
     const Chunk& operator[](ChunkId chunk) const { return state_.chunks[chunk.index()]; }
+    void fetch(ChunkId chunk) const { __builtin_prefetch(&(*this)[chunk], 1); }
     CollectiveInstance& instance(const Chunk& chunk) { return state_.instances[chunk.instance]; }
     const CollectiveInstance& instance(const Chunk& chunk) const {
         return state_.instances[chunk.instance];
@@ -78,13 +80,20 @@ public:
 
     // How many are likely to come, all together.
     void expect(u64 chunks) { state_.chunks.reserve(chunks); }
-    u32 enter(const CollectiveInstance& instance) { return state_.instances.take(instance); }
-    // One chunk less: true, and what it was, if that was the last.
-    bool chunk_ends(u32 instance, CollectiveInstance& ended) {
-        if (--state_.instances[instance].chunks_left > 0) {
+    // The caller sets every field of the instance but the chunks that are left, of which it has none.
+    u32 enter() {
+        const u32 instance = state_.instances.take_as_left();
+        state_.instances[instance].chunks_left = 0;
+        return instance;
+    }
+    CollectiveInstance& entered(u32 instance) { return state_.instances[instance]; }
+    // One chunk less: true, and who waits for it, if that was the last.
+    bool chunk_ends(u32 instance, Completion& then) {
+        CollectiveInstance& of = state_.instances[instance];
+        if (--of.chunks_left > 0) {
             return false;
         }
-        ended = state_.instances[instance];
+        then = of.then;
         state_.instances.give_back(instance);
         return true;
     }
@@ -109,7 +118,6 @@ public:
         c.queue = none;
         c.table = none;
         c.member = none;
-        c.tag = 0;
         c.id = 0;
         c.priority = 0;
         c.started = false;

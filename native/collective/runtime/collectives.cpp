@@ -77,7 +77,7 @@ void Collectives::start(const CollectiveRequest& request) {
             ? cut_at_once(request, entry)
             : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
                   enter(request, entry);
-                  make_chunk(entry, phases);
+                  make_chunk(entry, phases, {}, planner_.planned());
               });
     if (planner_.overdrawn()) {
         enter(request, entry);
@@ -93,8 +93,16 @@ inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
     if (entry.instance != none) {
         return;
     }
-    entry.instance = chunks_.enter({request.then, request.actor, request.node, request.place,
-                                    request.communicator, request.bytes, 0});
+    entry.instance = chunks_.enter();
+    CollectiveInstance& instance = chunks_.entered(entry.instance);
+    instance.then.kind = request.then.kind;   // field by field, so that no copy waits for its own stores
+    instance.then.a = request.then.a;
+    instance.then.b = request.then.b;
+    instance.actor = request.actor;
+    instance.node = request.node;
+    instance.place = request.place;
+    instance.communicator = request.communicator;
+    instance.bytes = request.bytes;
     entry.first_chunk = model_.communicators[request.communicator].first_chunk;
     entry.made = &planner_.chunks_made(request.actor, request.communicator);
     if (entry.custom != none || options_.match_by_tag) {
@@ -209,29 +217,29 @@ i64 Collectives::take_priority(const CollectiveRequest& request) {
 }
 
 // A chunk enters the queues at once: nothing limits how many of them wait there.
-void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more) {
+void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more,
+                             u64 planned) {
     const ChunkId chunk = chunks_.make(entry.instance, phases);
     Chunk& c = chunks_[chunk];
     c.id = entry.first_chunk + (*entry.made)++;
     c.priority = entry.priority;
     c.plan = entry.plan;
     c.custom = entry.custom;
-    c.tag = static_cast<u32>(c.id % tag_space) + tag_space;
     if (entry.of_class != none) {
-        join_table(chunk, entry);
-        // Chunks that share no table do not hear of each other, whatever their numbers and sizes.
-        if (!model_.quirks.mismatched_collectives_meet) {
-            c.tag = c.table % tag_space + tag_space;
+        if (planned == 0 || shapes_of_ != planned) {
+            tell_shapes(c);
+            shapes_of_ = planned;
         }
+        join_table(chunk, entry);
     }
     if (!more.empty()) {
         options_.times->stands_for(chunk, more);
     }
-    proceed(chunk);
+    begin(chunk);
 }
 
-[[gnu::always_inline]] inline void Collectives::join_table(ChunkId chunk, const Entry& entry) {
-    Chunk& c = chunks_[chunk];
+// What other members' chunks must have in common with this one.
+void Collectives::tell_shapes(const Chunk& c) {
     shapes_.clear();
     for (u32 at = c.first_phase; at < c.end_phase; ++at) {
         const Phase& phase = chunks_.phase(at);
@@ -242,6 +250,10 @@ void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, 
     if (!model_.quirks.mismatched_collectives_meet) {
         shapes_.push_back({none, none, chunks_.instance(c).bytes});
     }
+}
+
+[[gnu::always_inline]] inline void Collectives::join_table(ChunkId chunk, const Entry& entry) {
+    Chunk& c = chunks_[chunk];
     ChunkId other;
     c.table = tables_.find(entry.of_class, c.id - entry.first_chunk, shapes_, entry.members, other);
     if (!other.is_none() && !state_.mismatch) {
@@ -270,41 +282,55 @@ u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) cons
     return member;
 }
 
+// Takes a new chunk to its first phase.
+inline void Collectives::begin(ChunkId chunk) {
+    Chunk& c = chunks_[chunk];
+    const ActorId actor = c.actor;
+    if (options_.watcher != nullptr) [[unlikely]] {
+        options_.watcher->actor_changes(actor);
+    }
+    c.phase = c.first_phase;
+    const u32 queue = chunks_.phase_of(c).queue;
+    c.queue = queue;
+    queues_.enter(chunk);
+    start_queue(actor, queue);
+}
+
 // Takes the chunk to its next phase, or to its end. The completion of the collective, and all the
 // work this starts, comes before the chunk leaves its queue. The place it held in the old queue is
 // filled before it starts in the new one.
 void Collectives::proceed(ChunkId chunk) {
     const ActorId actor = chunks_[chunk].actor;
     const u32 old_queue = chunks_[chunk].queue;
-    const u32 phase =
-        chunks_[chunk].phase == none ? chunks_[chunk].first_phase : chunks_[chunk].phase + 1;
+    const u32 phase = chunks_[chunk].phase + 1;
     const bool ended = phase == chunks_[chunk].end_phase;
     if (options_.watcher != nullptr) [[unlikely]] {
         options_.watcher->actor_changes(actor);
     }
     if (ended) {
         instance_advances(chunks_[chunk].instance);
-    }
-    if (old_queue != none) {
         queues_.leave(actor, old_queue, chunk);
-    }
-    if (ended) {
         queues_.place_free(actor, old_queue);
         start_queue(actor, old_queue);
         end(chunk);
         return;
     }
+    queues_.leave(actor, old_queue, chunk);
     Chunk& c = chunks_[chunk];
     c.phase = phase;
     c.queue = chunks_.phase(phase).queue;
     c.started = false;
     const u32 queue = c.queue;
     queues_.enter(chunk);
-    if (old_queue != none) {
-        queues_.place_free(actor, old_queue);
-        start_queue(actor, old_queue);
-    }
+    queues_.place_free(actor, old_queue);
+    start_queue(actor, old_queue);
     start_queue(actor, queue);
+}
+
+// Of its messages. Chunks that share no table do not hear of each other, whatever their numbers and sizes.
+u32 Collectives::tag_of(const Chunk& c) const {
+    const bool by_number = c.table == none || model_.quirks.mismatched_collectives_meet;
+    return static_cast<u32>((by_number ? c.id : c.table) % tag_space) + tag_space;
 }
 
 inline void Collectives::end(ChunkId chunk) {
@@ -318,14 +344,21 @@ inline void Collectives::end(ChunkId chunk) {
 [[gnu::always_inline]] inline void Collectives::instance_advances(u32 instance) {
     const Recorder::Scope scope(engine_.recorder());
     probe_.chunk_ends(instance, chunks_, engine_.now());
-    CollectiveInstance ended;
-    if (chunks_.chunk_ends(instance, ended)) {
-        completions_.completed(ended.then);
+    Completion then;
+    if (chunks_.chunk_ends(instance, then)) {
+        completions_.completed(then);
     }
 }
 
-void Collectives::start_queue(ActorId actor, u32 queue) {
-    while (queues_.may_start(actor, queue)) {
+inline void Collectives::start_queue(ActorId actor, u32 queue) {
+    if (queues_.may_start(actor, queue)) {
+        start_waiting(actor, queue);
+    }
+}
+
+// Precondition: one may start.
+void Collectives::start_waiting(ActorId actor, u32 queue) {
+    do {
         const ChunkId chunk = queues_.next(actor, queue);
         if (chunk.is_none()) {
             return;
@@ -334,7 +367,7 @@ void Collectives::start_queue(ActorId actor, u32 queue) {
         queues_.starts(actor, queue, chunk);
         start_phase(chunk);
         queues_.has_started(actor, queue);
-    }
+    } while (queues_.may_start(actor, queue));
 }
 
 [[gnu::always_inline]] inline void Collectives::start_phase(ChunkId chunk) {
@@ -352,7 +385,7 @@ void Collectives::start_queue(ActorId actor, u32 queue) {
     const Exchange::Beginning beginning{&program, phase.data, c.actor, c.plan, phase.level, c.communicator,
                                         Chunks::phase_number(c), phase.clockwise, phase.fixed_hand_over};
     if (options_.times == nullptr && c.table != none &&
-        exchange_.start_alike(chunk, beginning, {c.table, c.tag, c.id, chunks_.instance(c).place})) {
+        exchange_.start_alike(chunk, beginning, {c.table, tag_of(c), c.id})) {
         return;
     }
     if (const auto* timed = std::get_if<TimedProgram>(&program.machine)) {
@@ -381,7 +414,7 @@ PhaseInput Collectives::input_of(ChunkId chunk) const {
     input.table = c.table;
     input.member = c.member;
     input.phase = Chunks::phase_number(c);
-    input.tag = c.tag;
+    input.tag = tag_of(c);
     input.number = c.id;
     input.node = chunks_.instance(c).place;
     return input;

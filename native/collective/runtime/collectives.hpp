@@ -87,8 +87,10 @@ private:
     };
     i64 take_priority(const CollectiveRequest& request);
     void enter(const CollectiveRequest& request, Entry& entry);
-    // `more`: bytes of the chunks behind it for which it stands.
-    void make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more = {});
+    // `more`: bytes of the chunks behind it for which it stands. `planned`: as the planner numbers it, 0 where it
+    // does not.
+    void make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more = {},
+                    u64 planned = 0);
     bool keeps_turns() const;
     // Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other
     // in the order in which they are cut.
@@ -112,10 +114,14 @@ private:
     const Series* known_series(const CollectiveRequest& request, u32 plan_index) const;
     void remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more);
     PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
+    u32 tag_of(const Chunk& chunk) const;
+    void tell_shapes(const Chunk& chunk);
     void join_table(ChunkId chunk, const Entry& entry);
+    void begin(ChunkId chunk);
     void proceed(ChunkId chunk);
     void end(ChunkId chunk);
     void start_queue(ActorId actor, u32 queue);
+    void start_waiting(ActorId actor, u32 queue);
     void start_phase(ChunkId chunk);
     void start_timed(ChunkId chunk, const TimedProgram& program);
     void instance_advances(u32 instance);
@@ -136,6 +142,7 @@ private:
     CollectivesProbe probe_;
     State state_;
     std::vector<PhaseShape> shapes_;   // of the chunk that joins its table
+    u64 shapes_of_ = 0;                // how that one was planned
     std::vector<Phase> series_;        // of the chunks that one stands for, itself first
     std::vector<std::vector<Series>> known_series_;   // by actor
     u32 ranks_;

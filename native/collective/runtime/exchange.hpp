@@ -114,7 +114,6 @@ public:
         u32 table;
         u32 tag;
         u64 number;
-        u32 node;
     };
 
     Exchange(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
@@ -139,7 +138,7 @@ public:
     // A chunk joins a peer table; `early` is what came for it before.
     void join(ChunkId chunk, u32 node, u32 early);
     void start(ChunkId chunk, const PhaseInput& start, const Beginning& beginning);
-    // The same where the phase that the actor started last began alike; else false, and nothing has happened.
+    // The same where one of the phases that the actor started last began alike; else false, and nothing has happened.
     // Precondition: the chunk has joined its table.
     bool start_alike(ChunkId chunk, const Beginning& beginning, const OfChunk& own);
     // Starts a phase where it would be now. Precondition: it hands over one packet at a time.
@@ -321,13 +320,20 @@ private:
     bool passes_rounds_ = true;
     bool phase_ended_ = false;   // since whoever asks last made it false
 
-    // How the phases began that actors started last, by actor: of some hundreds, as more would be in no near cache.
+    // How phases began that actors started: of some hundreds, as more would be in no near cache. Of few actors the last
+    // few that differ, as a step of a model has some kinds of them; else the last.
     struct Begun {
         Beginning beginning;
         Packets packets;
     };
     static constexpr u32 most_begun = 512;
-    std::vector<Begun> begun_;
+    static constexpr u32 most_begun_of_few = 128;
+    static constexpr u32 most_begun_of_actor = 4;
+    // The last phase of an actor that began like this one; null if there is none.
+    const Begun* begun_like(const Beginning& beginning);
+    std::vector<Begun> begun_;      // by actor
+    std::vector<u32> begun_last_;   // by actor: the one that was looked for last
+    u32 begun_by_each_ = 0;
 };
 
 }  // namespace yantra

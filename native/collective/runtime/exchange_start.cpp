@@ -1,7 +1,7 @@
 // How a phase of a chunk begins: what is settled before its first packet.
 //
 // The chunks of a collective are alike, and so are the collectives of the layers of a model. So what was settled
-// for a phase of an actor is kept until another one comes, and copied for chunks that begin alike.
+// for the last phases of an actor is kept, and copied for chunks that begin alike.
 #include <algorithm>
 #include <limits>
 
@@ -52,29 +52,52 @@ void Exchange::keep_beginning(Packets& x, const Beginning& beginning) {
     }
     know_reduction(x, 0);
     if (begun_.empty()) {
-        begun_.resize(std::min(actors_.count(), most_begun));
+        const u32 actors = std::min(actors_.count(), most_begun);
+        begun_by_each_ = std::clamp(most_begun_of_few / actors, 1U, most_begun_of_actor);
+        begun_.resize(std::size_t{actors} * begun_by_each_);
+        begun_last_.resize(actors);
     }
-    Begun& begun = begun_[x.actor.index() % begun_.size()];
+    const std::size_t actor = x.actor.index() % most_begun;
+    u32& last = begun_last_[actor];
+    last = last + 1 < begun_by_each_ ? last + 1 : 0;
+    Begun& begun = begun_[actor * begun_by_each_ + last];
     begun.beginning = beginning;
     begun.packets = x;
+}
+
+inline const Exchange::Begun* Exchange::begun_like(const Beginning& beginning) {
+    const std::size_t actor = beginning.actor.index() % most_begun;
+    const Begun* const known = &begun_[actor * begun_by_each_];
+    u32& last = begun_last_[actor];
+    if (known[last].beginning == beginning) [[likely]] {
+        return known + last;
+    }
+    for (u32 at = 0; at < begun_by_each_; ++at) {
+        if (known[at].beginning == beginning) {
+            last = at;
+            return known + at;
+        }
+    }
+    return nullptr;
 }
 
 bool Exchange::start_alike(ChunkId chunk, const Beginning& beginning, const OfChunk& own) {
     if (begun_.empty()) {
         return false;
     }
-    const Begun& begun = begun_[beginning.actor.index() % begun_.size()];
-    if (begun.beginning != beginning) {
+    const Begun* const begun = begun_like(beginning);
+    if (begun == nullptr) {
         return false;
     }
     Packets& x = of(chunk);
     const u32 early = x.early;
-    x = begun.packets;
+    const u32 node = x.node;
+    x = begun->packets;
     x.early = early;
+    x.node = node;
     x.table = own.table;
     x.tag = own.tag;
     x.number = own.number;
-    x.node = own.node;
     x.near[0] = 0;
     x.near[1] = 0;
     x.to_chunk = tables_.chunk(x.table, x.to_member);

@@ -133,7 +133,7 @@ void Planner::leave_out_phases(const Member& member, CollectiveKind kind) {
 void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind kind, Half half,
                         u64& data) {
     const Level& level = member.plan.levels[level_index];
-    Phase phase;
+    Phase& phase = phases_.emplace_back();
     phase.data = data;
     phase.level = level_index;
     phase.kind = kind;
@@ -157,7 +157,6 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
         phase.kind = CollectiveKind::all_reduce;
     }
     data = program.result.of(data, program.round_up);
-    phases_.push_back(phase);
 }
 
 // Whether a phase runs the second of two programs: every second chunk of the communicator does, so

@@ -64,6 +64,9 @@ public:
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
 
+    // A number of how the chunk is planned that is made now: chunks of one number are of one collective and alike.
+    u64 planned() const { return plans_; }
+
     // Whether a chunk of the collective that was cut last is larger than what was left of it. That is so
     // if ranks that should enter the same collective enter different ones: one decided for all.
     bool overdrawn() const { return overdrawn_; }

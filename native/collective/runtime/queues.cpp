@@ -24,7 +24,7 @@ ChunkQueues::ChunkQueues(const Model& model, const Grid& grid, const Actors& act
 void ChunkQueues::enter(ChunkId id) {
     const Chunk& chunk = chunks_[id];
     ChunkLine& queue = state_.queues[chunk.actor][chunk.queue].chunks;
-    const std::size_t at = insertion_point(queue, chunk);
+    const std::size_t at = goes_last(queue, chunk) ? queue.size() : insertion_point(queue, chunk);
     queue.insert(at, id);
     probe_.enters(id);
     if (watcher_ != nullptr) [[unlikely]] {
@@ -33,14 +33,14 @@ void ChunkQueues::enter(ChunkId id) {
 }
 
 ChunkId ChunkQueues::next(ActorId actor, u32 queue) {
-    if (!may_start(actor, queue)) {
-        return ChunkId::none;
-    }
     Queue& q = state_.queues[actor][queue];
     if (!model_.quirks.phases_as_ready && !move_next_to_front(actor, q)) {
         return ChunkId::none;
     }
     const ChunkId chunk = q.chunks[q.running];
+    if (q.running + std::size_t{1} < q.chunks.size()) {
+        chunks_.fetch(q.chunks[q.running + std::size_t{1}]);   // it comes next, and was made long ago
+    }
     Chunk& c = chunks_[chunk];
     c.started = true;
     return chunk;
@@ -96,6 +96,16 @@ ChunkQueues::PhaseStart& ChunkQueues::phase_to_start(const Chunk& head, Queue& q
                                 actors_.members(of_class, ranks), engine_.now()});
     }
     return order.coming[q.next_start - order.passed];
+}
+
+// The usual case. Of those that wait under FIFO the last is the least urgent.
+inline bool ChunkQueues::goes_last(const ChunkLine& queue, const Chunk& chunk) const {
+    if (queue.empty()) {
+        return true;
+    }
+    const Chunk& last = chunks_[queue.back()];
+    return model_.system.intra_dimension == IntraDimension::fifo &&
+           (last.started || last.priority >= chunk.priority);
 }
 
 std::size_t ChunkQueues::insertion_point(const ChunkLine& queue, const Chunk& chunk) const {

@@ -63,8 +63,8 @@ public:
         const Queue& q = state_.queues[actor][queue];
         return q.running < most_running_ && q.running < q.chunks.size();
     }
-    // The chunk that is to start its phase now; none if none may. `starts` and, when the phase is under
-    // way, `has_started` follow.
+    // The chunk that is to start its phase now; none where its turn has yet to come. `starts` and, when the phase is
+    // under way, `has_started` follow. Precondition: may_start().
     ChunkId next(ActorId actor, u32 queue);
     void starts(ActorId actor, u32 queue, ChunkId chunk) {
         probe_.starts(actor, queue, chunk, engine_.now(), chunks_.instance(chunks_[chunk]).place);
@@ -82,6 +82,7 @@ public:
     State& state() { return state_; }
 
 private:
+    bool goes_last(const ChunkLine& queue, const Chunk& chunk) const;
     std::size_t insertion_point(const ChunkLine& queue, const Chunk& chunk) const;
     std::size_t priority_point(const ChunkLine& queue, const Chunk& chunk) const;
     std::size_t policy_point(const ChunkLine& queue, const Chunk& chunk) const;

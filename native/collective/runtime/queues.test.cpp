@@ -33,13 +33,14 @@ public:
 
     // A chunk whose phases wait in these queues.
     ChunkId make(u32 actor, u64 number, i64 priority, const std::vector<u32>& queues) {
-        CollectiveInstance instance;
-        instance.actor = ActorId(actor);
+        const u32 instance = chunks_.enter();
+        chunks_.entered(instance) = {};
+        chunks_.entered(instance).actor = ActorId(actor);
         std::vector<Phase> phases(queues.size());
         for (u32 at = 0; at < phases.size(); ++at) {
             phases[at].queue = queues[at];
         }
-        const ChunkId chunk = chunks_.make(chunks_.enter(instance), phases);
+        const ChunkId chunk = chunks_.make(instance, phases);
         Chunk& c = chunks_[chunk];
         c.id = number;
         c.plan = 0;
@@ -56,15 +57,16 @@ public:
     // Starts what may start; returns it.
     std::vector<ChunkId> start(u32 actor, u32 queue) {
         std::vector<ChunkId> started;
-        for (;;) {
+        while (queues_.may_start(ActorId(actor), queue)) {
             const ChunkId chunk = queues_.next(ActorId(actor), queue);
             if (chunk.is_none()) {
-                return started;
+                break;
             }
             queues_.starts(ActorId(actor), queue, chunk);
             queues_.has_started(ActorId(actor), queue);
             started.push_back(chunk);
         }
+        return started;
     }
     void end(u32 actor, u32 queue, ChunkId chunk) {
         queues_.leave(ActorId(actor), queue, chunk);

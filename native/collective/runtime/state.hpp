@@ -82,8 +82,8 @@ void visit_phase(Visitor& v, Phase& phase) {
 template <class Visitor>
 void visit_chunk(Visitor& v, Collectives& collectives, ChunkId id) {
     Chunks& chunks = collectives.chunks();
-    auto& [actor, instance, plan, communicator, custom, first_phase, end_phase, phase, queue, table,
-           member, tag, number, priority, started] = chunks[id];
+    auto& [number, priority, actor, instance, plan, communicator, custom, first_phase, end_phase, phase, queue, table,
+           member, started] = chunks[id];
     v.must(table != none && custom == none && collectives.exchange().is_between_phases(id));
     if (!v.possible()) {
         return;
@@ -107,7 +107,6 @@ void visit_chunk(Visitor& v, Collectives& collectives, ChunkId id) {
     const u32 communicator_class = collectives.tables().communicator_class(table);
     visit_table(v, collectives.tables().state(), table);
     v.same(member);
-    v.scratch(tag);   // of messages that are matched, of which a chunk with a table has none
     v.chunk_number(communicator_class, number);
     v.priority(actor, priority);
     v.same(started);
