@@ -27,6 +27,7 @@ def main() -> int:
     """Run the command line of this process and return its exit status."""
     try:
         _take_interruptions()
+        _open_closed_streams()
         from yantra.base.own_modules import take_over
 
         take_over()
@@ -58,6 +59,13 @@ def end(status: int) -> NoReturn:
     except (OSError, ValueError):
         sys.exit(status)  # which says what could not be written
     os._exit(status)
+
+
+def _open_closed_streams() -> None:
+    """Let nothing become of what is written to a stream that whoever started us has closed."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (it stays open)
 
 
 def _take_interruptions() -> None:

@@ -295,6 +295,15 @@ sys.exit(main())
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_takes_what_is_written_to_it(closed: str) -> None:
+    command = [sys.executable, "-m", "yantra", "--version"]
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bool(done.stdout) == (closed == "2>&-")
+
+
 def test_a_closed_pipe_ends_quietly() -> None:
     code = f"import sys; sys.argv = ['yantra', 'demo']; {COMMAND}"
     with subprocess.Popen(
