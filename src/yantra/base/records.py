@@ -50,7 +50,7 @@ class Record:
     field_names: ClassVar[tuple[str, ...]]
     _amounts: ClassVar[tuple[str, ...]] = ()
     _needed: ClassVar[frozenset[str]] = frozenset()
-    _before: ClassVar[dict[str, Any]] = {}
+    _before: ClassVar[dict[str, object]] = {}  # an annotation that needs no import to be read
     """The fields in their order, with their defaults."""
 
     def __init_subclass__(cls) -> None:
