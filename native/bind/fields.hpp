@@ -31,19 +31,22 @@ inline nanobind::class_<AnyFields> fields_of(const FieldPlace& place) {
     return nanobind::borrow<nanobind::class_<AnyFields>>(place.type);
 }
 
+// The one function that reads fields and settings of a type.
+template <typename Value>
+auto reader(FieldPlace place) {
+    return [place](nanobind::handle self) -> const Value& { return *static_cast<const Value*>(place.in(self)); };
+}
+
 template <typename Value>
 void add_field(const char* name, FieldPlace place) {
-    fields_of(place).def_prop_ro(name, [place](nanobind::handle self) -> const Value& {
-        return *static_cast<const Value*>(place.in(self));
-    });
+    fields_of(place).def_prop_ro(name, reader<Value>(place));
 }
 
 template <typename Value>
 void add_setting(const char* name, FieldPlace place) {
-    fields_of(place).def_prop_rw(
-        name,
-        [place](nanobind::handle self) -> const Value& { return *static_cast<const Value*>(place.in(self)); },
-        [place](nanobind::handle self, const Value& value) { *static_cast<Value*>(place.in(self)) = value; });
+    fields_of(place).def_prop_rw(name, reader<Value>(place), [place](nanobind::handle self, const Value& value) {
+        *static_cast<Value*>(place.in(self)) = value;
+    });
 }
 
 template <typename Value>
