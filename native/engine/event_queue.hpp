@@ -108,8 +108,6 @@ public:
         const u64 last = now_ + ticks;
         return ticks < near_ && last <= latest_tick && (wheel_.empty() || wheel_.next(now_ + 1) > last);
     }
-    // The same of a tick that is over.
-    bool is_idle_for(u64 ticks) const { return tick_is_over() && is_idle_behind_tick(ticks); }
     // A moment before which nothing comes and which the clock can pass by one at most. Of the far future it is not
     // known when the first comes, but how early it can. Precondition: tick_is_over().
     u64 is_idle_until() const {
