@@ -32,7 +32,7 @@ template <class Ended>
 u64 play_recorded(const Graph& graph, const std::array<u32, lane_kinds>& slots, Ended&& ended) {
     using End = std::pair<u64, u32>;  // when, of which node
     std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-    std::vector<u32> waiting = graph.parent_count;
+    std::vector<u32> waiting(graph.parent_count.begin(), graph.parent_count.end());
     std::array<u32, lane_kinds> taken{};
     ReadySet ready(lane_kinds);
     const auto is_open = [&](u32 kind) {

@@ -49,11 +49,11 @@ void add_setting(const char* name, FieldPlace place) {
     });
 }
 
-template <typename Value>
+template <typename Values>
 void add_column(const char* name, FieldPlace place) {
     fields_of(place).def_prop_ro(name, [place](nanobind::handle self) {
-        const auto& values = *static_cast<const std::vector<Value>*>(place.in(self));
-        return Column<Value>(values.data(), {values.size()}, self);
+        const auto& values = *static_cast<const Values*>(place.in(self));
+        return Column<typename Values::value_type>(values.data(), {values.size()}, self);
     });
 }
 
@@ -74,9 +74,9 @@ public:
         return *this;
     }
     // A vector as a memoryview.
-    template <typename Owner, typename Value>
-    Class& column(const char* name, std::vector<Value> Owner::* member) {
-        add_column<Value>(name, place_of(member));
+    template <typename Owner, typename Values>
+    Class& column(const char* name, Values Owner::* member) {
+        add_column<Values>(name, place_of(member));
         return *this;
     }
 

@@ -73,8 +73,27 @@ NodeKinds node_kinds(const Graph& graph) {
 Lowered lower_graph(std::shared_ptr<const Graph> graph, const LowerOptions& options) {
     const nb::gil_scoped_release unlocked;
     Lowered lowered;
-    lowered.job = lower(std::move(graph), options, lowered.problems);
+    lowered.job = lower(std::move(graph), options, lowered.problems, nullptr);
     return lowered;
+}
+
+// The same of the first graphs, up to one of which something is wrong or that has more nodes.
+std::vector<std::shared_ptr<const Job>> lower_small(const std::vector<std::shared_ptr<const Graph>>& graphs,
+                                                    const LowerOptions& options, u32 most_nodes) {
+    const nb::gil_scoped_release unlocked;
+    std::vector<std::shared_ptr<const Job>> jobs;
+    std::vector<Problem> problems;
+    for (const std::shared_ptr<const Graph>& graph : graphs) {
+        if (graph->size() > most_nodes) {
+            break;
+        }
+        std::shared_ptr<const Job> job = lower(graph, options, problems, jobs.empty() ? nullptr : jobs.back().get());
+        if (!problems.empty()) {
+            break;
+        }
+        jobs.push_back(std::move(job));
+    }
+    return jobs;
 }
 
 // Names of groups and what they are: communicators of the model.
@@ -258,6 +277,7 @@ void register_jobs(nb::module_& module) {
     bind_options(module);
     bind_recorded_timeline(module);
     module.def("lower", &lower_graph, "graph"_a, "options"_a);
+    module.def("lower_small", &lower_small, "graphs"_a, "options"_a, "most_nodes"_a);
     module.def("used_collectives", &used_collectives, "graphs"_a);
     module.def("check_custom", &check_custom, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
 }

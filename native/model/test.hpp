@@ -23,17 +23,17 @@ inline std::shared_ptr<const Job> job_of(const std::vector<Node>& nodes) {
     auto job = std::make_shared<Job>();
     std::vector<std::vector<u32>> children(nodes.size());
     for (u32 at = 0; at < nodes.size(); ++at) {
-        graph->id.push_back(at);
-        graph->parent_count.push_back(static_cast<u32>(nodes[at].parents.size()));
+        graph->id.own().push_back(at);
+        graph->parent_count.own().push_back(static_cast<u32>(nodes[at].parents.size()));
         job->ops.push_back(nodes[at].op);
         for (u32 parent : nodes[at].parents) {
             children[parent].push_back(at);
         }
     }
-    graph->child_begin.push_back(0);
+    graph->child_begin.own().push_back(0);
     for (const std::vector<u32>& of : children) {
-        graph->child.insert(graph->child.end(), of.begin(), of.end());
-        graph->child_begin.push_back(static_cast<u32>(graph->child.size()));
+        graph->child.own().insert(graph->child.own().end(), of.begin(), of.end());
+        graph->child_begin.own().push_back(static_cast<u32>(graph->child.size()));
     }
     job->only_child = only_children(*graph);
     job->graph = std::move(graph);

@@ -30,7 +30,7 @@ bool parents_come_first(const Graph& graph) {
 
 // Unfinished parents of every node after all that can run has run.
 std::vector<std::uint32_t> waiting_for(const Graph& graph, std::uint32_t& stuck) {
-    std::vector<std::uint32_t> waiting = graph.parent_count;
+    std::vector<std::uint32_t> waiting(graph.parent_count.begin(), graph.parent_count.end());
     std::vector<std::uint32_t> ready;
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
         if (waiting[node] == 0) {

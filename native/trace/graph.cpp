@@ -65,14 +65,17 @@ private:
     std::uint32_t size() const { return order_.nodes(); }
 
     void bodies() {
-        graph_.id.resize(size());
-        graph_.type.resize(size());
-        graph_.duration_micros.resize(size());
+        std::vector<std::uint64_t>& id = graph_.id.own();
+        std::vector<std::int32_t>& type = graph_.type.own();
+        std::vector<std::uint64_t>& duration_micros = graph_.duration_micros.own();
+        id.resize(size());
+        type.resize(size());
+        duration_micros.resize(size());
         for (std::uint32_t node = 0; node < size(); ++node) {
             const std::uint32_t record = order_.last(node);
-            graph_.id[node] = trace_.id[record];
-            graph_.type[node] = trace_.type[record];
-            graph_.duration_micros[node] = trace_.duration_micros[record];
+            id[node] = trace_.id[record];
+            type[node] = trace_.type[record];
+            duration_micros[node] = trace_.duration_micros[record];
         }
     }
 
@@ -100,11 +103,12 @@ private:
     }
 
     void file_order() {
-        graph_.file_order.reserve(size());
+        std::vector<std::uint32_t>& order = graph_.file_order.own();
+        order.reserve(size());
         for (std::uint32_t record = 0; record < trace_.size(); ++record) {
             const std::uint32_t node = order_.node_of_record[record];
             if (order_.first(node) == record) {
-                graph_.file_order.push_back(node);
+                order.push_back(node);
             }
         }
     }
@@ -113,10 +117,13 @@ private:
         std::vector<std::uint32_t> table;
         const IdIndex index(graph_.id, table);
         std::vector<std::uint32_t> seen(size(), 0);  // node + 1 that last took this parent
-        graph_.parent_begin.reserve(size() + 1U);
-        graph_.parent_begin.push_back(0);
-        graph_.parent.reserve(trace_.data_dep.size() + trace_.ctrl_dep.size());
-        graph_.parent_count.resize(size());
+        std::vector<std::uint32_t>& begin = graph_.parent_begin.own();
+        std::vector<std::uint32_t>& parents = graph_.parent.own();
+        std::vector<std::uint32_t>& count = graph_.parent_count.own();
+        begin.reserve(size() + 1U);
+        begin.push_back(0);
+        parents.reserve(trace_.data_dep.size() + trace_.ctrl_dep.size());
+        count.resize(size());
         const auto take = [&](std::uint32_t node, std::span<const std::uint64_t> ids,
                               const char* kind) {
             for (const std::uint64_t id : ids) {
@@ -125,7 +132,7 @@ private:
                     dangling(node, id, kind);
                 } else if (seen[parent] != node + 1) {
                     seen[parent] = node + 1;
-                    graph_.parent.push_back(parent);
+                    parents.push_back(parent);
                 }
             }
         };
@@ -134,8 +141,8 @@ private:
                 take(node, trace_.data_deps(record), "data");
                 take(node, trace_.ctrl_deps(record), "control");
             }
-            graph_.parent_begin.push_back(narrow(graph_.parent.size()));
-            graph_.parent_count[node] = graph_.parent_begin[node + 1] - graph_.parent_begin[node];
+            begin.push_back(narrow(parents.size()));
+            count[node] = begin[node + 1] - begin[node];
         }
     }
 
@@ -147,7 +154,7 @@ private:
     }
 
     void attributes() {
-        graph_.pg_name.assign(size(), Graph::group_absent);
+        graph_.pg_name.own().assign(size(), Graph::group_absent);
         learn_roles();
         for (std::uint32_t node = 0; node < size(); ++node) {
             for (const Attribute& attribute : trace_.attributes_of(order_.last(node))) {
@@ -171,7 +178,7 @@ private:
     }
 
     void lift(std::uint32_t node, const Attribute& attribute) {
-        const auto [role, column] = roles_[attribute.name];
+        const auto& [role, column] = roles_[attribute.name];
         switch (role) {
             case Role::none: return;
             case Role::integer: integer(node, attribute, *column); return;
@@ -186,34 +193,35 @@ private:
         }
     }
 
-    void integer(std::uint32_t node, const Attribute& attribute, IntColumn& column) {
+    void integer(std::uint32_t node, const Attribute& attribute, OwnColumn column) {
         if (column.empty()) [[unlikely]] {
-            column.value.assign(size(), 0);
-            column.kind.assign(size(), IntColumn::absent);
+            column.make(size());
         }
-        if (column.kind[node] != IntColumn::absent) {
+        std::uint8_t& kind = (*column.kind)[node];
+        if (kind != IntColumn::absent) {
             return;
         }
         if (is_integer(attribute.kind)) [[likely]] {
-            column.kind[node] = IntColumn::integer;
-            column.value[node] = attribute.value;
+            kind = IntColumn::integer;
+            (*column.value)[node] = attribute.value;
         } else {
-            column.kind[node] = IntColumn::other;
+            kind = IntColumn::other;
             wrong_kind(node, attribute, "an integer or bool");
         }
     }
 
     // A name that only some traces have.
-    void label(std::uint32_t node, const Attribute& attribute, std::vector<std::int32_t>& column,
+    void label(std::uint32_t node, const Attribute& attribute, SharedVector<std::int32_t>& labelled,
                Interner& names) {
-        if (column.empty()) {
-            column.assign(size(), Graph::group_absent);
+        if (labelled.empty()) {
+            labelled.own().assign(size(), Graph::group_absent);
         }
-        name(node, attribute, column, names);
+        name(node, attribute, labelled, names);
     }
 
-    void name(std::uint32_t node, const Attribute& attribute, std::vector<std::int32_t>& column,
+    void name(std::uint32_t node, const Attribute& attribute, SharedVector<std::int32_t>& named,
               Interner& names) {
+        std::vector<std::int32_t>& column = named.own();
         if (column[node] != Graph::group_absent) {
             return;
         }
@@ -226,43 +234,46 @@ private:
     }
 
     void involved(std::uint32_t node, const Attribute& attribute) {
-        if (graph_.involved_len.empty()) {
-            graph_.involved_len.assign(size(), 0);
-            graph_.involved_mask.assign(size(), 0);
+        std::vector<std::uint8_t>& length = graph_.involved_len.own();
+        std::vector<std::uint64_t>& mask = graph_.involved_mask.own();
+        if (length.empty()) {
+            length.assign(size(), 0);
+            mask.assign(size(), 0);
         }
-        if (graph_.involved_len[node] != 0) {
+        if (length[node] != 0) {
             return;
         }
         const bool fits = attribute.count > 0 && attribute.count <= 64;
         if (attribute.kind != AttributeKind::boolean_list || !fits) {
-            graph_.involved_len[node] = Graph::involved_other;
+            length[node] = Graph::involved_other;
             wrong_kind(node, attribute, "a bool_list of 1 to 64 entries");
             return;
         }
-        graph_.involved_len[node] = static_cast<std::uint8_t>(attribute.count);
+        length[node] = static_cast<std::uint8_t>(attribute.count);
         const std::span<const std::uint64_t> flags = trace_.numbers_of(attribute);
         for (std::size_t i = 0; i < flags.size(); ++i) {
-            graph_.involved_mask[node] |= flags[i] << i;
+            mask[node] |= flags[i] << i;
         }
     }
 
     void tensors(std::uint32_t node, const Attribute& attribute, TensorColumn& column) {
-        if (column.kind.empty()) {
-            column.kind.assign(size(), TensorColumn::absent);
-            column.begin.assign(size() + 1U, 0);
+        std::vector<std::uint8_t>& kind = column.kind.own();
+        if (kind.empty()) {
+            kind.assign(size(), TensorColumn::absent);
+            column.begin.own().assign(size() + 1U, 0);
         }
-        if (column.kind[node] != TensorColumn::absent) {
+        if (kind[node] != TensorColumn::absent) {
             return;
         }
         if (attribute.kind == AttributeKind::none) {
-            column.kind[node] = TensorColumn::list;  // how some generators write an empty list
+            kind[node] = TensorColumn::list;  // how some generators write an empty list
             return;
         }
-        column.kind[node] = TensorColumn::other;
+        kind[node] = TensorColumn::other;
         if (attribute.kind != AttributeKind::string_list) {
             wrong_kind(node, attribute, "a string_list");
         } else if (add_tensors(trace_.texts_of(attribute), column)) {
-            column.kind[node] = TensorColumn::list;
+            kind[node] = TensorColumn::list;
         } else {
             report(Severity::warning, "attribute-value", node, [&] {
                 return "attribute " + trace_.attribute_name(attribute) +
@@ -283,11 +294,13 @@ private:
         if (pieces.size() != sizes.size() * 2) {
             return false;
         }
+        std::vector<std::uint32_t>& tensors = column.tensor.own();
+        std::vector<std::uint64_t>& size_bytes = column.size_bytes.own();
         for (std::size_t i = 0; i < sizes.size(); ++i) {
-            column.tensor.push_back(tensors_.intern(trace_.view(pieces[2 * i])));
-            column.size_bytes.push_back(sizes[i]);
+            tensors.push_back(tensors_.intern(trace_.view(pieces[2 * i])));
+            size_bytes.push_back(sizes[i]);
         }
-        if (column.tensor.size() > max_count) {
+        if (tensors.size() > max_count) {
             throw TraceFault(0, "more than 4,294,967,294 tensors in one trace");
         }
         return true;
@@ -295,7 +308,7 @@ private:
 
     static void close_tensors(TensorColumn& column, std::uint32_t node) {
         if (!column.begin.empty()) {
-            column.begin[node + 1] = narrow(column.tensor.size());
+            column.begin.own()[node + 1] = narrow(column.tensor.size());
         }
     }
 
@@ -350,7 +363,7 @@ std::string_view Graph::name(std::uint32_t node) const {
 std::string_view Graph::name_there(std::uint32_t at) const {
     std::uint32_t length = 0;
     std::memcpy(&length, name_bytes.data() + at, sizeof(length));
-    return std::string_view(name_bytes).substr(at + sizeof(length), length);
+    return {name_bytes.data() + at + sizeof(length), length};
 }
 
 bool Graph::has_errors() const {

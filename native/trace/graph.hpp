@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "trace/diagnostic.hpp"
 #include "trace/kernel_sizes.hpp"
 #include "trace/trace.hpp"
@@ -23,8 +24,8 @@ namespace yantra {
 struct IntColumn {
     enum Kind : std::uint8_t { absent = 0, integer = 1, other = 2 };
 
-    std::vector<std::uint64_t> value;  // the bits of the 64-bit value, signed or not
-    std::vector<std::uint8_t> kind;    // Kind
+    SharedVector<std::uint64_t> value;  // the bits of the 64-bit value, signed or not
+    SharedVector<std::uint8_t> kind;    // Kind
 
     bool empty() const { return kind.empty(); }
     Kind kind_of(std::uint32_t node) const {
@@ -37,10 +38,10 @@ struct IntColumn {
 struct TensorColumn {
     enum Kind : std::uint8_t { absent = 0, list = 1, other = 2 };
 
-    std::vector<std::uint8_t> kind;         // Kind
-    std::vector<std::uint32_t> begin;       // n + 1; node i owns [begin[i], begin[i + 1])
-    std::vector<std::uint32_t> tensor;      // index into Graph::tensor_names
-    std::vector<std::uint64_t> size_bytes;  // of the tensor
+    SharedVector<std::uint8_t> kind;         // Kind
+    SharedVector<std::uint32_t> begin;       // n + 1; node i owns [begin[i], begin[i + 1])
+    SharedVector<std::uint32_t> tensor;      // index into Graph::tensor_names
+    SharedVector<std::uint64_t> size_bytes;  // of the tensor
 };
 
 struct Graph {
@@ -63,42 +64,42 @@ struct Graph {
     // scarce slot is needed to keep their operations apart.
     bool complete_order = false;
 
-    std::vector<std::uint64_t> id;
-    std::vector<std::int32_t> type;  // NodeType, or any other number of the file
-    std::vector<std::uint64_t> duration_micros;
+    SharedVector<std::uint64_t> id;
+    SharedVector<std::int32_t> type;  // NodeType, or any other number of the file
+    SharedVector<std::uint64_t> duration_micros;
 
     // Distinct parents, data and control together. A parent id the trace lacks is left out (and is an
     // error among the diagnostics); a node that depends on itself is its own parent.
-    std::vector<std::uint32_t> parent_count;
-    std::vector<std::uint32_t> parent_begin, parent;  // in file order: data deps, then ctrl deps
-    std::vector<std::uint32_t> child_begin, child;    // in file order of the child
-    std::vector<std::uint32_t> file_order;            // nodes by first appearance in the file
+    SharedVector<std::uint32_t> parent_count;
+    SharedVector<std::uint32_t> parent_begin, parent;  // in file order: data deps, then ctrl deps
+    SharedVector<std::uint32_t> child_begin, child;    // in file order of the child
+    SharedVector<std::uint32_t> file_order;            // nodes by first appearance in the file
 
     IntColumn is_cpu_op, comm_type, comm_size, comm_priority, comm_src, comm_dst, comm_tag;
     IntColumn num_ops, tensor_size, duration_ns;
     IntColumn msg_chunk_cnt, total_chunk_cnt;  // of a collective given without sizes
 
-    std::vector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
+    SharedVector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
     std::vector<std::string> pg_names;
 
     // comm_peer of a template's send or receive, as pg_name; empty when no node has it.
-    std::vector<std::int32_t> comm_peer;
+    SharedVector<std::int32_t> comm_peer;
     std::vector<std::string> peer_names;
 
     // involved_dim as bits, dimension 0 lowest; length 0 = absent. Empty when no node has it.
-    std::vector<std::uint64_t> involved_mask;
-    std::vector<std::uint8_t> involved_len;  // or involved_other: another type, no or over 64 entries
+    SharedVector<std::uint64_t> involved_mask;
+    SharedVector<std::uint8_t> involved_len;  // or involved_other: another type, no or over 64 entries
 
     // What models of compute ask for; empty unless the graph was built with kernels.
-    std::vector<std::int32_t> op_class, dtype, phase;  // as comm_peer, into the names below
+    SharedVector<std::int32_t> op_class, dtype, phase;  // as comm_peer, into the names below
     std::vector<std::string> op_classes, dtypes, phases;
     std::array<IntColumn, kernel_sizes.size()> kernel_size;  // in the order of the names
 
     TensorColumn inputs, outputs;  // the attributes of that name, not the IOInfo fields
     std::vector<std::string> tensor_names;
 
-    std::vector<std::uint32_t> name_at;  // where the name is in name_bytes, behind its length in 4 bytes
-    std::string name_bytes;              // a name that comes again and again is there a few times only
+    SharedVector<std::uint32_t> name_at;  // where the name is in name_bytes, behind its length in 4 bytes
+    Shared<std::string> name_bytes;       // a name that comes again and again is there a few times only
 
     std::vector<Diagnostic> diagnostics;
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,8 +24,9 @@ inline constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max
 // where one of its hash was put last.
 class NamePool {
 public:
-    NamePool(Graph& graph, std::size_t nodes) : graph_(graph) {
-        graph_.name_at.reserve(nodes);
+    NamePool(Graph& graph, std::size_t nodes)
+        : graph_(graph), at_(graph.name_at.own()), bytes_(graph.name_bytes.own()) {
+        at_.reserve(nodes);
         if (nodes >= 2 * remembered) {
             last_put_.assign(remembered, nowhere);
         }
@@ -32,17 +34,17 @@ public:
 
     void add(std::string_view name) {
         if (last_put_.empty()) {
-            if (graph_.name_at.empty()) {
-                graph_.name_bytes.reserve(graph_.name_at.capacity() * std::min(name.size() + prefix, usual_bytes));
+            if (at_.empty()) {
+                bytes_.reserve(at_.capacity() * std::min(name.size() + prefix, usual_bytes));
             }
-            graph_.name_at.push_back(put(name));
+            at_.push_back(put(name));
             return;
         }
         std::uint32_t& at = last_put_[std::hash<std::string_view>()(name) % remembered];
         if (at == nowhere || graph_.name_there(at) != name) {
             at = put(name);
         }
-        graph_.name_at.push_back(at);
+        at_.push_back(at);
     }
 
 private:
@@ -52,32 +54,36 @@ private:
     static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
     std::uint32_t put(std::string_view name) {
-        const std::size_t at = graph_.name_bytes.size();
+        const std::size_t at = bytes_.size();
         if (at + prefix + name.size() > max_count) {
             throw TraceFault(0, "more than 4 GiB of names in one trace");
         }
         const auto length = static_cast<std::uint32_t>(name.size());
-        graph_.name_bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
-        graph_.name_bytes.append(name);
+        bytes_.append(reinterpret_cast<const char*>(&length), sizeof(length));
+        bytes_.append(name);
         return static_cast<std::uint32_t>(at);
     }
 
-    Graph& graph_;
+    const Graph& graph_;
+    std::vector<std::uint32_t>& at_;
+    std::string& bytes_;
     std::vector<std::uint32_t> last_put_;
 };
 
 // Adds the children of each node, in the order of the file, to a graph that has parents. `next` is room.
 inline void add_children(Graph& graph, std::vector<std::uint32_t>& next) {
-    graph.child_begin.assign(graph.size() + std::size_t{1}, 0);
+    std::vector<std::uint32_t>& begin = graph.child_begin.own();
+    std::vector<std::uint32_t>& children = graph.child.own();
+    begin.assign(graph.size() + std::size_t{1}, 0);
     for (const std::uint32_t parent : graph.parent) {
-        ++graph.child_begin[parent + 1];
+        ++begin[parent + 1];
     }
-    std::partial_sum(graph.child_begin.begin(), graph.child_begin.end(), graph.child_begin.begin());
-    graph.child.resize(graph.parent.size());
-    next.assign(graph.child_begin.begin(), graph.child_begin.end() - 1);
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    children.resize(graph.parent.size());
+    next.assign(begin.begin(), begin.end() - 1);
     for (const std::uint32_t child : graph.file_order) {
         for (std::uint32_t i = graph.parent_begin[child]; i < graph.parent_begin[child + 1]; ++i) {
-            graph.child[next[graph.parent[i]]++] = child;
+            children[next[graph.parent[i]]++] = child;
         }
     }
 }

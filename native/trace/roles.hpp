@@ -8,7 +8,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "trace/graph.hpp"
 #include "trace/kernel_sizes.hpp"
@@ -17,9 +19,23 @@ namespace yantra {
 
 enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs, op_class, dtype, phase };
 
+// The values of an integer attribute, for who writes them.
+struct OwnColumn {
+    explicit OwnColumn(IntColumn& column) : value(&column.value.own()), kind(&column.kind.own()) {}
+
+    bool empty() const { return kind->empty(); }
+    void make(std::size_t nodes) {
+        value->assign(nodes, 0);
+        kind->assign(nodes, IntColumn::absent);
+    }
+
+    std::vector<std::uint64_t>* value;
+    std::vector<std::uint8_t>* kind;
+};
+
 struct AttributeRole {
     Role role = Role::none;
-    IntColumn* column = nullptr;  // of an integer
+    std::optional<OwnColumn> column;   // of an integer
 };
 
 struct IntegerAttribute {
@@ -45,13 +61,14 @@ inline constexpr std::array<IntegerAttribute, 12> integer_attributes{
 inline AttributeRole role_of(std::string_view name, Graph& graph, bool kernels) {
     for (const IntegerAttribute& known : integer_attributes) {
         if (name == known.name) {
-            return {Role::integer, &(graph.*known.column)};
+            return {Role::integer, OwnColumn(graph.*known.column)};
         }
     }
     if (kernels) {
         const auto size = std::find(kernel_sizes.begin(), kernel_sizes.end(), name);
         if (size != kernel_sizes.end()) {
-            return {Role::integer, &graph.kernel_size[static_cast<std::size_t>(size - kernel_sizes.begin())]};
+            return {Role::integer,
+                    OwnColumn(graph.kernel_size[static_cast<std::size_t>(size - kernel_sizes.begin())])};
         }
     }
     const Role role = name == "pg_name"                  ? Role::group
@@ -63,7 +80,7 @@ inline AttributeRole role_of(std::string_view name, Graph& graph, bool kernels) 
                       : kernels && name == "dtype"       ? Role::dtype
                       : kernels && name == "phase"       ? Role::phase
                                                          : Role::none;
-    return {role, nullptr};
+    return {role, std::nullopt};
 }
 
 }  // namespace yantra

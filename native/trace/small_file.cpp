@@ -56,6 +56,7 @@ std::shared_ptr<Graph> SmallFile::usual_graph(bool kernels) {
         graph = usual_graph_like(content(), {{known_.room.get(), known_size_}, *known_graph_}, kernels, usual_room_);
     }
     if (graph == nullptr) {
+        usual_room_.places.clear();   // they are those of another file
         graph = yantra::usual_graph(content(), kernels, usual_room_);
     }
     if (graph != nullptr) {

@@ -17,7 +17,7 @@ namespace yantra {
 namespace {
 
 struct LabelColumn {
-    std::vector<std::int32_t> Graph::* column;
+    SharedVector<std::int32_t> Graph::* column;
     std::vector<std::string> Graph::* names;
 };
 
@@ -48,18 +48,17 @@ public:
             return std::nullopt;
         }
         const auto nodes = static_cast<std::size_t>(stamps_.size);
-        graph_.id.resize(nodes);
-        std::iota(graph_.id.begin(), graph_.id.end(), std::uint64_t{0});
-        graph_.file_order.resize(nodes);
-        std::iota(graph_.file_order.begin(), graph_.file_order.end(), 0U);
-        for (auto* column : {&graph_.parent_count, &graph_.name_at}) {
-            column->reserve(nodes);
-        }
-        graph_.type.reserve(nodes);
-        graph_.duration_micros.reserve(nodes);
-        graph_.parent_begin.reserve(nodes + 1);
-        graph_.parent_begin.push_back(0);
-        graph_.pg_name.assign(nodes, Graph::group_absent);
+        const auto number = [nodes](auto& column) {
+            column.own().resize(nodes);
+            std::iota(column.own().begin(), column.own().end(), 0U);
+        };
+        number(graph_.id);
+        number(graph_.file_order);
+        const auto reserve = [nodes](auto&... column) { (column.own().reserve(nodes), ...); };
+        reserve(graph_.parent_count, graph_.name_at, graph_.type, graph_.duration_micros);
+        begin_.reserve(nodes + 1);
+        begin_.push_back(0);
+        graph_.pg_name.own().assign(nodes, Graph::group_absent);
         for (std::size_t copy = 0; copy < stamps_.copies.size(); ++copy) {
             if (!append(copy)) {
                 return std::nullopt;
@@ -80,11 +79,13 @@ private:
             return false;
         }
         const Graph& own = block->graph;
-        const auto extend = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+        const auto extend = [](auto& to, const auto& from) {
+            to.own().insert(to.own().end(), from.begin(), from.end());
+        };
         extend(graph_.type, own.type);
         extend(graph_.duration_micros, own.duration_micros);
         for (const std::uint32_t at : own.name_at) {
-            graph_.name_at.push_back(at + block->names_begin);
+            name_at_.push_back(at + block->names_begin);
         }
         const auto first = static_cast<std::uint32_t>(stamp.first);
         for (const IntegerAttribute& known : integer_attributes) {
@@ -105,23 +106,24 @@ private:
         if (from.empty()) {
             return;
         }
-        if (to.empty()) {
-            to.value.assign(stamps_.size, 0);
-            to.kind.assign(stamps_.size, IntColumn::absent);
+        OwnColumn own(to);
+        if (own.empty()) {
+            own.make(stamps_.size);
         }
         for (std::size_t node = 0; node < from.kind.size(); ++node) {
             if (from.kind[node] == IntColumn::integer) {
-                to.kind[first + node] = IntColumn::integer;
-                to.value[first + node] = from.value[node] + more;
+                (*own.kind)[first + node] = IntColumn::integer;
+                (*own.value)[first + node] = from.value[node] + more;
             }
         }
     }
 
-    void labels(const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& number,
-                std::vector<std::int32_t>& to, std::uint32_t first) const {
+    void labels(const SharedVector<std::int32_t>& from, const std::vector<std::int32_t>& number,
+                SharedVector<std::int32_t>& shared, std::uint32_t first) const {
         if (from.empty()) {
             return;
         }
+        std::vector<std::int32_t>& to = shared.own();
         if (to.empty()) {
             to.assign(stamps_.size, Graph::group_absent);
         }
@@ -139,10 +141,10 @@ private:
         std::size_t edge = stamp.first_edge;
         const std::size_t end = stamps_.end_of_edges(copy);
         for (std::uint32_t node = 0; node < own.size(); ++node) {
-            const std::size_t begin = graph_.parent.size();
+            const std::size_t begin = parents_.size();
             if (edge == end || stamps_.edges[edge].place != node) {
                 for (std::uint32_t at = own.parent_begin[node]; at < own.parent_begin[node + 1]; ++at) {
-                    graph_.parent.push_back(own.parent[at] + first);
+                    parents_.push_back(own.parent[at] + first);
                 }
             } else {
                 const std::size_t from = edge;
@@ -151,24 +153,24 @@ private:
                 }
                 tied(stamp, node, from, edge);
             }
-            if (graph_.parent.size() > max_count) {
+            if (parents_.size() > max_count) {
                 return false;
             }
-            graph_.parent_count.push_back(static_cast<std::uint32_t>(graph_.parent.size() - begin));
-            graph_.parent_begin.push_back(static_cast<std::uint32_t>(graph_.parent.size()));
+            count_.push_back(static_cast<std::uint32_t>(parents_.size() - begin));
+            begin_.push_back(static_cast<std::uint32_t>(parents_.size()));
         }
         return true;
     }
 
     void tied(const Stamps::Copy& stamp, std::uint32_t node, std::size_t from, std::size_t to) {
-        const std::size_t begin = graph_.parent.size();
+        const std::size_t begin = parents_.size();
         const auto take = [&](std::uint64_t parent) {
-            for (std::size_t at = begin; at < graph_.parent.size(); ++at) {
-                if (graph_.parent[at] == parent) {
+            for (std::size_t at = begin; at < parents_.size(); ++at) {
+                if (parents_[at] == parent) {
                     return;
                 }
             }
-            graph_.parent.push_back(static_cast<std::uint32_t>(parent));
+            parents_.push_back(static_cast<std::uint32_t>(parent));
         };
         for (const bool is_ctrl : {false, true}) {
             for (const std::uint64_t id : is_ctrl ? stamp.block->ctrl_deps(node) : stamp.block->data_deps(node)) {
@@ -195,7 +197,7 @@ private:
             return nullptr;
         }
         block.names_begin = static_cast<std::uint32_t>(graph_.name_bytes.size());
-        graph_.name_bytes += block.graph.name_bytes;
+        graph_.name_bytes.own().append(block.graph.name_bytes.begin(), block.graph.name_bytes.end());
         for (std::size_t at = 0; at < label_columns.size(); ++at) {
             for (const std::string& name : block.graph.*label_columns[at].names) {
                 block.label[at].push_back(static_cast<std::int32_t>(labels_[at].intern(name)));
@@ -207,6 +209,10 @@ private:
     const Stamps& stamps_;
     bool kernels_;
     Graph graph_;
+    std::vector<std::uint32_t>& parents_ = graph_.parent.own();
+    std::vector<std::uint32_t>& count_ = graph_.parent_count.own();
+    std::vector<std::uint32_t>& begin_ = graph_.parent_begin.own();
+    std::vector<std::uint32_t>& name_at_ = graph_.name_at.own();
     std::unordered_map<const Trace*, BlockGraph> blocks_;
     std::array<Interner, label_columns.size()> labels_;
 };

@@ -6,6 +6,7 @@
 // the builder, which know what to say, read the file from its start.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -17,6 +18,16 @@
 
 namespace yantra {
 
+// An attribute in a file: its record, where that is, and where in it the attribute, its value and its end are.
+struct ValuePlace {
+    std::uint32_t record;
+    std::uint32_t node;
+    std::size_t at;
+    std::uint32_t begin;
+    std::uint32_t value;
+    std::uint32_t end;
+};
+
 // What reading a file needs beside its graph. Files that are read one after the other share it, so that each
 // finds the memory of the one before.
 struct UsualRoom {
@@ -27,6 +38,9 @@ struct UsualRoom {
     std::vector<std::uint32_t> table, seen, next;
     std::vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
     std::vector<std::pair<std::uint32_t, std::string_view>> changed;     // nodes, and attributes with another value
+    // Of the file that was compared last: values that differed from those of the file before it. Then the next one's.
+    std::vector<ValuePlace> places;
+    std::vector<ValuePlace> new_places;
     std::tuple<std::vector<std::uint64_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
                std::vector<std::uint8_t>> moved;
 };

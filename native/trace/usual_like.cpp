@@ -1,6 +1,9 @@
 // A graph read as a copy of that of the file before: see trace/usual.hpp, usual_graph_like().
 #include <cstddef>
 #include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "trace/usual.hpp"
 #include "trace/usual_reader.hpp"
@@ -64,30 +67,142 @@ bool differ_in_values(QuickReader before, QuickReader now, std::uint32_t node, U
     return before.at_end() && now.at_end();
 }
 
-// Whether the files have the same nodes in the same order; finds the records that differ.
-bool compare(QuickReader before, QuickReader now, const Graph& graph, UsualRoom& room) {
-    room.differing.clear();
-    room.changed.clear();
-    for (std::uint32_t record = 0; !before.at_end() && !now.at_end(); ++record) {
-        QuickReader was;
-        QuickReader is;
-        if (!before.record(was) || !now.record(is)) {
-            return false;
+std::size_t offset(std::string_view whole, const char* at) { return static_cast<std::size_t>(at - whole.data()); }
+
+// Compares two files that follow each other. Where a record differed in one value from that of the file before, it
+// mostly does again, so these places are kept from file to file.
+class Comparison {
+public:
+    Comparison(const KnownFile& before, std::string_view now, UsualRoom& room)
+        : before_(before), now_(now), room_(room) {}
+
+    // Whether the files have the same nodes in the same order; finds what differs.
+    bool compare(QuickReader before, QuickReader now) {
+        forget();
+        if (differ_at_places()) {
+            return true;
         }
-        if (was.rest() == is.rest()) {
-            continue;
+        forget();
+        known_ = room_.places;
+        const bool are_alike = compare_records(before, now);
+        if (!are_alike) {
+            room_.new_places.clear();   // they are places in a file that will not be the next one's before
         }
-        const std::uint32_t node = graph.file_order[record];
-        if (differ_in_values(was, is, node, room)) {
-            continue;
-        }
-        if (!is_of_node(is, graph, node, room)) {
-            return false;
-        }
-        room.differing.emplace_back(node, is.rest());
+        std::swap(room_.places, room_.new_places);
+        return are_alike;
     }
-    return before.at_end() && now.at_end();
-}
+
+private:
+    void forget() {
+        room_.differing.clear();
+        room_.changed.clear();
+        room_.new_places.clear();
+    }
+
+    // Whether files of one size differ nowhere else. Then what is at a place is what was there, with its value.
+    bool differ_at_places() {
+        const std::string_view before = before_.bytes;
+        if (room_.places.empty() || before.size() != now_.size()) {
+            return false;
+        }
+        std::size_t compared = 0;
+        const auto are_equal_to = [&](std::size_t end) {
+            return before.substr(compared, end - compared) == now_.substr(compared, end - compared);
+        };
+        for (const ValuePlace& place : room_.places) {
+            const std::size_t value = place.at + place.value;
+            const std::size_t end = place.at + place.end;
+            if (!are_equal_to(value)) {
+                return false;
+            }
+            compared = value;
+            if (!are_equal_to(end)) {
+                room_.changed.emplace_back(place.node, now_.substr(place.at + place.begin, place.end - place.begin));
+            }
+            compared = end;
+        }
+        return are_equal_to(now_.size());
+    }
+
+    bool compare_records(QuickReader before, QuickReader now) {
+        for (; !before.at_end() && !now.at_end(); ++record_) {
+            QuickReader was;
+            QuickReader is;
+            if (!before.record(was) || !now.record(is)) {
+                return false;
+            }
+            const ValuePlace* const place = known_place();
+            if (was.rest() == is.rest()) {
+                keep(place, is.rest());
+                continue;
+            }
+            const std::uint32_t node = before_.graph.file_order[record_];
+            if (differs_there(place, was.rest(), is.rest()) || differs_in_values(was, is, node)) {
+                continue;
+            }
+            if (!is_of_node(is, before_.graph, node, room_)) {
+                return false;
+            }
+            room_.differing.emplace_back(node, is.rest());
+        }
+        return before.at_end() && now.at_end();
+    }
+
+    // Of the present record; null if it has none.
+    const ValuePlace* known_place() {
+        if (known_.empty() || known_.front().record != record_) {
+            return nullptr;
+        }
+        const ValuePlace* const place = known_.data();
+        known_ = known_.subspan(1);
+        return place;
+    }
+    void keep(const ValuePlace* place, std::string_view record) {
+        if (place != nullptr) {
+            room_.new_places.push_back(*place);
+            room_.new_places.back().at = offset(now_, record.data());
+        }
+    }
+
+    // Whether records differ in the value at a place alone.
+    bool differs_there(const ValuePlace* place, std::string_view was, std::string_view is) {
+        if (place == nullptr || was.size() != is.size() || was.substr(0, place->value) != is.substr(0, place->value) ||
+            was.substr(place->end) != is.substr(place->end)) {
+            return false;
+        }
+        room_.changed.emplace_back(place->node, is.substr(place->begin, place->end - place->begin));
+        keep(place, is);
+        return true;
+    }
+
+    bool differs_in_values(QuickReader was, QuickReader is, std::uint32_t node) {
+        const std::size_t found = room_.changed.size();
+        if (!differ_in_values(was, is, node, room_)) {
+            return false;
+        }
+        if (room_.changed.size() == found + 1) {
+            remember_place(is.rest(), node, room_.changed.back().second);
+        }
+        return true;
+    }
+    void remember_place(std::string_view record, std::uint32_t node, std::string_view attribute) {
+        QuickReader in(attribute);
+        std::uint64_t key = 0;
+        std::string_view name;
+        if (in.varint(key) && in.block(name)) {
+            const auto in_record = [record](const char* at) { return static_cast<std::uint32_t>(offset(record, at)); };
+            room_.new_places.push_back({record_, node, offset(now_, record.data()), in_record(attribute.data()),
+                                        in_record(name.data() + name.size()),
+                                        in_record(attribute.data() + attribute.size())});
+        }
+    }
+
+    const KnownFile& before_;
+    std::string_view now_;
+    UsualRoom& room_;
+    std::span<const ValuePlace> known_;
+    std::uint32_t record_ = 0;
+};
 
 }  // namespace
 
@@ -98,7 +213,7 @@ std::shared_ptr<Graph> usual_graph_like(std::string_view bytes, const KnownFile&
     QuickReader metadata_before;
     QuickReader metadata;
     if (!was.record(metadata_before) || !is.record(metadata) || metadata.rest() != metadata_before.rest() ||
-        !compare(was, is, before.graph, room)) {
+        !Comparison(before, bytes, room).compare(was, is)) {
         return nullptr;
     }
     auto graph = std::make_shared<Graph>(before.graph);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,16 +39,18 @@ class UsualReader {
 public:
     // `nodes`: about how many there are.
     UsualReader(Graph& graph, UsualRoom& room, std::size_t nodes, bool kernels)
-        : graph_(graph), room_(room), names_(graph, nodes), kernels_(kernels) {
+        : graph_(graph), room_(room), kernels_(kernels) {
         room_.deps.clear();
         room_.dep_end.clear();
-        graph_.pg_name.assign(nodes, Graph::group_absent);
+        graph_.pg_name.own().assign(nodes, Graph::group_absent);
+        names_.emplace(graph, nodes);
+        bodies_.emplace(graph);
         make_room(nodes);
     }
 
     // Of a graph that is a copy of another's, of which some nodes are read anew.
     UsualReader(Graph& copy, UsualRoom& room, bool kernels)
-        : graph_(copy), room_(room), names_(copy, 0), nodes_(copy.size()), kernels_(kernels), is_sorted_(false) {
+        : graph_(copy), room_(room), nodes_(copy.size()), kernels_(kernels), is_sorted_(false) {
         const auto learn = [](Interner& labels, const std::vector<std::string>& names) {
             for (const std::string& name : names) {
                 labels.intern(name);
@@ -89,19 +92,19 @@ public:
     bool read_anew(std::uint32_t node, QuickReader record) {
         at_ = node;
         for (IntColumn* column : present_) {
-            column->value[node] = 0;
-            column->kind[node] = IntColumn::absent;
+            column->value.own()[node] = 0;
+            column->kind.own()[node] = IntColumn::absent;
         }
         for_each_other([node](auto& column, auto absent) {
             if (!column.empty()) {
-                column[node] = absent;
+                column.own()[node] = absent;
             }
         });
         RecordFields read;
         if (!fields(record, read)) {
             return false;
         }
-        put(read);
+        NodeBodies(graph_).put(node, read);
         return true;
     }
 
@@ -145,19 +148,14 @@ private:
             return false;
         }
         room_.dep_end.push_back(room_.deps.size());
-        graph_.id[at_] = read.id;
-        put(read);
-        names_.add(read.name);
+        bodies_->id[at_] = read.id;
+        bodies_->put(at_, read);
+        names_->add(read.name);
         return true;
     }
 
     bool fields(QuickReader in, RecordFields& read) {
         return read_fields(in, read, room_, [this](QuickReader item) { return attribute(item); });
-    }
-
-    void put(const RecordFields& read) {
-        graph_.type[at_] = static_cast<std::int32_t>(static_cast<std::uint32_t>(read.type));
-        graph_.duration_micros[at_] = read.duration_micros;
     }
 
     // What the node has of an attribute that is read.
@@ -179,7 +177,7 @@ private:
             }
             return known;
         });
-        const AttributeRole role = roles_[number];
+        const AttributeRole& role = roles_[number];
         if (role.role == Role::none || role.role == Role::inputs || role.role == Role::outputs) {
             return are_names_text_;
         }
@@ -190,16 +188,18 @@ private:
     }
 
     // The node has no value of an attribute.
-    void forget(AttributeRole role) {
+    void forget(const AttributeRole& role) {
         const auto put = [this](auto& column, auto absent) {
             if (!column.empty()) {
-                column[at_] = absent;
+                column.own()[at_] = absent;
             }
         };
         switch (role.role) {
             case Role::integer:
-                put(role.column->value, std::uint64_t{0});
-                put(role.column->kind, std::uint8_t{IntColumn::absent});
+                if (!role.column->empty()) {
+                    (*role.column->value)[at_] = 0;
+                    (*role.column->kind)[at_] = IntColumn::absent;
+                }
                 return;
             case Role::involved:
                 put(graph_.involved_mask, std::uint64_t{0});
@@ -214,7 +214,7 @@ private:
         }
     }
 
-    bool value(QuickReader& in, std::uint64_t key, AttributeRole role) {
+    bool value(QuickReader& in, std::uint64_t key, const AttributeRole& role) {
         const std::uint64_t number = key >> 3U;
         if (number < field::attribute_first_value || number > field::attribute_last_value) {
             return false;
@@ -233,31 +233,31 @@ private:
         }
     }
 
-    bool integer(QuickReader& in, WireType type, AttributeKind kind, IntColumn& column) {
+    bool integer(QuickReader& in, WireType type, AttributeKind kind, OwnColumn column) {
         const Coding& coding = coding_of(kind);
         std::uint64_t bits = 0;
         if (!is_integer(kind) || type != coding.wire || !in.number(type, bits)) {
             return false;
         }
         if (column.empty()) [[unlikely]] {
-            column.value.assign(nodes_, 0);
-            column.kind.assign(nodes_, IntColumn::absent);
-            present_.push_back(&column);
+            column.make(nodes_);
         }
-        if (column.kind[at_] != IntColumn::absent) {
+        std::uint8_t& known = (*column.kind)[at_];
+        if (known != IntColumn::absent) {
             return false;
         }
-        column.kind[at_] = IntColumn::integer;
-        column.value[at_] = number_of(bits, coding);
+        known = IntColumn::integer;
+        (*column.value)[at_] = number_of(bits, coding);
         return true;
     }
 
-    bool label(QuickReader& in, AttributeKind kind, WireType type, std::vector<std::int32_t>& column,
+    bool label(QuickReader& in, AttributeKind kind, WireType type, SharedVector<std::int32_t>& labelled,
                Interner& labels) {
         std::string_view text;
         if (kind != AttributeKind::string || type != WireType::block || !in.block(text)) {
             return false;
         }
+        std::vector<std::int32_t>& column = labelled.own();
         if (column.empty()) {
             column.assign(nodes_, Graph::group_absent);
         }
@@ -277,11 +277,13 @@ private:
             !list.varint(key) || key != key_of(field::list_values, WireType::block) || !list.message(packed)) {
             return false;
         }
-        if (graph_.involved_len.empty()) {
-            graph_.involved_len.assign(nodes_, 0);
-            graph_.involved_mask.assign(nodes_, 0);
+        std::vector<std::uint8_t>& length = graph_.involved_len.own();
+        std::vector<std::uint64_t>& mask = graph_.involved_mask.own();
+        if (length.empty()) {
+            length.assign(nodes_, 0);
+            mask.assign(nodes_, 0);
         }
-        if (graph_.involved_len[at_] != 0) {
+        if (length[at_] != 0) {
             return false;
         }
         std::uint8_t count = 0;
@@ -289,26 +291,27 @@ private:
             if (count == 64 || !packed.varint(flag)) {
                 return false;
             }
-            graph_.involved_mask[at_] |= std::uint64_t{flag != 0} << count;
+            mask[at_] |= std::uint64_t{flag != 0} << count;
         }
-        graph_.involved_len[at_] = count;
+        length[at_] = count;
         return count > 0 && list.at_end();
     }
 
     // Brings what was read in the order of the file into that of ids, which are distinct.
     bool sort() {
-        const std::vector<std::uint64_t>& id = graph_.id;
-        graph_.file_order.resize(nodes_);
-        std::iota(graph_.file_order.begin(), graph_.file_order.end(), 0U);
+        const std::vector<std::uint64_t>& id = bodies_->id;
+        std::vector<std::uint32_t>& file_order = graph_.file_order.own();
+        file_order.resize(nodes_);
+        std::iota(file_order.begin(), file_order.end(), 0U);
         is_sorted_ = std::is_sorted(id.begin(), id.end());
         if (is_sorted_) {
-            room_.record = graph_.file_order;
+            room_.record = file_order;
         } else {
             if (!order_records()) {
                 return false;
             }
             for (std::uint32_t node = 0; node < nodes_; ++node) {
-                graph_.file_order[room_.record[node]] = node;
+                file_order[room_.record[node]] = node;
             }
             move_columns();
         }
@@ -317,11 +320,11 @@ private:
 
     // Records by ascending id. Ids are nearly dense as a rule: then each has its place in a table.
     bool order_records() {
-        const std::vector<std::uint64_t>& id = graph_.id;
+        const std::vector<std::uint64_t>& id = bodies_->id;
         const auto [least, most] = std::minmax_element(id.begin(), id.end());
         const std::uint64_t lowest = *least;
         if (!IdIndex::is_dense(lowest, *most, id.size())) {
-            room_.record = graph_.file_order;
+            room_.record.assign(graph_.file_order.begin(), graph_.file_order.end());
             std::sort(room_.record.begin(), room_.record.end(),
                       [&id](std::uint32_t a, std::uint32_t b) { return id[a] < id[b]; });
             return true;
@@ -351,14 +354,15 @@ private:
     // Columns have as many places as there may be nodes; names are added one by one.
     void make_room(std::size_t nodes) {
         nodes_ = nodes;
-        const auto widen = [nodes](auto& column, auto absent) {
+        const auto widen = [nodes](auto& shared, auto absent) {
+            auto& column = shared.own();
             column.reserve(nodes);   // no more than that, as growing would
             column.resize(nodes, absent);
         };
         widen(graph_.id, std::uint64_t{0});
         widen(graph_.type, std::int32_t{0});
         widen(graph_.duration_micros, std::uint64_t{0});
-        graph_.name_at.reserve(nodes);
+        graph_.name_at.own().reserve(nodes);
         for_each_attribute([&widen](auto& column, auto absent) {
             if (!column.empty()) {
                 widen(column, absent);
@@ -387,18 +391,19 @@ private:
 
     template <typename Visit>
     void for_each_attribute(const Visit& visit) {
-        for (IntColumn* column : present_) {
-            visit(column->value, std::uint64_t{0});
-            visit(column->kind, std::uint8_t{IntColumn::absent});
-        }
+        for_each_integer([&visit](IntColumn& column) {
+            visit(column.value, std::uint64_t{0});
+            visit(column.kind, std::uint8_t{IntColumn::absent});
+        });
         for_each_other(visit);
     }
 
     template <typename Value>
-    void move(std::vector<Value>& column) {
-        if (column.empty()) {
+    void move(SharedVector<Value>& shared) {
+        if (shared.empty()) {
             return;
         }
+        std::vector<Value>& column = shared.own();
         auto& by_record = std::get<std::vector<Value>>(room_.moved);
         by_record.assign(column.begin(), column.end());
         const Value* const from = by_record.data();
@@ -409,13 +414,13 @@ private:
     }
 
     // Labels were numbered as the file has them; nodes number them.
-    std::vector<std::string> in_order(std::vector<std::int32_t>& column, std::vector<std::string> labels) const {
+    std::vector<std::string> in_order(SharedVector<std::int32_t>& column, std::vector<std::string> labels) const {
         if (is_sorted_) {
             return labels;
         }
         std::vector<std::int32_t> number(labels.size(), Graph::group_absent);
         std::vector<std::string> ordered;
-        for (std::int32_t& at : column) {
+        for (std::int32_t& at : column.own()) {
             if (at >= 0) {
                 std::int32_t& known = number[static_cast<std::size_t>(at)];
                 if (known < 0) {
@@ -435,9 +440,12 @@ private:
         }
         const IdIndex index(graph_.id, room_.table);
         room_.seen.assign(nodes_, 0);  // node + 1 that last took this parent
-        graph_.parent.reserve(room_.deps.size());
-        graph_.parent_count.resize(nodes_);
-        graph_.parent_begin.resize(nodes_ + 1);
+        std::vector<std::uint32_t>& parents = graph_.parent.own();
+        std::vector<std::uint32_t>& count = graph_.parent_count.own();
+        std::vector<std::uint32_t>& begin = graph_.parent_begin.own();
+        parents.reserve(room_.deps.size());
+        count.resize(nodes_);
+        begin.resize(nodes_ + 1);
         for (std::uint32_t node = 0; node < nodes_; ++node) {
             const std::uint32_t record = room_.record[node];
             const std::size_t end = room_.dep_end[record];
@@ -448,11 +456,11 @@ private:
                 }
                 if (room_.seen[parent] != node + 1) {
                     room_.seen[parent] = node + 1;
-                    graph_.parent.push_back(parent);
+                    parents.push_back(parent);
                 }
             }
-            graph_.parent_begin[node + 1] = static_cast<std::uint32_t>(graph_.parent.size());
-            graph_.parent_count[node] = graph_.parent_begin[node + 1] - graph_.parent_begin[node];
+            begin[node + 1] = static_cast<std::uint32_t>(parents.size());
+            count[node] = begin[node + 1] - begin[node];
         }
         return true;
     }
@@ -461,7 +469,8 @@ private:
 
     Graph& graph_;
     UsualRoom& room_;
-    NamePool names_;
+    std::optional<NamePool> names_;     // these two where nodes are read, not where they are known
+    std::optional<NodeBodies> bodies_;
     std::size_t nodes_ = 0;   // that the columns have room for; in the end those that there are
     std::size_t at_ = 0;      // the place in the columns of the node being read
     bool kernels_;
@@ -469,7 +478,7 @@ private:
     NameOrder order_;
     Interner known_;
     std::vector<AttributeRole> roles_;  // by the number of a name
-    std::vector<IntColumn*> present_;   // those that some node has
+    std::vector<IntColumn*> present_;   // of a copy: those that some node has
     bool are_names_text_ = true;
     Interner groups_, peers_, op_classes_, dtypes_, phases_;
 };

@@ -3,6 +3,7 @@
 // Each function that returns bool tells whether what it read is as usual.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,21 @@ struct RecordFields {
     std::uint64_t type = 0;
     std::uint64_t duration_micros = 0;
     std::string_view name;
+};
+
+// What every node of a graph has, for who writes it.
+struct NodeBodies {
+    explicit NodeBodies(Graph& graph)
+        : id(graph.id.own()), type(graph.type.own()), duration_micros(graph.duration_micros.own()) {}
+
+    void put(std::size_t node, const RecordFields& read) {
+        type[node] = static_cast<std::int32_t>(static_cast<std::uint32_t>(read.type));
+        duration_micros[node] = read.duration_micros;
+    }
+
+    std::vector<std::uint64_t>& id;
+    std::vector<std::int32_t>& type;
+    std::vector<std::uint64_t>& duration_micros;
 };
 
 inline bool read_ids(QuickReader packed, std::vector<std::uint64_t>& out) {

@@ -6,8 +6,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "base/types.hpp"
 #include "collective/kind.hpp"
 #include "trace/graph.hpp"
@@ -83,10 +85,10 @@ struct Job {
     // Of each node, in the order in which ready ones start; empty where that is the order of nodes.
     std::vector<u32> position;
     // Of each node: its only child, if that has no other parent, so that it is ready when the node ends; else none.
-    std::vector<u32> only_child;
+    SharedVector<u32> only_child;
 };
 
-inline std::vector<u32> only_children(const Graph& graph) {
+inline SharedVector<u32> only_children(const Graph& graph) {
     std::vector<u32> only(graph.size(), none);
     for (u32 node = 0; node < graph.size(); ++node) {
         const u32 at = graph.child_begin[node];
@@ -94,7 +96,7 @@ inline std::vector<u32> only_children(const Graph& graph) {
             only[node] = graph.child[at];
         }
     }
-    return only;
+    return SharedVector<u32>(std::move(only));
 }
 
 inline u32 position_of(const Job& job, u32 node) {

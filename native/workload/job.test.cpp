@@ -13,17 +13,18 @@ using test::check;
 // Of the children of each node.
 std::vector<u32> of(const std::vector<std::vector<u32>>& children) {
     Graph graph;
-    graph.id.resize(children.size());
-    graph.parent_count.resize(children.size());
-    graph.child_begin = {0};
+    graph.id.own().resize(children.size());
+    graph.parent_count.own().resize(children.size());
+    graph.child_begin.own() = {0};
     for (const std::vector<u32>& of_node : children) {
         for (u32 child : of_node) {
-            graph.child.push_back(child);
-            ++graph.parent_count[child];
+            graph.child.own().push_back(child);
+            ++graph.parent_count.own()[child];
         }
-        graph.child_begin.push_back(static_cast<u32>(graph.child.size()));
+        graph.child_begin.own().push_back(static_cast<u32>(graph.child.size()));
     }
-    return only_children(graph);
+    const SharedVector<u32> only = only_children(graph);
+    return {only.begin(), only.end()};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::vector<u32> codes_of(const std::vector<std::string>& names, Interner& all) 
     return codes;
 }
 
-u32 code_of(const std::vector<i32>& column, const std::vector<u32>& codes, u32 node) {
+u32 code_of(const SharedVector<i32>& column, const std::vector<u32>& codes, u32 node) {
     return column.empty() || column[node] < 0 ? 0 : codes[static_cast<std::size_t>(column[node])];
 }
 

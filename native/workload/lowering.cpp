@@ -110,36 +110,67 @@ std::vector<u32> communicators_of(const Graph& graph, const LowerOptions& option
     return of_names;
 }
 
+// Whether the kernels of two graphs are the same: they were read from files that differ in their communication.
+bool have_the_same_kernels(const Graph& one, const Graph& other) {
+    const auto are_one = [](const IntColumn& of_one, const IntColumn& of_other) {
+        return of_one.value.is(of_other.value) && of_one.kind.is(of_other.kind);
+    };
+    return one.type.is(other.type) && one.duration_micros.is(other.duration_micros) &&
+           are_one(one.duration_ns, other.duration_ns) && are_one(one.is_cpu_op, other.is_cpu_op) &&
+           are_one(one.num_ops, other.num_ops) && are_one(one.tensor_size, other.tensor_size) &&
+           one.inputs.kind.is(other.inputs.kind) && one.outputs.kind.is(other.outputs.kind) &&
+           one.complete_order == other.complete_order;
+}
+
+bool is_kernel(const Graph& graph, u32 node) { return static_cast<NodeType>(graph.type[node]) == NodeType::comp; }
+
+// Says so where a rank computes for longer than a run may last.
+void check_busy(NodeReader& reader, const std::vector<Op>& ops) {
+    u64 busy_ticks = 0;
+    for (reader.node = 0; reader.node < ops.size(); ++reader.node) {
+        const Op& op = ops[reader.node];
+        if (op.kind == OpKind::timed &&
+            (__builtin_add_overflow(busy_ticks, op.busy_ticks, &busy_ticks) || busy_ticks > latest_tick)) {
+            reader.fail("with it, the rank computes for longer than the " +
+                        std::to_string(reader.options.scale.longest_ns()) + " ns that a run may last");
+            return;
+        }
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
-                                 std::vector<Problem>& problems) {
+                                 std::vector<Problem>& problems, const Job* known) {
     auto job = std::make_shared<Job>();
-    job->ops.reserve(graph->size());
     NodeReader reader{*graph, options, problems, nullptr, communicators_of(*graph, options)};
     if (options.kernels != nullptr) {
         reader.kernel_rows = options.kernels->rows_of(*graph);
         ensure(reader.kernel_rows != nullptr, "lowering: kernels of another graph");
     }
-    u64 busy_ticks = 0;
+    const bool kernels_are_known =
+        known != nullptr && options.kernels == nullptr && have_the_same_kernels(*graph, *known->graph);
+    if (kernels_are_known) {
+        job->ops = known->ops;
+    } else {
+        job->ops.resize(graph->size());
+    }
+    const std::size_t found = problems.size();
+    bool is_busy_anew = !kernels_are_known;   // else it computes as long as the known one
     for (; reader.node < graph->size(); ++reader.node) {
-        const std::size_t found = problems.size();
-        job->ops.push_back(lower_node(reader));
-        if (problems.size() > found) {
-            continue;  // what is wrong with it has been said, and its duration means nothing
-        }
-        const Op& op = job->ops.back();
-        if (op.kind != OpKind::timed) {
-            continue;
-        }
-        if (__builtin_add_overflow(busy_ticks, op.busy_ticks, &busy_ticks) ||
-            busy_ticks > latest_tick) {
-            reader.fail("with it, the rank computes for longer than the " +
-                        std::to_string(options.scale.longest_ns()) + " ns that a run may last");
-            break;
+        if (!kernels_are_known || !is_kernel(*graph, reader.node)) {
+            const Op op = lower_node(reader);
+            is_busy_anew |= op.kind == OpKind::timed;
+            job->ops[reader.node] = op;
         }
     }
-    job->only_child = only_children(*graph);
+    if (is_busy_anew && problems.size() == found) {
+        check_busy(reader, job->ops);
+    }
+    const bool are_children_known = known != nullptr && graph->child.is(known->graph->child) &&
+                                    graph->child_begin.is(known->graph->child_begin) &&
+                                    graph->parent_count.is(known->graph->parent_count);
+    job->only_child = are_children_known ? known->only_child : only_children(*graph);
     job->graph = std::move(graph);
     return job;
 }

@@ -64,8 +64,9 @@ struct LowerOptions {
     std::array<bool, node_classes> takes_no_time{};
 };
 
-// Appends what is wrong with the graph to `problems`; if that is anything, the job is not to be run.
+// Appends what is wrong with the graph to `problems`; if that is anything, the job is not to be run. `known`, where it
+// is not null, is a job of another graph lowered with these options, without a problem: what is alike is taken of it.
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
-                                 std::vector<Problem>& problems);
+                                 std::vector<Problem>& problems, const Job* known);
 
 }  // namespace yantra

@@ -75,7 +75,8 @@ void CustomMachine::start(ChunkId chunk) {
         phases_of_chunks_.resize(chunk.index() + 1);
     }
     const CustomPosition& position = position_of(chunks_[chunk]);
-    of(chunk) = {position.graph->parent_count, position.ready, 0};
+    const SharedVector<u32>& waiting = position.graph->parent_count;
+    of(chunk) = {{waiting.begin(), waiting.end()}, position.ready, 0};
     probe_.starts(chunk, position.graph->size());
     if (position.graph->size() == 0) {
         engine_.of_ranks.schedule(chunks_[chunk].actor, 0, {Owner::custom, nothing_to_do},

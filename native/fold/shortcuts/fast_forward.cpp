@@ -237,7 +237,7 @@ bool FastForward::settle(ActorId actor, const State& now) {
 // The executor does not count down what an only child waits for (Job::only_child), as nobody reads it. Here it is
 // compared with that of nodes whose parents have more children.
 void FastForward::count_down(ActorId actor) {
-    const std::vector<u32>& only_child = job(actor).only_child;
+    const SharedVector<u32>& only_child = job(actor).only_child;
     const u64* const end = ends(actor);
     std::vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
     for (u32 node = counted_down_[actor]; node < only_child.size(); ++node) {

@@ -29,23 +29,24 @@ def lower_jobs(
 ) -> None:
     """Lower every distinct graph and give each rank its job; `options` are from `lowering`."""
     options.name_groups(communicators.by_name)
-    jobs = []
     kernels.tell(options, 0)
+    distinct, sources = graphs.distinct, graphs.sources
+    small = [] if graphs.device_of else _core.lower_small(distinct, options, _WORTH_A_THREAD)
+    jobs = [order.of(job, graph) for job, graph in zip(small, distinct, strict=False)]
 
     def lower(at: int) -> _core.Lowered:
         if graphs.device_of:
             kernels.tell(options, graphs.device_of[at])
-        return _core.lower(graphs.distinct[at], options)
+        return _core.lower(distinct[at], options)
 
     # What is told of a device is told to all calls, so with several they come one after the other.
+    others = range(len(jobs), len(distinct))
     all_lowered = in_order(
-        lower,
-        range(len(graphs.distinct)),
-        lambda at: not graphs.device_of and len(graphs.distinct[at]) > _WORTH_A_THREAD,
+        lower, others, lambda at: not graphs.device_of and len(distinct[at]) > _WORTH_A_THREAD
     )
-    for lowered, graph, source in zip(all_lowered, graphs.distinct, graphs.sources, strict=True):
-        refuse(lowered.problems, graph, source)
-        jobs.append(order.of(lowered.job, graph))
+    for at, lowered in zip(others, all_lowered, strict=True):
+        refuse(lowered.problems, distinct[at], sources[at])
+        jobs.append(order.of(lowered.job, distinct[at]))
     builder.set_jobs(jobs, graphs.column())
     found = builder.check_ranks()
     if found is not None:

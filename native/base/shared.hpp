@@ -1,0 +1,59 @@
+// Shared: a vector or text whose copies are one object until somebody writes to one of them.
+//
+// The traces of a job's ranks mostly differ in a column or two, so their graphs share the others. Trade-off: to read
+// a value is one step further, and who writes asks for values of its own first. A copy that nobody else holds is its
+// own already.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace yantra {
+
+template <class Values>
+class Shared {
+public:
+    using value_type = typename Values::value_type;
+
+    Shared() = default;
+    Shared(Values values) : values_(std::make_shared<Values>(std::move(values))) {}
+
+    std::size_t size() const { return values_ == nullptr ? 0 : values_->size(); }
+    bool empty() const { return size() == 0; }
+    const value_type* data() const { return values_ == nullptr ? nullptr : values_->data(); }
+    const value_type* begin() const { return data(); }
+    const value_type* end() const { return data() + size(); }
+    const value_type& operator[](std::size_t at) const { return (*values_)[at]; }
+
+    // Whether two are one object. Equal ones need not be.
+    bool is(const Shared& other) const { return values_ == other.values_; }
+    friend bool operator==(const Shared& one, const Shared& other) {
+        return one.is(other) || std::equal(one.begin(), one.end(), other.begin(), other.end());
+    }
+
+    // For who writes. What was read of them before may be gone.
+    Values& own() {
+        if (values_ == nullptr) {
+            values_ = std::make_shared<Values>();
+        } else if (values_.use_count() > 1) {
+            values_ = std::make_shared<Values>(*values_);
+        } else {
+            std::atomic_thread_fence(std::memory_order_acquire);   // who held it too has read it
+        }
+        return *values_;
+    }
+    void clear() { values_.reset(); }
+
+private:
+    std::shared_ptr<Values> values_;
+};
+
+template <class Value>
+using SharedVector = Shared<std::vector<Value>>;
+
+}  // namespace yantra
