@@ -68,6 +68,7 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     state_.start.resize(state_.start.size() + graph.size(), never);
     state_.end.resize(state_.end.size() + graph.size(), never);
     part.ops = job->ops.data();
+    part.graph = &graph;
     part.only_child = job->only_child.data();
     part.position = job->position.empty() ? nullptr : job->position.data();
     part.job = std::move(job);
@@ -245,14 +246,17 @@ inline bool Executor::waits_aside(const OfActor& a, NodeId node, const Op& other
 }
 
 NodeId Executor::release_several(OfActor& a, const Part& part, NodeId node) {
-    const Graph& graph = *part.job->graph;
+    const Graph& graph = *part.graph;
     const u32 in_job = node.index() - part.first;
     const bool deferred = a.issuing && !part.ops[in_job].wakes;
+    const bool are_counted = part.only_child_of(node) == none;
     NodeId freed = NodeId::none;
-    for (u32 i = graph.child_begin[in_job]; i < graph.child_begin[in_job + 1]; ++i) {
-        const u32 child = part.first + graph.child[i];
-        probe_.frees(part.first_place + graph.child[i]);
-        if (part.only_child_of(node) == none && --a.waiting[child] > 0) {
+    const u32* const begin = graph.child_begin.data() + in_job;
+    const u32* const children = graph.child.data();
+    for (u32 i = begin[0]; i < begin[1]; ++i) {
+        const u32 child = part.first + children[i];
+        probe_.frees(part.first_place + children[i]);
+        if (are_counted && --a.waiting[child] > 0) {
             continue;
         }
         if (deferred) {
@@ -393,7 +397,7 @@ void Executor::begin(u32 at) {
 
 void Executor::make_roots_ready(ActorId actor, const Part& part) {
     OfActor& a = state_.actors[actor];
-    const u32 nodes = part.job->graph->size();
+    const u32 nodes = part.graph->size();
     for (u32 node = part.first; node < part.first + nodes; ++node) {
         if (a.waiting[node] == 0) {
             make_ready(a, part, NodeId(node));
@@ -475,7 +479,7 @@ bool Executor::is_first_of_group(ActorId actor, NodeId node) {
         return false;
     }
     const Parts& parts = state_.actors[actor].parts;
-    const Graph& graph = *parts.front().job->graph;
+    const Graph& graph = *parts.front().graph;
     const i32 group = node.index() < graph.size() ? graph.pg_name[node.index()] : Graph::group_absent;
     if (parts.are_several() || group < 0) {
         return true;
@@ -483,11 +487,12 @@ bool Executor::is_first_of_group(ActorId actor, NodeId node) {
     const u64 type = graph.comm_type.value[node.index()];
     ensure(type < types, "a collective of no known type");
     seen_of_groups_.resize(actors_.count());
-    std::vector<bool>& seen = seen_of_groups_[actor];
-    seen.resize(graph.pg_names.size() * types);
-    const std::size_t at = static_cast<std::size_t>(group) * types + type;
-    const bool is_first = !seen[at];
-    seen[at] = true;
+    std::vector<u16>& seen = seen_of_groups_[actor];
+    seen.resize(graph.pg_names.size());
+    u16& types_seen = seen[static_cast<std::size_t>(group)];
+    const auto bit = static_cast<u16>(1U << type);
+    const bool is_first = (types_seen & bit) == 0;
+    types_seen |= bit;
     return is_first;
 }
 

@@ -34,6 +34,7 @@ public:
         const Op* ops = nullptr;
         const u32* only_child = nullptr;
         const u32* position = nullptr;      // of each node; null where that is its number
+        const Graph* graph = nullptr;
         u32 first = 0;                      // number of its first node at the actor
         u32 first_place = 0;                // and among the nodes of all actors
         u32 arrival = none;                 // that brought it
@@ -229,7 +230,7 @@ private:
     std::vector<u32> ended_;
     Notes notes_ = Notes::nothing;
     std::vector<Happening> happenings_;
-    IdVector<ActorId, std::vector<bool>> seen_of_groups_;   // by group of the trace and type, where these are noted
+    IdVector<ActorId, std::vector<u16>> seen_of_groups_;   // by group of the trace, bits of types; where these are noted
 };
 
 }  // namespace yantra

@@ -131,6 +131,7 @@ public:
     }
 
     ChunkId chunk(u32 table, u32 member) const { return state_.tables[table].chunk[member]; }
+    u32 members(u32 table) const { return static_cast<u32>(state_.tables[table].chunk.size()); }
     u32 communicator_class(u32 table) const { return state_.tables[table].communicator_class; }
 
     u32 keep_early(const Early& early) { return state_.early.take(early); }

@@ -54,6 +54,10 @@ struct alignas(64) Chunk {
     u32 table = none;            // of peers; none where messages are matched
     u32 member = none;           // of the table
     bool started = false;        // its phase runs
+    // Of a series of chunks of one phase each, of which only that is made whose turn it is: its place, and how many
+    // come behind it. Their phases lie side by side.
+    u8 turn = 0;
+    u8 later = 0;
 };
 static_assert(sizeof(Chunk) == 64);
 
@@ -97,13 +101,24 @@ public:
         state_.instances.give_back(instance);
         return true;
     }
+    // A chunk that is not the last of its series becomes the one behind it, before its phase.
+    void takes_next_turn(ChunkId chunk) {
+        Chunk& c = (*this)[chunk];
+        --state_.instances[c.instance].chunks_left;
+        ++c.id;
+        ++c.turn;
+        --c.later;
+        c.phase = ++c.first_phase;
+        ++c.end_phase;
+    }
     // One chunk more that nobody makes: the collective never ends.
     void never_ends(u32 instance) { ++state_.instances[instance].chunks_left; }
     u32 place_of(u32 instance) const { return state_.instances[instance].place; }
     u32 chunks_left(u32 instance) const { return state_.instances[instance].chunks_left; }
 
-    // A chunk of an instance with these phases, before the first.
-    ChunkId make(u32 instance, std::span<const Phase> phases) {
+    // A chunk of an instance with these phases, before the first. The last of them may be those of the chunks behind
+    // it in its series, one of each.
+    ChunkId make(u32 instance, std::span<const Phase> phases, u8 later = 0) {
         const ChunkId chunk(state_.chunks.take_as_left());
         Chunk& c = (*this)[chunk];
         CollectiveInstance& of = state_.instances[instance];
@@ -113,7 +128,7 @@ public:
         c.communicator = of.communicator;
         c.custom = none;
         c.first_phase = store(phases);
-        c.end_phase = c.first_phase + static_cast<u32>(phases.size());
+        c.end_phase = c.first_phase + static_cast<u32>(phases.size()) - later;
         c.phase = none;
         c.queue = none;
         c.table = none;
@@ -121,12 +136,15 @@ public:
         c.id = 0;
         c.priority = 0;
         c.started = false;
-        ++of.chunks_left;
+        c.turn = 0;
+        c.later = later;
+        of.chunks_left += 1u + later;
         return chunk;
     }
     void give_back(ChunkId chunk) {
         const Chunk& c = (*this)[chunk];
-        state_.free_phases[c.end_phase - c.first_phase].push_back(c.first_phase);
+        const u32 first = c.first_phase - c.turn;
+        state_.free_phases[c.end_phase + c.later - first].push_back(first);
         state_.chunks.give_back(chunk.index());
     }
 

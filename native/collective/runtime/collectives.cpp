@@ -1,6 +1,7 @@
 #include "collective/runtime/collectives.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "base/ensure.hpp"
@@ -10,6 +11,7 @@ namespace yantra {
 
 namespace {
 
+constexpr bool is_plain = std::is_empty_v<Trail>;   // a recorded run tells when each chunk came
 constexpr u64 most_expected = u64{1} << 16;   // chunks at once; for more their arrays grow
 
 }  // namespace
@@ -30,7 +32,9 @@ Collectives::Collectives(const Model& model, const Grid& grid, const Actors& act
       custom_(model, actors, engine, transport, local, chunks_, *this),
       probe_(engine.recorder()),
       ranks_(grid.ranks()),
-      keeps_turns_(keeps_turns()) {
+      keeps_turns_(!model.quirks.phases_as_ready && keeps_turns(false)),
+      makes_at_turn_(is_plain && options.times == nullptr && options.watcher == nullptr &&
+                     keeps_turns(model.quirks.phases_as_ready)) {
     state_.next_priority.resize(actors.count());
     if (!model.plans.empty()) {
         const u64 chunks = std::min<u64>(u64{actors.count()} * model.system.chunks, most_expected);
@@ -73,9 +77,9 @@ void Collectives::start(const CollectiveRequest& request) {
         }
     }
     const bool does_something =
-        at_once
-            ? cut_at_once(request, entry)
-            : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
+        at_once              ? cut_at_once(request, entry)
+        : come_at_turn(plan) ? cut_in_turns(request, entry)
+                             : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
                   enter(request, entry);
                   make_chunk(entry, phases, {}, planner_.planned());
               });
@@ -115,99 +119,6 @@ inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
     });
 }
 
-// Whether a communicator has one collective at a time, in queues that chunks leave as they came.
-bool Collectives::keeps_turns() const {
-    const SystemParameters& system = model_.system;
-    const ResourceMap& slots = model_.resources;
-    bool one_collective = true;
-    for (std::size_t slot = 0; slot < slots.capacity.size(); ++slot) {
-        const bool is_other = slot == slots.cpu || slot == slots.compute ||
-                              (slot == slots.memory && slots.capacity.size() > slot + std::size_t{1});
-        one_collective = one_collective && (is_other || slots.capacity[slot] == 1);
-    }
-    return one_collective && !model_.quirks.phases_as_ready && system.queues_per_dimension == 1 &&
-           system.active_chunks == 1 && system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
-}
-
-// Where it is known when all of them end, one chunk stands for those that follow it: nobody else sees them end.
-bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
-    u64& made = planner_.chunks_made(request.actor, request.communicator);
-    const u64 before = made;
-    series_.clear();
-    const bool does_something =
-        planner_.cut(request, model_.plans[entry.plan], [&](const std::vector<Phase>& phases) {
-            ensure(phases.size() == 1, "several phases on one level");
-            series_.push_back(phases.front());
-            ++made;
-        });
-    const u64 after = made;
-    made = before;
-    if (series_.size() > 1 && are_known(request, entry.plan)) {
-        std::vector<u64> more;
-        for (std::size_t at = 1; at < series_.size(); ++at) {
-            more.push_back(series_[at].data);
-        }
-        remember_series(request, entry.plan, more);
-        const Phase first = series_.front();
-        enter(request, entry);
-        make_chunk(entry, {&first, 1}, more);
-        planner_.chunks_made(request.actor, request.communicator) = after;
-        return does_something;
-    }
-    const std::vector<Phase> all = series_;   // what starts may come here again
-    for (const Phase& phase : all) {
-        enter(request, entry);
-        make_chunk(entry, {&phase, 1});
-    }
-    return does_something;
-}
-
-const Collectives::Series* Collectives::known_series(const CollectiveRequest& request, u32 plan_index) const {
-    if (known_series_.size() <= request.actor.index()) {
-        return nullptr;
-    }
-    for (const Series& series : known_series_[request.actor.index()]) {
-        if (series.bytes == request.bytes && series.communicator == request.communicator &&
-            series.plan == plan_index && series.kind == request.kind && series.involved == request.involved) {
-            return &series;
-        }
-    }
-    return nullptr;
-}
-
-void Collectives::remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more) {
-    if (known_series_.empty()) {
-        known_series_.resize(actors_.count());
-    }
-    std::vector<Series>& known = known_series_[request.actor.index()];
-    if (known.size() < most_series && model_.plans[plan_index].levels.front().alternation == none) {
-        known.push_back({request.bytes, request.involved, plan_index, request.communicator, request.kind,
-                         series_.front(), more});
-    }
-}
-
-// Whether the ends of all phases of a series are known, which differ in their bytes alone.
-bool Collectives::are_known(const CollectiveRequest& request, u32 plan_index) {
-    const Phase& first = series_.front();
-    u64 asked = ~first.data;
-    for (const Phase& phase : series_) {
-        const bool is_alike = phase.program == first.program && phase.queue == first.queue &&
-                              phase.clockwise == first.clockwise && !phase.idle &&
-                              std::holds_alternative<ExchangeProgram>(model_.programs[phase.program].machine);
-        if (!is_alike) {
-            return false;
-        }
-        if (phase.data != asked) {
-            asked = phase.data;
-            const PhaseInput input = input_of(phase, request.actor, plan_index, request.communicator);
-            if (options_.times->most_alike(input) < series_.size()) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 i64 Collectives::take_priority(const CollectiveRequest& request) {
     if (model_.system.priority == Priority::given) {
         return request.priority;
@@ -218,8 +129,8 @@ i64 Collectives::take_priority(const CollectiveRequest& request) {
 
 // A chunk enters the queues at once: nothing limits how many of them wait there.
 void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more,
-                             u64 planned) {
-    const ChunkId chunk = chunks_.make(entry.instance, phases);
+                             u64 planned, u8 later) {
+    const ChunkId chunk = chunks_.make(entry.instance, phases, later);
     Chunk& c = chunks_[chunk];
     c.id = entry.first_chunk + (*entry.made)++;
     c.priority = entry.priority;
@@ -308,6 +219,10 @@ void Collectives::proceed(ChunkId chunk) {
         options_.watcher->actor_changes(actor);
     }
     if (ended) {
+        if (chunks_[chunk].later > 0) {
+            next_turn(chunk);
+            return;
+        }
         instance_advances(chunks_[chunk].instance);
         queues_.leave(actor, old_queue, chunk);
         queues_.place_free(actor, old_queue);

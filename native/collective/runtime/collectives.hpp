@@ -88,14 +88,25 @@ private:
     i64 take_priority(const CollectiveRequest& request);
     void enter(const CollectiveRequest& request, Entry& entry);
     // `more`: bytes of the chunks behind it for which it stands. `planned`: as the planner numbers it, 0 where it
-    // does not.
+    // does not. `later`: as Chunks has it.
     void make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more = {},
-                    u64 planned = 0);
-    bool keeps_turns() const;
+                    u64 planned = 0, u8 later = 0);
+    bool keeps_turns(bool all_share_queues) const;
+    bool cut_in_turns(const CollectiveRequest& request, Entry& entry);
+    void next_turn(ChunkId chunk);
+    void make_all(const CollectiveRequest& request, Entry& entry);
+    bool plan_series(const CollectiveRequest& request, const Plan& plan, u64& after);
+    bool is_exchange(const Phase& phase) const {
+        return !phase.idle && std::holds_alternative<ExchangeProgram>(model_.programs[phase.program].machine);
+    }
     // Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other
     // in the order in which they are cut.
     bool come_one_by_one(const Plan& plan) const {
         return keeps_turns_ && plan.levels.size() == 1 && !plan.shared_load;
+    }
+    // Whether they are made when their turn comes, as nobody looks at them before.
+    bool come_at_turn(const Plan& plan) const {
+        return makes_at_turn_ && plan.levels.size() == 1 && !plan.shared_load;
     }
     bool cut_at_once(const CollectiveRequest& request, Entry& entry);
     bool are_known(const CollectiveRequest& request, u32 plan_index);
@@ -143,10 +154,11 @@ private:
     State state_;
     std::vector<PhaseShape> shapes_;   // of the chunk that joins its table
     u64 shapes_of_ = 0;                // how that one was planned
-    std::vector<Phase> series_;        // of the chunks that one stands for, itself first
+    std::vector<Phase> series_;        // of chunks of one phase each, which come one after the other
     std::vector<std::vector<Series>> known_series_;   // by actor
     u32 ranks_;
     bool keeps_turns_;
+    bool makes_at_turn_;
 };
 
 }  // namespace yantra

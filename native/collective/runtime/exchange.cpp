@@ -192,7 +192,8 @@ void Exchange::handle(const RankEvent& event) { step(event); }
 
 void Exchange::handle_of_rank(u32 batch) { step(engine_.of_ranks.begin(ActorId(batch))); }
 
-void Exchange::step(RankEvent event) {
+// By reference, as it is read field by field: a copy would wait for the stores of those.
+void Exchange::step(const RankEvent& event) {
     const ChunkId chunk(event.a);
     Packets& x = of(chunk);
     if (event.kind.kind() == handed_over) {
@@ -248,11 +249,18 @@ inline bool Exchange::hand_over_ends(ChunkId chunk, Packets& x, u32 run) {
     return x.reduce_ticks == not_reduced;
 }
 
-[[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) const {
-    const Run& packet = x.machine->runs[run];
-    x.reduce_ticks = packet.reduce.num == 0 ? not_reduced
-                     : local_.enabled()     ? shares_memory
-                                            : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
+[[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) {
+    const Run& packet = x.machine->runs[run];   // of one program, which says how it rounds
+    if (packet.reduce.num == 0) {
+        x.reduce_ticks = not_reduced;
+    } else if (local_.enabled()) [[unlikely]] {
+        x.reduce_ticks = shares_memory;
+    } else {
+        if (reduction_.packet != &packet || reduction_.data != x.data) {
+            reduction_ = {&packet, x.data, reduction_ticks(model_, packet.reduce.of(x.data, x.round_up))};
+        }
+        x.reduce_ticks = reduction_.ticks;
+    }
 }
 
 [[gnu::noinline]] void Exchange::reduce_beside_others(ChunkId chunk, const Packets& x, u32 run) {

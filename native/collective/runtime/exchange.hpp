@@ -203,8 +203,8 @@ private:
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
     // Whether it is not reduced, and so free to go.
     bool hand_over_ends(ChunkId chunk, Packets& x, u32 run);
-    void settle_reduction(Packets& x, u32 run) const;
-    void know_reduction(Packets& x, u32 run) const {
+    void settle_reduction(Packets& x, u32 run);
+    void know_reduction(Packets& x, u32 run) {
         if (x.reduce_run == run) [[likely]] {
             return;
         }
@@ -235,7 +235,7 @@ private:
     }
     bool receives_at_once(const Packets& x) const;
     void send_counted(ChunkId chunk, Packets& x);
-    void step(RankEvent event);
+    void step(const RankEvent& event);
     template <bool is_one_kind>
     u32 arrive_in_step(const EventRun& run, u32 at, u32 until);
     u32 step_in_step(const EventRun& run, u32 at, u32 until);
@@ -312,6 +312,13 @@ private:
         u64 round = 0;
         u32 at = 0;   // its place among the chunks of the round
     };
+    // What was settled last: chunks that take turns reduce as much in the same runs.
+    struct Reduction {
+        const Run* packet = nullptr;
+        u64 data = 0;
+        u64 ticks = not_reduced;
+    };
+    Reduction reduction_;
     u64 round_ = 0;                      // the last one that was tried
     std::vector<Seen> seen_;             // by actor: the last one in which it was looked at
     std::vector<u32> of_round_;          // its chunks, where they are not one list; kept for its memory

@@ -187,11 +187,11 @@ void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phas
     u32 queue;
     if (half == Half::any) {
         queue = robin.any;
-        robin.any = (robin.any + 1) % queues;
+        robin.any = queue + 1 == queues ? 0 : queue + 1;
         phase.clockwise = queues == 1 || queue < queues / 2;
     } else if (half == Half::first) {
         queue = robin.first;
-        robin.first = queues > 1 ? (robin.first + 1) % (queues / 2) : 0;
+        robin.first = queue + 1 < queues / 2 ? queue + 1 : 0;
         phase.clockwise = true;
     } else {
         queue = robin.last;

@@ -83,7 +83,7 @@ template <class Visitor>
 void visit_chunk(Visitor& v, Collectives& collectives, ChunkId id) {
     Chunks& chunks = collectives.chunks();
     auto& [number, priority, actor, instance, plan, communicator, custom, first_phase, end_phase, phase, queue, table,
-           member, started] = chunks[id];
+           member, started, turn, later] = chunks[id];
     v.must(table != none && custom == none && collectives.exchange().is_between_phases(id));
     if (!v.possible()) {
         return;
@@ -97,7 +97,10 @@ void visit_chunk(Visitor& v, Collectives& collectives, ChunkId id) {
     v.word(end_phase - first_phase);
     v.word(phase - first_phase);
     v.fixed(phase);
-    for (u32 at = first_phase; at < end_phase; ++at) {
+    v.fixed(turn);
+    v.word(later);
+    v.fixed(later);
+    for (u32 at = first_phase; at < end_phase + later; ++at) {
         visit_phase(v, chunks.state().phases[at]);
     }
     v.fixed(first_phase);

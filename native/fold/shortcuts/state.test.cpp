@@ -442,7 +442,8 @@ void shows_nothing(const char* what, T& value, T changed, Simulation& run, const
 
 void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Model& model, Chunk& chunk) {
     auto& phases = run.collectives().chunks().state().phases;
-    const std::vector<Phase> own(phases.begin() + chunk.first_phase, phases.begin() + chunk.end_phase);
+    const std::vector<Phase> own(phases.begin() + chunk.first_phase,
+                                 phases.begin() + chunk.end_phase + chunk.later);
     const u32 further = static_cast<u32>(phases.size()) - chunk.first_phase;
     phases.insert(phases.end(), own.begin(), own.end());
     const Chunk old = chunk;
@@ -453,6 +454,9 @@ void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Mode
     const Written before = write(run, model);
     chunk = moved;
     check(write(run, model) == before, "where phases lie is told", further);
+    --chunk.end_phase;
+    ++chunk.later;
+    check(write(run, model) != before, "that a phase is that of a chunk behind this one does not show", further);
     chunk = old;
     phases.resize(phases.size() - own.size());
     list.saw("phases moved");

@@ -1,0 +1,151 @@
+// Chunks of one phase that run one after the other: one stands for all, or each is made when its turn comes.
+//
+// On one level the chunks of a collective have a queue to themselves, and while one runs the others only wait. Where it
+// is known when they end (PhaseTimes), they end in one event. Else a chunk becomes the next one when it ends, and
+// takes that one's place in the queue and among its peers.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "base/ensure.hpp"
+#include "collective/runtime/collectives.hpp"
+
+namespace yantra {
+
+// Whether a communicator has one collective at a time, in queues that chunks leave as they came.
+bool Collectives::keeps_turns(bool all_share_queues) const {
+    const SystemParameters& system = model_.system;
+    const ResourceMap& slots = model_.resources;
+    bool one_collective = !all_share_queues || slots.capacity.size() == slots.memory + std::size_t{1};
+    for (std::size_t slot = 0; slot < slots.capacity.size(); ++slot) {
+        const bool is_other = slot == slots.cpu || slot == slots.compute ||
+                              (slot == slots.memory && slots.capacity.size() > slot + std::size_t{1});
+        one_collective = one_collective && (is_other || slots.capacity[slot] == 1);
+    }
+    return one_collective && system.queues_per_dimension == 1 && system.active_chunks == 1 &&
+           system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
+}
+
+// Where it is known when all of them end, one chunk stands for those that follow it: nobody else sees them end.
+bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
+    u64 after = 0;
+    const bool does_something = plan_series(request, model_.plans[entry.plan], after);
+    if (series_.size() > 1 && are_known(request, entry.plan)) {
+        std::vector<u64> more;
+        for (std::size_t at = 1; at < series_.size(); ++at) {
+            more.push_back(series_[at].data);
+        }
+        remember_series(request, entry.plan, more);
+        const Phase first = series_.front();
+        enter(request, entry);
+        make_chunk(entry, {&first, 1}, more);
+        planner_.chunks_made(request.actor, request.communicator) = after;
+        return does_something;
+    }
+    make_all(request, entry);
+    return does_something;
+}
+
+// Plans the phases of all chunks, of which none is made. `after`: how many chunks there are when they are.
+bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan, u64& after) {
+    u64& made = planner_.chunks_made(request.actor, request.communicator);
+    const u64 before = made;
+    series_.clear();
+    const bool does_something = planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
+        ensure(phases.size() == 1, "several phases on one level");
+        series_.push_back(phases.front());
+        ++made;
+    });
+    after = made;
+    made = before;
+    return does_something;
+}
+
+void Collectives::make_all(const CollectiveRequest& request, Entry& entry) {
+    const std::vector<Phase> all = series_;   // what starts may come here again
+    for (const Phase& phase : all) {
+        enter(request, entry);
+        make_chunk(entry, {&phase, 1});
+    }
+}
+
+// While a chunk runs, those behind it only wait. So that is made whose turn it is, and becomes the next.
+bool Collectives::cut_in_turns(const CollectiveRequest& request, Entry& entry) {
+    constexpr std::size_t most = std::numeric_limits<u8>::max();
+    u64 after = 0;
+    const bool does_something = plan_series(request, model_.plans[entry.plan], after);
+    const bool has_turns = series_.size() > 1 && series_.size() <= most &&
+                           std::all_of(series_.begin(), series_.end(),
+                                       [this](const Phase& phase) { return is_exchange(phase); });
+    if (!has_turns) {
+        make_all(request, entry);
+        return does_something;
+    }
+    enter(request, entry);
+    make_chunk(entry, series_, {}, 0, static_cast<u8>(series_.size() - 1));
+    *entry.made = after;
+    return does_something;
+}
+
+const Collectives::Series* Collectives::known_series(const CollectiveRequest& request, u32 plan_index) const {
+    if (known_series_.size() <= request.actor.index()) {
+        return nullptr;
+    }
+    for (const Series& series : known_series_[request.actor.index()]) {
+        if (series.bytes == request.bytes && series.communicator == request.communicator &&
+            series.plan == plan_index && series.kind == request.kind && series.involved == request.involved) {
+            return &series;
+        }
+    }
+    return nullptr;
+}
+
+void Collectives::remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more) {
+    if (known_series_.empty()) {
+        known_series_.resize(actors_.count());
+    }
+    std::vector<Series>& known = known_series_[request.actor.index()];
+    if (known.size() < most_series && model_.plans[plan_index].levels.front().alternation == none) {
+        known.push_back({request.bytes, request.involved, plan_index, request.communicator, request.kind,
+                         series_.front(), more});
+    }
+}
+
+// Whether the ends of all phases of a series are known, which differ in their bytes alone.
+bool Collectives::are_known(const CollectiveRequest& request, u32 plan_index) {
+    const Phase& first = series_.front();
+    u64 asked = ~first.data;
+    for (const Phase& phase : series_) {
+        const bool is_alike = phase.program == first.program && phase.queue == first.queue &&
+                              phase.clockwise == first.clockwise && is_exchange(phase);
+        if (!is_alike) {
+            return false;
+        }
+        if (phase.data != asked) {
+            asked = phase.data;
+            const PhaseInput input = input_of(phase, request.actor, plan_index, request.communicator);
+            if (options_.times->most_alike(input) < series_.size()) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Takes the place in the queue of the chunk before it in its series.
+void Collectives::next_turn(ChunkId chunk) {
+    Chunk& c = chunks_[chunk];
+    Entry entry;
+    entry.of_class = tables_.communicator_class(c.table);
+    entry.members = tables_.members(c.table);
+    entry.member = c.member;
+    entry.first_chunk = model_.communicators[c.communicator].first_chunk;
+    tables_.leave(c.table, c.member);
+    chunks_.takes_next_turn(chunk);
+    tell_shapes(c);
+    shapes_of_ = 0;
+    join_table(chunk, entry);
+    start_phase(chunk);
+}
+
+}  // namespace yantra
