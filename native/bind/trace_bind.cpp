@@ -5,6 +5,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <bit>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,8 +29,8 @@
 #include "trace/decode.hpp"
 #include "trace/tools/encode.hpp"
 #include "trace/graph.hpp"
+#include "trace/known_files.hpp"
 #include "trace/launches.hpp"
-#include "trace/small_file.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/trace.hpp"
 #include "trace/usual.hpp"
@@ -242,29 +244,32 @@ void register_files(nb::module_& module) {
         const nb::gil_scoped_release without_lock;
         return hash_of({content.c_str(), content.size()});
     }, nb::arg("content"));
-    nb::class_<SmallFile>(module, "SmallFile", "One small trace file after the other, in the same memory.")
+    nb::class_<KnownFiles>(module, "KnownFiles", "The trace files of ranks: equal ones have one number.")
         .def(nb::init<>())
-        .def("load", [](SmallFile& self, const nb::bytes& path, std::size_t most_bytes) {
-            const std::string name(path.c_str(), path.size());
-            const nb::gil_scoped_release without_lock;
-            return name.find('\0') == std::string::npos && self.load(name, most_bytes);
-        }, nb::arg("path"), nb::arg("most_bytes"))
-        .def("hash", [](const SmallFile& self) { return hash_of(self.content()); })
-        .def("is_same", [](SmallFile& self, const nb::bytes& path) {
-            return self.is_same({path.c_str(), path.size()});
-        }, nb::arg("path"))
-        .def("count_alike", [](const SmallFile& self, const std::vector<nb::bytes>& paths) {
-            const std::vector<std::string> names = names_of(paths);
-            const nb::gil_scoped_release without_lock;
-            return count_alike(names, self.content());
-        }, nb::arg("paths"))
-        .def("graph", [](SmallFile& self, bool kernels) {
-            const nb::gil_scoped_release without_lock;
-            return self.usual_graph(kernels);
-        }, nb::arg("kernels"), nb::sig("def graph(self, kernels: bool) -> Graph | None"))
-        .def("content", [](const SmallFile& self) {
-            return nb::bytes(self.content().data(), self.content().size());
-        });
+        .def("read", [](KnownFiles& self, const nb::bytes& prefix, std::uint64_t first, std::uint64_t count,
+                        std::size_t most_bytes, bool kernels) {
+            const std::string before(prefix.c_str(), prefix.size());
+            KnownFiles::Read read;
+            if (before.find('\0') == std::string::npos) {
+                const nb::gil_scoped_release without_lock;
+                read = self.read(before, first, count, most_bytes, kernels);
+            }
+            return std::make_tuple(std::move(read.numbers), std::move(read.graphs), std::move(read.ranks));
+        }, nb::arg("prefix"), nb::arg("first"), nb::arg("count"), nb::arg("most_bytes"), nb::arg("kernels"))
+        .def("alike", [](const KnownFiles& self, std::uint64_t hash) {
+            std::vector<std::tuple<std::uint32_t, nb::bytes, std::optional<nb::bytes>>> found;
+            for (const KnownFiles::Known& known : self.alike(hash)) {
+                found.emplace_back(known.number, nb::bytes(known.path.data(), known.path.size()),
+                                   known.kept ? std::optional(nb::bytes(known.kept->data(), known.kept->size()))
+                                              : std::nullopt);
+            }
+            return found;
+        }, nb::arg("hash"))
+        .def("add", [](KnownFiles& self, std::uint64_t hash, const nb::bytes& path,
+                       const std::optional<nb::bytes>& kept) {
+            return self.add(hash, std::string(path.c_str(), path.size()),
+                            kept ? std::optional(std::string(kept->c_str(), kept->size())) : std::nullopt);
+        }, nb::arg("hash"), nb::arg("path"), nb::arg("kept").none());
 }
 
 }  // namespace

@@ -137,17 +137,67 @@ def changed(draw: st.DrawFn, trace: Trace) -> Trace:
 def test_files_read_one_after_the_other_have_their_own_graphs(
     tmp_path_factory: pytest.TempPathFactory, trace: Trace, data: st.DataObject
 ) -> None:
-    path = tmp_path_factory.mktemp("files") / "trace.et"
-    file = _core.SmallFile()
-    are_usual = []
-    for some in (trace, data.draw(changed(trace)), data.draw(changed(trace)), trace):
-        content = some.to_bytes()
-        path.write_bytes(content)
-        assert file.load(os.fsencode(path), len(content))
-        graph = file.graph(False)
-        assert graph is None or told(graph) == told(_core.decode_graph(content, False, True))
-        are_usual.append(graph is not None)
-    assert are_usual[0] == are_usual[-1]
+    folder = tmp_path_factory.mktemp("files")
+    files, prefix = _core.KnownFiles(), os.fsencode(folder / "w")
+    contents = [
+        some.to_bytes()
+        for some in (trace, data.draw(changed(trace)), data.draw(changed(trace)), trace)
+    ]
+    were_usual: dict[bytes, bool] = {}
+    for rank, content in enumerate(contents):
+        (folder / f"w.{rank}.et").write_bytes(content)
+        numbers, graphs, ranks = files.read(prefix, rank, 1, len(content), False)
+        is_new = content not in were_usual
+        assert were_usual.setdefault(content, bool(numbers)) == bool(numbers)
+        assert ranks == ([rank] if numbers and is_new else [])
+        for graph in graphs:
+            assert told(graph) == told(_core.decode_graph(content, False, True))
+
+
+@st.composite
+def ranks_of_a_job(draw: st.DrawFn) -> list[Trace]:
+    """Traces of ranks that differ in the values of a few attributes, of one length or not."""
+    nodes = draw(st.integers(1, 6))
+    names = st.sampled_from(["g1", "g2", "g10"])
+    numbers = st.sampled_from([1, 2, 300])
+    same = draw(st.lists(st.booleans(), min_size=nodes, max_size=nodes))
+    made = []
+    for _ in range(draw(st.integers(2, 8))):
+        of_rank = [
+            Node(
+                at,
+                "a",
+                7,
+                0,
+                [at - 1] if at else [],
+                [],
+                [
+                    Attribute("comm_size", 8, Kind.INT64),
+                    Attribute("pg_name", "g1" if same[at] else draw(names), Kind.STRING),
+                    Attribute("comm_dst", 1 if same[at] else draw(numbers), Kind.INT64),
+                    Attribute("comm_type", 0, Kind.INT64),
+                ],
+            )
+            for at in range(nodes)
+        ]
+        made.append(Trace(of_rank, Metadata("1", ())))
+    return made
+
+
+@given(ranks_of_a_job())
+def test_ranks_that_differ_in_the_same_places_have_their_own_graphs(
+    tmp_path_factory: pytest.TempPathFactory, ranks: list[Trace]
+) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    contents = [trace.to_bytes() for trace in ranks]
+    for rank, content in enumerate(contents):
+        (folder / f"w.{rank}.et").write_bytes(content)
+    read = _core.KnownFiles().read(os.fsencode(folder / "w"), 0, len(ranks), 1 << 18, False)
+    numbers, graphs, first_ranks = read
+    assert numbers == [list(dict.fromkeys(contents)).index(content) for content in contents]
+    assert first_ranks == [contents.index(content) for content in dict.fromkeys(contents)]
+    for rank, graph in zip(first_ranks, graphs, strict=True):
+        assert told(graph) == told(_core.decode_graph(contents[rank], False, True))
 
 
 @pytest.mark.parametrize("content", [b"\0\x91", b"\0\x91a", b"\0\5\x08", b"\0\0\x91"])

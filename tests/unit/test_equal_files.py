@@ -86,37 +86,44 @@ def test_a_file_is_read_alike_on_every_way(tmp_path: Path) -> None:
         assert len(found.diagnostics) == len(expected.diagnostics)
 
 
+def read_one(files: _core.KnownFiles, path: Path, most_bytes: int) -> tuple[int, list[int]] | None:
+    """Read `<folder>/w.0.et`: its number and the durations of its graph if it is new."""
+    numbers, graphs, ranks = files.read(os.fsencode(path.with_name("w")), 0, 1, most_bytes, False)
+    assert len(graphs) == len(ranks) <= len(numbers) <= 1
+    return (numbers[0], [graph.duration_micros[0] for graph in graphs]) if numbers else None
+
+
 def test_only_plain_small_files_are_read_in_the_core(tmp_path: Path) -> None:
-    file, path = _core.SmallFile(), tmp_path / "file"
-    name = os.fsencode(path)
-    assert not file.load(name, 100)  # there is none
+    files, path = _core.KnownFiles(), tmp_path / "w.0.et"
+    assert read_one(files, path, 100) is None  # there is none
     path.write_bytes(content(7))
     size = path.stat().st_size
-    assert file.load(name, size)
-    assert (file.content(), file.hash()) == (content(7), _core.content_hash(content(7)))
-    assert not file.load(name, size - 1)
-    assert not file.load(name + b"\0", size)
+    assert read_one(files, path, size - 1) is None
+    assert read_one(files, path, size) == (0, [7])
+    assert read_one(files, path, size) == (0, [])
+    assert files.read(os.fsencode(tmp_path / "w\0"), 0, 1, size, False) == ([], [], [])
     for other in (b"", gzip.compress(content(7)), b"{}", b' \n{"a": 1}', b"\xef\xbb\xbf{}"):
         path.write_bytes(other)
-        assert not file.load(name, 100)
+        assert read_one(files, path, 100) is None
     path.unlink()
     os.mkfifo(path)
-    assert not file.load(name, 100)
+    assert read_one(files, path, 100) is None
     path.unlink()
     path.mkdir()
-    assert not file.load(name, 100)
+    assert read_one(files, path, 100) is None
 
 
-def test_a_small_file_is_the_same_as_another_of_its_bytes_alone(tmp_path: Path) -> None:
-    file = _core.SmallFile()
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.write_bytes(content(7))
-    assert file.load(os.fsencode(one), 1000)
-    for bytes_there, is_same in ((content(7), True), (content(8), False), (b"", False)):
-        other.write_bytes(bytes_there)
-        assert file.is_same(os.fsencode(other)) == is_same
-        assert file.count_alike([os.fsencode(one), os.fsencode(other)]) == 1 + is_same
-    assert not file.is_same(os.fsencode(tmp_path / "missing"))
-    graph = file.graph(False)
-    assert graph is not None
-    assert list(graph.duration_micros) == [7]
+def test_a_small_file_has_the_number_of_what_was_known_of_its_bytes(tmp_path: Path) -> None:
+    files, path = _core.KnownFiles(), tmp_path / "w.0.et"
+    kept, there = content(7), tmp_path / "there"
+    there.write_bytes(content(8))
+    assert files.add(_core.content_hash(kept), b"nowhere", kept) == 0
+    assert files.add(_core.content_hash(content(8)), os.fsencode(there), None) == 1
+    # What has another's hash is not taken for it.
+    assert files.add(_core.content_hash(content(9)), os.fsencode(there), None) == 2
+    assert files.add(_core.content_hash(content(9)), b"nowhere", kept) == 3
+    for micros, number, durations in ((7, 0, []), (8, 1, []), (9, 4, [9]), (10, 5, [10])):
+        path.write_bytes(content(micros))
+        assert read_one(files, path, 1000) == (number, durations)
+    assert files.alike(_core.content_hash(kept)) == [(0, b"nowhere", kept)]
+    assert len(files.alike(_core.content_hash(content(9)))) == 3

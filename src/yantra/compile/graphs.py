@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _WORTH_A_THREAD = 1 << 18
 """Bytes of a trace file that is decoded beside others, a fifth of a millisecond."""
 
+_AT_ONCE = 256
+"""Small files that the core reads without asking whether the user has interrupted it."""
+
 _WORTH_AN_ARRAY = 1000
 """Ranks from which on `array` is faster, with what its import takes."""
 
@@ -103,8 +106,12 @@ class Graphs:
 
     def collectives(self) -> list[_core.UsedCollective]:
         """Return the group and the comm_type of the collectives that occur, each once."""
+        return _core.used_collectives(self.with_arriving())
+
+    def with_arriving(self) -> list[_core.Graph]:
+        """Return the distinct graphs and those of the jobs that may arrive."""
         arriving = [graph for job in self.arriving.values() for _, graph in job]
-        return _core.used_collectives([*self.distinct, *arriving])
+        return [*self.distinct, *arriving]
 
     def by_device(self, devices: Sequence[DeviceOf]) -> None:
         """Give ranks with a device of their own graphs of their own, which are the same objects."""
@@ -193,7 +200,11 @@ def load_graphs(
     if isinstance(workload, Traces):
         _of_objects(graphs, workload, ranks, quirks)
         return graphs
-    in_core = not tensors and launches is None
+    contents = Contents(files.load)
+    usual = kernels if not tensors and launches is None else None
+    for graph, path in _usual(graphs.by_rank, contents, workload, ranks, usual):
+        graphs.distinct.append(graph)  # of which there is nothing to say
+        graphs.sources.append(path)
 
     def decoded(file: tuple[bytes | _core.Graph, str]) -> tuple[_core.Graph, str]:
         content, path = file
@@ -205,49 +216,67 @@ def load_graphs(
     def is_large(file: tuple[bytes | _core.Graph, str]) -> bool:
         return isinstance(file[0], bytes) and len(file[0]) > _WORTH_A_THREAD
 
-    distinct = _distinct(graphs.by_rank, workload, ranks, kernels if in_core else None)
+    distinct = _others(graphs.by_rank, contents, workload, ranks, usual)
     for graph, path in in_order(decoded, distinct, is_large):
         graphs.add(graph, path, quirks)
     return graphs
 
 
-def _distinct(
-    by_rank: MutableSequence[int], workload: ChakraFiles, ranks: int, kernels: bool | None
-) -> Iterator[tuple[bytes | _core.Graph, str]]:
-    """Yield each distinct content and its path, and number those of all ranks.
+def _usual(
+    by_rank: MutableSequence[int],
+    contents: Contents,
+    workload: ChakraFiles,
+    ranks: int,
+    kernels: bool | None,
+) -> Iterator[tuple[_core.Graph, str]]:
+    """Yield the distinct graphs of small files as they usually are, and their paths; number all.
 
-    Of a small file the graph comes in place of the content where the core reads it as it is, unless
-    `kernels` is None.
+    They end at the first that is not. There are none if `kernels` is None.
     """
-    contents = Contents(files.load)
-    file = _core.SmallFile()
+    prefix = os.fsencode(workload.prefix)
+    while kernels is not None and len(by_rank) < ranks:
+        first = len(by_rank)
+        count = min(ranks - first, _AT_ONCE)
+        numbers, graphs, of_rank = contents.files.read(prefix, first, count, SMALL, kernels)
+        by_rank.extend(numbers)
+        for graph, rank in zip(graphs, of_rank, strict=True):
+            yield graph, workload.path(rank)
+        if len(numbers) < count:
+            return
+
+
+def _others(
+    by_rank: MutableSequence[int],
+    contents: Contents,
+    workload: ChakraFiles,
+    ranks: int,
+    kernels: bool | None,
+) -> Iterator[tuple[bytes | _core.Graph, str]]:
+    """Yield the distinct contents of the other files and their paths, and number all.
+
+    Those behind them that are as usual come as graphs.
+    """
     while len(by_rank) < ranks:
         path = workload.path(len(by_rank))
-        loaded = file.load(os.fsencode(path), SMALL)
-        content = file if loaded else _load(path, ranks)
+        content = _load(path, ranks)
         number, is_new = contents.number(content, path)
         by_rank.append(number)
-        if not is_new:
-            by_rank.extend([number] * _alike(workload, len(by_rank), ranks, content))
-        elif isinstance(content, bytes):
+        if is_new:
             yield content, path
         else:
-            graph = None if kernels is None else file.graph(kernels)
-            yield file.content() if graph is None else graph, path
+            by_rank.extend([number] * _alike(workload, len(by_rank), ranks, content))
+        yield from _usual(by_rank, contents, workload, ranks, kernels)
 
 
-def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes | _core.SmallFile) -> int:
+def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes) -> int:
     """Return how many ranks from `first` on have files with this content, one after the other."""
-    if isinstance(content, bytes) and len(content) > SMALL:
+    if len(content) > SMALL:
         return 0  # each is told by its hash, which takes less than to keep it
     end, some = first, 8
     while end < ranks:
         asked = range(end, min(end + some, ranks))
         paths = [os.fsencode(workload.path(rank)) for rank in asked]
-        if isinstance(content, bytes):
-            found = _core.count_alike(paths, content)
-        else:
-            found = content.count_alike(paths)
+        found = _core.count_alike(paths, content)
         end += found
         if found < len(asked):
             break
