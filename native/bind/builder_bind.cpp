@@ -2,12 +2,17 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,6 +27,7 @@
 #include "collective/make.hpp"
 #include "model/builder.hpp"
 #include "model/work.hpp"
+#include "workload/used_collectives.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,10 +36,34 @@ namespace yantra {
 
 namespace {
 
+constexpr u64 comm_types = 32;   // that a set of them as bits holds
+
+// The comm_types, as bits, of the collectives that graphs run in communicators of each layout; and those of groups
+// that have another name than their communicator here.
+std::pair<std::vector<std::pair<LayoutId, u64>>, std::vector<UsedCollective>> used_in_layouts(
+    const ModelBuilder& builder, const std::vector<std::shared_ptr<const Graph>>& graphs,
+    const std::unordered_map<std::string, CommunicatorId>& by_name) {
+    std::vector<std::pair<LayoutId, u64>> of_layouts;
+    std::vector<UsedCollective> others;
+    for (UsedCollective& used : used_collectives(graphs)) {
+        const auto found = by_name.find(used.group);
+        if (found == by_name.end() || used.comm_type >= comm_types) {
+            others.push_back(std::move(used));
+            continue;
+        }
+        const LayoutId layout = builder.layout_of(found->second);
+        auto of = std::find_if(of_layouts.begin(), of_layouts.end(),
+                               [layout](const auto& one) { return one.first == layout; });
+        if (of == of_layouts.end()) {
+            of = of_layouts.insert(of, {layout, 0});
+        }
+        of->second |= u64{1} << used.comm_type;
+    }
+    return {std::move(of_layouts), std::move(others)};
+}
+
 // A number for every rank.
 using RankColumn = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-constexpr u64 comm_types = 32;   // that a set of them as bits holds
 
 // Collectives of a template: the place of their communicator among its names, and their comm_type.
 struct CollectiveUse {
@@ -277,6 +307,7 @@ void bind_builder(nb::module_& module) {
              "first_chunk"_a)
         .def("add_family", &ModelBuilder::add_family, "family"_a)
         .def("layout_of", &ModelBuilder::layout_of, "communicator"_a)
+        .def("used_in_layouts", &used_in_layouts, "graphs"_a, "by_name"_a)
         .def("communicator", &ModelBuilder::communicator, "index"_a)
         .def("number_queue_sets", &ModelBuilder::number_queue_sets,
              nb::call_guard<nb::gil_scoped_release>())

@@ -1,7 +1,7 @@
 #include "workload/used_collectives.hpp"
 
-#include <array>
-#include <set>
+#include <algorithm>
+#include <bit>
 #include <string_view>
 #include <utility>
 
@@ -11,46 +11,49 @@ namespace yantra {
 
 namespace {
 
-using NumberedUse = std::pair<i32, u64>;   // the place of a group's name in its graph, and a comm_type
-using NamedUse = std::pair<std::string_view, u64>;
+constexpr u32 known_types = 64;   // of a comm_type as a bit; there are ten
 
-// A few come again and again, so one that came lately is not looked for among all.
-std::set<NumberedUse> numbered_uses(const Graph& graph) {
-    constexpr std::size_t remembered = 64;
-    constexpr NumberedUse nothing{Graph::group_other - 1, 0};
-    std::array<NumberedUse, remembered> lately;
-    lately.fill(nothing);
-    std::set<NumberedUse> used;
+using Use = std::pair<std::string_view, u64>;   // the name of a group, "" for all ranks, and a comm_type
+
+// Of one graph, some perhaps several times. The graph keeps the names.
+void add_uses(const Graph& graph, std::vector<u64>& types, std::vector<Use>& uses) {
+    types.assign(graph.pg_names.size() + 1, 0);   // by group, behind them of all ranks: bits of comm_types
+    const auto name_of = [&graph](std::size_t group) {
+        return group < graph.pg_names.size() ? std::string_view(graph.pg_names[group]) : std::string_view();
+    };
     for (u32 node = 0; node < graph.size(); ++node) {
         if (static_cast<NodeType>(graph.type[node]) != NodeType::comm_coll ||
             graph.comm_type.kind_of(node) != IntColumn::integer) {
             continue;
         }
-        const NumberedUse now{graph.pg_name[node], graph.comm_type.value[node]};
-        NumberedUse& last = lately[(static_cast<u32>(now.first) * 16 + now.second) % remembered];
-        if (last != now) {
-            last = now;
-            used.insert(now);
+        const i32 named = graph.pg_name[node];
+        const std::size_t group = named >= 0 ? static_cast<std::size_t>(named) : graph.pg_names.size();
+        const u64 type = graph.comm_type.value[node];
+        if (type < known_types) {
+            types[group] |= u64{1} << type;
+        } else {
+            uses.emplace_back(name_of(group), type);
         }
     }
-    return used;
+    for (std::size_t group = 0; group < types.size(); ++group) {
+        for (u64 left = types[group]; left != 0; left &= left - 1) {
+            uses.emplace_back(name_of(group), std::countr_zero(left));
+        }
+    }
 }
 
 }  // namespace
 
 std::vector<UsedCollective> used_collectives(const std::vector<std::shared_ptr<const Graph>>& graphs) {
-    std::set<NamedUse> named;   // the graphs keep the names
+    std::vector<u64> types;
+    std::vector<Use> uses;
     for (const std::shared_ptr<const Graph>& graph : graphs) {
-        for (const auto& [group, comm_type] : numbered_uses(*graph)) {
-            std::string_view name;
-            if (group >= 0) {
-                name = graph->pg_names[static_cast<std::size_t>(group)];
-            }
-            named.emplace(name, comm_type);
-        }
+        add_uses(*graph, types, uses);
     }
+    std::sort(uses.begin(), uses.end());
+    uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
     std::vector<UsedCollective> found;
-    for (const auto& [group, comm_type] : named) {
+    for (const auto& [group, comm_type] : uses) {
         found.push_back({std::string(group), comm_type});
     }
     return found;

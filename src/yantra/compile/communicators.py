@@ -60,10 +60,13 @@ class Communicators:
 
     def add_groups(self, groups: Iterable[tuple[int, Sequence[int]]]) -> None:
         """Add groups given by their ranks, by ascending id."""
+        known = self._known
         for group, members in groups:
             base = min(members)
             offsets = tuple([member - base for member in members])
-            layout = self._layout(offsets, ((len(offsets), 0, offsets),), len(offsets))
+            layout = known.get(offsets)
+            if layout is None:
+                layout = self._layout(offsets, ((len(offsets), 0, offsets),), len(offsets))
             added = self._builder.add_communicator(layout, base, group * _STREAMS_PER_GROUP)
             self.by_name[str(group)] = added
             self.last_id = group

@@ -160,8 +160,14 @@ class Planner:
 
     def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
         """Return the kinds that the collectives of graphs run, by layout of their communicators."""
-        used: dict[_core.LayoutId, set[Kind]] = {}
-        for one in graphs.collectives():
+        of_layouts, others = self.builder.used_in_layouts(
+            graphs.with_arriving(), self.communicators.by_name
+        )
+        kinds = list(enumerate(_OF_COMM_TYPE))
+        used = {
+            layout: {kind for at, kind in kinds if types >> at & 1} for layout, types in of_layouts
+        }
+        for one in others:  # by another spelling of a number, or of a type that nobody knows
             communicator = self.communicators.find(one.group)
             if communicator is not None and one.comm_type < len(_OF_COMM_TYPE):
                 layout = self.builder.layout_of(communicator)
