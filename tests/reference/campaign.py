@@ -92,6 +92,9 @@ def run(todo: Sequence[Task], file: Path, limit_s: int, workers: int) -> Iterato
             lines.write(json.dumps(verdict._asdict()) + "\n")
             lines.flush()
             yield verdict
+        # Workers that are told to end cannot miss it; a signal is lost on one that just begins.
+        pool.close()
+        pool.join()
 
 
 def _ignore_interrupts(folder: str) -> None:
