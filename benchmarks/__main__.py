@@ -1,4 +1,4 @@
-"""Runs every benchmark and prints it beside its goal; the exit status is 1 if one is missed.
+"""Runs every benchmark, or those named, beside its goal; the exit status is 1 if one is missed.
 
 Each runs in a process of its own. A child's peak memory, as the system tells it, starts with that
 of the process it was forked from, so what one benchmark read would stand in the next one's numbers.
@@ -55,12 +55,17 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
 }
 
 
-def main() -> int:
-    """Run all; return the exit status."""
+def main(names: list[str]) -> int:
+    """Run those of these names, or all; return the exit status."""
+    unknown = [name for name in names if name not in REPORTS]
+    if unknown:
+        known = ", ".join(f"'{name}'" for name in REPORTS)
+        print(f"no benchmark is called '{unknown[0]}'; there are {known}", file=sys.stderr)
+        return 2
     met = True
-    for name, report in REPORTS.items():
+    for name in names or REPORTS:
         with tempfile.TemporaryDirectory() as folder:
-            met &= _in_a_child(report, Path(folder) / name)
+            met &= _in_a_child(REPORTS[name], Path(folder) / name)
         print(flush=True)
     return 0 if met else 1
 
@@ -78,4 +83,4 @@ def _in_a_child(report: Callable[[Path], bool], folder: Path) -> bool:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))
