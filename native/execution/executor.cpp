@@ -475,20 +475,25 @@ void Executor::note(ActorId actor, u32 node, Happening::What what) {
 // Whether no collective of its type has started at the actor in its group, as its trace names groups.
 bool Executor::is_first_of_group(ActorId actor, NodeId node) {
     constexpr std::size_t types = 16;   // there are ten
-    if (communicator_of(actor, node) == 0) {
+    const Parts& parts = state_.actors[actor].parts;
+    if (parts.are_several()) {
+        return communicator_of(actor, node) != 0;
+    }
+    const Part& part = parts.front();
+    if (part.communicator(part.op(node).communicator) == 0) {
         return false;
     }
-    const Parts& parts = state_.actors[actor].parts;
-    const Graph& graph = *parts.front().graph;
-    const i32 group = node.index() < graph.size() ? graph.pg_name[node.index()] : Graph::group_absent;
-    if (parts.are_several() || group < 0) {
+    const Graph& graph = *part.graph;
+    const i32 group = graph.pg_name[node.index()];
+    if (group < 0) {
         return true;
     }
     const u64 type = graph.comm_type.value[node.index()];
     ensure(type < types, "a collective of no known type");
-    seen_of_groups_.resize(actors_.count());
     std::vector<u16>& seen = seen_of_groups_[actor];
-    seen.resize(graph.pg_names.size());
+    if (seen.empty()) {
+        seen.resize(graph.pg_names.size());
+    }
     u16& types_seen = seen[static_cast<std::size_t>(group)];
     const auto bit = static_cast<u16>(1U << type);
     const bool is_first = (types_seen & bit) == 0;

@@ -113,7 +113,10 @@ public:
              Memory& memory, LocalBandwidth& local, Collectives& collectives, OrderWatcher* watcher);
 
     // To be called before the start.
-    void note(Notes notes) { notes_ = notes; }
+    void note(Notes notes) {
+        notes_ = notes;
+        seen_of_groups_.resize(notes == Notes::groups ? actors_.count() : 0);
+    }
     const std::vector<Happening>& happenings() const { return happenings_; }
 
     // Issues what is ready at the start.

@@ -141,7 +141,7 @@ void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, 
             tell_shapes(c);
             shapes_of_ = planned;
         }
-        join_table(chunk, entry);
+        join_table(chunk, entry, shapes_);
     }
     if (!more.empty()) {
         options_.times->stands_for(chunk, more);
@@ -153,20 +153,18 @@ void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, 
 void Collectives::tell_shapes(const Chunk& c) {
     shapes_.clear();
     for (u32 at = c.first_phase; at < c.end_phase; ++at) {
-        const Phase& phase = chunks_.phase(at);
-        shapes_.push_back({phase.program, phase.level, phase.data});
+        shapes_.push_back(shape_of(chunks_.phase(at)));
     }
-    // Themis cuts a collective as it cut that of another rank, so chunks may be alike where their
-    // collectives are not.
-    if (!model_.quirks.mismatched_collectives_meet) {
-        shapes_.push_back({none, none, chunks_.instance(c).bytes});
+    if (tells_bytes()) {
+        shapes_.push_back(shape_of_bytes(c));
     }
 }
 
-[[gnu::always_inline]] inline void Collectives::join_table(ChunkId chunk, const Entry& entry) {
+[[gnu::always_inline]] inline void Collectives::join_table(ChunkId chunk, const Entry& entry,
+                                                                std::span<const PhaseShape> shapes) {
     Chunk& c = chunks_[chunk];
     ChunkId other;
-    c.table = tables_.find(entry.of_class, c.id - entry.first_chunk, shapes_, entry.members, other);
+    c.table = tables_.find(entry.of_class, c.id - entry.first_chunk, shapes, entry.members, other);
     if (!other.is_none() && !state_.mismatch) {
         const CollectiveInstance& here = chunks_.instance(c);
         const CollectiveInstance& there = chunks_.instance(chunks_[other]);

@@ -110,6 +110,15 @@ private:
     }
     bool cut_at_once(const CollectiveRequest& request, Entry& entry);
     bool are_known(const CollectiveRequest& request, u32 plan_index);
+    // The collectives that are cut into the same series, where a plan cuts alike.
+    struct SeriesOf {
+        const Plan* plan = nullptr;
+        u64 bytes = 0;
+        u64 involved = 0;
+        u32 queue_set = 0;
+        CollectiveKind kind = CollectiveKind::all_reduce;
+        bool operator==(const SeriesOf&) const = default;
+    };
     // How an actor's collective was cut for which one chunk stands. Another like it is cut alike: on its only level
     // no two programs alternate.
     struct Series {
@@ -126,8 +135,12 @@ private:
     void remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more);
     PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
     u32 tag_of(const Chunk& chunk) const;
+    static PhaseShape shape_of(const Phase& phase) { return {phase.program, phase.level, phase.data}; }
+    PhaseShape shape_of_bytes(const Chunk& chunk) const { return {none, none, chunks_.instance(chunk).bytes}; }
+    // Themis cuts a collective as it cut that of another rank, so chunks may be alike where their collectives are not.
+    bool tells_bytes() const { return !model_.quirks.mismatched_collectives_meet; }
     void tell_shapes(const Chunk& chunk);
-    void join_table(ChunkId chunk, const Entry& entry);
+    void join_table(ChunkId chunk, const Entry& entry, std::span<const PhaseShape> shapes);
     void begin(ChunkId chunk);
     void proceed(ChunkId chunk);
     void end(ChunkId chunk);
@@ -155,6 +168,8 @@ private:
     std::vector<PhaseShape> shapes_;   // of the chunk that joins its table
     u64 shapes_of_ = 0;                // how that one was planned
     std::vector<Phase> series_;        // of chunks of one phase each, which come one after the other
+    SeriesOf series_of_;               // where the next collective like it has the same
+    bool series_of_exchanges_ = false;
     std::vector<std::vector<Series>> known_series_;   // by actor
     u32 ranks_;
     bool keeps_turns_;

@@ -4,7 +4,9 @@
 // is known when they end (PhaseTimes), they end in one event. Else a chunk becomes the next one when it ends, and
 // takes that one's place in the queue and among its peers.
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/ensure.hpp"
@@ -50,6 +52,11 @@ bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
 bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan, u64& after) {
     u64& made = planner_.chunks_made(request.actor, request.communicator);
     const u64 before = made;
+    const SeriesOf of{&plan, request.bytes, request.involved, model_.queue_sets[request.communicator], request.kind};
+    if (of == series_of_) {   // most often that of another rank
+        after = before + series_.size();
+        return true;
+    }
     series_.clear();
     const bool does_something = planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
         ensure(phases.size() == 1, "several phases on one level");
@@ -58,6 +65,9 @@ bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan
     });
     after = made;
     made = before;
+    series_of_exchanges_ = std::all_of(series_.begin(), series_.end(),
+                                       [this](const Phase& phase) { return is_exchange(phase); });
+    series_of_ = does_something && planner_.cuts_alike(request.kind, plan) ? of : SeriesOf{};
     return does_something;
 }
 
@@ -74,10 +84,7 @@ bool Collectives::cut_in_turns(const CollectiveRequest& request, Entry& entry) {
     constexpr std::size_t most = std::numeric_limits<u8>::max();
     u64 after = 0;
     const bool does_something = plan_series(request, model_.plans[entry.plan], after);
-    const bool has_turns = series_.size() > 1 && series_.size() <= most &&
-                           std::all_of(series_.begin(), series_.end(),
-                                       [this](const Phase& phase) { return is_exchange(phase); });
-    if (!has_turns) {
+    if (series_.size() < 2 || series_.size() > most || !series_of_exchanges_) {
         make_all(request, entry);
         return does_something;
     }
@@ -142,9 +149,8 @@ void Collectives::next_turn(ChunkId chunk) {
     entry.first_chunk = model_.communicators[c.communicator].first_chunk;
     tables_.leave(c.table, c.member);
     chunks_.takes_next_turn(chunk);
-    tell_shapes(c);
-    shapes_of_ = 0;
-    join_table(chunk, entry);
+    const std::array shapes{shape_of(chunks_.phase(c.first_phase)), shape_of_bytes(c)};
+    join_table(chunk, entry, std::span(shapes).first(tells_bytes() ? 2 : 1));
     start_phase(chunk);
 }
 

@@ -46,6 +46,10 @@ bool Planner::is_balanced(const CollectiveRequest& request, const Plan& plan, co
            (gathers_or_scatters(request.kind) || request.kind == CollectiveKind::all_reduce);
 }
 
+bool Planner::cuts_alike(CollectiveKind kind, const Plan& plan) const {
+    return !themis_ && chunks_are_alike(plan) && !has_root_at_start(kind) && !has_root_at_end(kind);
+}
+
 // Takes the next chunk, of the size and in the order that balance the load of the dimensions. Upstream
 // takes more than there is, and then never comes to an end.
 u64 Planner::take_balanced(const CollectiveRequest& request, Cut& cut) {

@@ -64,6 +64,10 @@ public:
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
 
+    // Whether a collective is cut alike whenever and wherever it is: in phases that depend on its plan, its kind, its
+    // bytes, the dimensions that are involved and the queues of its communicator alone.
+    bool cuts_alike(CollectiveKind kind, const Plan& plan) const;
+
     // A number of how the chunk is planned that is made now: chunks of one number are of one collective and alike.
     u64 planned() const { return plans_; }
 
