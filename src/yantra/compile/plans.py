@@ -25,7 +25,7 @@ from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.removal import NOTHING, Without
 from yantra.compile.slowdown import slowdown_of
 from yantra.fabric.topologies import topologies
-from yantra.scenario import Collectives, Custom, Scenario
+from yantra.scenario import Custom, Scenario
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import COLLECTIVE_TYPES
 
@@ -137,6 +137,8 @@ class Planner:
         self._counted: dict[tuple[int, Counts], _core.ProgramId] = {}
         self._custom: dict[tuple[str, Hashable], _core.CustomId] = {}
         self._whole: dict[tuple[Kind, tuple[Named, ...], frozenset[int]], _core.PlanId] = {}
+        self._flat: dict[tuple[Kind, tuple[Named, ...], int, int], _core.PlanId] = {}
+        self._by_type = scenario.collectives.by_type()
         chosen = scenario.collectives.selection
         self._selection = None if chosen is None else selection_of(chosen)
         self._counters: dict[tuple[Kind, Hashable], _core.PhaseCounterId] = {}
@@ -163,10 +165,7 @@ class Planner:
         of_layouts, others = self.builder.used_in_layouts(
             graphs.with_arriving(), self.communicators.by_name
         )
-        kinds = list(enumerate(_OF_COMM_TYPE))
-        used = {
-            layout: {kind for at, kind in kinds if types >> at & 1} for layout, types in of_layouts
-        }
+        used = {layout: set(_kinds_among(types)) for layout, types in of_layouts}
         for one in others:  # by another spelling of a number, or of a type that nobody knows
             communicator = self.communicators.find(one.group)
             if communicator is not None and one.comm_type < len(_OF_COMM_TYPE):
@@ -222,16 +221,14 @@ class Planner:
         if layout.size == 1:
             return self._add_plan([], layout)
         if Quirk.GROUP_RING in self.quirks:
-            level = self._flat_level(kind, self._names(layout, chosen), layout, 0)
-            return self._add_plan([level], layout, over_members=True)
+            return self._flat_plan(kind, chosen, layout, 0)
         if layout.whole is not None and len(chosen) == len(self.scenario.topology.dimensions):
             key = (kind, chosen, layout.whole)
             if key not in self._whole:
                 levels = self._grid_levels(kind, chosen, layout, layout.whole)
                 self._whole[key] = self._add_plan(levels, layout)
             return self._whole[key]
-        level = self._flat_level(kind, self._names(layout, chosen), layout, layout.lowest or 0)
-        return self._add_plan([level], layout, over_members=True)
+        return self._flat_plan(kind, chosen, layout, layout.lowest or 0)
 
     def _runs(
         self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
@@ -353,9 +350,8 @@ class Planner:
         )
 
     def _algorithms(self, kind: Kind) -> tuple[Named, ...] | Custom | None:
-        collectives: Collectives = self.scenario.collectives
-        if kind.value in collectives.by_type():
-            return collectives.by_type()[kind.value]
+        if kind.value in self._by_type:
+            return self._by_type[kind.value]
         if self.scenario.semantics == "astra-sim" and kind is not Kind.BROADCAST:
             return None
         if kind is Kind.BROADCAST and Quirk.BROADCAST_IS_A_TIMER in self.quirks:
@@ -438,14 +434,24 @@ class Planner:
         """Whether a communicator takes ASTRA-sim's 10 ns instead of the endpoint delay."""
         return Quirk.GROUP_HAND_OVER in self.quirks and not layout.spans_all
 
-    def _flat_level(
+    def _flat_plan(
         self, kind: Kind, names: tuple[Named, ...], layout: Layout, dimension: int
-    ) -> _core.Level:
+    ) -> _core.PlanId:
         """A group that does not span whole dimensions: one ring of its members.
 
-        It runs the first of `names`.
+        Groups of as many members share it where no counter of theirs makes them take turns.
         """
-        chosen = self._implementation(names[0], kind, 0)
+        key = (kind, names, layout.size, dimension)
+        if key in self._flat:
+            return self._flat[key]
+        level = self._flat_level(kind, self._names(layout, names)[0], layout, dimension)
+        plan = self._add_plan([level], layout, over_members=True)
+        if (kind, layout.key) not in self._counters:
+            self._flat[key] = plan
+        return plan
+
+    def _flat_level(self, kind: Kind, name: Named, layout: Layout, dimension: int) -> _core.Level:
+        chosen = self._implementation(name, kind, 0)
         size = layout.size
         made = self._level_programs(kind, chosen, size, "group", layout.key)
         if kind in made.missing:
@@ -612,6 +618,12 @@ class Planner:
 def _is_own(name: Named) -> bool:
     """Return whether ASTRA-sim's semantics run an algorithm that ASTRA-sim does not name."""
     return name == _ROOTED or algorithms.file_of(name) is not None or isinstance(name, type)
+
+
+@cache  # ranks do much the same
+def _kinds_among(types: int) -> frozenset[Kind]:
+    """Return the kinds of some comm_types, one in each bit."""
+    return frozenset(kind for at, kind in enumerate(_OF_COMM_TYPE) if types >> at & 1)
 
 
 @cache  # a compile asks for a dozen
