@@ -12,6 +12,8 @@ COUNT ?= 200
 
 # Where it is set, each of the programs that tests start would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# Python compiles a module when it is first imported, so pip need not compile all of numpy's before.
+export PIP_COMPILE := 0
 
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
@@ -68,25 +70,18 @@ clean:
 	rm -rf build $(VENV)
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Yantra needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try make PYTHON=python3.11"; exit 2; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 2; }
-	@$(PYTHON) -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' || { \
-	  echo "Python's headers are missing; on Debian: apt-get install python3-dev"; exit 2; }
-	@command -v $${CXX:-g++} >/dev/null || { echo "no C++ compiler; on Debian: apt-get install g++"; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	@command -v $(PYTHON) >/dev/null || { echo "no $(PYTHON); on Debian: apt-get install python3 python3-venv python3-dev"; exit 2; }
+	$(PYTHON) tools/make_venv.py $(VENV)
 
-# Python compiles a module when it is first imported, so pip need not compile all of numpy's before.
 # What the package needs is installed while the core compiles.
 $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > $(VENV)/dependencies.txt
-	$(PIP) install --no-compile -r $(VENV)/dependencies.txt & dependencies=$$!; \
-	  $(PIP) install --no-deps --no-compile --force-reinstall . && wait $$dependencies
+	$(PIP) install -r $(VENV)/dependencies.txt & dependencies=$$!; \
+	  $(PIP) install --no-deps --force-reinstall . && wait $$dependencies
 	@touch $@
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  -C cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON ".[test,tables]"
 	@touch $@ $(VENV)/.installed
 
