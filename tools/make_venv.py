@@ -6,7 +6,7 @@ unpacked, which is all that installing it comes to, and Python compiles what is 
 Trade-off: there is no `bin/pip`, so it is `bin/python -m pip`; and where Python has its wheels is
 not documented, so an environment is made the usual way where they are not found.
 
-Says first what the machine lacks. Read by any Python 3, so that an old one can be told.
+It says first what the machine lacks. Python 3.6 can read it, so that an old Python can be told.
 """
 
 import os
@@ -49,11 +49,11 @@ def wheel_of_pip():
 
 
 def make(folder):
-    """Make the environment, in place of one that is there."""
+    """Make the environment; what else is in the folder stays, as with `python -m venv`."""
     import venv
 
     wheel = wheel_of_pip()
-    builder = venv.EnvBuilder(clear=True, symlinks=os.name != "nt", with_pip=wheel is None)
+    builder = venv.EnvBuilder(symlinks=os.name != "nt", with_pip=wheel is None)
     builder.create(folder)
     if wheel is not None:
         at = sysconfig.get_path("purelib", "venv", {"base": str(folder)})

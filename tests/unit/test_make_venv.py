@@ -34,6 +34,13 @@ def test_an_environment_has_pip_and_nothing_else(make_venv: ModuleType, tmp_path
     assert [line.partition("==")[0] for line in pips(tmp_path / "made").split()] == ["pip"]
 
 
+def test_what_else_is_in_the_folder_stays(make_venv: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("not to be lost")
+    make_venv.make(tmp_path)
+    assert (tmp_path / "letter.txt").read_text() == "not to be lost"
+    assert "pip==" in pips(tmp_path)
+
+
 def test_without_the_wheel_it_is_made_as_python_does(
     make_venv: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

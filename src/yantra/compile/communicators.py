@@ -60,16 +60,16 @@ class Communicators:
 
     def add_groups(self, groups: Iterable[tuple[int, Sequence[int]]]) -> None:
         """Add groups given by their ranks, by ascending id."""
-        known, add, by_name = self._known, self._builder.add_communicator, self.by_name
-        group = self.last_id
+        known = self._known
         for group, members in groups:
             base = min(members)
             offsets = tuple([member - base for member in members])
             layout = known.get(offsets)
             if layout is None:
                 layout = self._layout(offsets, ((len(offsets), 0, offsets),), len(offsets))
-            by_name[str(group)] = add(layout, base, group * _STREAMS_PER_GROUP)
-        self.last_id = group
+            added = self._builder.add_communicator(layout, base, group * _STREAMS_PER_GROUP)
+            self.by_name[str(group)] = added
+            self.last_id = group
 
     def add_families(self, families: Iterable[Family], count: int) -> None:
         """Add the groups of templates, `count` in all; their ids count from 1."""

@@ -165,7 +165,10 @@ class Planner:
         of_layouts, others = self.builder.used_in_layouts(
             graphs.with_arriving(), self.communicators.by_name
         )
-        used = {layout: set(_kinds_among(types)) for layout, types in of_layouts}
+        kinds = list(enumerate(_OF_COMM_TYPE))
+        used = {
+            layout: {kind for at, kind in kinds if types >> at & 1} for layout, types in of_layouts
+        }
         for one in others:  # by another spelling of a number, or of a type that nobody knows
             communicator = self.communicators.find(one.group)
             if communicator is not None and one.comm_type < len(_OF_COMM_TYPE):
@@ -618,12 +621,6 @@ class Planner:
 def _is_own(name: Named) -> bool:
     """Return whether ASTRA-sim's semantics run an algorithm that ASTRA-sim does not name."""
     return name == _ROOTED or algorithms.file_of(name) is not None or isinstance(name, type)
-
-
-@cache  # ranks do much the same
-def _kinds_among(types: int) -> frozenset[Kind]:
-    """Return the kinds of some comm_types, one in each bit."""
-    return frozenset(kind for at, kind in enumerate(_OF_COMM_TYPE) if types >> at & 1)
 
 
 @cache  # a compile asks for a dozen
