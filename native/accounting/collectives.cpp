@@ -4,6 +4,7 @@
 
 #include "accounting/delays.hpp"
 #include "accounting/steps.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -16,7 +17,7 @@ public:
 
     void add(u32 place, u64 until) {
         parts_.place.push_back(place);
-        for (std::vector<u64>* column : {&parts_.waiting_peers, &parts_.queued, &parts_.latency,
+        for (Vector<u64>* column : {&parts_.waiting_peers, &parts_.queued, &parts_.latency,
                                          &parts_.wire, &parts_.hand_over, &parts_.reducing}) {
             column->push_back(0);
         }

@@ -5,8 +5,7 @@
 // the collective on another rank, all before it was waiting for that peer.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "record/recording.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
@@ -15,13 +14,13 @@ namespace yantra {
 
 // Columns in ticks, a row for each collective that ended, by place; the last six add up to its time.
 struct CollectiveParts {
-    std::vector<u32> place;
-    std::vector<u64> waiting_peers;
-    std::vector<u64> queued;
-    std::vector<u64> latency;
-    std::vector<u64> wire;
-    std::vector<u64> hand_over;
-    std::vector<u64> reducing;
+    Vector<u32> place;
+    Vector<u64> waiting_peers;
+    Vector<u64> queued;
+    Vector<u64> latency;
+    Vector<u64> wire;
+    Vector<u64> hand_over;
+    Vector<u64> reducing;
 };
 
 CollectiveParts collective_parts(const Model& model, const Outcome& outcome,

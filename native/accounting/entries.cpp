@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 namespace {
@@ -12,7 +14,7 @@ namespace {
 // The collectives of a rank that name one communicator, by start: (tick, place).
 struct Entered {
     u32 name;
-    std::vector<std::pair<u64, u32>> at;
+    Vector<std::pair<u64, u32>> at;
 };
 
 class Entries {
@@ -34,7 +36,7 @@ public:
             const Job& job = model_.job(rank);
             for (const auto& [name, at] : entered(rank)) {
                 const u32 communicator = model_.communicator_at(rank, name);
-                const std::vector<u64>& last = last_of(communicator);
+                const Vector<u64>& last = last_of(communicator);
                 const auto mine = entries_of(rank, communicator);
                 for (std::size_t k = 0; k < mine.size(); ++k) {
                     const auto& [start, place] = mine[k];
@@ -58,7 +60,7 @@ private:
     }
 
     // Ranks of a class run at the same times, but their jobs may number communicators in other ways.
-    const std::vector<Entered>& entered(u32 rank) {
+    const Vector<Entered>& entered(u32 rank) {
         const auto [found, is_new] = entered_.try_emplace(u64{block(rank)} << 32U | model_.job_of[rank]);
         if (is_new) {
             found->second = look(rank);
@@ -66,8 +68,8 @@ private:
         return found->second;
     }
 
-    std::vector<Entered> look(u32 rank) const {
-        std::vector<Entered> all;
+    Vector<Entered> look(u32 rank) const {
+        Vector<Entered> all;
         const Job& job = model_.job(rank);
         for (u32 node = 0; node < job.ops.size(); ++node) {
             const Op& op = job.ops[node];
@@ -92,8 +94,8 @@ private:
     }
 
     // Of all names that mean this communicator.
-    std::vector<std::pair<u64, u32>> entries_of(u32 rank, u32 communicator) {
-        std::vector<std::pair<u64, u32>> entries;
+    Vector<std::pair<u64, u32>> entries_of(u32 rank, u32 communicator) {
+        Vector<std::pair<u64, u32>> entries;
         for (const auto& [name, at] : entered(rank)) {
             if (model_.communicator_at(rank, name) == communicator) {
                 const auto middle = static_cast<std::ptrdiff_t>(entries.size());
@@ -107,9 +109,9 @@ private:
     }
 
     // When the last member entered the k-th collective; `never` where not all did.
-    const std::vector<u64>& last_of(u32 communicator) {
+    const Vector<u64>& last_of(u32 communicator) {
         const auto [found, is_new] = last_.try_emplace(communicator);
-        std::vector<u64>& last = found->second;
+        Vector<u64>& last = found->second;
         if (!is_new) {
             return last;
         }
@@ -147,9 +149,9 @@ private:
     const Model& model_;
     Outcome& outcome_;
     u32 blocks_ = 0;
-    std::unordered_map<u64, std::vector<Entered>> entered_;
-    std::vector<u32> representatives_;
-    std::unordered_map<u32, std::vector<u64>> last_;
+    std::unordered_map<u64, Vector<Entered>> entered_;
+    Vector<u32> representatives_;
+    std::unordered_map<u32, Vector<u64>> last_;
 };
 
 }  // namespace

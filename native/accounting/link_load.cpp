@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -41,7 +42,7 @@ LinkSeries series_of_sums(const Model& model, const Recording& recording, const 
         u32 number;
         double bytes_per_ns;
     };
-    std::vector<Change> changes;
+    Vector<Change> changes;
     const auto ticks_per_ns = static_cast<double>(model.scale.ticks_per_ns());
     for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
         if (end > start && is_wanted[number_of(recording, link)]) {
@@ -55,8 +56,8 @@ LinkSeries series_of_sums(const Model& model, const Recording& recording, const 
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
     LinkSeries series(static_cast<u32>(is_wanted.size()));
-    std::vector<double> rate(is_wanted.size());
-    std::vector<u32> under_way(is_wanted.size());
+    Vector<double> rate(is_wanted.size());
+    Vector<u32> under_way(is_wanted.size());
     for (const Change& change : changes) {
         under_way[change.number] += change.bytes_per_ns > 0.0 ? 1u : ~0u;
         rate[change.number] = under_way[change.number] == 0 ? 0.0 : rate[change.number] + change.bytes_per_ns;
@@ -74,7 +75,7 @@ public:
             ++first_[stretches_[at].link + 1u];
         }
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
-        std::vector<u64> next(first_.begin(), first_.end() - 1);
+        Vector<u64> next(first_.begin(), first_.end() - 1);
         order_.resize(stretches_.size());
         for (u32 at = 0; at < stretches_.size(); ++at) {
             order_[next[stretches_[at].link]++] = at;
@@ -89,14 +90,14 @@ public:
 
 private:
     const Blocks<LinkStretch>& stretches_;
-    std::vector<u64> first_;
-    std::vector<u32> order_;
+    Vector<u64> first_;
+    Vector<u32> order_;
 };
 
 }  // namespace
 
-std::vector<u32> numbers_in_use(const Model& model, const Recording& recording) {
-    std::vector<u32> place;
+Vector<u32> numbers_in_use(const Model& model, const Recording& recording) {
+    Vector<u32> place;
     for_each_crossing(model, recording, [&](u32 link, u32, u64, u64, u64) {
         const u32 number = number_of(recording, link);
         place.resize(std::max<std::size_t>(place.size(), number + std::size_t{1}), none);
@@ -109,13 +110,13 @@ std::vector<u32> numbers_in_use(const Model& model, const Recording& recording) 
     return place;
 }
 
-std::vector<u32> rows_of_links(const Model& model, const Recording& recording) {
-    const std::vector<u32>& classes = recording.link_class;
-    std::vector<u32> row = numbers_in_use(model, recording);
+Vector<u32> rows_of_links(const Model& model, const Recording& recording) {
+    const Vector<u32>& classes = recording.link_class;
+    Vector<u32> row = numbers_in_use(model, recording);
     if (classes.empty()) {
         return row;
     }
-    const std::vector<u32> place = std::exchange(row, std::vector<u32>(classes.size(), none));
+    const Vector<u32> place = std::exchange(row, Vector<u32>(classes.size(), none));
     u32 rows = 0;
     for (u32 link = 0; link < row.size(); ++link) {
         const bool is_used = classes[link] < place.size() && place[classes[link]] != none;
@@ -125,7 +126,7 @@ std::vector<u32> rows_of_links(const Model& model, const Recording& recording) {
 }
 
 LinkRates link_rates(const Model& model, const Recording& recording) {
-    const std::vector<u32> row = rows_of_links(model, recording);
+    const Vector<u32> row = rows_of_links(model, recording);
     const auto links = static_cast<u32>(row.size());
     u32 numbers = links;
     for (u32 number : recording.link_class) {
@@ -160,9 +161,9 @@ LinkRates link_rates(const Model& model, const Recording& recording) {
     return rates;
 }
 
-LinkCrossings link_crossings(const Model& model, const Recording& recording, const std::vector<u32>& rows) {
-    const std::vector<u32> row_of_link = rows_of_links(model, recording);
-    std::vector<u32> row_of = row_of_link;
+LinkCrossings link_crossings(const Model& model, const Recording& recording, const Vector<u32>& rows) {
+    const Vector<u32> row_of_link = rows_of_links(model, recording);
+    Vector<u32> row_of = row_of_link;
     if (recording.by_span && !recording.link_class.empty()) {   // of a class that of its first link
         row_of.clear();
         for (u32 link = static_cast<u32>(row_of_link.size()); link-- > 0;) {
@@ -179,7 +180,7 @@ LinkCrossings link_crossings(const Model& model, const Recording& recording, con
         is_wanted[row] = true;
     }
     using Crossing = std::tuple<u32, u64, u32, u64, u64>;   // row, start, message, end, bytes
-    std::vector<Crossing> found;
+    Vector<Crossing> found;
     for_each_crossing(model, recording, [&](u32 link, u32 message, u64 start, u64 end, u64 bytes) {
         if (message != none && is_wanted[row_of[link]]) {
             found.emplace_back(row_of[link], start, message, end, bytes);

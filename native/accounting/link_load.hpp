@@ -6,9 +6,9 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "accounting/delays.hpp"
+#include "base/vector.hpp"
 #include "record/link_series.hpp"
 #include "record/recording.hpp"
 
@@ -37,30 +37,30 @@ void for_each_crossing(const Model& model, const Recording& recording, Visit&& v
 }
 
 // By what spans or hops name, a link or its class in a folded run: its place among those that carried something.
-std::vector<u32> numbers_in_use(const Model& model, const Recording& recording);
+Vector<u32> numbers_in_use(const Model& model, const Recording& recording);
 
 // By link: its row, none where it carried nothing.
-std::vector<u32> rows_of_links(const Model& model, const Recording& recording);
+Vector<u32> rows_of_links(const Model& model, const Recording& recording);
 
 // The stretches of a row follow each other in time, and rows each other. A crossing that takes no tick is in none.
 struct LinkRates {
-    std::vector<u32> row;
-    std::vector<double> from_ns;
-    std::vector<double> to_ns;
-    std::vector<double> bytes_per_ns;
+    Vector<u32> row;
+    Vector<double> from_ns;
+    Vector<double> to_ns;
+    Vector<double> bytes_per_ns;
 };
 
 LinkRates link_rates(const Model& model, const Recording& recording);
 
 // What messages crossed some rows, of a folded run one of each class: for each time a message held one its number, ticks and bytes; by row, then by start.
 struct LinkCrossings {
-    std::vector<u32> row;
-    std::vector<u32> message;
-    std::vector<u64> start;
-    std::vector<u64> end;
-    std::vector<u64> bytes;
+    Vector<u32> row;
+    Vector<u32> message;
+    Vector<u64> start;
+    Vector<u64> end;
+    Vector<u64> bytes;
 };
 
-LinkCrossings link_crossings(const Model& model, const Recording& recording, const std::vector<u32>& rows);
+LinkCrossings link_crossings(const Model& model, const Recording& recording, const Vector<u32>& rows);
 
 }  // namespace yantra

@@ -2,6 +2,7 @@
 
 #include "accounting/delays.hpp"
 #include "accounting/steps.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -16,10 +17,10 @@ u64 id_of(const Model& model, const Recording& recording, u32 place) {
 }
 
 // How long each message lay before links: from its sending or the end of a hop to the next hop.
-std::vector<u64> queued_on_links(const Model& model, const Recording& recording) {
+Vector<u64> queued_on_links(const Model& model, const Recording& recording) {
     const Delays delays(model, recording);
-    std::vector<u64> queued(recording.messages.size());
-    std::vector<u64> there(recording.messages.size());
+    Vector<u64> queued(recording.messages.size());
+    Vector<u64> there(recording.messages.size());
     for (std::size_t i = 0; i < queued.size(); ++i) {
         there[i] = recording.moments[recording.messages[i].sent].time;
     }

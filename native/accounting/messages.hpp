@@ -1,8 +1,7 @@
 // Messages: what the network carried, as columns.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "record/recording.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
@@ -10,17 +9,17 @@
 namespace yantra {
 
 struct Messages {
-    std::vector<u32> source;
-    std::vector<u32> destination;
-    std::vector<u32> tag;
-    std::vector<u64> bytes;
-    std::vector<u32> dimension;   // the lowest it crosses
-    std::vector<u64> sent;
-    std::vector<u64> arrived;
-    std::vector<u64> queued;      // of that, the ticks for which links were busy with others
-    std::vector<u64> node;        // ids; `never` where nobody received it
-    std::vector<u64> peer_node;
-    std::vector<u64> alike;       // messages of other ranks that it stands for, and itself
+    Vector<u32> source;
+    Vector<u32> destination;
+    Vector<u32> tag;
+    Vector<u64> bytes;
+    Vector<u32> dimension;   // the lowest it crosses
+    Vector<u64> sent;
+    Vector<u64> arrived;
+    Vector<u64> queued;      // of that, the ticks for which links were busy with others
+    Vector<u64> node;        // ids; `never` where nobody received it
+    Vector<u64> peer_node;
+    Vector<u64> alike;       // messages of other ranks that it stands for, and itself
 };
 
 Messages messages(const Model& model, const Recording& recording);

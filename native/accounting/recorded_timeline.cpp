@@ -5,8 +5,8 @@
 #include <functional>
 #include <queue>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "execution/ready_set.hpp"
 #include "trace/schema.hpp"
 
@@ -31,8 +31,8 @@ u32 lane_kind_of(const Graph& graph, u32 node) {
 template <class Ended>
 u64 play_recorded(const Graph& graph, const std::array<u32, lane_kinds>& slots, Ended&& ended) {
     using End = std::pair<u64, u32>;  // when, of which node
-    std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-    std::vector<u32> waiting(graph.parent_count.begin(), graph.parent_count.end());
+    std::priority_queue<End, Vector<End>, std::greater<>> ends;
+    Vector<u32> waiting(graph.parent_count.begin(), graph.parent_count.end());
     std::array<u32, lane_kinds> taken{};
     ReadySet ready(lane_kinds);
     const auto is_open = [&](u32 kind) {
@@ -71,7 +71,7 @@ u64 play_recorded(const Graph& graph, const std::array<u32, lane_kinds>& slots, 
     return now;
 }
 
-Overlap overlap_of(std::vector<u64>& starts, std::vector<u64>& ends) {
+Overlap overlap_of(Vector<u64>& starts, Vector<u64>& ends) {
     std::sort(starts.begin(), starts.end());
     std::sort(ends.begin(), ends.end());
     Overlap found;
@@ -90,7 +90,7 @@ Overlap overlap_of(std::vector<u64>& starts, std::vector<u64>& ends) {
 
 // Delays on the way that ends with `node`, going back to what ended last; of two that ended at once to
 // the one that is no delay.
-u64 delays_before(const Graph& graph, u32 node, const std::vector<u64>& end) {
+u64 delays_before(const Graph& graph, u32 node, const Vector<u64>& end) {
     u64 sum = 0;
     while (node != none) {
         sum += graph.name(node) == name_of_delays ? graph.duration_micros[node] : 0;
@@ -110,8 +110,8 @@ u64 delays_before(const Graph& graph, u32 node, const std::vector<u64>& end) {
 
 RecordedTimeline recorded_timeline(const Graph& graph, const SlotCounts& slots) {
     RecordedTimeline found;
-    std::vector<u64> end(graph.size());
-    std::array<std::vector<u64>, lane_kinds> starts, ends;
+    Vector<u64> end(graph.size());
+    std::array<Vector<u64>, lane_kinds> starts, ends;
     u32 last = none;
     found.length_us = play_recorded(graph, {}, [&](u32 node, u64 from, u64 until) {
         end[node] = until;

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "accounting/steps.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
-std::vector<u64> slack(const Outcome& outcome, const Recording& recording) {
+Vector<u64> slack(const Outcome& outcome, const Recording& recording) {
     const u64 makespan = *std::max_element(outcome.finish.begin(), outcome.finish.end());
-    std::vector<u64> late(recording.moments.size(), never);
+    Vector<u64> late(recording.moments.size(), never);
     for (u32 moment : recording.ended) {
         if (moment != none) {
             late[moment] = makespan - recording.moments[moment].time;
@@ -36,7 +37,7 @@ std::vector<u64> slack(const Outcome& outcome, const Recording& recording) {
             }
         }
     }
-    std::vector<u64> by_node;
+    Vector<u64> by_node;
     for (u32 moment : recording.ended) {
         by_node.push_back(moment == none ? never : late[moment]);
     }

@@ -6,14 +6,13 @@
 // backward pass of the critical path method, Kelley and Walker, 1959).
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "record/recording.hpp"
 #include "run/outcome.hpp"
 
 namespace yantra {
 
 // In ticks, by the place of the node; `never` where it did not end.
-std::vector<u64> slack(const Outcome& outcome, const Recording& recording);
+Vector<u64> slack(const Outcome& outcome, const Recording& recording);
 
 }  // namespace yantra

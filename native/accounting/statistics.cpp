@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "collective/unordered_order.hpp"
 
 namespace yantra {
@@ -13,7 +14,7 @@ namespace {
 using Interval = std::pair<u64, u64>;
 
 // Intervals in their order, none touching the next: what is covered by those that are given.
-std::vector<Interval> union_of(std::vector<Interval> intervals) {
+Vector<Interval> union_of(Vector<Interval> intervals) {
     if (!std::is_sorted(intervals.begin(), intervals.end())) {
         std::sort(intervals.begin(), intervals.end());
     }
@@ -30,13 +31,13 @@ std::vector<Interval> union_of(std::vector<Interval> intervals) {
 }
 
 // Of two unions; a sort of both together would forget that each is sorted.
-std::vector<Interval> union_of(const std::vector<Interval>& a, const std::vector<Interval>& b) {
-    std::vector<Interval> both(a.size() + b.size());
+Vector<Interval> union_of(const Vector<Interval>& a, const Vector<Interval>& b) {
+    Vector<Interval> both(a.size() + b.size());
     std::merge(a.begin(), a.end(), b.begin(), b.end(), both.begin());
     return union_of(std::move(both));
 }
 
-u64 length_of(const std::vector<Interval>& apart) {
+u64 length_of(const Vector<Interval>& apart) {
     u64 total = 0;
     for (const auto& [from, to] : apart) {
         total += to - from;
@@ -56,10 +57,10 @@ u64 begun(const Outcome& outcome, u64 at) {
 
 // What nodes of each class cover, in the order of NodeClass; `from(place)` is where one begins.
 template <class From>
-std::array<std::vector<Interval>, node_classes> covered_by_class(const Model& model,
+std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
                                                                  const Outcome& outcome, u32 rank,
                                                                  From&& from) {
-    std::array<std::vector<Interval>, node_classes> covered;
+    std::array<Vector<Interval>, node_classes> covered;
     const Job& job = model.job(rank);
     std::array<std::size_t, node_classes> nodes{};
     for (const Op& op : job.ops) {
@@ -75,15 +76,15 @@ std::array<std::vector<Interval>, node_classes> covered_by_class(const Model& mo
                 from(at), outcome.end[at]);
         }
     }
-    for (std::vector<Interval>& of_class : covered) {
+    for (Vector<Interval>& of_class : covered) {
         of_class = union_of(std::move(of_class));
     }
     return covered;
 }
 
 // From when a message is posted to when it moves.
-std::vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
-    std::vector<Interval> waits;
+Vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
+    Vector<Interval> waits;
     const Job& job = model.job(rank);
     const u64 first = outcome.first_node[rank];
     const u64 known = outcome.begun.size() < first ? 0 : outcome.begun.size() - first;
@@ -99,8 +100,8 @@ std::vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank
 
 // The nodes that ran, and when each started.
 struct Ran {
-    std::vector<u32> nodes;
-    std::vector<Interval> started;   // pairs of a tick and a node
+    Vector<u32> nodes;
+    Vector<Interval> started;   // pairs of a tick and a node
 };
 
 Ran nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
@@ -122,14 +123,14 @@ Ran nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
 
 // Whether it matters in which order nodes are walked: of classes the first to come is told first, and sums
 // of fractions depend on it.
-bool has_an_order(const std::vector<u32>& nodes, const Job& job, const Roofline& roofline) {
+bool has_an_order(const Vector<u32>& nodes, const Job& job, const Roofline& roofline) {
     return roofline.enabled || std::any_of(nodes.begin(), nodes.end(), [&](u32 node) {
                return job.ops[node].node_class != job.ops[nodes.front()].node_class;
            });
 }
 
 // The nodes that ran, as upstream's hash map of statistics walks them: it gets them as they start.
-std::vector<u32> in_upstream_order(std::vector<Interval> started, const Graph& graph) {
+Vector<u32> in_upstream_order(Vector<Interval> started, const Graph& graph) {
     if (!std::is_sorted(started.begin(), started.end())) {
         std::sort(started.begin(), started.end());
     }
@@ -138,7 +139,7 @@ std::vector<u32> in_upstream_order(std::vector<Interval> started, const Graph& g
     for (const auto& [tick, node] : started) {
         map.insert(graph.id[node]);
     }
-    std::vector<u32> order = map.places();
+    Vector<u32> order = map.places();
     for (u32& place : order) {
         place = static_cast<u32>(started[place].second);
     }
@@ -152,7 +153,7 @@ bool has_roofline(const Op& op, const Graph& graph, u32 node, const Roofline& ro
 }
 
 void add_utilisations(const Model& model, const Outcome& outcome, u32 rank, const Roofline& roofline,
-                      const std::vector<u32>& order, RankStatistics& statistics) {
+                      const Vector<u32>& order, RankStatistics& statistics) {
     const Job& job = model.job(rank);
     const Graph& graph = *job.graph;
     u64 bound = 0;
@@ -194,7 +195,7 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
     const Job& job = model.job(rank);
     Ran ran = nodes_that_ran(*job.graph, outcome, rank);
     const bool ordered = has_an_order(ran.nodes, job, roofline);
-    const std::vector<u32> order =
+    const Vector<u32> order =
         ordered ? in_upstream_order(std::move(ran.started), *job.graph) : std::move(ran.nodes);
     std::array<bool, node_classes> is_there{};
     for (u32 node : order) {
@@ -224,13 +225,13 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
 Breakdown breakdown(const Model& model, const Outcome& outcome, u32 rank) {
     const auto moving =
         covered_by_class(model, outcome, rank, [&](u64 at) { return begun(outcome, at); });
-    const auto of = [&moving](NodeClass node_class) -> const std::vector<Interval>& {
+    const auto of = [&moving](NodeClass node_class) -> const Vector<Interval>& {
         return moving[static_cast<std::size_t>(node_class)];
     };
     Breakdown parts;
-    std::vector<Interval> covered;
+    Vector<Interval> covered;
     u64 so_far = 0;
-    const auto add = [&](const std::vector<Interval>& more, u64& part) {
+    const auto add = [&](const Vector<Interval>& more, u64& part) {
         covered = union_of(covered, more);
         const u64 length = length_of(covered);
         part = length - so_far;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
 #include "workload/lowering.hpp"
@@ -15,7 +15,7 @@ namespace yantra {
 struct RankStatistics {
     u64 wall = 0;                                   // latest end of a node
     std::array<u64, node_classes> class_ticks{};    // length of the union of the class's intervals
-    std::vector<NodeClass> classes;                 // present ones, in the order upstream prints them
+    Vector<NodeClass> classes;                 // present ones, in the order upstream prints them
     u64 overlap = 0;                                // gpu + communication - wall, unsigned
     double compute_bound = 0.0;                     // fractions of time, roofline only
     double compute_utilisation = 0.0;

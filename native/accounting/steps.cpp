@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "accounting/delays.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -13,7 +14,7 @@ public:
     Walk(const Model& model, const Recording& recording)
         : recording_(recording), delays_(model, recording) {}
 
-    std::vector<Step> back(u32 moment, u64 until) {
+    Vector<Step> back(u32 moment, u64 until) {
         for (u32 at = moment; at != none && recording_.moments[at].time > until;
              at = recording_.moments[at].cause) {
             add(recording_.moments[at], until);
@@ -81,7 +82,7 @@ private:
 
     const Recording& recording_;
     Delays delays_;
-    std::vector<Step> steps_;
+    Vector<Step> steps_;
 };
 
 }  // namespace
@@ -121,7 +122,7 @@ u32 place_of(const Outcome& outcome, u32 rank, u32 node) {
     return static_cast<u32>(outcome.first_node[rank]) + node;
 }
 
-std::vector<Step> critical_path(const Model& model, const Outcome& outcome,
+Vector<Step> critical_path(const Model& model, const Outcome& outcome,
                                 const Recording& recording) {
     const auto last = std::max_element(outcome.finish.begin(), outcome.finish.end());
     const auto rank = static_cast<std::size_t>(last - outcome.finish.begin());
@@ -129,7 +130,7 @@ std::vector<Step> critical_path(const Model& model, const Outcome& outcome,
     return Walk(model, recording).back(recording.finished[actor], 0);
 }
 
-std::vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
+Vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 rank, u32 node) {
     const u32 place = place_of(outcome, rank, node);
     if (outcome.end[place] == never) {

@@ -4,8 +4,7 @@
 // gap and their lengths add up to the time between the two ends exactly.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "record/recording.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
@@ -27,10 +26,10 @@ struct Step {
 };
 
 // From the finish of the last rank back to the start of the run; steps alike are one.
-std::vector<Step> critical_path(const Model& model, const Outcome& outcome, const Recording& recording);
+Vector<Step> critical_path(const Model& model, const Outcome& outcome, const Recording& recording);
 
 // From the end of a node back to its start; nothing if it did not end.
-std::vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
+Vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 rank, u32 node);
 
 StepKind kind_of(Why why);

@@ -5,6 +5,7 @@
 #include "accounting/delays.hpp"
 #include "accounting/link_load.hpp"
 #include "accounting/steps.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -23,7 +24,7 @@ public:
 
     // Adds `bytes`, `times` over, to a row, spread over [start, end).
     void add(std::size_t row, u64 start, u64 end, u64 bytes, u64 times) {
-        const std::vector<u64>& edges = result_.edges;
+        const Vector<u64>& edges = result_.edges;
         const auto found = std::upper_bound(edges.begin(), edges.end() - 1, start) - edges.begin();
         u64 given = 0;
         for (auto bin = static_cast<std::size_t>(found) - 1; given < bytes; ++bin) {
@@ -113,15 +114,15 @@ private:
     }
 
     Utilisation result_;
-    std::vector<double> sums_;
-    std::vector<u64> whole_;
-    std::vector<double> edges_ns_;
+    Vector<double> sums_;
+    Vector<u64> whole_;
+    Vector<double> edges_ns_;
     std::size_t bins_ = 0;
 };
 
 // How many links each one stands for.
-std::vector<u64> links_alike(const Recording& recording) {
-    std::vector<u64> alike(recording.span_group.size(), recording.link_class.empty() ? 1 : 0);
+Vector<u64> links_alike(const Recording& recording) {
+    Vector<u64> alike(recording.span_group.size(), recording.link_class.empty() ? 1 : 0);
     for (u32 of_class : recording.link_class) {
         if (of_class != none) {
             ++alike[of_class];
@@ -131,8 +132,8 @@ std::vector<u64> links_alike(const Recording& recording) {
 }
 
 // The row of its class for every link that has one.
-Utilisation by_every_link(const Utilisation& by_class, const std::vector<u32>& class_of,
-                          const std::vector<u32>& row_of, u32 bins) {
+Utilisation by_every_link(const Utilisation& by_class, const Vector<u32>& class_of,
+                          const Vector<u32>& row_of, u32 bins) {
     Utilisation by_link{by_class.edges, {}};
     for (u32 of_class : class_of) {
         if (of_class != none && row_of[of_class] != none) {
@@ -184,7 +185,7 @@ Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
                                   const Recording& recording, u32 bins) {
     if (recording.by_span) {
-        const std::vector<u64> alike = links_alike(recording);
+        const Vector<u64> alike = links_alike(recording);
         return of_spans(model, outcome, recording, bins, recording.span_groups,
                         [&](u32 link) { return recording.span_group[link]; },
                         [&](u32 link) { return alike[link]; });
@@ -220,7 +221,7 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins) {
     if (recording.by_span) {
-        std::vector<u32> row = numbers_in_use(model, recording);
+        Vector<u32> row = numbers_in_use(model, recording);
         row.resize(std::max<std::size_t>(row.size(), recording.series.links()), none);
         const auto rows = std::count_if(row.begin(), row.end(), [](u32 of) { return of != none; });
         Utilisation found = of_spans(model, outcome, recording, bins, static_cast<std::size_t>(rows),
@@ -228,9 +229,9 @@ Utilisation link_utilisation(const Model& model, const Outcome& outcome, const R
         return recording.link_class.empty() ? found : by_every_link(found, recording.link_class, row, bins);
     }
     const Delays delays(model, recording);
-    const std::vector<u32>& classes = recording.link_class;
+    const Vector<u32>& classes = recording.link_class;
     auto class_of = [&](u32 link) { return classes.empty() ? link : classes[link]; };
-    std::vector<u32> used;
+    Vector<u32> used;
     for (std::size_t i = 0; i < recording.hops.size(); ++i) {
         used.push_back(class_of(recording.hops[i].link));
     }

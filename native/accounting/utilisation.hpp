@@ -4,8 +4,7 @@
 // they take. Whole bytes are given to each stretch such that every sum over stretches is exact.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "record/recording.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
@@ -13,8 +12,8 @@
 namespace yantra {
 
 struct Utilisation {
-    std::vector<u64> edges;   // ticks at which the bins begin; one more at the end
-    std::vector<u64> bytes;   // of the first dimension or link, by bin; then of the next
+    Vector<u64> edges;   // ticks at which the bins begin; one more at the end
+    Vector<u64> bytes;   // of the first dimension or link, by bin; then of the next
 };
 
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,

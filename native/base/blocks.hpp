@@ -6,12 +6,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <type_traits>
-#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -42,9 +43,7 @@ private:
     static constexpr std::size_t most_single = 4;   // blocks that are asked for one by one
 
     struct GiveBack {
-        std::size_t count = 0;
-
-        void operator()(T* items) const { HugePages<T>().deallocate(items, count); }
+        void operator()(T* items) const { std::free(items); }
     };
 
     // Items are written before they are read, so nothing is made of them here.
@@ -55,15 +54,15 @@ private:
         }
         const std::size_t more = blocks_.size() < most_single ? 1 : most_single;
         const std::size_t count = more << bits;
-        T* items = HugePages<T>().allocate(count);
-        owned_.emplace_back(items, GiveBack{count});
+        T* const items = static_cast<T*>(vectors::there(HugePages::room(count * sizeof(T), alignof(T))));
+        owned_.emplace_back(items);
         for (std::size_t at = 0; at < more; ++at) {
             blocks_.push_back(items + (at << bits));
         }
     }
 
-    std::vector<std::unique_ptr<T[], GiveBack>> owned_;
-    std::vector<T*> blocks_;
+    Vector<std::unique_ptr<T[], GiveBack>> owned_;
+    Vector<T*> blocks_;
     std::size_t size_ = 0;
 };
 

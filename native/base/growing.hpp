@@ -1,6 +1,6 @@
 // Growing: an array that grows at its end, of items that are copied as bytes.
 //
-// Trade-off against std::vector: fewer things can be done with it, but push() is a leaf. A vector's
+// Trade-off against Vector: fewer things can be done with it, but push() is a leaf. A vector's
 // push_back brings its growth along, for which every caller saves its registers at every push; here
 // growth is a call at the very end of push.
 #pragma once
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 

@@ -1,4 +1,4 @@
-// HugePages: an allocator that asks for pages of 2 MB where a block is large enough to fill some.
+// HugePages: room in pages of 2 MB where it is large enough to fill some.
 //
 // A pool of millions of objects is read in no order, so with pages of 4 kB each access looks up a page first, which in a
 // virtual machine takes longer than the access. Linux gives the larger ones to who asks for them ("madvise" of transparent
@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <new>
-#include <vector>
+
+#include "base/vector.hpp"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -16,41 +16,27 @@
 
 namespace yantra {
 
-template <class T>
 struct HugePages {
-    using value_type = T;
-
     static constexpr std::size_t page = std::size_t{2} << 20;
-    static constexpr std::size_t least = 2 * page;   // bytes of a block that asks for them
+    static constexpr std::size_t least = 2 * page;   // bytes of a room that asks for them
+    static constexpr std::size_t line = 64;          // of the cache; a room begins one, and what fills lines stays in them
 
-    HugePages() = default;
-    template <class Other>
-    HugePages(const HugePages<Other>&) {}   // NOLINT: allocators convert
-
-    T* allocate(std::size_t count) {
-        const std::size_t bytes = count * sizeof(T);
+    // For std::free; nullptr where there is none.
+    static void* room(std::size_t bytes, std::size_t alignment) {
         if (bytes < least) {
-            return static_cast<T*>(::operator new(bytes, alignment));
+            return vectors::aligned_room(bytes, alignment > line ? alignment : line);
         }
-        void* block = ::operator new(bytes, std::align_val_t{page});
+        void* const room = vectors::aligned_room(bytes, page);
 #if defined(__linux__)
-        // It may say no: then pages are small.
-        madvise(block, bytes / page * page, MADV_HUGEPAGE);
+        if (room != nullptr) {
+            madvise(room, bytes / page * page, MADV_HUGEPAGE);   // it may say no: then pages are small
+        }
 #endif
-        return static_cast<T*>(block);
+        return room;
     }
-    void deallocate(T* block, std::size_t count) {
-        ::operator delete(block, count * sizeof(T) < least ? alignment : std::align_val_t{page});
-    }
-
-    bool operator==(const HugePages&) const { return true; }
-
-private:
-    // A block begins a line of the cache, and what fills lines stays in them.
-    static constexpr std::align_val_t alignment{alignof(T) > 64 ? alignof(T) : 64};
 };
 
 template <class T>
-using HugeVector = std::vector<T, HugePages<T>>;
+using HugeVector = Vector<T, HugePages>;
 
 }  // namespace yantra

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <functional>
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -39,7 +39,7 @@ inline constexpr Id<Tag> Id<Tag>::none{};
 template <class IdType, class T>
 class IdVector {
 public:
-    using Values = std::vector<T>;
+    using Values = Vector<T>;
 
     IdVector() = default;
     // Without a value nothing is copied, so the compiler need not make copies of large types.

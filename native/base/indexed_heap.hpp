@@ -2,9 +2,9 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -82,9 +82,9 @@ private:
         put(place, number);
     }
 
-    std::vector<u32> heap_;
-    std::vector<u32> place_;   // by number; none: not there
-    std::vector<double> key_;
+    Vector<u32> heap_;
+    Vector<u32> place_;   // by number; none: not there
+    Vector<double> key_;
 };
 
 }  // namespace yantra

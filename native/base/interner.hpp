@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -42,8 +42,8 @@ public:
         return slot;
     }
 
-    const std::vector<std::string>& names() const { return names_; }
-    std::vector<std::string> take() && { return std::move(names_); }
+    const Vector<std::string>& names() const { return names_; }
+    Vector<std::string> take() && { return std::move(names_); }
 
 private:
     template <typename Word>
@@ -90,8 +90,8 @@ private:
         }
     }
 
-    std::vector<std::uint32_t> slots_;
-    std::vector<std::string> names_;
+    Vector<std::uint32_t> slots_;
+    Vector<std::string> names_;
 };
 
 }  // namespace yantra

@@ -2,9 +2,9 @@
 #include "base/pool.hpp"
 
 #include <map>
-#include <vector>
 
 #include "base/test.hpp"
+#include "base/vector.hpp"
 
 namespace {
 
@@ -15,7 +15,7 @@ void run(u32 seed) {
     test::Random random(seed);
     Pool<u64> pool;
     std::map<u32, u64> live;
-    std::vector<u32> freed;
+    Vector<u32> freed;
     u32 highest = 0;
     for (u64 step = 0; step < 5000; ++step) {
         if (!live.empty() && random.one_in(2 + step % 3)) {

@@ -11,7 +11,8 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
+
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -54,6 +55,6 @@ private:
 };
 
 template <class Value>
-using SharedVector = Shared<std::vector<Value>>;
+using SharedVector = Shared<Vector<Value>>;
 
 }  // namespace yantra

@@ -7,7 +7,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -17,11 +16,12 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -68,15 +68,15 @@ constexpr const char* stream_name = "arrow_array_stream";
 constexpr int64_t nullable = 2;   // ARROW_FLAG_NULLABLE
 
 // Rows, missing values, and the buffers of a column; of a buffer that is not there, nothing.
-using ArrowColumn = std::tuple<int64_t, int64_t, std::vector<std::optional<nb::bytes>>>;
+using ArrowColumn = std::tuple<int64_t, int64_t, Vector<std::optional<nb::bytes>>>;
 
 // What a schema or an array points to. Its children are released with it, unless the reader took them.
 template <class Struct>
 struct Owned {
-    std::vector<std::string> texts;     // format and name, or buffers
-    std::vector<const void*> buffers;
-    std::vector<Struct> children;
-    std::vector<Struct*> pointers;
+    Vector<std::string> texts;     // format and name, or buffers
+    Vector<const void*> buffers;
+    Vector<Struct> children;
+    Vector<Struct*> pointers;
 
     void point_to_children() {
         for (Struct& child : children) {
@@ -97,7 +97,7 @@ void release_owned(Struct* released) {
 }
 
 // Children must be complete: they belong to what is made here.
-ArrowSchema schema_of(std::string format, std::string name, int64_t flags, std::vector<ArrowSchema> children) {
+ArrowSchema schema_of(std::string format, std::string name, int64_t flags, Vector<ArrowSchema> children) {
     auto owned = std::make_unique<Owned<ArrowSchema>>();
     owned->texts = {std::move(format), std::move(name)};
     owned->children = std::move(children);
@@ -135,8 +135,8 @@ ArrowArray column_array(const ArrowColumn& column) {
 
 // A table as Python gives it: `next` returns the columns of the next rows, or None after the last.
 struct TableSource {
-    std::vector<std::string> names;
-    std::vector<std::string> formats;
+    Vector<std::string> names;
+    Vector<std::string> formats;
     nb::callable next;
     std::string error;
 };
@@ -157,7 +157,7 @@ int told(ArrowArrayStream* stream, Act act) {
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* into) {
     return told(stream, [into](const TableSource& source) {
-        std::vector<ArrowSchema> columns;
+        Vector<ArrowSchema> columns;
         for (std::size_t at = 0; at < source.names.size(); ++at) {
             columns.push_back(schema_of(source.formats[at], source.names[at], nullable, {}));
         }
@@ -173,7 +173,7 @@ int get_next(ArrowArrayStream* stream, ArrowArray* into) {
         if (given.is_none()) {
             return;
         }
-        const auto columns = nb::cast<std::vector<ArrowColumn>>(given);
+        const auto columns = nb::cast<Vector<ArrowColumn>>(given);
         auto owned = std::make_unique<Owned<ArrowArray>>();
         owned->buffers.push_back(nullptr);   // no row is missing as a whole
         for (const ArrowColumn& column : columns) {
@@ -203,7 +203,7 @@ void end_of_capsule(PyObject* capsule) {
 
 using NextColumns = nb::typed<nb::callable, nb::object()>;
 
-nb::object arrow_stream(std::vector<std::string> names, std::vector<std::string> formats, NextColumns next) {
+nb::object arrow_stream(Vector<std::string> names, Vector<std::string> formats, NextColumns next) {
     auto source = std::make_unique<TableSource>();
     *source = {std::move(names), std::move(formats), std::move(next), ""};
     auto stream = std::make_unique<ArrowArrayStream>();

@@ -9,9 +9,8 @@
 
 #include <nanobind/nanobind.h>
 
-#include <vector>
-
 #include "accounting/steps.hpp"
+#include "base/vector.hpp"
 #include "collective/program.hpp"
 #include "execution/happening.hpp"
 #include "export/cells.hpp"
@@ -35,7 +34,7 @@ struct Choice {
 // The class of an enumeration and its objects, by value. They live as long as the process.
 struct ChoiceClass {
     nanobind::handle type;
-    std::vector<nanobind::handle> members;
+    Vector<nanobind::handle> members;
 };
 
 template <class Enum>
@@ -78,7 +77,7 @@ struct ChoiceCaster {
 
     static nanobind::handle from_cpp(Enum from, nanobind::rv_policy,
                                      nanobind::detail::cleanup_list*) noexcept {
-        const std::vector<nanobind::handle>& members = class_of_choices<Enum>().members;
+        const Vector<nanobind::handle>& members = class_of_choices<Enum>().members;
         const auto at = static_cast<std::size_t>(from);
         if (at >= members.size()) {
             PyErr_SetString(PyExc_ValueError, "a value of the core that has no name in Python");

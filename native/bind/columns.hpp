@@ -3,7 +3,7 @@
 
 #include <nanobind/ndarray.h>
 
-#include <vector>
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -11,7 +11,7 @@ template <typename Value>
 using Column = nanobind::ndarray<nanobind::memview, const Value, nanobind::ndim<1>>;
 
 template <typename Value, typename Owner>
-Column<Value> view(const std::vector<Value>& values, const Owner& owner) {
+Column<Value> view(const Vector<Value>& values, const Owner& owner) {
     return Column<Value>(values.data(), {values.size()}, nanobind::find(owner));
 }
 

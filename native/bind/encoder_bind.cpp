@@ -5,7 +5,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,12 +16,13 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "trace/tools/encode_pass.hpp"
 
 namespace nb = nanobind;
@@ -150,8 +150,8 @@ std::uint32_t key_of(nb::handle value) {
 
 class PassEncoder {
 public:
-    EncodedPass encode(const std::vector<nb::tuple>& parts, std::optional<std::int64_t> chunk) {
-        std::vector<std::vector<PassItem>> read;
+    EncodedPass encode(const Vector<nb::tuple>& parts, std::optional<std::int64_t> chunk) {
+        Vector<Vector<PassItem>> read;
         for (const nb::tuple& part : parts) {
             read.push_back(items_of(part));
         }
@@ -162,10 +162,10 @@ public:
 
 private:
     // A tuple that is kept keeps its place in memory.
-    const std::vector<PassItem>& items_of(const nb::tuple& part) {
+    const Vector<PassItem>& items_of(const nb::tuple& part) {
         auto entry = items_.find(part.ptr());
         if (entry == items_.end()) {
-            std::vector<PassItem> read;
+            Vector<PassItem> read;
             read.reserve(part.size());
             for (const nb::handle one : part) {
                 if (PyTuple_Check(one.ptr()) && PyTuple_Size(one.ptr()) == stretch_fields::end) {
@@ -195,7 +195,7 @@ private:
     }
 
     // Operations that wait for those in their `after` alone, each of which counts once.
-    void add_stretch(const nb::tuple& stretch, std::vector<PassItem>& to) {
+    void add_stretch(const nb::tuple& stretch, Vector<PassItem>& to) {
         const auto operations = nb::cast<nb::tuple>(field(stretch, stretch_fields::operations));
         const std::uint32_t end = key_of(field(stretch, stretch_fields::end_place));
         if (end > operations.size()) {
@@ -227,10 +227,10 @@ private:
     }
 
     std::unordered_map<PyObject*, std::pair<nb::object, PassOperation>> operations_;
-    std::unordered_map<PyObject*, std::pair<nb::object, std::vector<PassItem>>> items_;
+    std::unordered_map<PyObject*, std::pair<nb::object, Vector<PassItem>>> items_;
 };
 
-using Chains = std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;
+using Chains = Vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;
 
 Chains chains_of(const Segment& segment) {
     Chains made;

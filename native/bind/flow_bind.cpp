@@ -1,16 +1,16 @@
 // Python's view of lists of flows, which are simulated alone.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "network/flow/flow_list.hpp"
 #include "network/flow/queued_list.hpp"
 
@@ -22,25 +22,25 @@ namespace yantra {
 namespace {
 
 struct Stretches {
-    std::vector<u32> link;
-    std::vector<double> from_ns;
-    std::vector<double> to_ns;
-    std::vector<double> bytes_per_ns;
+    Vector<u32> link;
+    Vector<double> from_ns;
+    Vector<double> to_ns;
+    Vector<double> bytes_per_ns;
 };
 
 struct Ended {
-    std::vector<u32> flow;
+    Vector<u32> flow;
 };
 
 template <class Value>
-std::vector<Value> values_of(const Array<Value>& array) {
+Vector<Value> values_of(const Array<Value>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
 std::unique_ptr<FlowRun> shared(const Array<u64>& first_hop, const Array<u32>& hops, const Array<double>& bytes,
                                 const Array<double>& start_ns, const Array<double>& bytes_per_ns,
                                 const Array<double>& latency_ns, bool rtt_fairness,
-                                const std::vector<RateChange>& changes, bool keeps_series) {
+                                const Vector<RateChange>& changes, bool keeps_series) {
     return share_flows({values_of(first_hop), values_of(hops), values_of(bytes), values_of(start_ns)},
                        {values_of(bytes_per_ns), values_of(latency_ns)}, rtt_fairness, changes, keeps_series);
 }
@@ -85,7 +85,7 @@ void register_flows(nb::module_& module) {
         .def("link_stretches", [](const FlowRun& run) { return in_columns(run.series()); });
     module.def("share_flows", &shared, nb::kw_only(), "first_hop"_a, "hops"_a, "bytes"_a, "start_ns"_a,
                "bytes_per_ns"_a, "latency_ns"_a, "rtt_fairness"_a = false,
-               "changes"_a = std::vector<RateChange>{}, "keeps_series"_a = false);
+               "changes"_a = Vector<RateChange>{}, "keeps_series"_a = false);
     module.def("queue_flows", &queued, nb::kw_only(), "first_hop"_a, "hops"_a, "bytes"_a, "start_ns"_a,
                "bytes_per_ns"_a, "latency_ns"_a, "keeps_series"_a = false);
 }

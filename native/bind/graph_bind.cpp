@@ -1,7 +1,6 @@
 // Python's view of Graph and of findings about traces: columns as read-only memoryviews.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 
 #include <string_view>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "trace/graph.hpp"
 
 namespace nb = nanobind;

@@ -5,23 +5,23 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "accounting/recorded_timeline.hpp"
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "workload/checks.hpp"
 #include "workload/job.hpp"
 #include "workload/kernels.hpp"
@@ -37,7 +37,7 @@ namespace {
 
 struct Lowered {
     std::shared_ptr<const Job> job;
-    std::vector<Problem> problems;
+    Vector<Problem> problems;
 };
 
 // Which kinds of nodes a graph has; other kernels have no operations for a roofline.
@@ -78,11 +78,11 @@ Lowered lower_graph(std::shared_ptr<const Graph> graph, const LowerOptions& opti
 }
 
 // The same of the first graphs, up to one of which something is wrong or that has more nodes.
-std::vector<std::shared_ptr<const Job>> lower_small(const std::vector<std::shared_ptr<const Graph>>& graphs,
+Vector<std::shared_ptr<const Job>> lower_small(const Vector<std::shared_ptr<const Graph>>& graphs,
                                                     const LowerOptions& options, u32 most_nodes) {
     const nb::gil_scoped_release unlocked;
-    std::vector<std::shared_ptr<const Job>> jobs;
-    std::vector<Problem> problems;
+    Vector<std::shared_ptr<const Job>> jobs;
+    Vector<Problem> problems;
     for (const std::shared_ptr<const Graph>& graph : graphs) {
         if (graph->size() > most_nodes) {
             break;
@@ -106,8 +106,8 @@ void name_groups(LowerOptions& options, const std::unordered_map<std::string, Co
 
 // Names of groups and peers that each rank of a template gives its own meaning, by place; the first
 // communicator is all ranks.
-void name_in_template(LowerOptions& options, const std::vector<std::string>& groups,
-                      const std::vector<std::string>& peers) {
+void name_in_template(LowerOptions& options, const Vector<std::string>& groups,
+                      const Vector<std::string>& peers) {
     options.is_template = true;
     options.communicators = {{"", 0}};
     for (u32 at = 0; at < groups.size(); ++at) {
@@ -127,14 +127,14 @@ void set_custom_by_node(LowerOptions& options, const std::unordered_map<u64, Cus
 }
 
 // The collectives of all ranks of a kind have a plan, which covers these dimensions.
-void offer(LowerOptions& options, CollectiveKind kind, const std::vector<u32>& covered) {
+void offer(LowerOptions& options, CollectiveKind kind, const Vector<u32>& covered) {
     options.offered_kinds |= 1u << static_cast<u32>(kind);
     for (u32 dimension : covered) {
         options.covered[static_cast<std::size_t>(kind)] |= u64{1} << dimension;
     }
 }
 
-std::vector<Problem> add_kernels(KernelTable& kernels, const std::shared_ptr<const Graph>& graph,
+Vector<Problem> add_kernels(KernelTable& kernels, const std::shared_ptr<const Graph>& graph,
                                  u64 ranks) {
     const nb::gil_scoped_release unlocked;
     return kernels.add(graph, ranks);

@@ -2,7 +2,6 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "bind/fields.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "network/level.hpp"
 
 namespace nb = nanobind;

@@ -3,7 +3,6 @@
 // Columns of an Outcome are shared, not copied: each memoryview keeps its owner alive.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "bind/fields.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "collective/kind.hpp"
 #include "network/packet/seen.hpp"
 #include "run/outcome.hpp"

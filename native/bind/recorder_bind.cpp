@@ -2,7 +2,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 
 #include <bit>
 #include <cstdint>
@@ -10,11 +9,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/python_text.hpp"
+#include "base/vector.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "trace/trace.hpp"
 
 namespace nb = nanobind;
@@ -133,8 +133,8 @@ public:
 
     void node(std::uint64_t id, std::string_view name, std::int32_t type,
               std::uint64_t start_micros, std::uint64_t duration_micros,
-              const std::vector<std::uint64_t>& data_deps,
-              const std::vector<std::uint64_t>& ctrl_deps) {
+              const Vector<std::uint64_t>& data_deps,
+              const Vector<std::uint64_t>& ctrl_deps) {
         trace_.data_dep.insert(trace_.data_dep.end(), data_deps.begin(), data_deps.end());
         trace_.ctrl_dep.insert(trace_.ctrl_dep.end(), ctrl_deps.begin(), ctrl_deps.end());
         trace_.add_node({id, name, type, start_micros, duration_micros, 0});
@@ -216,7 +216,7 @@ private:
 
     Trace trace_;
     IoTexts texts_;
-    std::vector<nb::object> found_;
+    Vector<nb::object> found_;
     nb::str name_ = nb::str("name");
     nb::str value_ = nb::str("value");
     nb::str empty_ = nb::str("");

@@ -1,6 +1,5 @@
 // Python's view of recorded runs and of what follows from their recordings.
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/vector.h>
 
 #include <utility>
 
@@ -10,10 +9,12 @@
 #include "accounting/slack.hpp"
 #include "accounting/steps.hpp"
 #include "accounting/utilisation.hpp"
+#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/held_run.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "record/recorder.hpp"
 
 namespace nb = nanobind;
@@ -24,20 +25,20 @@ namespace yantra {
 namespace {
 
 struct StepColumns {
-    std::vector<u8> kind;
-    std::vector<u32> rank;
-    std::vector<u32> node;
-    std::vector<u32> peer;
-    std::vector<u32> dimension;
-    std::vector<u64> start;
-    std::vector<u64> end;
+    Vector<u8> kind;
+    Vector<u32> rank;
+    Vector<u32> node;
+    Vector<u32> peer;
+    Vector<u32> dimension;
+    Vector<u64> start;
+    Vector<u64> end;
 };
 
 struct Slack {
-    std::vector<u64> ticks;
+    Vector<u64> ticks;
 };
 
-StepColumns in_columns(const std::vector<Step>& steps) {
+StepColumns in_columns(const Vector<Step>& steps) {
     StepColumns columns;
     for (const Step& step : steps) {
         columns.kind.push_back(static_cast<u8>(step.kind));
@@ -143,7 +144,7 @@ void register_recording(nb::module_& module) {
         }, "model"_a, "outcome"_a, "bins"_a, unlocked)
         .def("link_rates", [](const Recording& r, const Model& model) { return link_rates(model, r); },
              "model"_a, unlocked)
-        .def("link_crossings", [](const Recording& r, const Model& model, const std::vector<u32>& rows) {
+        .def("link_crossings", [](const Recording& r, const Model& model, const Vector<u32>& rows) {
             return link_crossings(model, r, rows);
         }, "model"_a, "rows"_a, unlocked);
     nb::class_<HeldRecordedRun, HeldRun>(module, "RecordedSimulation")

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
@@ -22,10 +22,10 @@ namespace {
 
 // The operations of a job, by node. A slot of `unlimited` is none.
 struct OpColumns {
-    std::vector<u8> kind;
-    std::vector<u8> slot;
-    std::vector<u64> ticks;
-    std::vector<u64> bytes;
+    Vector<u8> kind;
+    Vector<u8> slot;
+    Vector<u64> ticks;
+    Vector<u64> bytes;
 };
 
 OpColumns columns_of(const Job& job) {

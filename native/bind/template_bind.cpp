@@ -2,7 +2,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
-#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/tools/totals.hpp"
 

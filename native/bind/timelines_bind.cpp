@@ -1,14 +1,13 @@
 // Python's view of the writers of timelines. The arrays of a record live as long as the record.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "export/chrome.hpp"
 #include "export/perfetto.hpp"
 #include "export/rows.hpp"
@@ -28,16 +27,16 @@ struct ArgumentColumn {
 
 struct SliceColumns {
     Wholes track, name, category, start, end;
-    std::vector<ArgumentColumn> arguments;
+    Vector<ArgumentColumn> arguments;
 };
 
 struct MessageEndColumns {
     Wholes slice, time, name, flow, arrives;
-    std::vector<ArgumentColumn> arguments;
+    Vector<ArgumentColumn> arguments;
 };
 
-std::vector<Argument> arguments_of(const std::vector<ArgumentColumn>& columns) {
-    std::vector<Argument> arguments;
+Vector<Argument> arguments_of(const Vector<ArgumentColumn>& columns) {
+    Vector<Argument> arguments;
     for (const ArgumentColumn& column : columns) {
         arguments.push_back({column.name, column.kind, span_of(column.values)});
     }
@@ -83,10 +82,10 @@ void bind_records(nb::module_& module) {
     nb::class_<ArgumentColumn>(module, "Argument")
         .def(nb::init<u64, Argument::Kind, Wholes>(), "name"_a, "kind"_a, "values"_a);
     nb::class_<SliceColumns>(module, "Slices")
-        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, std::vector<ArgumentColumn>>(),
+        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, Vector<ArgumentColumn>>(),
              nb::kw_only(), "track"_a, "name"_a, "category"_a, "start"_a, "end"_a, "arguments"_a);
     nb::class_<MessageEndColumns>(module, "MessageEnds")
-        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, std::vector<ArgumentColumn>>(),
+        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, Vector<ArgumentColumn>>(),
              nb::kw_only(), "slice"_a, "time"_a, "name"_a, "flow"_a, "arrives"_a, "arguments"_a);
     Class<Rows> rows(module, "Rows");
     rows.column("order", &Rows::order);

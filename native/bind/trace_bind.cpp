@@ -6,7 +6,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <bit>
 #include <cstdint>
@@ -16,14 +15,15 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "bind/vectors.hpp"
 #include "trace/alike.hpp"
 #include "trace/tools/check.hpp"
 #include "trace/decode.hpp"
@@ -182,7 +182,7 @@ std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates, bool 
     return std::make_shared<Graph>(build_graph(trace, merge_duplicates, kernels));
 }
 
-std::vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
+Vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
     const nb::gil_scoped_release unlocked;
     return check(trace, graph);
 }
@@ -224,8 +224,8 @@ void register_trace_class(nb::module_& module) {
               nb::arg("launches").none() = nb::none());
 }
 
-std::vector<std::string> names_of(const std::vector<nb::bytes>& paths) {
-    std::vector<std::string> names;
+Vector<std::string> names_of(const Vector<nb::bytes>& paths) {
+    Vector<std::string> names;
     names.reserve(paths.size());
     for (const nb::bytes& path : paths) {
         names.emplace_back(path.c_str(), path.size());
@@ -234,8 +234,8 @@ std::vector<std::string> names_of(const std::vector<nb::bytes>& paths) {
 }
 
 void register_files(nb::module_& module) {
-    module.def("count_alike", [](const std::vector<nb::bytes>& paths, const nb::bytes& content) {
-        const std::vector<std::string> names = names_of(paths);
+    module.def("count_alike", [](const Vector<nb::bytes>& paths, const nb::bytes& content) {
+        const Vector<std::string> names = names_of(paths);
         const std::string_view bytes(content.c_str(), content.size());
         const nb::gil_scoped_release without_lock;
         return count_alike(names, bytes);
@@ -257,7 +257,7 @@ void register_files(nb::module_& module) {
             return std::make_tuple(std::move(read.numbers), std::move(read.graphs), std::move(read.ranks));
         }, nb::arg("prefix"), nb::arg("first"), nb::arg("count"), nb::arg("most_bytes"), nb::arg("kernels"))
         .def("alike", [](const KnownFiles& self, std::uint64_t hash) {
-            std::vector<std::tuple<std::uint32_t, nb::bytes, std::optional<nb::bytes>>> found;
+            Vector<std::tuple<std::uint32_t, nb::bytes, std::optional<nb::bytes>>> found;
             for (const KnownFiles::Known& known : self.alike(hash)) {
                 found.emplace_back(known.number, nb::bytes(known.path.data(), known.path.size()),
                                    known.kept ? std::optional(nb::bytes(known.kept->data(), known.kept->size()))

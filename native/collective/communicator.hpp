@@ -9,9 +9,9 @@
 #include <array>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/kind.hpp"
 
 namespace yantra {
@@ -19,7 +19,7 @@ namespace yantra {
 // Offsets from the lowest member, in ring order.
 class Shape {
 public:
-    explicit Shape(std::vector<u32> offsets);
+    explicit Shape(Vector<u32> offsets);
 
     u32 size() const { return size_; }
     // The distance of neighbours where all have the same, and the order is ascending; else 0.
@@ -36,8 +36,8 @@ public:
 private:
     u32 size_;
     u32 stride_ = 0;
-    std::vector<u32> offsets_;
-    std::vector<std::pair<u32, u32>> sorted_;   // (offset, position), where the order is another
+    Vector<u32> offsets_;
+    Vector<std::pair<u32, u32>> sorted_;   // (offset, position), where the order is another
 };
 
 // What communicators that lie alike have in common.
@@ -51,7 +51,7 @@ struct PlanFrom {
 struct GroupLayout {
     std::shared_ptr<const Shape> shape;
     std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
-    std::vector<PlanFrom> larger;               // of each kind by ascending bytes; mostly empty
+    Vector<PlanFrom> larger;               // of each kind by ascending bytes; mostly empty
 
     u32 plan_of(std::size_t kind, u64 bytes) const {
         u32 found = plan[kind];

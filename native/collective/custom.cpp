@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 bool has_chunks(const Graph& graph, u32 node) {
@@ -25,7 +27,7 @@ u64 custom_bytes(const Graph& graph, u32 node, u64 collective_bytes) {
 CustomPosition prepare_custom(std::shared_ptr<const Graph> graph) {
     CustomPosition position;
     UnorderedOrder seen;
-    std::vector<UnorderedOrder> children(graph->size());
+    Vector<UnorderedOrder> children(graph->size());
     for (u32 node : graph->file_order) {
         seen.insert(graph->id[node]);
         UnorderedOrder parents;

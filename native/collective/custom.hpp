@@ -7,9 +7,9 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/unordered_order.hpp"
 #include "trace/graph.hpp"
 
@@ -17,12 +17,12 @@ namespace yantra {
 
 struct CustomPosition {
     std::shared_ptr<const Graph> graph;
-    std::vector<std::vector<u32>> children;   // of each node, in the order in which they are freed
+    Vector<Vector<u32>> children;   // of each node, in the order in which they are freed
     UnorderedOrder ready;                     // ids free at the start, with the set's bucket state
 };
 
 struct CustomCollective {
-    std::vector<CustomPosition> positions;
+    Vector<CustomPosition> positions;
     bool over_members = false;                // ranks named in the graphs are positions in the communicator
     bool hash_order = true;
 };

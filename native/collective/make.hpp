@@ -1,8 +1,7 @@
 // Programs made from what an algorithm says: equal steps as runs, or operations with dependencies.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "collective/program.hpp"
 
 namespace yantra {
@@ -13,7 +12,7 @@ struct Operation {
     u32 peer = none;
     Share bytes;
     Share reduce{0, 1};
-    std::vector<u32> dependencies;
+    Vector<u32> dependencies;
     bool from_memory = false;
     bool back = false;
     bool back_if_last = false;
@@ -26,11 +25,11 @@ struct Barrier {
     bool counts_hand_overs = false;
 };
 
-ExchangeProgram make_exchange(std::vector<Run> runs, u64 window, u64 sends, const Barrier& barrier);
+ExchangeProgram make_exchange(Vector<Run> runs, u64 window, u64 sends, const Barrier& barrier);
 
 // One list of operations for each position, or that of position 0 where there is a symmetry.
 // The last positions may be `switches`, with the positions that host them.
-GraphProgram make_graph(const std::vector<std::vector<Operation>>& positions, Symmetry symmetry,
-                        std::vector<u32> switches = {}, std::vector<u32> hosts = {});
+GraphProgram make_graph(const Vector<Vector<Operation>>& positions, Symmetry symmetry,
+                        Vector<u32> switches = {}, Vector<u32> hosts = {});
 
 }  // namespace yantra

@@ -6,9 +6,9 @@
 
 #include <array>
 #include <memory>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "collective/program.hpp"
 
@@ -28,7 +28,7 @@ struct Level {
 };
 
 struct Plan {
-    std::vector<Level> levels;
+    Vector<Level> levels;
     bool over_members = false;       // of the communicator, on one level; else levels are strides of the grid
     u32 communicator_size = 0;
     u32 custom = none;               // index of a custom collective that replaces the levels

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <variant>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -48,7 +48,7 @@ struct Run {
 };
 
 struct ExchangeProgram {
-    std::vector<Run> runs;
+    Vector<Run> runs;
     u64 window = 1;
     u64 sends = 0;
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
@@ -89,13 +89,13 @@ enum class Symmetry : u8 { none, add, exclusive_or };
 
 struct GraphProgram {
     Symmetry symmetry = Symmetry::none;  // how other positions follow from position 0's operations
-    std::vector<u32> first_op;  // of each position; one more at the end
-    std::vector<GraphOp> ops;   // successors are numbered from the position's first op
-    std::vector<u32> successors;
+    Vector<u32> first_op;  // of each position; one more at the end
+    Vector<GraphOp> ops;   // successors are numbered from the position's first op
+    Vector<u32> successors;
     // Positions behind those of ranks are switches of the fabric. Of each: the number under which it sends and
     // receives, and the position of the rank that begins its operations with its own.
-    std::vector<u32> switches;
-    std::vector<u32> hosts;
+    Vector<u32> switches;
+    Vector<u32> hosts;
     u64 step = 0;               // ticks of a hand-over of received data beside the endpoint delay
 };
 
@@ -108,7 +108,7 @@ struct TimedProgram {
         u64 bytes;
         u64 ticks;
     };
-    std::vector<Point> points;
+    Vector<Point> points;
 
     u64 ticks(u64 data) const {
         const auto after = std::upper_bound(points.begin(), points.end(), data,

@@ -8,16 +8,16 @@
 #pragma once
 
 #include <unordered_map>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "fabric/grid.hpp"
 
 namespace yantra {
 
 struct ThemisDecision {
-    std::vector<u32> order;  // dimensions
+    Vector<u32> order;  // dimensions
     u64 bytes = 0;           // taken from the collective's remaining data
 };
 
@@ -51,7 +51,7 @@ private:
     const Grid& grid_;
     bool flexible_;
     u64 last_start_ = 0;
-    std::vector<Load> table_;
+    Vector<Load> table_;
     std::unordered_map<u64, Memo> memo_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -69,7 +70,7 @@ void UnorderedOrder::link(u32 item) {
 }
 
 void UnorderedOrder::rehash(u64 buckets) {
-    std::vector<u32> order;
+    Vector<u32> order;
     for (u32 item = first_; item != none; item = items_[item].next) {
         order.push_back(item);
     }
@@ -139,8 +140,8 @@ bool UnorderedOrder::erase(u64 key) {
     return true;
 }
 
-std::vector<u64> UnorderedOrder::keys() const {
-    std::vector<u64> order;
+Vector<u64> UnorderedOrder::keys() const {
+    Vector<u64> order;
     order.reserve(size_);
     for (u32 item = first_; item != none; item = items_[item].next) {
         order.push_back(items_[item].key);
@@ -148,9 +149,9 @@ std::vector<u64> UnorderedOrder::keys() const {
     return order;
 }
 
-std::vector<u32> UnorderedOrder::places() const {
+Vector<u32> UnorderedOrder::places() const {
     ensure(free_.empty(), "places of a set from which keys were erased");
-    std::vector<u32> order;
+    Vector<u32> order;
     order.reserve(size_);
     for (u32 item = first_; item != none; item = items_[item].next) {
         order.push_back(item);

@@ -6,9 +6,8 @@
 // C++ library the core is built with.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -19,10 +18,10 @@ public:
     bool erase(u64 key);
     bool contains(u64 key) const;
     std::size_t size() const { return size_; }
-    std::vector<u64> keys() const;
+    Vector<u64> keys() const;
 
     // Of a set from which nothing was erased: how many keys came before each, in the order of keys().
-    std::vector<u32> places() const;
+    Vector<u32> places() const;
 
     // Makes room for so many keys, which changes no order.
     void reserve_items(std::size_t items) { items_.reserve(items); }
@@ -42,9 +41,9 @@ private:
     u64 growth_threshold_ = 0;
     u64 size_ = 0;
     u32 first_ = none;
-    std::vector<Item> items_;
-    std::vector<u32> free_;
-    std::vector<u32> before_;  // by bucket: item before the bucket's first; none: bucket empty; head: list start
+    Vector<Item> items_;
+    Vector<u32> free_;
+    Vector<u32> before_;  // by bucket: item before the bucket's first; none: bucket empty; head: list start
 };
 
 }  // namespace yantra

@@ -2,10 +2,10 @@
 //
 // The source is included whole, for its table of bucket counts: those of sets too large to build here
 // are asked of libstdc++'s own growth policy.
+#include "base/vector.hpp"
 #include "collective/unordered_order.cpp"
 
 #include <unordered_set>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -18,7 +18,7 @@ using Real = std::unordered_set<u64>;
 
 void compare(const UnorderedOrder& ours, const Real& real, u64 step) {
     check(ours.size() == real.size(), "sizes differ", step);
-    check(ours.keys() == std::vector<u64>(real.begin(), real.end()), "orders differ", step);
+    check(ours.keys() == Vector<u64>(real.begin(), real.end()), "orders differ", step);
 }
 
 // Keys from a small range collide and come again; large ones spread over all buckets.
@@ -54,14 +54,14 @@ void random_operations(u32 seed) {
 void places(u32 seed) {
     test::Random random(seed);
     UnorderedOrder ours;
-    std::vector<u64> inserted;
+    Vector<u64> inserted;
     for (u64 step = 0; step < 700; ++step) {
         const u64 key = any_key(random, seed % 2 == 0);
         if (ours.insert(key)) {
             inserted.push_back(key);
         }
     }
-    std::vector<u64> keys;
+    Vector<u64> keys;
     for (u32 place : ours.places()) {
         keys.push_back(inserted[place]);
     }

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -30,12 +30,12 @@ struct ActorClasses {
         u32 communicator_class;
     };
 
-    std::vector<u32> class_of;          // by rank
-    std::vector<u32> representative;    // by class: its lowest rank
-    std::vector<u64> count;             // by class: its ranks
-    std::vector<std::vector<Channel>> channels;            // by class
-    std::vector<std::vector<Membership>> memberships;      // by class
-    std::vector<std::vector<u32>> communicator_classes;    // the classes that meet, ascending
+    Vector<u32> class_of;          // by rank
+    Vector<u32> representative;    // by class: its lowest rank
+    Vector<u64> count;             // by class: its ranks
+    Vector<Vector<Channel>> channels;            // by class
+    Vector<Vector<Membership>> memberships;      // by class
+    Vector<Vector<u32>> communicator_classes;    // the classes that meet, ascending
 
     u32 communicator_class(u32 of_class, u32 communicator) const {
         for (const Membership& membership : memberships[of_class]) {
@@ -46,7 +46,7 @@ struct ActorClasses {
         fail("a communicator that the class is not in");
     }
     u32 place_in(u32 communicator_class, u32 of_class) const {
-        const std::vector<u32>& classes = communicator_classes[communicator_class];
+        const Vector<u32>& classes = communicator_classes[communicator_class];
         const auto found = std::lower_bound(classes.begin(), classes.end(), of_class);
         ensure(found != classes.end() && *found == of_class, "a class that is not in its communicators");
         return static_cast<u32>(found - classes.begin());

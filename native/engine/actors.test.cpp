@@ -1,8 +1,8 @@
 // Ranks that run for themselves are who they are; of classes, one of each runs, and stands for them all.
+#include "base/vector.hpp"
 #include "engine/actors.hpp"
 
 #include <set>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -33,7 +33,7 @@ void every_rank_is_itself() {
 std::shared_ptr<const ActorClasses> any_classes(test::Random& random, u32 ranks) {
     auto made = std::make_shared<ActorClasses>();
     const u32 most = static_cast<u32>(1 + random.below(ranks));
-    std::vector<u32> number(most, none);
+    Vector<u32> number(most, none);
     for (u32 rank = 0; rank < ranks; ++rank) {
         u32& own = number[random.below(most)];
         if (own == none) {

@@ -8,9 +8,9 @@
 #include <array>
 #include <bit>
 #include <memory>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -19,7 +19,7 @@ public:
     // Room for so many indices. Precondition: at least one.
     u32* take(u32 most) {
         const auto size = static_cast<u32>(std::bit_width(most - 1));
-        std::vector<u32*>& free = free_[size];
+        Vector<u32*>& free = free_[size];
         if (!free.empty()) [[likely]] {
             u32* const block = free.back();
             free.pop_back();
@@ -45,8 +45,8 @@ private:
     // All lists are blocks of its own.
     static u32* writable(const u32* list) { return const_cast<u32*>(list); }
 
-    std::array<std::vector<u32*>, 33> free_;   // by size
-    std::vector<std::unique_ptr<u32[]>> blocks_;
+    std::array<Vector<u32*>, 33> free_;   // by size
+    Vector<std::unique_ptr<u32[]>> blocks_;
 };
 
 }  // namespace yantra

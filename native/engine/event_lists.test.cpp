@@ -1,9 +1,8 @@
 // A list that is taken is nobody else's until it is given back, and keeps what it has when it grows.
 //
 // The oracle is a vector for every list that is out.
+#include "base/vector.hpp"
 #include "engine/event_lists.hpp"
-
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -14,7 +13,7 @@ using test::check;
 
 struct Taken {
     u32* list;
-    std::vector<u32> wanted;
+    Vector<u32> wanted;
 };
 
 void fill(Taken& taken, u32 room, test::Random& random) {
@@ -28,7 +27,7 @@ void fill(Taken& taken, u32 room, test::Random& random) {
 void run(u32 seed) {
     test::Random random(seed);
     EventLists lists;
-    std::vector<Taken> out;
+    Vector<Taken> out;
     for (u64 step = 0; step < 2000; ++step) {
         const auto most = static_cast<u32>(1 + random.below(u64{1} << random.below(10)));
         if (out.empty() || random.below(3) == 0) {

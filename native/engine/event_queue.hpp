@@ -20,13 +20,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/growing.hpp"
 #include "base/too_long.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "engine/event_wheel.hpp"
 #include "record/recorder.hpp"
@@ -137,7 +137,7 @@ public:
     void pass_event() { ++processed_; }
 
     // Adds the indices of all that is left of the present tick, if it is of one kind; else false.
-    bool rest_of_tick(EventKind kind, std::vector<u32>& indices) const {
+    bool rest_of_tick(EventKind kind, Vector<u32>& indices) const {
         return wheel_.for_each_at(now_, [&](const EventRun& run) {
             const std::size_t before = indices.size();
             indices.resize(before + run.count);
@@ -165,8 +165,8 @@ public:
     const EventRun* first_at(u64 time) const { return wheel_.first_at(time); }
 
     // What is pending, in the order in which it will come. Precondition: tick_is_over().
-    std::vector<Event> pending() const {
-        std::vector<Event> all;
+    Vector<Event> pending() const {
+        Vector<Event> all;
         const auto add = [&all](const EventRun& run) {
             for (u32 at = 0; at < run.count; ++at) {
                 all.push_back(run.event(at));
@@ -183,7 +183,7 @@ public:
 
     // Moves the clock and all that is pending. Precondition: tick_is_over().
     void leap(u64 ticks) {
-        const std::vector<Event> all = pending();
+        const Vector<Event> all = pending();
         wheel_.clear();
         for (Growing<EventRun>& bucket : buckets_) {
             bucket.clear();

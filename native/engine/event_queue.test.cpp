@@ -1,10 +1,10 @@
 // EventQueue hands out events by time, and in the order of scheduling within a time.
 //
 // The oracle keeps all pending events in a vector and sorts it stably for every event.
+#include "base/vector.hpp"
 #include "engine/event_queue.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/test.hpp"
 #include "engine/event_row.hpp"
@@ -31,7 +31,7 @@ u64 any_delay(test::Random& random) {
 void run(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
-    std::vector<Event> pending;
+    Vector<Event> pending;
     u32 scheduled = 0;
     // Several in a row that would go into one run, or on one list, and those that would not. Some are told
     // one by one, some as a row.
@@ -107,7 +107,7 @@ bool is_idle_for(const EventQueue& queue, u64 ticks) {
 void the_clock_passes_idle_times(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
-    std::vector<u64> times;
+    Vector<u64> times;
     u64 passed = 0;
     for (u32 i = 0; i < 200; ++i) {
         times.push_back(queue.now() + any_delay(random));
@@ -136,7 +136,7 @@ void the_clock_passes_idle_times(u32 seed) {
 void the_clock_passes_long_idle_times(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
-    std::vector<u64> times;
+    Vector<u64> times;
     u64 far = 0;
     for (u32 i = 0; i < 200; ++i) {
         times.push_back(queue.now() + (u64{1} << random.below(40)) + random.below(3));
@@ -168,8 +168,8 @@ void the_rest_of_a_tick_is_taken() {
     }
     queue.schedule(6, kind, 9);
     queue.next();
-    std::vector<u32> rest;
-    check(queue.rest_of_tick(kind, rest) && rest == std::vector<u32>{1, 2, 7, 8, 4}, "another rest", rest.size());
+    Vector<u32> rest;
+    check(queue.rest_of_tick(kind, rest) && rest == Vector<u32>{1, 2, 7, 8, 4}, "another rest", rest.size());
     check(!queue.rest_of_tick({Owner::exchange, 4}, rest), "the rest is of another kind", 0);
     check(queue.is_idle_behind_tick(0) && !queue.is_idle_behind_tick(1), "the tick behind has an event", 0);
     queue.take_rest_of_tick();
@@ -183,7 +183,7 @@ void sequences_may_take_turns(u32 seed) {
     EventQueue queue;
     const u32 sequences = 2 + seed % 2;
     const u32 length = 2 + static_cast<u32>(random.below(40));
-    std::vector<u32> next(sequences);
+    Vector<u32> next(sequences);
     for (u32 i = 0; i < length; ++i) {
         for (u32 sequence = 0; sequence < sequences; ++sequence) {
             queue.schedule(10 + 7 * sequence, {Owner::network, sequence}, i);
@@ -200,7 +200,7 @@ void sequences_may_take_turns(u32 seed) {
         }
     }
     check(sequences > 2 || runs == 2, "sequences that take turns are no runs", runs);
-    check(next == std::vector<u32>(sequences, length), "events were lost", seed);
+    check(next == Vector<u32>(sequences, length), "events were lost", seed);
 }
 
 void the_past_is_refused() {

@@ -1,11 +1,11 @@
 // What an actor registers for one tick runs together, where the first of it was registered.
 //
 // The oracle keeps every batch in one list and looks through all of it.
+#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -21,7 +21,7 @@ public:
     struct Batch {
         u64 tick;
         u32 actor;
-        std::vector<std::pair<u32, u32>> events;
+        Vector<std::pair<u32, u32>> events;
     };
 
     void schedule(u64 tick, u32 actor, u32 a, u32 b) {
@@ -42,7 +42,7 @@ public:
     bool empty() const { return batches_.empty(); }
 
 private:
-    std::vector<Batch> batches_;
+    Vector<Batch> batches_;
 };
 
 class Both {
@@ -99,7 +99,7 @@ private:
     // Whoever looks on sees every event by itself, and may change it.
     void look_at(u32 batch) {
         std::size_t at = 0;
-        std::vector<std::pair<u32, u32>>& events = slow_.first().events;
+        Vector<std::pair<u32, u32>>& events = slow_.first().events;
         fast_.for_each(batch, [&](RankEvent& of) {
             check(at < events.size() && events[at] == std::pair{of.a, of.b}, "another event is seen", of.b);
             of.a += 5;

@@ -1,9 +1,9 @@
 // The numbers of a (seed, purpose, id) are always the same, whoever else asks, and no other's; below() is
 // below its bound, and even.
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 
 #include <set>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -12,8 +12,8 @@ namespace {
 using namespace yantra;
 using test::check;
 
-std::vector<u64> numbers(Rng rng) {
-    std::vector<u64> all(20);
+Vector<u64> numbers(Rng rng) {
+    Vector<u64> all(20);
     for (u64& number : all) {
         number = rng();
     }
@@ -21,12 +21,12 @@ std::vector<u64> numbers(Rng rng) {
 }
 
 void streams_are_told_apart() {
-    std::set<std::vector<u64>> seen;
+    std::set<Vector<u64>> seen;
     std::set<u64> first;
     for (u64 seed : {0, 1, 2, 1000}) {
         for (u64 purpose = 0; purpose < 10; ++purpose) {
             for (u64 id = 0; id < 100; ++id) {
-                const std::vector<u64> own = numbers({seed, purpose, id});
+                const Vector<u64> own = numbers({seed, purpose, id});
                 check(own == numbers({seed, purpose, id}), "a stream gives other numbers", id);
                 check(seen.insert(own).second, "two streams are the same", id);
                 check(first.insert(own.front()).second, "two streams begin alike", id);
@@ -37,8 +37,8 @@ void streams_are_told_apart() {
 
 void order_of_asking_does_not_matter() {
     const u32 count = 8;
-    std::vector<Rng> streams;
-    std::vector<std::vector<u64>> seen(count);
+    Vector<Rng> streams;
+    Vector<Vector<u64>> seen(count);
     for (u64 id = 0; id < count; ++id) {
         streams.emplace_back(3, 4, id);
     }
@@ -59,7 +59,7 @@ void order_of_asking_does_not_matter() {
 // deviations comes once in 10^20 draws, and these draws are always the same.
 void below_is_even(u64 bound, u64 id) {
     const u64 each = 2000;
-    std::vector<u64> hits(bound);
+    Vector<u64> hits(bound);
     Rng rng(7, 7, id);
     for (u64 draw = 0; draw < each * bound; ++draw) {
         const u64 number = rng.below(bound);

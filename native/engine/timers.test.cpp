@@ -1,10 +1,10 @@
 // A timer comes once, at its time, unless it was cancelled; a handle of an earlier use cancels nothing.
 //
 // The oracle is a map of what is pending.
+#include "base/vector.hpp"
 #include "engine/timers.hpp"
 
 #include <map>
-#include <vector>
 
 #include "base/test.hpp"
 #include "engine/event_queue.hpp"
@@ -23,7 +23,7 @@ void random_timers(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
     Timers timers;
-    std::vector<Set> all;                 // ever set
+    Vector<Set> all;                 // ever set
     std::map<u32, u64> pending;           // payload, and when it will come
     auto comes = [&] {
         const Event event = queue.next();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -21,7 +22,7 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
       slow_ranks_(model.slow_spells),
       slots_(static_cast<u32>(model.resources.capacity.size())),
       ready_sets_tell_(ReadySet::tells_open(slots_)) {
-    const std::vector<u32>& capacity = model.resources.capacity;
+    const Vector<u32>& capacity = model.resources.capacity;
     state_.actors.resize(actors.count());
     state_.occupied.resize(std::size_t{actors.count()} * slots_);
     state_.finish.assign(actors.count(), never);
@@ -166,7 +167,7 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     fail("an operation of no known kind");
 }
 
-void Executor::make_ready(OfActor& a, std::vector<NodeId> nodes) {
+void Executor::make_ready(OfActor& a, Vector<NodeId> nodes) {
     for (NodeId node : nodes) {
         make_ready(a, part_of(a, node), node);
     }
@@ -351,7 +352,7 @@ void Executor::start() {
     }
 }
 
-u32 Executor::accept(std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs) {
+u32 Executor::accept(Vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs) {
     Arrival made;
     for (const auto& [actor, job] : jobs) {
         made.nodes_left += job->graph->size();
@@ -365,7 +366,7 @@ std::optional<u64> Executor::done_at() const {
     const bool is_done = state_.finish_order.size() == actors_.count() &&
                          std::all_of(arrivals_.begin(), arrivals_.end(),
                                      [](const Arrival& arrival) { return arrival.ended != never; });
-    const std::vector<u64>& finish = state_.finish.values();
+    const Vector<u64>& finish = state_.finish.values();
     return is_done ? std::optional(*std::max_element(finish.begin(), finish.end())) : std::nullopt;
 }
 
@@ -378,7 +379,7 @@ void Executor::begin(u32 at) {
         if (a.finished) {
             a.finished = false;
             state_.finish[actor] = never;
-            std::erase(state_.finish_order, actor);
+            erase(state_.finish_order, actor);
         }
         add_part(actor, job, at);
         arrivals_[at].first_place.push_back(a.parts.back().first_place);

@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/ids.hpp"
 #include "base/never.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
@@ -75,7 +75,7 @@ public:
         [[gnu::noinline]] const Part& of_several(NodeId node) const;
 
         Part first_;
-        std::vector<Part> later_;
+        Vector<Part> later_;
     };
     // The end of one node and the start of the next read three lines of a cache: the first of the part, and the two
     // from the ready set on.
@@ -86,26 +86,26 @@ public:
         u32 in_flight = 0;
         bool issuing = false;
         bool finished = false;
-        std::vector<NodeId> freed;     // nodes freed during an issue pass
-        std::vector<u32> waiting;      // parents left, by node; of an only child with one parent not counted
+        Vector<NodeId> freed;     // nodes freed during an issue pass
+        Vector<u32> waiting;      // parents left, by node; of an only child with one parent not counted
         u64 compute_busy = 0;
     };
     // Jobs that arrive together.
     struct Arrival {
-        std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs;
+        Vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs;
         u64 nodes_left = 0;
         u64 begun = never;
         u64 ended = never;
-        std::vector<u32> first_place;   // by job
+        Vector<u32> first_place;   // by job
     };
     struct State {
         IdVector<ActorId, OfActor> actors;
-        std::vector<u32> occupied;     // by actor, then by slot
-        std::vector<u64> start;        // by place
-        std::vector<u64> end;
-        std::vector<u64> begun;        // of posted messages that waited: their first byte; grows when needed
+        Vector<u32> occupied;     // by actor, then by slot
+        Vector<u64> start;        // by place
+        Vector<u64> end;
+        Vector<u64> begun;        // of posted messages that waited: their first byte; grows when needed
         IdVector<ActorId, u64> finish;
-        std::vector<ActorId> finish_order;
+        Vector<ActorId> finish_order;
         u64 nodes_done = 0;
     };
 
@@ -117,19 +117,19 @@ public:
         notes_ = notes;
         seen_of_groups_.resize(notes == Notes::groups ? actors_.count() : 0);
     }
-    const std::vector<Happening>& happenings() const { return happenings_; }
+    const Vector<Happening>& happenings() const { return happenings_; }
 
     // Issues what is ready at the start.
     void start();
 
     // Takes jobs that will arrive; they do nothing before `begin`. Precondition: actors are ranks.
-    u32 accept(std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs);
+    u32 accept(Vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs);
     void begin(u32 arrival);
     const Arrival& arrival(u32 arrival) const { return arrivals_[arrival]; }
     // Whether all actors have finished, and all jobs that are to arrive have ended.
     std::optional<u64> done_at() const;
     // Those that ended since the last call.
-    std::vector<u32> take_ended() { return std::exchange(ended_, {}); }
+    Vector<u32> take_ended() { return std::exchange(ended_, {}); }
 
     [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
     void completed(const Completion& completion);
@@ -194,7 +194,7 @@ private:
     void add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arrival);
     void make_roots_ready(ActorId actor, const Part& part);
     void make_ready(OfActor& a, const Part& part, NodeId node);
-    void make_ready(OfActor& a, std::vector<NodeId> nodes);
+    void make_ready(OfActor& a, Vector<NodeId> nodes);
     void issue_ready(ActorId actor, OfActor& a, NodeId child);
     static bool waits_aside(const OfActor& a, NodeId node, const Op& other);
     [[gnu::noinline]] void put_back(OfActor& a, NodeId node);
@@ -229,11 +229,11 @@ private:
     u32 slots_;   // kinds
     bool ready_sets_tell_;   // which slots are open
     State state_;
-    std::vector<Arrival> arrivals_;
-    std::vector<u32> ended_;
+    Vector<Arrival> arrivals_;
+    Vector<u32> ended_;
     Notes notes_ = Notes::nothing;
-    std::vector<Happening> happenings_;
-    IdVector<ActorId, std::vector<u16>> seen_of_groups_;   // by group of the trace, bits of types; where these are noted
+    Vector<Happening> happenings_;
+    IdVector<ActorId, Vector<u16>> seen_of_groups_;   // by group of the trace, bits of types; where these are noted
 };
 
 }  // namespace yantra

@@ -2,9 +2,9 @@
 //
 // ASTRA-sim's log tells the ring of a group when the first collective of a type starts in it, at each rank. Which one is
 // first depends on the run, so it is asked here at each start.
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "execution/executor.hpp"
 
 namespace yantra {
@@ -35,7 +35,7 @@ bool Executor::is_first_of_group(ActorId actor, NodeId node) {
     }
     const u64 type = graph.comm_type.value[node.index()];
     ensure(type < types, "a collective of no known type");
-    std::vector<u16>& seen = seen_of_groups_[actor];
+    Vector<u16>& seen = seen_of_groups_[actor];
     if (seen.empty()) {
         seen.resize(graph.pg_names.size());
     }

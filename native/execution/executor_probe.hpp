@@ -1,10 +1,9 @@
 // What a recorded run notes of nodes: which parents and which slots each waited for.
 #pragma once
 
-#include <vector>
-
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 #include "record/gate.hpp"
 #include "record/recorder.hpp"
@@ -16,7 +15,7 @@ namespace yantra::inline YANTRA_RUN {
 
 struct ExecutorProbe {
     explicit ExecutorProbe(Recorder&) {}
-    void keeps(const std::vector<u32>&, u32, std::size_t) {}
+    void keeps(const Vector<u32>&, u32, std::size_t) {}
     void plays(u32, RankId, u64) {}
     void plays_no_more(u32) {}
     void grows(std::size_t) {}
@@ -35,7 +34,7 @@ public:
     explicit ExecutorProbe(Recorder& recorder) : recorder_(recorder) {}
 
     // How many of each slot an actor has, how many actors there are, and nodes.
-    void keeps(const std::vector<u32>& capacity, u32 actors, std::size_t nodes) {
+    void keeps(const Vector<u32>& capacity, u32 actors, std::size_t nodes) {
         capacity_ = capacity;
         slots_.resize(actors * capacity.size());
         recorder_.recording().finished.assign(actors, none);
@@ -96,9 +95,9 @@ private:
     }
 
     Recorder& recorder_;
-    std::vector<u32> capacity_;
-    std::vector<Gate> slots_;           // by actor and slot
-    std::vector<MomentList> parents_;   // by node: ends of those it waits for
+    Vector<u32> capacity_;
+    Vector<Gate> slots_;           // by actor and slot
+    Vector<MomentList> parents_;   // by node: ends of those it waits for
 };
 
 #endif

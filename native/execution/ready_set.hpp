@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <vector>
 
 #include "base/growing.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -209,11 +209,11 @@ private:
 
         u64 first_ = nobody;
         Growing<u64> in_order_;       // ascending
-        std::vector<u64> heap_;
+        Vector<u64> heap_;
         u32 next_ = 0;   // of the list
     };
 
-    std::vector<Slot> slots_;
+    Vector<Slot> slots_;
     u64 filled_ = 0;   // by number modulo 64: whether somebody waits for such a slot
     u64 shut_ = 0;
 };

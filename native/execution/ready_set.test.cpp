@@ -1,10 +1,10 @@
 // The node of the smallest position among the open slots comes first, and each node comes once.
+#include "base/vector.hpp"
 #include "execution/ready_set.hpp"
 
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -38,7 +38,7 @@ void the_first_comes_first(u32 seed, bool in_own_order, u32 slots) {
     test::Random random(seed);
     ReadySet ready(slots);
     Slow slow;
-    std::vector<u32> position(200);
+    Vector<u32> position(200);
     for (u32 node = 0; node < position.size(); ++node) {
         const u32 other = static_cast<u32>(random.below(node + 1));
         position[node] = node;

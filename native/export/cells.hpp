@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -21,7 +21,7 @@ struct Cells {
     CellKind kind = CellKind::whole;
     std::span<const u64> values;          // of ticks, all ones where there is none; of real, the bits
     u64 number = 0;                       // ticks in a nanosecond; of coded, which texts
-    std::vector<std::string> given;       // as they stand; empty where there is none
+    Vector<std::string> given;       // as they stand; empty where there is none
 
     std::size_t size() const { return kind == CellKind::given ? given.size() : values.size(); }
 };
@@ -34,10 +34,10 @@ public:
     u64 new_texts();
 
     // Adds to such a list.
-    void add_texts(u64 number, const std::vector<std::string>& texts);
+    void add_texts(u64 number, const Vector<std::string>& texts);
 
     // Rows of CSV.
-    std::string rows(const std::vector<Cells>& columns) const;
+    std::string rows(const Vector<Cells>& columns) const;
 
     // Elements of a JSON list, with commas between them.
     std::string elements(const Cells& column) const;
@@ -46,7 +46,7 @@ private:
     void append(std::string& out, const Cells& column, std::size_t at) const;
 
     bool json_;
-    std::vector<std::vector<std::string>> texts_;   // quoted where the form asks for it
+    Vector<Vector<std::string>> texts_;   // quoted where the form asks for it
 };
 
 // A field of CSV: quoted if it holds a comma, a quote or an end of line.

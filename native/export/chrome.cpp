@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "export/json_text.hpp"
 
 namespace yantra {
@@ -92,7 +93,7 @@ void ChromeWriter::event(char phase, u64 track, u64 time) {
     append_microseconds(out_, time);
 }
 
-void ChromeWriter::arguments(const std::vector<Argument>& arguments, std::size_t at) {
+void ChromeWriter::arguments(const Vector<Argument>& arguments, std::size_t at) {
     out_ += ",\"args\":{";
     bool first = true;
     for (const Argument& argument : arguments) {

@@ -8,9 +8,9 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/interner.hpp"
+#include "base/vector.hpp"
 #include "export/timeline.hpp"
 
 namespace yantra {
@@ -35,13 +35,13 @@ private:
     void event(char phase, u64 track, u64 time);
     void metadata(std::string_view what, u64 process, u64 thread, std::string_view key,
                   std::string_view value);
-    void arguments(const std::vector<Argument>& arguments, std::size_t at);
+    void arguments(const Vector<Argument>& arguments, std::size_t at);
     u64 process_of(u64 track) const;
 
     Interner texts_;
-    std::vector<std::string> quoted_;    // by text, as JSON
-    std::vector<u64> process_;           // by track; `absent` for what is none
-    std::vector<std::string> counted_;   // by track: the name of a counter, as JSON
+    Vector<std::string> quoted_;    // by text, as JSON
+    Vector<u64> process_;           // by track; `absent` for what is none
+    Vector<std::string> counted_;   // by track: the name of a counter, as JSON
     std::string out_;
     bool empty_ = true;
 };

@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "base/wire_writer.hpp"
 
 namespace yantra {
@@ -142,7 +143,7 @@ u64 PerfettoWriter::known(u64 text, Space space) {
     return text + 1;
 }
 
-void PerfettoWriter::arguments(const std::vector<Argument>& arguments, std::size_t at) {
+void PerfettoWriter::arguments(const Vector<Argument>& arguments, std::size_t at) {
     for (const Argument& argument : arguments) {
         const u64 value = argument.values[at];
         if (value == absent) {

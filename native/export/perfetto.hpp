@@ -9,9 +9,9 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/interner.hpp"
+#include "base/vector.hpp"
 #include "export/timeline.hpp"
 
 namespace yantra {
@@ -40,11 +40,11 @@ private:
     void describe(std::string_view descriptor);
     void packet(u64 time);
     void event(u64 type, u64 track);
-    void arguments(const std::vector<Argument>& arguments, std::size_t at);
+    void arguments(const Vector<Argument>& arguments, std::size_t at);
     u64 known(u64 text, Space space);
 
     Interner texts_;
-    std::vector<u8> known_;      // by text: the spaces in which the file has it
+    Vector<u8> known_;      // by text: the spaces in which the file has it
     std::string out_, packet_, event_, annotation_, fresh_;
 };
 

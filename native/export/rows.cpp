@@ -8,13 +8,14 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
 template <typename Item>
-using Smallest = std::priority_queue<Item, std::vector<Item>, std::greater<>>;
+using Smallest = std::priority_queue<Item, Vector<Item>, std::greater<>>;
 
 // The rows of one track.
 class Lanes {

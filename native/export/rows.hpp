@@ -6,15 +6,15 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
 struct Rows {
-    std::vector<u64> order;      // slices by track, start, end and place; then
-    std::vector<u64> row;        // by slice: 0 for the first row of its track
+    Vector<u64> order;      // slices by track, start, end and place; then
+    Vector<u64> row;        // by slice: 0 for the first row of its track
 };
 
 // A slice may start when another of its row ends.

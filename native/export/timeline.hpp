@@ -5,10 +5,10 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -26,7 +26,7 @@ struct Argument {
 // Times are nanoseconds; names and categories are texts. The slices of one track follow each other.
 struct Slices {
     std::span<const u64> track, name, category, start, end;
-    std::vector<Argument> arguments;
+    Vector<Argument> arguments;
 
     std::size_t size() const { return track.size(); }
 };
@@ -38,7 +38,7 @@ struct MessageEnds {
     std::span<const u64> name;
     std::span<const u64> flow;     // joins both ends of a message; `absent` where no arrow is drawn
     std::span<const u64> arrives;  // 1, or 0 where it leaves
-    std::vector<Argument> arguments;
+    Vector<Argument> arguments;
 
     std::size_t size() const { return slice.size(); }
 };

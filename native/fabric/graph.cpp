@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 namespace {
@@ -24,8 +26,8 @@ const char* word_for(DeviceKind kind) {
 }
 
 // Where the links of each device begin in a list by device.
-std::vector<u32> begins(const std::vector<u32>& device_of, u32 devices) {
-    std::vector<u32> begin(devices + std::size_t{1});
+Vector<u32> begins(const Vector<u32>& device_of, u32 devices) {
+    Vector<u32> begin(devices + std::size_t{1});
     for (u32 device : device_of) {
         ++begin[device + std::size_t{1}];
     }
@@ -35,8 +37,8 @@ std::vector<u32> begins(const std::vector<u32>& device_of, u32 devices) {
     return begin;
 }
 
-std::vector<u32> by_device(const std::vector<u32>& device_of, std::vector<u32> next) {
-    std::vector<u32> sorted(device_of.size());
+Vector<u32> by_device(const Vector<u32>& device_of, Vector<u32> next) {
+    Vector<u32> sorted(device_of.size());
     for (u32 link = 0; link < device_of.size(); ++link) {
         sorted[next[device_of[link]]++] = link;
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -20,21 +21,21 @@ enum class DeviceKind : u8 { rank, switched, nic, host, memory };
 // What a graph is made of, one entry a link unless another size is said.
 struct FabricColumns {
     u32 ranks = 0;
-    std::vector<u8> kinds;               // by device: DeviceKind
-    std::vector<u32> from;
-    std::vector<u32> to;
-    std::vector<double> bytes_per_ns;
-    std::vector<double> latency_ns;
-    std::vector<u64> buffer_bytes;       // of the port that feeds the link; 0 is no limit
-    std::vector<u32> label;              // into `labels`
-    std::vector<std::string> labels;
-    std::vector<double> weight;          // what a route minimises the sum of
-    std::vector<i32> box;                // by device, or by rank, -1 for no box; or empty
-    std::vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
+    Vector<u8> kinds;               // by device: DeviceKind
+    Vector<u32> from;
+    Vector<u32> to;
+    Vector<double> bytes_per_ns;
+    Vector<double> latency_ns;
+    Vector<u64> buffer_bytes;       // of the port that feeds the link; 0 is no limit
+    Vector<u32> label;              // into `labels`
+    Vector<std::string> labels;
+    Vector<double> weight;          // what a route minimises the sum of
+    Vector<i32> box;                // by device, or by rank, -1 for no box; or empty
+    Vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
     u32 dimensions = 0;
     // What devices are called: each by a name of its own, or so many in a row "NAME 0", "NAME 1" and so on.
-    std::vector<std::string> names = {};
-    std::vector<std::pair<std::string, u32>> tiers = {};   // or nothing of either: by kind and number
+    Vector<std::string> names = {};
+    Vector<std::pair<std::string, u32>> tiers = {};   // or nothing of either: by kind and number
 };
 
 class FabricGraph {
@@ -48,7 +49,7 @@ public:
     u32 ranks() const { return columns_.ranks; }
     u32 devices() const { return static_cast<u32>(columns_.kinds.size()); }
     u32 links() const { return static_cast<u32>(columns_.from.size()); }
-    const std::vector<std::string>& labels() const { return columns_.labels; }
+    const Vector<std::string>& labels() const { return columns_.labels; }
     DeviceKind kind(u32 device) const { return static_cast<DeviceKind>(columns_.kinds[device]); }
 
     u32 from(u32 link) const { return columns_.from[link]; }
@@ -82,7 +83,7 @@ public:
     std::string link_name(u32 link) const;
 
 private:
-    static std::span<const u32> part(const std::vector<u32>& begin, const std::vector<u32>& of, u32 device) {
+    static std::span<const u32> part(const Vector<u32>& begin, const Vector<u32>& of, u32 device) {
         return {of.data() + begin[device], begin[device + 1] - begin[device]};
     }
     void check() const;
@@ -91,11 +92,11 @@ private:
     void find_boxes();
 
     FabricColumns columns_;
-    std::vector<u32> out_begin_;
-    std::vector<u32> out_;
-    std::vector<u32> in_begin_;
-    std::vector<u32> in_;
-    std::vector<u32> box_;
+    Vector<u32> out_begin_;
+    Vector<u32> out_;
+    Vector<u32> in_begin_;
+    Vector<u32> in_;
+    Vector<u32> box_;
     bool has_one_weight_ = true;
 };
 

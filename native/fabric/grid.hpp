@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "fabric/table.hpp"
 
 namespace yantra {
@@ -28,8 +28,8 @@ struct Dimension {
 class Grid {
 public:
     // `tables` holds one for each dimension of Block::table, at its place.
-    explicit Grid(std::vector<Dimension> dimensions,
-                  std::vector<std::shared_ptr<const BlockTable>> tables = {});
+    explicit Grid(Vector<Dimension> dimensions,
+                  Vector<std::shared_ptr<const BlockTable>> tables = {});
 
     u32 ranks() const { return ranks_; }
     u32 dimensions() const { return static_cast<u32>(count_); }
@@ -97,10 +97,10 @@ private:
     // Apart, so that the blocks without a table do not save registers for it.
     [[gnu::noinline]] u32 hops_in_table(u32 d, u32 from, u32 to) const;
 
-    std::vector<Dimension> dimensions_;
-    std::vector<std::shared_ptr<const BlockTable>> tables_;  // null where the block has none
-    std::vector<u32> strides_;
-    std::vector<u32> coordinates_;
+    Vector<Dimension> dimensions_;
+    Vector<std::shared_ptr<const BlockTable>> tables_;  // null where the block has none
+    Vector<u32> strides_;
+    Vector<u32> coordinates_;
     u32 ranks_ = 1;
     std::size_t count_ = 0;  // of dimensions: asked for every message
 };

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 
 namespace yantra {
@@ -34,7 +34,7 @@ public:
     explicit Links(const Grid& grid);
 
     // The first link of each dimension.
-    std::vector<u32> first_of_dimensions() const { return {first_link_.begin(), first_link_.end() - 1}; }
+    Vector<u32> first_of_dimensions() const { return {first_link_.begin(), first_link_.end() - 1}; }
     u32 count() const { return first_link_.back(); }
     u32 dimension_of(u32 link) const;
     Ends ends_of(u32 link) const;
@@ -86,14 +86,14 @@ private:
     u32 name_of(u32 device, u32 group, u32 dimension) const;
 
     const Grid& grid_;
-    std::vector<u32> first_link_;    // of each dimension; one more at the end
-    std::vector<u32> first_switch_;  // of each dimension: what its first switch is called
+    Vector<u32> first_link_;    // of each dimension; one more at the end
+    Vector<u32> first_switch_;  // of each dimension: what its first switch is called
 };
 
 struct LinkClasses {
-    std::vector<u32> class_of;    // by link; none where no message passes
-    std::vector<u32> dimension;   // by class
-    std::vector<u64> count;       // by class: its links
+    Vector<u32> class_of;    // by link; none where no message passes
+    Vector<u32> dimension;   // by class
+    Vector<u64> count;       // by class: its links
 };
 
 }  // namespace yantra

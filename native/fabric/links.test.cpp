@@ -4,9 +4,8 @@
 // The oracle of hops is a search of each block in breadth.
 //
 // needs: fabric/grid.cpp, fabric/table.cpp
+#include "base/vector.hpp"
 #include "fabric/links.hpp"
-
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -17,7 +16,7 @@ using test::check;
 
 Grid any_grid(test::Random& random) {
     constexpr Block blocks[] = {Block::ring, Block::fully_connected, Block::switched};
-    std::vector<Dimension> dimensions;
+    Vector<Dimension> dimensions;
     for (u64 left = 1 + random.below(3); left > 0; --left) {
         dimensions.push_back({blocks[random.below(3)], static_cast<u32>(2 + random.below(5)), 1.0, 1.0, 1.0});
     }
@@ -27,8 +26,8 @@ Grid any_grid(test::Random& random) {
 // Hops from the first coordinate of a block to another; a switch is one device more.
 u32 slow_hops(const Dimension& dimension, u32 from, u32 to) {
     const u32 size = dimension.size;
-    std::vector<u32> hops(size + 1, none);
-    std::vector<u32> found{from};
+    Vector<u32> hops(size + 1, none);
+    Vector<u32> found{from};
     hops[from] = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
         const u32 at = found[i];

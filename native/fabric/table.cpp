@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
-BlockTable::BlockTable(u32 ranks, u32 devices, std::vector<u32> from, std::vector<u32> to,
-                       std::vector<u32> next_link)
+BlockTable::BlockTable(u32 ranks, u32 devices, Vector<u32> from, Vector<u32> to,
+                       Vector<u32> next_link)
     : ranks_(ranks),
       devices_(devices),
       from_(std::move(from)),
@@ -36,8 +37,8 @@ BlockTable::BlockTable(u32 ranks, u32 devices, std::vector<u32> from, std::vecto
 
 // Each route is followed only until it meets one that is counted.
 void BlockTable::count_hops(u32 to) {
-    std::vector<u32> hops(devices_, none);
-    std::vector<u32> passed;
+    Vector<u32> hops(devices_, none);
+    Vector<u32> passed;
     hops[to] = 0;
     for (u32 from = 0; from < ranks_; ++from) {
         u32 at = from;

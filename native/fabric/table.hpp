@@ -5,9 +5,8 @@
 // switches. Costs devices x ranks entries, where the blocks that `Grid` knows by name cost none.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -15,8 +14,8 @@ class BlockTable {
 public:
     // next_link[device * ranks + to] is the link that a message to rank `to` takes from a device,
     // none where no route passes. The route from every rank to every other must arrive.
-    BlockTable(u32 ranks, u32 devices, std::vector<u32> from, std::vector<u32> to,
-               std::vector<u32> next_link);
+    BlockTable(u32 ranks, u32 devices, Vector<u32> from, Vector<u32> to,
+               Vector<u32> next_link);
 
     u32 ranks() const { return ranks_; }
     u32 switches() const { return devices_ - ranks_; }
@@ -33,10 +32,10 @@ private:
 
     u32 ranks_;
     u32 devices_;
-    std::vector<u32> from_;
-    std::vector<u32> to_;
-    std::vector<u32> next_link_;
-    std::vector<u32> hops_;
+    Vector<u32> from_;
+    Vector<u32> to_;
+    Vector<u32> next_link_;
+    Vector<u32> hops_;
 };
 
 }  // namespace yantra

@@ -4,9 +4,8 @@
 // one over links that each stand for several.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -19,8 +18,8 @@ struct Way {
         u32 flows = 1;             // that are, over the link
         bool operator==(const Part&) const = default;
     };
-    std::vector<u32> links;
-    std::vector<Part> parts;       // by link; or none, where each carries one flow, whole
+    Vector<u32> links;
+    Vector<Part> parts;       // by link; or none, where each carries one flow, whole
     double latency_ns = 0.0;       // of the longest, where there are several
 
     Part part(std::size_t at) const { return parts.empty() ? Part{} : parts[at]; }

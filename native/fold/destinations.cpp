@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/vector.hpp"
 #include "fold/neighbourhoods.hpp"
 
 namespace yantra {
@@ -74,13 +75,13 @@ void Destinations::for_each_of_plan(u32 rank, u32 communicator, u32 kind, const 
 
 // The programs that a level may run for a kind of collective. An all-reduce may run as a reduce-scatter
 // and an all-gather on some levels.
-std::vector<u32> Destinations::programs_of(const Level& level, u32 kind) const {
-    std::vector<u32> kinds{kind};
+Vector<u32> Destinations::programs_of(const Level& level, u32 kind) const {
+    Vector<u32> kinds{kind};
     if (kind == static_cast<u32>(CollectiveKind::all_reduce) && model_.system.local_bw_aware) {
         kinds.push_back(static_cast<u32>(CollectiveKind::reduce_scatter));
         kinds.push_back(static_cast<u32>(CollectiveKind::all_gather));
     }
-    std::vector<u32> programs;
+    Vector<u32> programs;
     for (u32 each : kinds) {
         for (u32 number : {level.program[each], level.alternation == none ? no_program : level.alternate[each]}) {
             if (number != no_program) {

@@ -4,8 +4,7 @@
 // to one. A destination may come more than once; what counts is which messages cross which links.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "fold/link_classes.hpp"
 #include "fold/rank_names.hpp"
 
@@ -23,7 +22,7 @@ private:
                                 const LinkPartition::VisitDestination& visit) const;
     void for_each_of_plan(u32 rank, u32 communicator, u32 kind, const Plan& plan,
                           const LinkPartition::VisitDestination& visit) const;
-    std::vector<u32> programs_of(const Level& level, u32 kind) const;
+    Vector<u32> programs_of(const Level& level, u32 kind) const;
 
     const Model& model_;
     const RankNames& names_;

@@ -4,17 +4,17 @@
 #pragma once
 
 #include <unordered_map>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "fabric/way.hpp"
 
 namespace yantra {
 
 struct FlowClasses {
-    std::vector<u32> class_of;                 // by link; none where none crosses it
-    std::vector<u32> one_of;                   // by class: a link
-    std::vector<u32> count;                    // by class: its links
+    Vector<u32> class_of;                 // by link; none where none crosses it
+    Vector<u32> one_of;                   // by class: a link
+    Vector<u32> count;                    // by class: its links
     std::unordered_map<u64, Way> ways;         // of representatives, by pair(): over classes
 
     static u64 pair(u32 src, u32 dst) { return u64{src} << 32U | dst; }

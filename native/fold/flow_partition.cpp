@@ -9,6 +9,7 @@
 
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -23,10 +24,10 @@ bool FlowPartition::prepare() {
 
 // The destinations of each rank, each once, and which of its messages go to the same.
 bool FlowPartition::list_pairs() {
-    std::map<std::vector<u32>, u32> patterns;
+    std::map<Vector<u32>, u32> patterns;
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
         first_pair_.push_back(static_cast<u32>(destination_.size()));
-        std::vector<u32> pattern;
+        Vector<u32> pattern;
         std::unordered_map<u32, u32> known;
         visit_(rank, [&](u32 dst) {
             if (dst == rank) {   // nothing is sent
@@ -50,7 +51,7 @@ bool FlowPartition::list_pairs() {
 
 // Links in one bundle are crossed by the same pairs with the same parts. Found by hashes; reduce_ways() proves it.
 bool FlowPartition::make_bundles() {
-    std::vector<std::pair<u64, u64>> hash(ways_->links());
+    Vector<std::pair<u64, u64>> hash(ways_->links());
     Way way;
     std::pair<double, u64> known{1.0, exact(1.0)};   // links of a way often carry the same
     u64 crossings = 0;
@@ -75,7 +76,7 @@ bool FlowPartition::make_bundles() {
             }
         }
     }
-    std::map<std::vector<u64>, u32> numbers;
+    std::map<Vector<u64>, u32> numbers;
     for (u32 link = 0; link < hash.size(); ++link) {
         const auto [one, other] = hash[link];
         if (one == 0 && other == 0) {
@@ -135,7 +136,7 @@ bool FlowPartition::add_entries(const Way& way) {
     return as_one;
 }
 
-bool FlowPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {
+bool FlowPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     class_of_rank_ = class_of_rank;
     if (!prepare()) {
         return false;
@@ -149,14 +150,14 @@ bool FlowPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {
 // The k-th destination of each rank of a class belongs to the k-th of its classes of flows. If members have not
 // equally many, or other ones, their signatures will tell them apart.
 void FlowPartition::record_crossings(u32 classes) {
-    std::vector<std::vector<u32>> members(classes);
+    Vector<Vector<u32>> members(classes);
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
         members[class_of_rank_[rank]].push_back(rank);
     }
     crossings_.clear();
     first_flow_.assign(1, 0);
-    std::vector<u32> at(links_in_.size(), none);   // by bundle: its crossing by the present flow
-    for (const std::vector<u32>& ranks : members) {
+    Vector<u32> at(links_in_.size(), none);   // by bundle: its crossing by the present flow
+    for (const Vector<u32>& ranks : members) {
         u32 most = 0;
         for (u32 rank : ranks) {
             most = std::max(most, first_pair_[rank + 1] - first_pair_[rank]);
@@ -195,8 +196,8 @@ void FlowPartition::sort_crossings() {
         ++first_crossing_[crossing.bundle + 1];
     }
     std::partial_sum(first_crossing_.begin(), first_crossing_.end(), first_crossing_.begin());
-    std::vector<u32> next(first_crossing_.begin(), first_crossing_.end() - 1);
-    std::vector<Crossing> sorted(crossings_.size());
+    Vector<u32> next(first_crossing_.begin(), first_crossing_.end() - 1);
+    Vector<Crossing> sorted(crossings_.size());
     for (const Crossing& crossing : crossings_) {
         sorted[next[crossing.bundle]++] = crossing;
     }
@@ -238,9 +239,9 @@ bool FlowPartition::crossed_alike(u32 bundle, u32 other) const {
                       });
 }
 
-std::vector<u64> FlowPartition::signature(u32 rank) const {
-    std::vector<u64> found{pattern_[rank]};
-    std::vector<std::pair<u32, u64>> crossed;
+Vector<u64> FlowPartition::signature(u32 rank) const {
+    Vector<u64> found{pattern_[rank]};
+    Vector<std::pair<u32, u64>> crossed;
     for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
         crossed.clear();
         for (u64 entry = first_entry_[pair]; entry < first_entry_[pair + 1]; ++entry) {
@@ -256,7 +257,7 @@ std::vector<u64> FlowPartition::signature(u32 rank) const {
     return found;
 }
 
-FlowClasses FlowPartition::classes_for(const std::vector<u32>& representatives) const {
+FlowClasses FlowPartition::classes_for(const Vector<u32>& representatives) const {
     FlowClasses found;
     found.count.assign(bundle_in_.size(), 0);
     for (u32 bundle : bundle_of_) {

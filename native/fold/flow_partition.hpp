@@ -18,8 +18,8 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fold/flow_classes.hpp"
 #include "model/model.hpp"
@@ -36,11 +36,11 @@ public:
     FlowPartition(const Model& model, const Grid& grid, Flows flows);
 
     // Finds the classes of links that follow from classes of ranks; false if it cannot, see why_not().
-    bool divide(const std::vector<u32>& class_of_rank, u32 classes);
+    bool divide(const Vector<u32>& class_of_rank, u32 classes);
     // What ranks of one class must have in common: their destinations, and the links on the ways there.
-    std::vector<u64> signature(u32 rank) const;
+    Vector<u64> signature(u32 rank) const;
     // Of the last division, for these ranks, one of each class.
-    FlowClasses classes_for(const std::vector<u32>& representatives) const;
+    FlowClasses classes_for(const Vector<u32>& representatives) const;
     // Empty if there are just too many flows.
     const std::string& why_not() const { return why_not_; }
 
@@ -83,26 +83,26 @@ private:
     std::unique_ptr<Ways> ways_;
     std::string why_not_;
     bool is_prepared_ = false;
-    std::vector<u32> class_of_rank_;
+    Vector<u32> class_of_rank_;
     // Pairs of ranks that may talk, by source.
-    std::vector<u32> first_pair_;        // by rank, and the end
-    std::vector<u32> destination_;       // by pair
-    std::vector<u32> pattern_;           // by rank: which of its destinations are one
-    std::vector<double> latency_ns_;     // by pair
-    std::vector<u64> first_entry_;       // by pair, and the end
-    std::vector<Entry> entries_;
-    std::vector<Crossed> crossed_;       // by bundle: by the way that is looked at
-    std::vector<u32> bundles_;           // that it crosses
+    Vector<u32> first_pair_;        // by rank, and the end
+    Vector<u32> destination_;       // by pair
+    Vector<u32> pattern_;           // by rank: which of its destinations are one
+    Vector<double> latency_ns_;     // by pair
+    Vector<u64> first_entry_;       // by pair, and the end
+    Vector<Entry> entries_;
+    Vector<Crossed> crossed_;       // by bundle: by the way that is looked at
+    Vector<u32> bundles_;           // that it crosses
     // Bundles.
-    std::vector<u32> bundle_of_;         // by link
-    std::vector<u32> links_in_;          // by bundle
-    std::vector<u32> link_in_;           // by bundle: one of them
+    Vector<u32> bundle_of_;         // by link
+    Vector<u32> links_in_;          // by bundle
+    Vector<u32> link_in_;           // by bundle: one of them
     // Of the last division.
-    std::vector<u32> first_flow_;        // by class of ranks, and the end
-    std::vector<Crossing> crossings_;    // by bundle, then flow
-    std::vector<u32> first_crossing_;    // by bundle, and the end
-    std::vector<u32> class_of_bundle_;
-    std::vector<u32> bundle_in_;         // by class of links: one of them
+    Vector<u32> first_flow_;        // by class of ranks, and the end
+    Vector<Crossing> crossings_;    // by bundle, then flow
+    Vector<u32> first_crossing_;    // by bundle, and the end
+    Vector<u32> class_of_bundle_;
+    Vector<u32> bundle_in_;         // by class of links: one of them
 };
 
 }  // namespace yantra

@@ -2,13 +2,13 @@
 // class are those over all links. So are the bytes and the messages that each link carries.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "fold/flow_partition.cpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "base/test.hpp"
 #include "network/flow/test.hpp"
@@ -70,11 +70,11 @@ Model any_cluster(test::Random& random) {
 
 // To so many destinations of each rank: places ahead, or numbers that differ in some bits.
 struct Pattern {
-    std::vector<u32> ahead;
-    std::vector<u32> bits;
+    Vector<u32> ahead;
+    Vector<u32> bits;
 
-    std::vector<u32> of(u32 rank, u32 ranks) const {
-        std::vector<u32> all;
+    Vector<u32> of(u32 rank, u32 ranks) const {
+        Vector<u32> all;
         for (u32 by : ahead) {
             all.push_back((rank + by) % ranks);
         }
@@ -86,18 +86,18 @@ struct Pattern {
 };
 
 struct Divided {
-    std::vector<u32> class_of;
-    std::vector<u32> first;      // by class: a rank
+    Vector<u32> class_of;
+    Vector<u32> first;      // by class: a rank
     FlowClasses links;
 };
 
 // Divides until the members of each class have one signature; none where the search gives up.
 Divided divide(FlowPartition& partition, u32 ranks) {
-    Divided found{std::vector<u32>(ranks), {0}, {}};
+    Divided found{Vector<u32>(ranks), {0}, {}};
     for (std::size_t before = 0; before != found.first.size();) {
         before = found.first.size();
         check(partition.divide(found.class_of, static_cast<u32>(before)), "a search that gives up", ranks);
-        std::map<std::pair<u32, std::vector<u64>>, u32> numbers;
+        std::map<std::pair<u32, Vector<u64>>, u32> numbers;
         found.first.clear();
         for (u32 rank = 0; rank < ranks; ++rank) {
             const auto [at, is_new] =
@@ -114,7 +114,7 @@ Divided divide(FlowPartition& partition, u32 ranks) {
 
 // The k-th destinations of a class, as flows over all links and as one over classes.
 struct FlowClass {
-    std::vector<u32> of_all;     // flows, by their number in the whole
+    Vector<u32> of_all;     // flows, by their number in the whole
     u32 of_one = 0;
 };
 
@@ -130,7 +130,7 @@ void add(SharedLinks& world, const Way& way, bool is_active) {
 
 void links_carry_alike(const SharedLinks& whole, const SharedLinks& one, const FlowClasses& classes, u64 step) {
     const auto carried = [](const SharedLinks& world) {
-        std::vector<double> sums(world.capacity.size());
+        Vector<double> sums(world.capacity.size());
         for (std::size_t at = 0; at < world.routes.size(); ++at) {
             for (std::size_t hop = 0; hop < world.routes[at].size(); ++hop) {
                 sums[world.routes[at][hop]] += world.flows[at] * world.share(at, hop);
@@ -138,8 +138,8 @@ void links_carry_alike(const SharedLinks& whole, const SharedLinks& one, const F
         }
         return sums;
     };
-    const std::vector<double> of_all = carried(whole);
-    const std::vector<double> of_classes = carried(one);
+    const Vector<double> of_all = carried(whole);
+    const Vector<double> of_classes = carried(one);
     for (u32 link = 0; link < of_all.size(); ++link) {
         const double wanted = classes.class_of[link] == none ? 0.0 : of_classes[classes.class_of[link]];
         check(std::abs(of_all[link] - wanted) < 1e-9, "a link carries other bytes than its class", step);
@@ -173,7 +173,7 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
         std::map<std::pair<u32, std::size_t>, FlowClass> flows;
         std::map<std::pair<u32, std::size_t>, bool> is_active;
         for (u32 rank = 0; rank < ranks; ++rank) {
-            std::vector<u32> known;
+            Vector<u32> known;
             for (u32 to : pattern.of(rank, ranks)) {
                 if (to == rank || std::find(known.begin(), known.end(), to) != known.end()) {
                     continue;
@@ -192,8 +192,8 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
                 }
             }
         }
-        const std::vector<double> of_all = test::slow_levels(whole);
-        const std::vector<double> of_one = test::slow_levels(one);
+        const Vector<double> of_all = test::slow_levels(whole);
+        const Vector<double> of_one = test::slow_levels(one);
         for (const auto& [key, of] : flows) {
             for (u32 flow : of.of_all) {
                 check(std::abs(of_all[flow] - of_one[of.of_one]) <= 1e-9 * std::abs(of_all[flow]),
@@ -232,7 +232,7 @@ void ranks_that_look_alike_are_one_class() {
     });
     const Divided divided = divide(partition, 8);
     check(divided.first.size() == 1, "ranks that look alike are divided", divided.first.size());
-    check(divided.links.count == std::vector<u32>({16, 12}), "links that look alike are divided", 0);
+    check(divided.links.count == Vector<u32>({16, 12}), "links that look alike are divided", 0);
     const Way& way = divided.links.ways.at(FlowClasses::pair(0, 4));
     check(std::abs(way.parts[1].shared - 4.0 / 3.0) < 1e-12 && way.parts[1].flows == 4, "other shares of an uplink", 0);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "fabric/routing/routing.hpp"
 #include "fold/capabilities.hpp"
 #include "fold/refinement.hpp"
@@ -33,7 +34,7 @@ std::string refusal_before_search(const Model& model, const RankNames& names,
 }
 
 std::string refusal_of_communicators(const Folding& folding) {
-    for (const std::vector<u32>& classes : folding.communicator_classes) {
+    for (const Vector<u32>& classes : folding.communicator_classes) {
         if (std::adjacent_find(classes.begin(), classes.end()) != classes.end()) {
             return "a class of ranks holds two roles in communicators alike";
         }
@@ -61,14 +62,14 @@ bool spares_messages(const Model& model, const FoldingCapabilities& capabilities
     if (!capabilities.network.messages_never_wait || model.quirks.phases_as_ready) {
         return false;
     }
-    std::vector<u64> ranks(model.distinct_jobs.size());
+    Vector<u64> ranks(model.distinct_jobs.size());
     for (const u32 job : model.job_of) {
         ++ranks[job];
     }
     u64 nodes = 0;
     u64 collectives = 0;
     for (std::size_t at = 0; at < ranks.size(); ++at) {
-        const std::vector<Op>& ops = model.distinct_jobs[at]->ops;
+        const Vector<Op>& ops = model.distinct_jobs[at]->ops;
         const auto of_job = std::count_if(ops.begin(), ops.end(),
                                           [](const Op& op) { return op.kind == OpKind::collective; });
         nodes += ranks[at] * ops.size();

@@ -11,8 +11,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "engine/actors.hpp"
 #include "fabric/links.hpp"
 #include "fold/flow_classes.hpp"
@@ -26,7 +26,7 @@ struct Folding : ActorClasses {
     std::string refusal;                // why nothing is folded; empty if the run can be folded
     LinkClasses links;                  // where the network keeps one link per class
     FlowClasses flows;                  // where its messages share links
-    std::vector<Split> splits;          // why ranks are in different classes
+    Vector<Split> splits;          // why ranks are in different classes
     // Classes that differ hold so many collectives that their messages are most of a run. Those are not played where
     // each class runs by itself (fold/shortcuts), so that pays however few ranks a class has.
     bool spares_messages = false;

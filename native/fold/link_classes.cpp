@@ -6,6 +6,7 @@
 
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -27,7 +28,7 @@ void LinkPartition::for_each_hop(u32 rank, Visit&& visit) const {
     });
 }
 
-bool LinkPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {
+bool LinkPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     class_of_rank_ = class_of_rank;
     if (!record_crossings(class_of_rank, classes)) {
         return false;
@@ -39,14 +40,14 @@ bool LinkPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {
 // Numbers the crossings of each rank from the same number for all ranks of a class. If the routes of two
 // of them correspond hop by hop, the k-th crossing of either is the same hop of the same flow. If they do
 // not, the ranks will be told apart by the classes on their routes.
-bool LinkPartition::record_crossings(const std::vector<u32>& class_of_rank, u32 classes) {
-    std::vector<u64> first(classes, 0);   // by class: at first the most crossings of a rank
+bool LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 classes) {
+    Vector<u64> first(classes, 0);   // by class: at first the most crossings of a rank
     if (!count_crossings(first)) {
         return false;
     }
     std::exclusive_scan(first.begin(), first.end(), first.begin(), u64{0});
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-    std::vector<u32> at(begin_.begin(), begin_.end() - 1);
+    Vector<u32> at(begin_.begin(), begin_.end() - 1);
     crossings_.resize(begin_.back());
     for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
         u64 number = first[class_of_rank[rank]];
@@ -60,7 +61,7 @@ bool LinkPartition::record_crossings(const std::vector<u32>& class_of_rank, u32 
 }
 
 // Leaves the crossings of each link in begin_, one place further on; false if there are too many.
-bool LinkPartition::count_crossings(std::vector<u64>& most_of_a_rank) {
+bool LinkPartition::count_crossings(Vector<u64>& most_of_a_rank) {
     begin_.assign(routes_.count() + 1, 0);
     u64 total = 0;
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
@@ -84,7 +85,7 @@ bool LinkPartition::count_crossings(std::vector<u64>& most_of_a_rank) {
 void LinkPartition::group_links() {
     classes_ = {};
     classes_.class_of.assign(routes_.count(), none);
-    std::vector<u32> first;   // by class: a link of it
+    Vector<u32> first;   // by class: a link of it
     std::unordered_multimap<u64, u32> by_hash;
     for (u32 link = 0; link < routes_.count(); ++link) {
         const auto from = crossings_.begin() + begin_[link];
@@ -118,8 +119,8 @@ bool LinkPartition::crossed_alike(u32 link, u32 other) const {
                       crossings_.begin() + begin_[other], crossings_.begin() + begin_[other + 1]);
 }
 
-std::vector<u32> LinkPartition::classes_on_routes(u32 rank) const {
-    std::vector<u32> found;
+Vector<u32> LinkPartition::classes_on_routes(u32 rank) const {
+    Vector<u32> found;
     for_each_hop(rank, [&](u32 link) {
         found.push_back(link == next_flow ? none : classes_.class_of[link]);
     });

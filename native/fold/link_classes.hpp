@@ -11,8 +11,8 @@
 
 #include <functional>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
 
@@ -36,9 +36,9 @@ public:
 
     // Finds the classes of links that follow from classes of ranks; false if there are too many
     // crossings.
-    bool divide(const std::vector<u32>& class_of_rank, u32 classes);
+    bool divide(const Vector<u32>& class_of_rank, u32 classes);
     // The classes of the links on the routes of a rank, hop by hop. `none` stands between two flows.
-    std::vector<u32> classes_on_routes(u32 rank) const;
+    Vector<u32> classes_on_routes(u32 rank) const;
     // A link that ranks of one class share; `link` is none if there is no such link. Dividing the ranks
     // by the classes on their routes cannot remove it.
     Shared shared_link() const;
@@ -49,17 +49,17 @@ public:
 private:
     template <class Visit>
     void for_each_hop(u32 rank, Visit&& visit) const;
-    bool record_crossings(const std::vector<u32>& class_of_rank, u32 classes);
-    bool count_crossings(std::vector<u64>& most_of_a_rank);
+    bool record_crossings(const Vector<u32>& class_of_rank, u32 classes);
+    bool count_crossings(Vector<u64>& most_of_a_rank);
     void group_links();
     bool crossed_alike(u32 link, u32 other) const;
 
     Links routes_;
     Flows flows_;
-    std::vector<u32> class_of_rank_;
+    Vector<u32> class_of_rank_;
     LinkClasses classes_;
-    std::vector<u32> begin_;      // by link: where its crossings begin; one more at the end
-    std::vector<u32> crossings_;  // by link, ascending; a number stands for a flow and a hop of it
+    Vector<u32> begin_;      // by link: where its crossings begin; one more at the end
+    Vector<u32> crossings_;  // by link, ascending; a number stands for a flow and a hop of it
 };
 
 }  // namespace yantra

@@ -7,8 +7,8 @@
 #include <map>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fold/capabilities.hpp"
 #include "model/model.hpp"
@@ -26,7 +26,7 @@ struct Offset {
 u32 neighbour(const Place& place, const Offset& offset);
 
 struct Neighbourhood {
-    std::vector<Offset> offsets;
+    Vector<Offset> offsets;
     bool waits_for_all = false; // a program sends nothing and ends so long after its last member comes
     bool by_position = false;   // a program lists the operations of each position, so none are equal
 };
@@ -49,10 +49,10 @@ private:
     const Model& model_;
     const Grid& grid_;
     const FoldingCapabilities& capabilities_;
-    std::map<std::vector<u64>, u32> number_of_content_;
+    std::map<Vector<u64>, u32> number_of_content_;
     std::unordered_map<u32, u32> number_of_plan_;
     std::map<std::pair<u32, u32>, Neighbourhood> neighbourhoods_;   // by number of the plan, and level
-    std::map<std::vector<u64>, u64> distances_;   // by dimensions that are crossed and hops in each
+    std::map<Vector<u64>, u64> distances_;   // by dimensions that are crossed and hops in each
 };
 
 }  // namespace yantra

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -22,20 +22,20 @@ struct Split {
 
 class RankClasses {
 public:
-    RankClasses(std::vector<u32> class_of, u32 count) : class_of_(std::move(class_of)), count_(count) {}
+    RankClasses(Vector<u32> class_of, u32 count) : class_of_(std::move(class_of)), count_(count) {}
 
     u32 of(u32 rank) const { return class_of_[rank]; }
-    const std::vector<u32>& by_rank() const { return class_of_; }
+    const Vector<u32>& by_rank() const { return class_of_; }
     u32 ranks() const { return static_cast<u32>(class_of_.size()); }
     u32 count() const { return count_; }
 
     // Nobody reads more reasons than this.
     bool wants_more_splits() const { return splits_.size() < 1000; }
     void note(const Split& split) { splits_.push_back(split); }
-    const std::vector<Split>& splits() const { return splits_; }
+    const Vector<Split>& splits() const { return splits_; }
 
     // Takes the classes that a round found. The splits noted since the last round belong to it.
-    void replace(std::vector<u32> class_of, u32 count) {
+    void replace(Vector<u32> class_of, u32 count) {
         class_of_ = std::move(class_of);
         count_ = count;
         date_splits();
@@ -47,9 +47,9 @@ public:
     }
 
 private:
-    std::vector<u32> class_of_;   // by rank
+    Vector<u32> class_of_;   // by rank
     u32 count_;
-    std::vector<Split> splits_;
+    Vector<Split> splits_;
     std::size_t dated_ = 0;       // splits whose number of classes is known
 };
 

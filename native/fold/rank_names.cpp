@@ -5,16 +5,17 @@
 #include <unordered_map>
 
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-u32 index_of(const std::vector<u32>& names, u32 name) {
+u32 index_of(const Vector<u32>& names, u32 name) {
     return static_cast<u32>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-u32 index_of(const std::vector<NamedCommunicator>& named, u32 name) {
+u32 index_of(const Vector<NamedCommunicator>& named, u32 name) {
     const auto found = std::find_if(named.begin(), named.end(),
                                     [name](const NamedCommunicator& c) { return c.name == name; });
     return static_cast<u32>(found - named.begin());
@@ -128,7 +129,7 @@ u32 RankNames::communicator_index(u32 rank, u32 communicator) const {
 }
 
 u32 RankNames::peer_index(u32 rank, u32 peer) const {
-    const std::vector<u32>& named = of(rank).peers;
+    const Vector<u32>& named = of(rank).peers;
     for (u32 index = 0; index < named.size(); ++index) {
         if (model_.peer_at(rank, named[index]) == peer) {
             return index;
@@ -137,8 +138,8 @@ u32 RankNames::peer_index(u32 rank, u32 peer) const {
     return none;
 }
 
-std::vector<u32> RankNames::first_equal_job() const {
-    std::vector<u32> first(jobs_.size(), none);
+Vector<u32> RankNames::first_equal_job() const {
+    Vector<u32> first(jobs_.size(), none);
     std::unordered_multimap<u64, u32> by_hash;
     for (u32 job = 0; job < jobs_.size(); ++job) {
         const auto [begin, end] = by_hash.equal_range(jobs_[job].hash);

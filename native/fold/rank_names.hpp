@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "base/vector.hpp"
 #include "model/model.hpp"
 
 namespace yantra {
@@ -20,8 +21,8 @@ struct NamedCommunicator {
 // What the operations of one job name, in order of first use.
 struct JobNames {
     const Job* job = nullptr;
-    std::vector<NamedCommunicator> communicators;
-    std::vector<u32> peers;   // as Op::peer has them
+    Vector<NamedCommunicator> communicators;
+    Vector<u32> peers;   // as Op::peer has them
     std::vector<bool> sends;  // by index of the peer: whether messages are sent to it
     bool has_custom_collective = false;
     bool accesses_memory = false;
@@ -32,7 +33,7 @@ class RankNames {
 public:
     explicit RankNames(const Model& model);
 
-    const std::vector<JobNames>& by_job() const { return jobs_; }
+    const Vector<JobNames>& by_job() const { return jobs_; }
     const JobNames& of(u32 rank) const { return jobs_[model_.job_of[rank]]; }
 
     u32 communicator(u32 rank, u32 index) const {
@@ -46,14 +47,14 @@ public:
     u32 peer_index(u32 rank, u32 peer) const;
 
     // By job: the first job that is equal to it apart from names.
-    std::vector<u32> first_equal_job() const;
+    Vector<u32> first_equal_job() const;
 
 private:
     const Model& model_;
-    std::vector<JobNames> jobs_;
+    Vector<JobNames> jobs_;
     // By rank and index, for each is asked for many times; a rank's begin at first_.
-    std::vector<u32> communicators_;
-    std::vector<u32> first_;
+    Vector<u32> communicators_;
+    Vector<u32> first_;
 };
 
 }  // namespace yantra

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -11,10 +12,10 @@ namespace {
 
 // One class for all ranks with equal jobs.
 RankClasses classes_by_job(const Model& model, const RankNames& names) {
-    const std::vector<u32> first_equal = names.first_equal_job();
-    std::vector<u32> class_of_job(first_equal.size(), none);
-    std::vector<u32> first_rank;   // by class
-    std::vector<u32> class_of(model.job_of.size());
+    const Vector<u32> first_equal = names.first_equal_job();
+    Vector<u32> class_of_job(first_equal.size(), none);
+    Vector<u32> first_rank;   // by class
+    Vector<u32> class_of(model.job_of.size());
     for (u32 rank = 0; rank < class_of.size(); ++rank) {
         u32& found = class_of_job[first_equal[model.job_of[rank]]];
         if (found == none) {
@@ -33,11 +34,11 @@ RankClasses classes_by_job(const Model& model, const RankNames& names) {
 
 // The new classes of one round, numbered in the order in which they are found.
 struct ClassesBySignature {
-    std::vector<std::vector<u64>> signature;   // by new class
+    Vector<Vector<u64>> signature;   // by new class
     std::unordered_multimap<u64, u32> by_hash;
 
     // The class with this signature, and whether it is new.
-    std::pair<u32, bool> find_or_add(const std::vector<u64>& wanted) {
+    std::pair<u32, bool> find_or_add(const Vector<u64>& wanted) {
         u64 hash = 0;
         for (u64 value : wanted) {
             hash = mix(hash, value);
@@ -107,8 +108,8 @@ bool Refinement::divide_ranks() {
 bool Refinement::divide_by_signatures() {
     signatures_.start_round(first_round_);
     ClassesBySignature found;
-    std::vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
-    std::vector<u32> class_of(classes_.ranks());
+    Vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
+    Vector<u32> class_of(classes_.ranks());
     for (u32 rank = 0; rank < classes_.ranks() && !budget_.is_spent(); ++rank) {
         const auto [number, fresh] = found.find_or_add(signatures_.of(rank));
         if (fresh) {
@@ -135,11 +136,11 @@ bool Refinement::divide_by_links() {
         return false;
     }
     ClassesBySignature found;
-    std::vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
-    std::vector<u32> class_of(classes_.ranks());
+    Vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
+    Vector<u32> class_of(classes_.ranks());
     for (u32 rank = 0; rank < classes_.ranks(); ++rank) {
         const u32 old = classes_.of(rank);
-        std::vector<u64> signature = links_of(rank);
+        Vector<u64> signature = links_of(rank);
         signature.push_back(old);
         const auto [number, fresh] = found.find_or_add(signature);
         u32& first = first_of[old];
@@ -162,11 +163,11 @@ bool Refinement::divide_links() {
 }
 
 // The classes of links on the ways of a rank.
-std::vector<u64> Refinement::links_of(u32 rank) const {
+Vector<u64> Refinement::links_of(u32 rank) const {
     if (flows_ != nullptr) {
         return flows_->signature(rank);
     }
-    const std::vector<u32> classes = links_.classes_on_routes(rank);
+    const Vector<u32> classes = links_.classes_on_routes(rank);
     return {classes.begin(), classes.end()};
 }
 
@@ -174,7 +175,7 @@ std::vector<u64> Refinement::links_of(u32 rank) const {
 // group, on levels that look the same from each rank. This is so for single collectives, and saves a
 // look at every rank.
 bool Refinement::nothing_can_differ() {
-    const std::vector<JobNames>& jobs = names_.by_job();
+    const Vector<JobNames>& jobs = names_.by_job();
     if (classes_.count() != 1 || jobs.size() != 1 || !jobs[0].peers.empty()) {
         return false;
     }

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fold/capabilities.hpp"
 #include "fold/destinations.hpp"
@@ -50,7 +50,7 @@ private:
     }
     bool divide_by_links();
     bool divide_links();
-    std::vector<u64> links_of(u32 rank) const;
+    Vector<u64> links_of(u32 rank) const;
     bool nothing_can_differ();
     bool looks_same_from_each(u32 plan);
 

@@ -1,9 +1,9 @@
 #include "fold/repetition.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -12,9 +12,9 @@ namespace {
 constexpr u32 fewest_times = 4;   // a block must follow itself, for its repetition to be looked for
 
 // Equal for nodes that are the same again, and hardly ever for others.
-std::vector<u64> prints(const Job& job) {
+Vector<u64> prints(const Job& job) {
     const Graph& graph = *job.graph;
-    std::vector<u64> made;
+    Vector<u64> made;
     made.reserve(job.ops.size());
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const Op& op = job.ops[node];
@@ -30,10 +30,10 @@ std::vector<u64> prints(const Job& job) {
 }
 
 // For each distance how many nodes from `first` on equal those so far behind.
-std::vector<u32> equal_ahead(const std::vector<u64>& all, u32 first) {
+Vector<u32> equal_ahead(const Vector<u64>& all, u32 first) {
     const u32 size = static_cast<u32>(all.size()) - first;
     const u64* const text = all.data() + first;
-    std::vector<u32> length(size, 0);
+    Vector<u32> length(size, 0);
     u32 from = 0;
     u32 to = 0;   // the stretch that is known to equal the beginning
     for (u32 at = 1; at < size; ++at) {
@@ -54,12 +54,12 @@ std::vector<u32> equal_ahead(const std::vector<u64>& all, u32 first) {
 
 // Looks from an eighth, a quarter and half of the job on: at its ends it warms up and runs out.
 Repeats find_repeats(const Job& job) {
-    const std::vector<u64> all = prints(job);
+    const Vector<u64> all = prints(job);
     Repeats best;
     u64 most = 0;
     for (u32 part : {8u, 4u, 2u}) {
         const u32 first = static_cast<u32>(all.size()) / part;
-        const std::vector<u32> length = equal_ahead(all, first);
+        const Vector<u32> length = equal_ahead(all, first);
         for (u32 period = 1; period < length.size(); ++period) {
             if (length[period] / fewest_times >= period && length[period] - period > most) {
                 most = length[period] - period;

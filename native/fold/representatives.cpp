@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 namespace {
@@ -30,7 +32,7 @@ void add_channels(Folding& out, const RankNames& names) {
     };
     for (u32 rank_class = 0; rank_class < out.representative.size(); ++rank_class) {
         const u32 rank = out.representative[rank_class];
-        std::vector<Folding::Channel> channels;
+        Vector<Folding::Channel> channels;
         for (u32 i = 0; i < names.of(rank).peers.size(); ++i) {
             const u32 peer = names.peer(rank, i);
             const u32 peer_class = out.class_of[peer];
@@ -58,14 +60,14 @@ public:
     void merge(u32 a, u32 b) { parent_[root(a)] = root(b); }
 
 private:
-    std::vector<u32> parent_;
+    Vector<u32> parent_;
 };
 
 // Two communicators are of one class if the same rank classes name them by the same indices.
 void add_communicator_classes(Folding& out, const RankNames& names) {
     const u32 classes = static_cast<u32>(out.representative.size());
     auto named_by = [&](u32 rank) { return static_cast<u32>(names.of(rank).communicators.size()); };
-    std::vector<u32> first(classes + 1);   // by rank class: the number of its index 0
+    Vector<u32> first(classes + 1);   // by rank class: the number of its index 0
     for (u32 at = 0; at < classes; ++at) {
         first[at + 1] = first[at] + named_by(out.representative[at]);
     }
@@ -80,7 +82,7 @@ void add_communicator_classes(Folding& out, const RankNames& names) {
     }
     std::map<u32, u32> number;   // by root of the set
     for (u32 at = 0; at < classes; ++at) {
-        std::vector<Folding::Membership> memberships;
+        Vector<Folding::Membership> memberships;
         for (u32 i = 0; first[at] + i < first[at + 1]; ++i) {
             const auto [entry, fresh] = number.try_emplace(sets.root(first[at] + i), number.size());
             if (fresh) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 namespace {
@@ -18,7 +20,7 @@ void Signatures::start_round(bool compares_distances) {
     numbers_.clear();
 }
 
-const std::vector<u64>& Signatures::of(u32 rank) {
+const Vector<u64>& Signatures::of(u32 rank) {
     values_.clear();
     subjects_.clear();
     put(classes_.of(rank), Difference::graph);
@@ -31,7 +33,7 @@ const std::vector<u64>& Signatures::of(u32 rank) {
 }
 
 Split Signatures::difference(u32 rank, u32 other) {
-    const std::vector<u64> theirs = of(other);
+    const Vector<u64> theirs = of(other);
     of(rank);
     std::size_t at = 0;
     while (at + 1 < std::min(theirs.size(), values_.size()) && theirs[at] == values_[at]) {
@@ -116,7 +118,7 @@ u64 Signatures::members_number(u32 communicator, const Place& place) {
         return known->second;
     }
     budget_.spend(place.size);
-    std::vector<u64> members;
+    Vector<u64> members;
     for (u32 at = 0; at < place.size; ++at) {
         members.push_back(class_and_index(place.rank_at(at), communicator));
     }

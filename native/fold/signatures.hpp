@@ -8,8 +8,8 @@
 #include <map>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fold/neighbourhoods.hpp"
 #include "fold/rank_classes.hpp"
 #include "fold/rank_names.hpp"
@@ -28,7 +28,7 @@ public:
     // so the first round alone compares them.
     void start_round(bool compares_distances);
     // Valid until the next call.
-    const std::vector<u64>& of(u32 rank);
+    const Vector<u64>& of(u32 rank);
     // Where the signatures of two ranks first differ.
     Split difference(u32 rank, u32 other);
 
@@ -59,11 +59,11 @@ private:
     Neighbourhoods& neighbourhoods_;
     SearchBudget& budget_;
     bool compares_distances_ = true;
-    std::vector<u64> values_;
-    std::vector<Subject> subjects_;   // of the values
+    Vector<u64> values_;
+    Vector<Subject> subjects_;   // of the values
     std::unordered_map<u64, u64> common_;   // of the round, as are the next two
     std::unordered_map<u64, u64> number_of_members_;   // by communicator and base
-    std::map<std::vector<u64>, u64> numbers_;
+    std::map<Vector<u64>, u64> numbers_;
 };
 
 }  // namespace yantra

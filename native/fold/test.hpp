@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <numeric>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "model/test.hpp"
 
 namespace yantra::test {
@@ -57,7 +57,7 @@ inline Program exclusive(i32 bits) {
 // A few collectives and messages. Peers are named by the bits in which they differ; what names ranks that
 // it is not among, all ranks do.
 inline std::shared_ptr<const Job> any_job(Random random, u32 rank) {
-    std::vector<Node> nodes;
+    Vector<Node> nodes;
     for (u64 left = 1 + random.below(4); left > 0; --left) {
         Op op = message(random.one_in(2), rank ^ static_cast<u32>(random.below(ranks)), 1);
         if (random.one_in(2)) {
@@ -76,7 +76,7 @@ inline std::shared_ptr<const Job> any_job(Random random, u32 rank) {
 // A grid of 4 x 2 x 2, with communicators on all ranks, halves of its rings, listed ranks and graphs. So
 // many kinds of jobs there are.
 inline Model any_model(Random& random, u64 kinds) {
-    std::vector<std::shared_ptr<const Job>> jobs;
+    Vector<std::shared_ptr<const Job>> jobs;
     const u32 first = static_cast<u32>(random.below(1000));
     for (u32 rank = 0; rank < ranks; ++rank) {
         jobs.push_back(any_job(Random(first + static_cast<u32>(random.below(kinds))), rank));
@@ -115,12 +115,12 @@ inline Model any_model(Random& random, u64 kinds) {
         alternating.alternate[static_cast<u32>(CollectiveKind::all_reduce)] = other;
         alternating.alternate[static_cast<u32>(CollectiveKind::all_gather)] = other;
     }
-    std::vector<u32> all(ranks);
+    Vector<u32> all(ranks);
     std::iota(all.begin(), all.end(), 0);
     const auto whole = std::make_shared<Shape>(all);
     model.layouts.clear();
     for (u32 plan : {plain, halves, listed, by_position, on_table, mixed_kinds}) {
-        GroupLayout layout{plan == listed ? std::make_shared<Shape>(std::vector<u32>{0, 9, 3, 6}) : whole, {}, {}};
+        GroupLayout layout{plan == listed ? std::make_shared<Shape>(Vector<u32>{0, 9, 3, 6}) : whole, {}, {}};
         layout.plan.fill(plan);
         model.layouts.push_back(layout);
         model.communicators.resize(model.layouts.size());

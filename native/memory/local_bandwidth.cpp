@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -69,7 +70,7 @@ void LocalBandwidth::collectives_change(ActorId actor, bool is_all_to_all, i32 b
 // Max-min: whoever wants least is served first; what it leaves is shared by the others. Collectives
 // are served as one more piece of work.
 void LocalBandwidth::share(ActorId actor, OfActor& of) {
-    std::vector<u32> by_want = of.works;
+    Vector<u32> by_want = of.works;
     std::stable_sort(by_want.begin(), by_want.end(),
                      [&](u32 x, u32 y) { return works_[x].wanted < works_[y].wanted; });
     bool waiting = of.communicates() && taken_.bytes_per_tick > 0.0;   // collectives, to be served

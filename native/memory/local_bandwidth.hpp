@@ -14,10 +14,10 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -90,7 +90,7 @@ private:
         bool is_kernel = false;
     };
     struct OfActor {
-        std::vector<u32> works;
+        Vector<u32> works;
         u64 at = 0;             // until when `left` is told
         i32 collectives = 0;    // that the actor is in, but
         i32 all_to_alls = 0;    // these, if they have units of their own
@@ -112,8 +112,8 @@ private:
     TimeScale scale_;
     TakenByCollectives taken_;
     IdVector<ActorId, OfActor> under_way_;
-    std::vector<Work> works_;
-    std::vector<u32> free_;
+    Vector<Work> works_;
+    Vector<u32> free_;
 };
 
 }  // namespace yantra

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "memory/local_bandwidth.hpp"
 #include "memory/memory_probe.hpp"
@@ -80,9 +80,9 @@ public:
 private:
     // Serves the first access, and with it one of each other rank that has as many bytes.
     void serve_group() {
-        std::vector<Access> group;
-        std::vector<Access> rest;
-        std::vector<u32> ranks;
+        Vector<Access> group;
+        Vector<Access> rest;
+        Vector<u32> ranks;
         for (const Access& access : begun_) {
             const u32 rank = access.rank.index();
             if (access.bytes == begun_[0].bytes && (ranks.empty() || ranks.back() != rank)) {
@@ -92,7 +92,7 @@ private:
                 rest.push_back(access);
             }
         }
-        const std::vector<u64> ends = pipeline_.serve(engine_.now(), group[0].bytes, ranks);
+        const Vector<u64> ends = pipeline_.serve(engine_.now(), group[0].bytes, ranks);
         for (std::size_t at = 0; at < group.size(); ++at) {
             const Access& access = group[at];
             const Recorder::Scope scope(engine_.recorder());
@@ -115,7 +115,7 @@ private:
     bool is_pipeline_;
     RemoteMemoryServers servers_;
     MemoryPipeline pipeline_;
-    std::vector<Access> begun_;   // in this tick, on a pipeline
+    Vector<Access> begun_;   // in this tick, on a pipeline
     MemoryProbe probe_;
 };
 

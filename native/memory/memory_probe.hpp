@@ -1,8 +1,7 @@
 // What a recorded run notes of memories that ranks share: whom a request waited for.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
 
@@ -47,7 +46,7 @@ private:
         u32 serves = none;
     };
     Recorder& recorder_;
-    std::vector<OfServer> servers_;
+    Vector<OfServer> servers_;
 };
 
 #endif

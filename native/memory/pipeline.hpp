@@ -13,10 +13,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "memory/remote.hpp"
 
 namespace yantra {
@@ -32,10 +32,10 @@ public:
     }
 
     // The ticks at which the accesses of a group end that begin now; `ranks` are its members, each once.
-    std::vector<u64> serve(u64 now, u64 bytes, const std::vector<u32>& ranks) {
+    Vector<u64> serve(u64 now, u64 bytes, const Vector<u32>& ranks) {
         count(ranks, 1);
-        std::vector<u64> ends;
-        std::vector<std::vector<u64>> left = free_;
+        Vector<u64> ends;
+        Vector<Vector<u64>> left = free_;
         for (const u32 rank : ranks) {
             ends.push_back(path(now, bytes, rank, left));
         }
@@ -63,7 +63,7 @@ private:
     }
 
     // Notes how many members of a group pass each server; 0 forgets it.
-    void count(const std::vector<u32>& ranks, u32 each) {
+    void count(const Vector<u32>& ranks, u32 each) {
         for (std::size_t hop = 0; hop < free_.size(); ++hop) {
             for (const u32 rank : ranks) {
                 u32& members = members_[hop][server(memory_.hops[hop].level, rank)];
@@ -73,11 +73,11 @@ private:
     }
 
     // When the last chunk of a rank has left the last hop; `left` takes when each hop is free then.
-    u64 path(u64 now, u64 bytes, u32 rank, std::vector<std::vector<u64>>& left) const {
+    u64 path(u64 now, u64 bytes, u32 rank, Vector<Vector<u64>>& left) const {
         const double chunks = static_cast<double>(bytes) / memory_.chunk_bytes;
         const double whole = std::max(std::ceil(chunks) - 1.0, 0.0);
-        const std::vector<u64> full = times(rank, 1.0);
-        const std::vector<u64> last = times(rank, chunks - whole);
+        const Vector<u64> full = times(rank, 1.0);
+        const Vector<u64> last = times(rank, chunks - whole);
         u64 out = now;   // of the last chunk, from the hop before
         for (std::size_t hop = 0; hop < free_.size(); ++hop) {
             out = scale_.sum(std::max(out, free_after(now, rank, hop, whole, full)), last[hop]);
@@ -89,7 +89,7 @@ private:
 
     // When a hop has passed the whole chunks before the last.
     u64 free_after(u64 now, u32 rank, std::size_t hop, double whole,
-                   const std::vector<u64>& full) const {
+                   const Vector<u64>& full) const {
         const u64 free = free_[hop][server(memory_.hops[hop].level, rank)];
         u64 latest = std::max(free, now);
         if (whole < 1.0) {
@@ -107,8 +107,8 @@ private:
         return latest;
     }
 
-    std::vector<u64> times(u32 rank, double part) const {
-        std::vector<u64> ticks;
+    Vector<u64> times(u32 rank, double part) const {
+        Vector<u64> ticks;
         for (std::size_t hop = 0; hop < free_.size(); ++hop) {
             const u32 members = members_[hop][server(memory_.hops[hop].level, rank)];
             const double bytes = memory_.chunk_bytes * part * static_cast<double>(members);
@@ -119,8 +119,8 @@ private:
 
     RemoteMemory memory_;
     TimeScale scale_;
-    std::vector<std::vector<u64>> free_;      // by hop and server
-    std::vector<std::vector<u32>> members_;   // of the group that is served, likewise
+    Vector<Vector<u64>> free_;      // by hop and server
+    Vector<Vector<u32>> members_;   // of the group that is served, likewise
 };
 
 }  // namespace yantra

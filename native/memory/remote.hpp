@@ -7,10 +7,10 @@
 #pragma once
 
 #include <deque>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 
 namespace yantra {
@@ -31,7 +31,7 @@ struct RemoteMemory {
     u32 ranks_per_node = 1;
     bool accesses_say = false;   // each access brings its ticks; latency and bandwidth do not count
     double chunk_bytes = 0.0;    // of an access to a pipeline, on one hop at a time
-    std::vector<MemoryHop> hops{};
+    Vector<MemoryHop> hops{};
 };
 
 struct MemoryRequest {
@@ -101,7 +101,7 @@ private:
 
     RemoteMemory memory_;
     TimeScale scale_;
-    std::vector<Server> servers_;
+    Vector<Server> servers_;
 };
 
 }  // namespace yantra

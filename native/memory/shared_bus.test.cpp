@@ -1,9 +1,9 @@
 // A packet alone takes LogGP's sum for the outer and the inner bus, L + 2o + (bytes - 1) G each; one that
 // is reduced or comes back takes that, and this, more. Packets that share a bus come in their order.
+#include "base/vector.hpp"
 #include "memory/shared_bus.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -46,8 +46,8 @@ public:
     }
     u64 now() const { return engine_.now(); }
 
-    std::vector<u32> order;   // in which packets were done
-    std::vector<u64> ticks;
+    Vector<u32> order;   // in which packets were done
+    Vector<u64> ticks;
 
 private:
     void completed(const Completion& completion) override {

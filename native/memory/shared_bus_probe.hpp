@@ -1,9 +1,8 @@
 // What a recorded run notes of packets on a shared bus: whom each port served.
 #pragma once
 
-#include <vector>
-
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
 
@@ -40,7 +39,7 @@ private:
     }
 
     Recorder& recorder_;
-    std::vector<u32> sends_;   // by actor and port: the node of what it sent last
+    Vector<u32> sends_;   // by actor and port: the node of what it sent last
 };
 
 #endif

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "model/model_check.hpp"
 #include "workload/checks.hpp"
 
@@ -15,12 +16,12 @@ namespace yantra {
 
 namespace {
 
-std::vector<u32> sums_of(const std::vector<OffsetAxis>& axes) {
-    std::vector<u32> offsets{0};
+Vector<u32> sums_of(const Vector<OffsetAxis>& axes) {
+    Vector<u32> offsets{0};
     for (const OffsetAxis& axis : axes) {
         ensure(axis.listed.empty() || axis.listed.size() == axis.count,
                "model builder: an axis lists another number of offsets than it has");
-        const std::vector<u32> before = std::move(offsets);
+        const Vector<u32> before = std::move(offsets);
         offsets.clear();
         for (u32 at = 0; at < axis.count; ++at) {
             for (u32 offset : before) {
@@ -31,8 +32,8 @@ std::vector<u32> sums_of(const std::vector<OffsetAxis>& axes) {
     return offsets;
 }
 
-std::vector<u32> places_of_bits(u64 bits) {
-    std::vector<u32> places;
+Vector<u32> places_of_bits(u64 bits) {
+    Vector<u32> places;
     for (u32 at = 0; bits >> at != 0; ++at) {
         if ((bits >> at & 1) != 0) {
             places.push_back(at);
@@ -41,9 +42,9 @@ std::vector<u32> places_of_bits(u64 bits) {
     return places;
 }
 
-u64 bits_of(const std::optional<std::vector<u32>>& places) {
+u64 bits_of(const std::optional<Vector<u32>>& places) {
     u64 bits = 0;
-    for (u32 at : places.value_or(std::vector<u32>{})) {
+    for (u32 at : places.value_or(Vector<u32>{})) {
         bits |= u64{1} << at;
     }
     return bits;
@@ -73,7 +74,7 @@ void ModelBuilder::add_dimension(const Dimension& dimension, std::shared_ptr<con
 }
 
 void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing,
-                              std::vector<u32> placement) {
+                              Vector<u32> placement) {
     ensure(graph != nullptr, "model builder: a fabric without a graph");
     make_routing(*graph, routing);
     if (placement.empty()) {
@@ -95,7 +96,7 @@ void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingC
     model().placement = std::move(placement);
 }
 
-void ModelBuilder::set_link_changes(std::vector<LinkChange> changes, u64 reroute_delay) {
+void ModelBuilder::set_link_changes(Vector<LinkChange> changes, u64 reroute_delay) {
     ensure(model().fabric != nullptr, "model builder: links change before there is a fabric");
     u64 before = 0;
     for (const LinkChange& change : changes) {
@@ -113,7 +114,7 @@ void ModelBuilder::set_link_changes(std::vector<LinkChange> changes, u64 reroute
 u32 ModelBuilder::add_switch(u32 device) {
     ensure(model().fabric != nullptr && device >= model().fabric->ranks() && device < model().fabric->devices(),
            "model builder: a switch that is not there");
-    std::vector<u32>& placement = model().placement;
+    Vector<u32>& placement = model().placement;
     const auto known = std::find(placement.begin() + model().ranks(), placement.end(), device);
     const u32 number = static_cast<u32>(known - placement.begin());
     if (known == placement.end()) {
@@ -122,7 +123,7 @@ u32 ModelBuilder::add_switch(u32 device) {
     return number;
 }
 
-void ModelBuilder::set_formula_groups(const std::vector<u32>& groups) {
+void ModelBuilder::set_formula_groups(const Vector<u32>& groups) {
     const std::size_t there =
         model().fabric != nullptr ? model().fabric->labels().size() : model().dimensions.size();
     model().formula_groups.assign(groups.empty() ? 0 : there, false);
@@ -134,7 +135,7 @@ void ModelBuilder::set_formula_groups(const std::vector<u32>& groups) {
     }
 }
 
-void ModelBuilder::set_background(std::vector<BackgroundFlow> flows) {
+void ModelBuilder::set_background(Vector<BackgroundFlow> flows) {
     const u32 hosts = model().fabric != nullptr ? model().fabric->ranks() : model().ranks();
     u64 before = 0;
     for (const BackgroundFlow& flow : flows) {
@@ -146,7 +147,7 @@ void ModelBuilder::set_background(std::vector<BackgroundFlow> flows) {
     model().background = std::move(flows);
 }
 
-void ModelBuilder::set_slow_spells(std::vector<SlowSpell> spells) {
+void ModelBuilder::set_slow_spells(Vector<SlowSpell> spells) {
     std::pair<u32, u64> before{0, 0};
     for (const SlowSpell& spell : spells) {
         if (spell.rank >= model().ranks() || std::pair{spell.rank, spell.from} < before ||
@@ -159,8 +160,8 @@ void ModelBuilder::set_slow_spells(std::vector<SlowSpell> spells) {
     model().slow_spells = std::move(spells);
 }
 
-AddedLayout ModelBuilder::add_layout(const std::vector<OffsetAxis>& axes, bool ascending) {
-    std::vector<u32> offsets = sums_of(axes);
+AddedLayout ModelBuilder::add_layout(const Vector<OffsetAxis>& axes, bool ascending) {
+    Vector<u32> offsets = sums_of(axes);
     ensure(!offsets.empty(), "model builder: a layout without members");
     ensure(!model().dimensions.empty(), "model builder: dimensions come before layouts");
     if (ascending) {
@@ -245,7 +246,7 @@ PhaseCounterId ModelBuilder::add_phase_counter() {
     return PhaseCounterId(phase_counters_++);
 }
 
-CustomId ModelBuilder::add_custom(const std::vector<std::shared_ptr<const Graph>>& graphs,
+CustomId ModelBuilder::add_custom(const Vector<std::shared_ptr<const Graph>>& graphs,
                                   bool over_members) {
     CustomCollective custom;
     custom.over_members = over_members;
@@ -315,22 +316,22 @@ void ModelBuilder::set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u
     of.larger.push_back({at, from_bytes, plan.index()});
 }
 
-Assignment ModelBuilder::assign(const std::vector<TemplateUse>& templates,
-                                const std::vector<u32>& template_of) const {
+Assignment ModelBuilder::assign(const Vector<TemplateUse>& templates,
+                                const Vector<u32>& template_of) const {
     for (u32 at : template_of) {
         ensure(at < templates.size(), "model builder: a rank of a template that is not there");
     }
     return yantra::assign(model(), templates, template_of);
 }
 
-void ModelBuilder::set_jobs(std::vector<std::shared_ptr<const Job>> jobs, std::vector<u32> job_of) {
+void ModelBuilder::set_jobs(Vector<std::shared_ptr<const Job>> jobs, Vector<u32> job_of) {
     model().rules.assign(jobs.size(), nullptr);
     model().distinct_jobs = std::move(jobs);
     model().job_of = std::move(job_of);
 }
 
 void ModelBuilder::set_role_jobs(const Assignment& assignment,
-                                 std::vector<std::shared_ptr<const Job>> jobs) {
+                                 Vector<std::shared_ptr<const Job>> jobs) {
     set_jobs(std::move(jobs), assignment.role_of);
     model().rules.clear();
     for (const Assignment::Role& role : assignment.roles) {
@@ -343,7 +344,7 @@ std::optional<RankProblems> ModelBuilder::check_ranks() const {
     return yantra::check_ranks(model());
 }
 
-std::vector<Problem> ModelBuilder::check_job(const Job& job, u32 rank) const {
+Vector<Problem> ModelBuilder::check_job(const Job& job, u32 rank) const {
     const auto is_member = [this, rank](u32 communicator) {
         return model().is_member(rank, communicator);
     };

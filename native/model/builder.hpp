@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "model/layout.hpp"
 #include "model/model.hpp"
 
@@ -22,7 +22,7 @@ namespace yantra {
 struct OffsetAxis {
     u32 count = 0;
     u32 stride = 0;
-    std::vector<u32> listed;
+    Vector<u32> listed;
 };
 
 // A layout that was added, and which dimensions of the network its members differ in.
@@ -31,7 +31,7 @@ struct AddedLayout {
     u32 lowest = none;               // of those dimensions
     // Where the members of a communicator that lies at 0 are exactly the product of whole dimensions:
     // these, and the layout that such communicators have in place of the other.
-    std::optional<std::vector<u32>> whole;
+    std::optional<Vector<u32>> whole;
     LayoutId aligned;
 };
 
@@ -43,7 +43,7 @@ struct AddedFamily {
     u64 first_chunk = 0;
     u64 chunks_each = 0;
     u32 base = 0;
-    std::vector<Family::Axis> axes;
+    Vector<Family::Axis> axes;
 };
 
 using Programs = std::map<CollectiveKind, ProgramId>;
@@ -62,7 +62,7 @@ struct AddedLevel {
 
 // A Plan, by ids.
 struct AddedPlan {
-    std::vector<AddedLevel> levels;
+    Vector<AddedLevel> levels;
     bool over_members = false;
     u32 communicator_size = 0;
     CustomId custom;                 // in place of levels; or none
@@ -81,16 +81,16 @@ public:
     // The physical graph, how messages find their way over it, and the device of each rank; an empty
     // placement is the ranks in their order. std::invalid_argument for a routing that the fabric does not
     // allow, or a placement that is none.
-    void set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing, std::vector<u32> placement);
+    void set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing, Vector<u32> placement);
     // Links of the fabric that change their rate, fail or return at ticks, and how long ways take to follow.
     // std::invalid_argument for a link that is not there, or times out of order.
-    void set_link_changes(std::vector<LinkChange> changes, u64 reroute_delay);
+    void set_link_changes(Vector<LinkChange> changes, u64 reroute_delay);
     // The number under which a device that is no rank sends and receives in programs; the fabric comes first.
     u32 add_switch(u32 device);
-    void set_formula_groups(const std::vector<u32>& groups);
+    void set_formula_groups(const Vector<u32>& groups);
     // Between ranks of the fabric, or of the dimensions where there is none.
-    void set_background(std::vector<BackgroundFlow> flows);
-    void set_slow_spells(std::vector<SlowSpell> spells);
+    void set_background(Vector<BackgroundFlow> flows);
+    void set_slow_spells(Vector<SlowSpell> spells);
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
     // Tags of different communicators may collide, and messages then meet.
     void match_by_tag() { model().match_by_tag = true; }
@@ -99,7 +99,7 @@ public:
     void add_dimension(const Dimension& dimension, std::shared_ptr<const BlockTable> table);
 
     // The members are the sums of one offset of each axis, in this order or ascending.
-    AddedLayout add_layout(const std::vector<OffsetAxis>& axes, bool ascending);
+    AddedLayout add_layout(const Vector<OffsetAxis>& axes, bool ascending);
     CommunicatorId add_communicator(LayoutId layout, u32 base, u64 first_chunk);
     void add_family(const AddedFamily& family);
     LayoutId layout_of(CommunicatorId communicator) const;
@@ -116,20 +116,20 @@ public:
 
     ProgramId add_program(Program program);
     PhaseCounterId add_phase_counter();
-    CustomId add_custom(const std::vector<std::shared_ptr<const Graph>>& graphs, bool over_members);
+    CustomId add_custom(const Vector<std::shared_ptr<const Graph>>& graphs, bool over_members);
     PlanId add_plan(const AddedPlan& plan);
     // Of collectives of at least so many bytes. The first plan of a kind is for all sizes, and each that
     // follows takes over from more bytes on.
     void set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u64 from_bytes);
 
-    Assignment assign(const std::vector<TemplateUse>& templates,
-                      const std::vector<u32>& template_of) const;
-    void set_jobs(std::vector<std::shared_ptr<const Job>> jobs, std::vector<u32> job_of);
+    Assignment assign(const Vector<TemplateUse>& templates,
+                      const Vector<u32>& template_of) const;
+    void set_jobs(Vector<std::shared_ptr<const Job>> jobs, Vector<u32> job_of);
     // The jobs of the roles of an assignment.
-    void set_role_jobs(const Assignment& assignment, std::vector<std::shared_ptr<const Job>> jobs);
+    void set_role_jobs(const Assignment& assignment, Vector<std::shared_ptr<const Job>> jobs);
     std::optional<RankProblems> check_ranks() const;
     // What is wrong with a job that may arrive at a rank.
-    std::vector<Problem> check_job(const Job& job, u32 rank) const;
+    Vector<Problem> check_job(const Job& job, u32 rank) const;
 
     // Checks that every index is in its range and nothing is missing. Nothing else may be called after.
     std::shared_ptr<const Model> build();

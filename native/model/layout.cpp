@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -33,12 +34,12 @@ bool lies_at_zero(const Model& model, u32 rank, u64 dimensions) {
 
 class Assigner {
 public:
-    Assigner(const Model& model, const std::vector<TemplateUse>& templates)
+    Assigner(const Model& model, const Vector<TemplateUse>& templates)
         : model_(model), templates_(templates), ranks_(model.ranks()) {
         out_.comm_types.resize(model.layouts.size());
     }
 
-    Assignment run(const std::vector<u32>& template_of) {
+    Assignment run(const Vector<u32>& template_of) {
         for (u32 rank = 0; rank < template_of.size() && out_.faulty == none; ++rank) {
             add(rank, template_of[rank]);
         }
@@ -80,11 +81,11 @@ private:
     }
 
     const Model& model_;
-    const std::vector<TemplateUse>& templates_;
+    const Vector<TemplateUse>& templates_;
     u32 ranks_;
     Assignment out_;
-    std::map<std::vector<u32>, u32> roles_;
-    std::vector<u32> key_;
+    std::map<Vector<u32>, u32> roles_;
+    Vector<u32> key_;
 };
 
 // The place of a member in the ring that is its whole communicator.
@@ -149,7 +150,7 @@ Span span_of(const Model& model, const Shape& shape) {
 }
 
 void add_communicators(Model& model, const Family& family) {
-    std::vector<u32> at(family.axes.size());
+    Vector<u32> at(family.axes.size());
     u32 step = 0;
     u32 base = family.base;
     for (;;) {
@@ -181,8 +182,8 @@ void add_communicators(Model& model, const Family& family) {
 u32 number_queue_sets(Model& model) {
     const u32 ranks = model.ranks();
     std::size_t words = 1;
-    std::vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers in use there
-    std::vector<u32> used;
+    Vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers in use there
+    Vector<u32> used;
     u32 most = 0;
     model.queue_sets.assign(1, 0);
     for (std::size_t index = 1; index < model.communicators.size(); ++index) {
@@ -197,7 +198,7 @@ u32 number_queue_sets(Model& model) {
             ++lowest;
         }
         if (lowest == words * word_bits) {   // all of them are: one word more for each rank
-            std::vector<u32> wider(ranks * (words + 1));
+            Vector<u32> wider(ranks * (words + 1));
             for (std::size_t at = 0; at < taken.size(); ++at) {
                 wider[at / words * (words + 1) + at % words] = taken[at];
             }
@@ -213,8 +214,8 @@ u32 number_queue_sets(Model& model) {
     return most + 1;
 }
 
-Assignment assign(const Model& model, const std::vector<TemplateUse>& templates,
-                  const std::vector<u32>& template_of) {
+Assignment assign(const Model& model, const Vector<TemplateUse>& templates,
+                  const Vector<u32>& template_of) {
     return Assigner(model, templates).run(template_of);
 }
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "model/model.hpp"
 
 namespace yantra {
@@ -34,7 +34,7 @@ struct Family {
     u64 first_chunk = 0;
     u64 chunks_each = 0;
     u32 base = 0;
-    std::vector<Axis> axes;
+    Vector<Axis> axes;
     u32 layout = 0;
     u32 aligned_layout = 0;      // of those whose base lies at 0 in the dimensions of `whole`
     u64 whole = 0;
@@ -51,7 +51,7 @@ u32 number_queue_sets(Model& model);
 struct TemplateUse {
     std::shared_ptr<const RankRules> rules;
     // Place of the communicator, and the comm_types in use there as bits.
-    std::vector<std::pair<u32, u32>> collectives;
+    Vector<std::pair<u32, u32>> collectives;
 };
 
 struct Assignment {
@@ -59,17 +59,17 @@ struct Assignment {
         u32 in_template = none;
         u32 rank = none;                      // its first
         std::shared_ptr<const RankRules> rules;
-        std::vector<u8> collective;           // slots, by place of the communicator
-        std::vector<u8> send;
+        Vector<u8> collective;           // slots, by place of the communicator
+        Vector<u8> send;
     };
-    std::vector<Role> roles;
-    std::vector<u32> role_of;                 // by rank
-    std::vector<u32> comm_types;              // by layout: those in use, as bits
+    Vector<Role> roles;
+    Vector<u32> role_of;                 // by rank
+    Vector<u32> comm_types;              // by layout: those in use, as bits
     u32 faulty = none;                        // a rank for which a name means nothing
 };
 
 // Ranks of one template whose communicators occupy the same slots have one role.
-Assignment assign(const Model& model, const std::vector<TemplateUse>& templates,
-                  const std::vector<u32>& template_of);
+Assignment assign(const Model& model, const Vector<TemplateUse>& templates,
+                  const Vector<u32>& template_of);
 
 }  // namespace yantra

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "workload/checks.hpp"
 
 namespace yantra {
@@ -30,7 +31,7 @@ std::optional<RankProblems> check_ranks(const Model& model) {
             continue;
         }
         const auto is_member = [&](u32 communicator) { return model.is_member(rank, communicator); };
-        std::vector<Problem> problems = check_rank(model.job(rank), rank, ranks, is_member);
+        Vector<Problem> problems = check_rank(model.job(rank), rank, ranks, is_member);
         if (!problems.empty()) {
             return RankProblems{rank, std::move(problems)};
         }

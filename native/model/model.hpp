@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/vector.hpp"
 #include "collective/communicator.hpp"
 #include "collective/custom.hpp"
 #include "collective/plan.hpp"
@@ -69,31 +70,31 @@ struct SystemParameters {
 struct Model {
     TimeScale scale = TimeScale::truncated_nanoseconds();
     Quirks quirks;
-    std::vector<Dimension> dimensions;
-    std::vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
+    Vector<Dimension> dimensions;
+    Vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
     // The physical graph that messages cross, in place of the links of the dimensions; or null.
     std::shared_ptr<const FabricGraph> fabric;
     RoutingChoice routing;           // over the fabric
-    std::vector<u32> placement;      // by rank, then by switch that programs name: its device of the fabric
-    std::vector<LinkChange> link_changes;   // of the fabric, in order of time
+    Vector<u32> placement;      // by rank, then by switch that programs name: its device of the fabric
+    Vector<LinkChange> link_changes;   // of the fabric, in order of time
     u64 reroute_delay = 0;           // ticks from a failure, or a return, until ways avoid or use the link
     // By dimension, or label of the fabric: whether its links are crossed by formula, shared with nobody; or empty.
     std::vector<bool> formula_groups;
-    std::vector<BackgroundFlow> background;  // in order of time
-    std::vector<SlowSpell> slow_spells;      // by rank, then by time; those of a rank do not overlap
+    Vector<BackgroundFlow> background;  // in order of time
+    Vector<SlowSpell> slow_spells;      // by rank, then by time; those of a rank do not overlap
     NetworkChoice network;
     SystemParameters system;
     RemoteMemory memory;
     ResourceMap resources;
-    std::vector<Program> programs;
-    std::vector<Plan> plans;
-    std::vector<GroupLayout> layouts;
-    std::vector<Communicator> communicators;   // the first is all ranks
-    std::vector<u32> queue_sets;     // by communicator: those that share one share their queues
-    std::vector<CustomCollective> custom;
-    std::vector<std::shared_ptr<const Job>> distinct_jobs;
-    std::vector<std::shared_ptr<const RankRules>> rules;   // by job; null unless it is a template's
-    std::vector<u32> job_of;         // by rank, into the distinct ones
+    Vector<Program> programs;
+    Vector<Plan> plans;
+    Vector<GroupLayout> layouts;
+    Vector<Communicator> communicators;   // the first is all ranks
+    Vector<u32> queue_sets;     // by communicator: those that share one share their queues
+    Vector<CustomCollective> custom;
+    Vector<std::shared_ptr<const Job>> distinct_jobs;
+    Vector<std::shared_ptr<const RankRules>> rules;   // by job; null unless it is a template's
+    Vector<u32> job_of;         // by rank, into the distinct ones
     bool match_by_tag = false;       // tags of different communicators may collide
 
     u32 ranks() const {
@@ -128,7 +129,7 @@ Place place_on(const Model& model, const Plan& plan, u32 level, u32 communicator
 // A rank that cannot run its job, a peer or a group being wrong for it, and why.
 struct RankProblems {
     u32 rank = none;
-    std::vector<Problem> problems;
+    Vector<Problem> problems;
 };
 
 // The first such rank.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -39,7 +40,7 @@ u32 highest_offset(const Shape& shape) {
 }
 
 void check_communicators(const Model& model) {
-    std::vector<u32> highest;
+    Vector<u32> highest;
     for (const GroupLayout& layout : model.layouts) {
         highest.push_back(highest_offset(*layout.shape));
     }

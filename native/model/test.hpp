@@ -6,22 +6,22 @@
 #include <memory>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "base/test.hpp"
+#include "base/vector.hpp"
 #include "model/model.hpp"
 
 namespace yantra::test {
 
 struct Node {
     Op op;
-    std::vector<u32> parents;
+    Vector<u32> parents;
 };
 
-inline std::shared_ptr<const Job> job_of(const std::vector<Node>& nodes) {
+inline std::shared_ptr<const Job> job_of(const Vector<Node>& nodes) {
     auto graph = std::make_shared<Graph>();
     auto job = std::make_shared<Job>();
-    std::vector<std::vector<u32>> children(nodes.size());
+    Vector<Vector<u32>> children(nodes.size());
     for (u32 at = 0; at < nodes.size(); ++at) {
         graph->id.own().push_back(at);
         graph->parent_count.own().push_back(static_cast<u32>(nodes[at].parents.size()));
@@ -31,7 +31,7 @@ inline std::shared_ptr<const Job> job_of(const std::vector<Node>& nodes) {
         }
     }
     graph->child_begin.own().push_back(0);
-    for (const std::vector<u32>& of : children) {
+    for (const Vector<u32>& of : children) {
         graph->child.own().insert(graph->child.own().end(), of.begin(), of.end());
         graph->child_begin.own().push_back(static_cast<u32>(graph->child.size()));
     }
@@ -82,7 +82,7 @@ inline Program ring(u64 sends, Share bytes, Share result) {
 }
 
 // One job for each rank.
-inline Model model_of(std::vector<Dimension> dimensions, std::vector<std::shared_ptr<const Job>> jobs) {
+inline Model model_of(Vector<Dimension> dimensions, Vector<std::shared_ptr<const Job>> jobs) {
     Model model;
     model.scale = TimeScale::picoseconds();
     model.dimensions = std::move(dimensions);
@@ -108,7 +108,7 @@ inline Model model_of(std::vector<Dimension> dimensions, std::vector<std::shared
     }
     plan.communicator_size = ranks;
     model.plans = {plan};
-    std::vector<u32> offsets(ranks);
+    Vector<u32> offsets(ranks);
     std::iota(offsets.begin(), offsets.end(), 0);
     model.layouts = {{std::make_shared<Shape>(offsets), {}, {}}};   // all kinds by the first plan
     model.communicators = {{}};

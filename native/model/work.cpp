@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "base/too_long.hpp"
+#include "base/vector.hpp"
 #include "collective/cut.hpp"
 #include "collective/custom.hpp"
 #include "trace/schema.hpp"
@@ -156,7 +157,7 @@ private:
 
     // Phases as the planner makes them where no scheduler changes their order.
     Cost chunk(const Op& op, const Plan& plan, double data) const {
-        std::vector<const Level*> levels;
+        Vector<const Level*> levels;
         for (const Level& level : plan.levels) {
             if (level.size > 1 && (!plan.masked || (op.involved >> level.dimension & 1) != 0)) {
                 levels.push_back(&level);
@@ -248,12 +249,12 @@ double queues_in_a_rank(const Model& model) {
 
 }  // namespace
 
-Work work_of(const Model& model, const std::vector<u32>& ranks) {
+Work work_of(const Model& model, const Vector<u32>& ranks) {
     struct OfJob {
         u32 rank = 0;   // the first that runs it
         u32 ranks = 0;
     };
-    std::vector<OfJob> of_jobs(model.distinct_jobs.size());
+    Vector<OfJob> of_jobs(model.distinct_jobs.size());
     const u32 count = ranks.empty() ? model.ranks() : static_cast<u32>(ranks.size());
     for (u32 i = count; i-- > 0;) {
         OfJob& of_job = of_jobs[model.job_of[ranks.empty() ? i : ranks[i]]];

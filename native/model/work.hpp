@@ -7,8 +7,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "model/model.hpp"
 
 namespace yantra {
@@ -33,6 +33,6 @@ struct Work {
 };
 
 // The work of some ranks; of all where there are none.
-Work work_of(const Model& model, const std::vector<u32>& ranks = {});
+Work work_of(const Model& model, const Vector<u32>& ranks = {});
 
 }  // namespace yantra

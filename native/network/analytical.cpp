@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "network/crossed.hpp"
 #include "network/level.hpp"
 
@@ -66,7 +67,7 @@ u64 AnalyticalNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
                         static_cast<double>(bytes) / dimension.bytes_per_ns);
 }
 
-u64 AnalyticalNetwork::alone(const Message& message, u64 times, std::vector<LinkUse>& use) const {
+u64 AnalyticalNetwork::alone(const Message& message, u64 times, Vector<LinkUse>& use) const {
     use.resize(grid_.dimensions());
     if (!crosses_one()) {
         return delay_across(message, times, use);
@@ -85,7 +86,7 @@ FixedWay AnalyticalNetwork::fixed_way(const Message& message) {
 }
 
 u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,
-                                    std::vector<LinkUse>& use) const {
+                                    Vector<LinkUse>& use) const {
     double latency = 0.0;
     double bytes_per_ns = std::numeric_limits<double>::infinity();
     for_each_crossed(grid_, message, [&](u32 d, u32 from, u32 to) {
@@ -97,7 +98,7 @@ u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,
     return scale_.ticks(latency + static_cast<double>(message.bytes) / bytes_per_ns);
 }
 
-void AnalyticalNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
+void AnalyticalNetwork::repeat(const Vector<LinkUse>& before, u64 times) {
     repeat_use(use_, before, times);
 }
 

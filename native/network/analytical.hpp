@@ -6,10 +6,9 @@
 // and the narrowest bandwidth counts.
 #pragma once
 
-#include <vector>
-
 #include "base/clock.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/network.hpp"
 #include "fabric/grid.hpp"
@@ -34,10 +33,10 @@ public:
         return grid_.dimensions() == 1 && (grid_.dimension(0).block == Block::fully_connected ||
                                            grid_.dimension(0).block == Block::switched);
     }
-    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override;
-    void repeat(const std::vector<LinkUse>& before, u64 times) override;
-    std::vector<LinkRecord> links() const override { return {}; }
-    std::vector<LinkUse> dimensions() const override { return use_; }
+    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override;
+    void repeat(const Vector<LinkUse>& before, u64 times) override;
+    Vector<LinkRecord> links() const override { return {}; }
+    Vector<LinkUse> dimensions() const override { return use_; }
 
 private:
     // A delay of a dimension. Collectives repeat theirs thousands of times, and messages between nodes have
@@ -54,14 +53,14 @@ private:
     u64 delay_in(u32 dimension, u32 hops, const Message& message);
     u64 known_delay(u32 dimension, u32 hops, u64 bytes);
     u64 ticks_in(u32 dimension, u32 hops, u64 bytes) const;
-    u64 delay_across(const Message& message, u64 times, std::vector<LinkUse>& use) const;
+    u64 delay_across(const Message& message, u64 times, Vector<LinkUse>& use) const;
 
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
     bool lowest_dimension_only_;
-    std::vector<LinkUse> use_;
-    std::vector<KnownDelay> known_;   // 2 to the power of known_bits for each dimension
+    Vector<LinkUse> use_;
+    Vector<KnownDelay> known_;   // 2 to the power of known_bits for each dimension
 };
 
 }  // namespace yantra

@@ -1,8 +1,7 @@
 // What networks share that count a message once for every dimension it crosses.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "network/network.hpp"
 
@@ -26,7 +25,7 @@ inline void count(LinkUse& use, u64 bytes, u64 times) {
 }
 
 // What was carried since `before` is carried so many times more.
-inline void repeat_use(std::vector<LinkUse>& use, const std::vector<LinkUse>& before, u64 times) {
+inline void repeat_use(Vector<LinkUse>& use, const Vector<LinkUse>& before, u64 times) {
     for (u32 d = 0; d < use.size(); ++d) {
         use[d].bytes += (use[d].bytes - before[d].bytes) * times;
         use[d].messages += (use[d].messages - before[d].messages) * times;

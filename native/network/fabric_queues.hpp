@@ -8,12 +8,12 @@
 #pragma once
 
 #include <deque>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/never.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/formula_tiers.hpp"
 #include "network/link_changes.hpp"
@@ -29,9 +29,9 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    std::vector<LinkRecord> links() const override { return ways_.records(use_); }
-    std::vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
-    std::vector<u64> busiest() const override { return ways_.busiest(use_); }
+    Vector<LinkRecord> links() const override { return ways_.records(use_); }
+    Vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
+    Vector<u64> busiest() const override { return ways_.busiest(use_); }
     Disturbance disturbance() const override { return disturbance_; }
 
 private:
@@ -39,7 +39,7 @@ private:
 
     struct Transit {
         u64 bytes = 0;
-        std::vector<u32> path;
+        Vector<u32> path;
         u32 hop = 0;
         Notice arrived;
         Notice departed;
@@ -96,13 +96,13 @@ private:
     WaysProbe probe_;
     const FormulaTiers tiers_;
     LinkChanges changes_;
-    std::vector<double> rates_;    // by link, bytes per ns; empty where none changes
-    std::vector<Queue> queues_;    // by link
-    std::vector<LinkUse> use_;
-    std::vector<u64> busy_until_;  // by link, tick; empty where none goes by formula
+    Vector<double> rates_;    // by link, bytes per ns; empty where none changes
+    Vector<Queue> queues_;    // by link
+    Vector<LinkUse> use_;
+    Vector<u64> busy_until_;  // by link, tick; empty where none goes by formula
     Pool<Transit> transits_;
     Pool<Crossing> crossings_;
-    std::vector<u32> path_;
+    Vector<u32> path_;
     u64 under_way_ = 0;            // messages
     u32 sent_ = 0;                 // messages: the packet number of the next
     Disturbance disturbance_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 #include "network/fabric_queues.hpp"
 
 namespace yantra {
@@ -125,7 +126,7 @@ void FabricQueues::wait_no_more(u32 number) {
 void FabricQueues::reroute() {
     changes_.becomes_known();
     ways_.avoid(changes_.avoided());
-    std::vector<u32> moved;
+    Vector<u32> moved;
     for (u32 link = 0; link < queues_.size(); ++link) {
         Queue& of = queues_[link];
         if (!changes_.is_avoided(link) || (of.stopped == none && of.waiting.empty())) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "network/level.hpp"
 
 namespace yantra {
@@ -50,8 +51,8 @@ const RegisteredNetwork registered_flow({
                  "of a message, each on its way, where the routing goes by packets; at most 4096"}},
 });
 
-std::vector<double> rates_of(const Ways& ways) {
-    std::vector<double> rates(ways.links());
+Vector<double> rates_of(const Ways& ways) {
+    Vector<double> rates(ways.links());
     for (u32 link = 0; link < rates.size(); ++link) {
         const double rate = ways.bytes_per_ns(link);
         rates[link] = std::isfinite(rate) ? rate : 0.0;   // no flow shares a link without limit
@@ -75,7 +76,7 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
       options_(options),
       sharing_(rates_of(*ways_)),
       probe_(engine.recorder()),
-      uses_{std::vector<LinkUse>(ways_->links()), std::vector<double>(ways_->links())},
+      uses_{Vector<LinkUse>(ways_->links()), Vector<double>(ways_->links())},
       flows_over_(ways_->links()),
       busy_since_(ways_->links()),
       is_parted_(ways_->by_packet() && !ways_->divides()),

@@ -22,6 +22,7 @@
 #include "base/never.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/flow/sharing.hpp"
 #include "network/held_links.hpp"
@@ -55,9 +56,9 @@ public:
     bool hold(u32 learnt, u64 ticks, u32 name) override;
     void give_up(u32 learnt, u64 through) override;
     void carry_on(const Message& message, Notice arrived, u64 since) override;
-    std::vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
-    std::vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
-    std::vector<u64> busiest() const override { return ways_->busiest(rounded_use()); }
+    Vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
+    Vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
+    Vector<u64> busiest() const override { return ways_->busiest(rounded_use()); }
     Disturbance disturbance() const override { return disturbance_; }
 
 private:
@@ -107,8 +108,8 @@ private:
 
     // By link.
     struct Uses {
-        std::vector<LinkUse> whole;
-        std::vector<double> divided_bytes;   // of flows of which it carries a part
+        Vector<LinkUse> whole;
+        Vector<double> divided_bytes;   // of flows of which it carries a part
     };
     // By whom a link is held, and until when.
     struct Held {
@@ -122,8 +123,8 @@ private:
             u64 bytes = 0;
             u64 times = 0;
         };
-        std::vector<Messages> messages;
-        std::vector<u32> links;   // each once
+        Vector<Messages> messages;
+        Vector<u32> links;   // each once
         u64 holds = 0;            // that have not been given up
     };
     // How long a message takes if it shares no link.
@@ -142,7 +143,7 @@ private:
     u32 known_route(const Way& way);
     u32 add_route(const Way& way);
     void carry(u32 route, i64 bytes, u64 messages, Uses& uses) const;
-    std::vector<LinkUse> rounded_use() const;
+    Vector<LinkUse> rounded_use() const;
     // Of flow_network_held.cpp.
     u64 alone_ticks(u32 route, u64 bytes) const;
     void carry_alone(u32 route, u64 bytes, u64 times, Uses& uses) const;
@@ -186,8 +187,8 @@ private:
     double now_ns() const { return static_cast<double>(queue_.now()) / ticks_per_ns_; }
     u64 tick_of(double ns) const { return std::max(scale_.ticks(ns + nudge_ns_), queue_.now()); }
 
-    const std::vector<LinkChange>& changes_;
-    const std::vector<BackgroundFlow>& background_;
+    const Vector<LinkChange>& changes_;
+    const Vector<BackgroundFlow>& background_;
     const std::vector<bool>& formula_groups_;   // by group; empty where there are none
     const u64 reroute_delay_;
     std::unique_ptr<Ways> ways_;
@@ -200,20 +201,20 @@ private:
     FlowSharing sharing_;
     WaysProbe probe_;
     Uses uses_;
-    std::vector<u32> flows_over_;
-    std::vector<u64> busy_since_;
-    std::vector<Route> routes_;
+    Vector<u32> flows_over_;
+    Vector<u64> busy_since_;
+    Vector<Route> routes_;
     std::unordered_map<u64, u32> route_of_pair_;
     std::unordered_multimap<u64, u32> route_of_hash_;
     std::unordered_map<u64, Line> lines_;
     Pool<Transit> transits_;
     Pool<Part> parts_;
     u32 parts_made_ = 0;
-    std::vector<u32> part_of_;             // by flow
+    Vector<u32> part_of_;             // by flow
     Way way_;
-    std::vector<u32> entering_;            // parts, in this tick
-    std::vector<u32> asking_;              // transits, in this tick
-    std::vector<u32> ended_;
+    Vector<u32> entering_;            // parts, in this tick
+    Vector<u32> asking_;              // transits, in this tick
+    Vector<u32> ended_;
     u32 wake_ = 0;                         // number of the last event for ends; older ones are void
     std::vector<bool> is_down_;            // by link; empty where none ever is
     std::vector<bool> is_avoided_;         // by link, as of the last reroute
@@ -227,9 +228,9 @@ private:
     bool is_settling_ = false;
     const bool is_parted_;                 // messages go in parts, each its way
     const bool is_over_classes_;           // links stand for classes
-    std::vector<u32> under_way_over_;      // by link, over classes alone: messages
-    std::vector<Held> held_;               // the same
-    std::vector<Turn> turns_;
+    Vector<u32> under_way_over_;      // by link, over classes alone: messages
+    Vector<Held> held_;               // the same
+    Vector<Turn> turns_;
     Holder* holder_ = nullptr;
     double next_end_ns_;                   // as rates were solved last
 };

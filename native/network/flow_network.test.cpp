@@ -3,12 +3,12 @@
 // 100,000 ns. No byte is lost or carried twice, whatever happens.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "network/flow_network.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -28,7 +28,7 @@ struct Change {
 
 // Two ranks with so many switches between them; link 4 s goes from rank 0 to switch s, 4 s + 1 on to rank 1, and
 // the two behind them go back.
-Model two_ranks(u32 switches, const std::vector<Change>& changes, u64 delay_ns) {
+Model two_ranks(u32 switches, const Vector<Change>& changes, u64 delay_ns) {
     FabricColumns columns;
     columns.ranks = 2;
     columns.kinds = {0, 0};
@@ -63,13 +63,13 @@ Model two_ranks(u32 switches, const std::vector<Change>& changes, u64 delay_ns) 
 Disturbance disturbance;   // of the last run
 
 // When messages of `bytes` from rank 0 to rank 1 arrive, in ns, that are sent at some times.
-std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u64 step,
+Vector<u64> arrivals(const Model& model, const Vector<u64>& sent_ns, u64 step,
                           FlowNetwork::Options options = {}) {
     const Grid grid(model.dimensions, model.tables);
     Engine engine(1);
     FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), options);
-    std::vector<u64> arrived(sent_ns.size(), never_arrived);
-    std::vector<u64> departed(sent_ns.size(), never_arrived);
+    Vector<u64> arrived(sent_ns.size(), never_arrived);
+    Vector<u64> departed(sent_ns.size(), never_arrived);
     for (u32 at = 0; at < sent_ns.size(); ++at) {
         engine.queue.schedule(1000 * sent_ns[at], {Owner::execution, 0}, at);
     }
@@ -86,7 +86,7 @@ std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u
     }
     const u64 there = static_cast<u64>(std::count_if(arrived.begin(), arrived.end(),
                                                      [](u64 at) { return at != never_arrived; }));
-    const std::vector<LinkUse> uses = network.dimensions();
+    const Vector<LinkUse> uses = network.dimensions();
     if (there == arrived.size()) {
         check(uses[0].bytes == bytes * there && uses[1].bytes == bytes * there, "bytes came or went", step);
         for (std::size_t at = 0; at < arrived.size(); ++at) {
@@ -99,34 +99,34 @@ std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u
 
 struct Case {
     u32 switches;
-    std::vector<Change> changes;
+    Vector<Change> changes;
     u64 delay_ns;
-    std::vector<u64> sent_ns;
-    std::vector<u64> arrived_ns;
+    Vector<u64> sent_ns;
+    Vector<u64> arrived_ns;
     u64 rerouted = 0;   // messages
     u64 waited = 0;
     u64 waited_ns = 0;  // all of them together
 };
 
 // All links of a switch have another rate from a time on.
-std::vector<Change> all_of(u32 at_switch, u64 at_ns, double rate) {
-    std::vector<Change> changes;
+Vector<Change> all_of(u32 at_switch, u64 at_ns, double rate) {
+    Vector<Change> changes;
     for (u32 link = 4 * at_switch; link < 4 * at_switch + 4; ++link) {
         changes.push_back({at_ns, link, rate});
     }
     return changes;
 }
 
-std::vector<Change> joined(std::vector<std::vector<Change>> of) {
-    std::vector<Change> all;
-    for (const std::vector<Change>& part : of) {
+Vector<Change> joined(Vector<Vector<Change>> of) {
+    Vector<Change> all;
+    for (const Vector<Change>& part : of) {
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;
 }
 
-const std::vector<Case>& cases() {
-    static const std::vector<Case> all{
+const Vector<Case>& cases() {
+    static const Vector<Case> all{
         // nothing happens
         {1, {}, 0, {0}, {100'200}},
         // down for 50 us, and no other way
@@ -221,21 +221,21 @@ void background_shares_links_and_delays_nothing_else() {
 void links_by_formula_are_shared_by_nobody() {
     Model model = two_ranks(1, {}, 0);
     model.formula_groups = {true, true};
-    check(arrivals(model, {0, 0, 50'000}, 200) == std::vector<u64>{100'200, 100'200, 150'200},
+    check(arrivals(model, {0, 0, 50'000}, 200) == Vector<u64>{100'200, 100'200, 150'200},
           "messages by formula delay each other", 200);
     // Of the two links the first alone is shared, so they share that.
     model.formula_groups = {false, true};
-    check(arrivals(model, {0, 0}, 201) == std::vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
-    check(arrivals(model, {0}, 202) == std::vector<u64>{100'200}, "a message alone misses its formula", 202);
+    check(arrivals(model, {0, 0}, 201) == Vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
+    check(arrivals(model, {0}, 202) == Vector<u64>{100'200}, "a message alone misses its formula", 202);
 }
 
 void messages_in_order_follow_each_other() {
     FlowNetwork::Options options;
     options.in_order = true;
     Model model = two_ranks(1, {}, 0);
-    const std::vector<u64> one_after_the_other{100'200, 200'200, 300'200};
+    const Vector<u64> one_after_the_other{100'200, 200'200, 300'200};
     check(arrivals(model, {0, 0, 0}, 300, options) == one_after_the_other, "messages in order share", 300);
-    check(arrivals(model, {0, 150'000}, 301, options) == std::vector<u64>{100'200, 250'200},
+    check(arrivals(model, {0, 150'000}, 301, options) == Vector<u64>{100'200, 250'200},
           "a message waits for one that is through", 301);
     check(arrivals(model, {0, 40'000, 50'000}, 302, options) == one_after_the_other,
           "messages overtake each other", 302);
@@ -243,7 +243,7 @@ void messages_in_order_follow_each_other() {
     check(arrivals(model, {0, 0, 0}, 303, options) == one_after_the_other, "by formula they do not wait", 303);
     // Down for 30 us while the first is under way, and for 50 while the second is.
     model = two_ranks(1, {{20'200, 0, 0.0}, {50'200, 0, 10.0}, {140'200, 0, 0.0}, {190'200, 0, 10.0}}, 0);
-    check(arrivals(model, {0, 0}, 304, options) == std::vector<u64>{130'200, 280'200}, "a failure in between", 304);
+    check(arrivals(model, {0, 0}, 304, options) == Vector<u64>{130'200, 280'200}, "a failure in between", 304);
     check(disturbance.waited == 2 && disturbance.waited_ticks == 80'000'000, "what waits in line waits twice", 304);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vector.hpp"
 #include "network/flow_network.hpp"
 
 namespace yantra {
@@ -45,7 +46,7 @@ void FlowNetwork::catch_up() {
 
 // Whether a way crosses one of some links.
 bool FlowNetwork::crosses(u32 route, const std::vector<bool>& some) const {
-    const std::vector<u32>& links = routes_[route].way.links;
+    const Vector<u32>& links = routes_[route].way.links;
     return !some.empty() && std::any_of(links.begin(), links.end(), [&some](u32 link) { return some[link]; });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 #include "network/flow_network.hpp"
 #include "network/formula_tiers.hpp"
 
@@ -51,8 +52,8 @@ u32 FlowNetwork::add_route(const Way& way) {
     Route route;
     route.way = way;
     route.bytes_per_ns = route.alike_bytes_per_ns = std::numeric_limits<double>::infinity();
-    std::vector<u32> links;
-    std::vector<double> shares;
+    Vector<u32> links;
+    Vector<double> shares;
     double shared_bytes_per_ns = no_end_ns;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
         const u32 link = way.links[at];
@@ -92,7 +93,7 @@ void FlowNetwork::carry(u32 number, i64 bytes, u64 messages, Uses& uses) const {
     }
 }
 
-std::vector<LinkUse> FlowNetwork::rounded_use() const {
+Vector<LinkUse> FlowNetwork::rounded_use() const {
     Uses uses = uses_;
     for (const Turn& turn : turns_) {
         for (const Turn::Messages& messages : turn.messages) {

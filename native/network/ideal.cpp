@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "network/crossed.hpp"
 #include "network/level.hpp"
 
@@ -29,7 +30,7 @@ public:
     void handle(const Event&) override { fail("the ideal network has no events of its own"); }
     NetworkCapabilities capabilities() const override { return {true, true}; }
 
-    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
+    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
         use.resize(grid_.dimensions());
         double bytes_per_ns = std::numeric_limits<double>::infinity();
         for_each_crossed(grid_, message, [&](u32 d, u32, u32) {
@@ -39,12 +40,12 @@ public:
         return ticks(message, bytes_per_ns);
     }
 
-    void repeat(const std::vector<LinkUse>& before, u64 times) override {
+    void repeat(const Vector<LinkUse>& before, u64 times) override {
         repeat_use(use_, before, times);
     }
 
-    std::vector<LinkRecord> links() const override { return {}; }
-    std::vector<LinkUse> dimensions() const override { return use_; }
+    Vector<LinkRecord> links() const override { return {}; }
+    Vector<LinkUse> dimensions() const override { return use_; }
 
 private:
     u64 ticks(const Message& message, double bytes_per_ns) const {
@@ -55,7 +56,7 @@ private:
     TimeScale scale_;
     EventQueue& queue_;
     double speedup_;
-    std::vector<LinkUse> use_;
+    Vector<LinkUse> use_;
 };
 
 const RegisteredNetwork registered_ideal({

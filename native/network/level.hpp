@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "model/model.hpp"
 #include "network/network.hpp"
@@ -51,17 +51,17 @@ struct NetworkLevel {
     bool links_change = false;   // whose links may fail, or change their rate, at stated times
     // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
     bool knows_lowest_dimension_only = false;
-    std::vector<NetworkOption> options{};
+    Vector<NetworkOption> options{};
     bool has_headers = false;    // what it sends is longer than the messages
     bool needs_fabric = false;   // it runs over nothing else
     bool on_chip = false;        // it is for short links with a clock, and is compared with others where it is named
-    std::vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
+    Vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
     // std::invalid_argument for options that do not go together, before there is anything to run.
     void (*check)(const std::map<std::string, double>& options) = nullptr;
 };
 
 // All levels, by name.
-const std::vector<NetworkLevel>& network_levels();
+const Vector<NetworkLevel>& network_levels();
 // Null if there is none of that name.
 const NetworkLevel* find_network_level(std::string_view name);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "model/model.hpp"
 
@@ -26,7 +27,7 @@ public:
     }
 
     bool any() const { return !changes_.empty(); }
-    const std::vector<LinkChange>& all() const { return changes_; }
+    const Vector<LinkChange>& all() const { return changes_; }
     bool is_down(u32 link) const { return !is_down_.empty() && is_down_[link]; }
     bool is_avoided(u32 link) const { return !is_avoided_.empty() && is_avoided_[link]; }
     bool any_down() const { return std::find(is_down_.begin(), is_down_.end(), true) != is_down_.end(); }
@@ -74,7 +75,7 @@ private:
         }
     }
 
-    const std::vector<LinkChange>& changes_;
+    const Vector<LinkChange>& changes_;
     const u64 delay_;
     EventQueue& queue_;
     const u32 change_;

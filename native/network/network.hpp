@@ -8,10 +8,10 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 
 namespace yantra {
@@ -125,22 +125,22 @@ public:
     }
 
     // With `messages_never_wait`: the ticks of a message, and in `use`, by dimension, `times` of it.
-    virtual u64 alone(const Message&, u64 /*times*/, std::vector<LinkUse>& /*use*/) const {
+    virtual u64 alone(const Message&, u64 /*times*/, Vector<LinkUse>& /*use*/) const {
         fail("a network that did not promise to know the time of a message");
     }
     // Null where no links are held.
     virtual HeldLinks* held_links() { return nullptr; }
     // With `is_its_events`: what was carried since `before` is carried so many times more.
-    virtual void repeat(const std::vector<LinkUse>& /*before*/, u64 /*times*/) {
+    virtual void repeat(const Vector<LinkUse>& /*before*/, u64 /*times*/) {
         fail("a network that did not promise that it can repeat");
     }
 
     // Use of every link that carried something, by dimension.
-    virtual std::vector<LinkRecord> links() const = 0;
+    virtual Vector<LinkRecord> links() const = 0;
     // Use of each dimension; whether a hop or a crossing counts is the model's grain.
-    virtual std::vector<LinkUse> dimensions() const = 0;
+    virtual Vector<LinkUse> dimensions() const = 0;
     // How long the busiest link of each dimension carried bytes; nothing where there are no links.
-    virtual std::vector<u64> busiest() const { return {}; }
+    virtual Vector<u64> busiest() const { return {}; }
     virtual Disturbance disturbance() const { return {}; }
     // What there is to look at of packets, up to now; null where nothing goes as packets.
     virtual std::shared_ptr<const packet::Seen> packets() { return nullptr; }

@@ -5,12 +5,12 @@
 // that have none; that it charges none elsewhere is a law of src/yantra.kinds.network_laws.py.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "network/network.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "base/test.hpp"
 #include "network/level.hpp"
@@ -38,7 +38,7 @@ Make maker_of(const NetworkLevel& level) {
 
 class World {
 public:
-    World(std::vector<Dimension> dimensions, const Make& make)
+    World(Vector<Dimension> dimensions, const Make& make)
         : grid_(std::move(dimensions)), engine_(1), network_(make(grid_, engine_)) {}
 
     // Sends at a tick; returns the number of the message.
@@ -80,8 +80,8 @@ public:
         return from == to ? 0 : grid_.hops(d, from, to);
     }
 
-    std::vector<u64> arrived;
-    std::vector<u64> departed;
+    Vector<u64> arrived;
+    Vector<u64> departed;
 
 private:
     void handle(const Event& event) {
@@ -112,12 +112,12 @@ private:
     Grid grid_;
     Engine engine_;
     std::unique_ptr<NetworkModel> network_;
-    std::vector<Message> messages_;
+    Vector<Message> messages_;
 };
 
-std::vector<Dimension> any_dimensions(test::Random& random, u64 count) {
+Vector<Dimension> any_dimensions(test::Random& random, u64 count) {
     constexpr Block blocks[] = {Block::ring, Block::fully_connected, Block::switched};
-    std::vector<Dimension> dimensions;
+    Vector<Dimension> dimensions;
     for (; count > 0; --count) {
         const double bandwidth = static_cast<double>(1 + random.below(8));
         const double latency = with_latency ? static_cast<double>(random.below(500)) : 0.0;
@@ -178,7 +178,7 @@ void a_message_alone_takes_hops_and_bytes(const Make& make, Grain grain, test::R
     const u64 leaves = tick + scale.ticks(time_to_leave(world, message, grain));
     check(world.departed[number] == leaves, "a message leaves at another time", tick);
     if (world.network().capabilities().messages_never_wait) {
-        std::vector<LinkUse> use;
+        Vector<LinkUse> use;
         check(world.network().alone(message, 1, use) == expected, "alone() says another time", expected);
     }
 }
@@ -187,8 +187,8 @@ void a_message_alone_takes_hops_and_bytes(const Make& make, Grain grain, test::R
 // for each dimension or for each hop.
 void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
     World world(any_dimensions(random, 1 + random.below(3)), make);
-    std::vector<Message> messages;
-    std::vector<LinkUse> expected(world.grid().dimensions());
+    Vector<Message> messages;
+    Vector<LinkUse> expected(world.grid().dimensions());
     for (u32 i = 0; i < 300; ++i) {
         messages.push_back(any_message(random, world.grid().ranks()));
         world.send(i, messages.back());
@@ -200,7 +200,7 @@ void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
     }
     world.run();
     const bool waits = !world.network().capabilities().messages_never_wait;
-    std::vector<LinkUse> alone;
+    Vector<LinkUse> alone;
     for (u32 i = 0; i < messages.size(); ++i) {
         const u64 least = i + time_alone(world, messages[i], grain.each_hop);
         check(world.arrived[i] != ~u64{0} && world.departed[i] != ~u64{0}, "a message is lost", i);
@@ -209,8 +209,8 @@ void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
             world.network().alone(messages[i], 1, alone);
         }
     }
-    const std::vector<LinkUse> carried = world.network().dimensions();
-    std::vector<LinkUse> of_links(carried.size());
+    const Vector<LinkUse> carried = world.network().dimensions();
+    Vector<LinkUse> of_links(carried.size());
     for (const LinkRecord& record : world.network().links()) {
         of_links[record.dimension].bytes += record.use.bytes;
     }
@@ -229,12 +229,12 @@ void what_is_repeated_was_carried(const Make& make, test::Random& random) {
     }
     world.send(0, any_message(random, world.grid().ranks()));
     world.run();
-    const std::vector<LinkUse> before = world.network().dimensions();
+    const Vector<LinkUse> before = world.network().dimensions();
     world.send(1'000'000'000, any_message(random, world.grid().ranks()));
     world.run();
-    const std::vector<LinkUse> after = world.network().dimensions();
+    const Vector<LinkUse> after = world.network().dimensions();
     world.network().repeat(before, 5);
-    const std::vector<LinkUse> repeated = world.network().dimensions();
+    const Vector<LinkUse> repeated = world.network().dimensions();
     for (u32 d = 0; d < 2; ++d) {
         check(repeated[d].bytes == after[d].bytes + 5 * (after[d].bytes - before[d].bytes),
               "other bytes were repeated", d);
@@ -245,7 +245,7 @@ void what_is_repeated_was_carried(const Make& make, test::Random& random) {
 
 // Neighbours on one fully connected block never share a link, so all networks agree.
 void without_contention_all_agree(const Make& make, const Make& other, test::Random& random) {
-    std::vector<Dimension> dimensions = any_dimensions(random, 1);
+    Vector<Dimension> dimensions = any_dimensions(random, 1);
     dimensions[0].block = Block::fully_connected;
     World one(dimensions, make);
     World two(std::move(dimensions), other);
@@ -267,7 +267,7 @@ void without_contention_all_agree(const Make& make, const Make& other, test::Ran
 
 // Whoever asks for the only link between two ranks, and handles events by runs, finds the same times.
 void short_cuts_change_nothing(const Make& make, test::Random& random) {
-    const std::vector<Dimension> dimensions = any_dimensions(random, 1 + random.below(2));
+    const Vector<Dimension> dimensions = any_dimensions(random, 1 + random.below(2));
     World one(dimensions, make);
     World two(dimensions, make);
     one.forget_departures();
@@ -281,7 +281,7 @@ void short_cuts_change_nothing(const Make& make, test::Random& random) {
     one.run();
     two.run_by_runs();
     check(one.arrived == two.arrived, "a short cut takes another time", 0);
-    const std::vector<LinkUse> uses = one.network().dimensions();
+    const Vector<LinkUse> uses = one.network().dimensions();
     for (u32 d = 0; d < uses.size(); ++d) {
         check(uses[d].bytes == two.network().dimensions()[d].bytes, "a short cut carries other bytes", d);
     }

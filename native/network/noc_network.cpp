@@ -11,13 +11,13 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ensure.hpp"
 #include "base/pool.hpp"
 #include "base/unsupported.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
 #include "network/level.hpp"
@@ -48,7 +48,7 @@ bool is_line(const BlockTable& table) {
 // What a chip has of the topology and the options.
 struct Chip {
     noc::Settings settings;
-    std::vector<u32> dimension;   // of the grid, by that of the chip: those of one rank are left out
+    Vector<u32> dimension;   // of the grid, by that of the chip: those of one rank are left out
     double flit_bytes = 0.0;
     double cycle_ns = 0.0;
 };
@@ -152,13 +152,13 @@ public:
         wake();
     }
 
-    std::vector<LinkRecord> links() const override {
-        std::vector<LinkRecord> records;
+    Vector<LinkRecord> links() const override {
+        Vector<LinkRecord> records;
         each_link([&](u32 d, u32 from, u32 to, const LinkUse& use) { records.push_back({d, from, to, use}); });
         return records;
     }
-    std::vector<LinkUse> dimensions() const override {
-        std::vector<LinkUse> sums(grid_.dimensions());
+    Vector<LinkUse> dimensions() const override {
+        Vector<LinkUse> sums(grid_.dimensions());
         each_link([&](u32 d, u32, u32, const LinkUse& use) {
             sums[d].bytes += use.bytes;
             sums[d].messages += use.messages;
@@ -166,8 +166,8 @@ public:
         });
         return sums;
     }
-    std::vector<u64> busiest() const override {
-        std::vector<u64> most(grid_.dimensions());
+    Vector<u64> busiest() const override {
+        Vector<u64> most(grid_.dimensions());
         each_link([&](u32 d, u32, u32, const LinkUse& use) { most[d] = std::max(most[d], use.busy_ticks); });
         return most;
     }
@@ -277,22 +277,22 @@ private:
 };
 
 template <class List>
-std::vector<std::string> names_of_kinds(const List& all) {
-    std::vector<std::string> names;
+Vector<std::string> names_of_kinds(const List& all) {
+    Vector<std::string> names;
     for (const auto& one : all) {
         names.push_back(one.name);
     }
     return names;
 }
 
-double place_of(const std::vector<std::string>& names, const char* name) {
+double place_of(const Vector<std::string>& names, const char* name) {
     return static_cast<double>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 // Asked for when all routers and routings are registered.
-std::vector<NetworkOption> noc_network_options() {
-    const std::vector<std::string> routers = names_of_kinds(noc::routers());
-    const std::vector<std::string> routings = names_of_kinds(noc::routings());
+Vector<NetworkOption> noc_network_options() {
+    const Vector<std::string> routers = names_of_kinds(noc::routers());
+    const Vector<std::string> routings = names_of_kinds(noc::routings());
     return {
         {"flit", "B", 16.0, 1.0, "that a link carries in a cycle, so a cycle is this over its bandwidth"},
         {"packet_flits", "", 4.0, 1.0, "of the longest packet; a message is cut into such"},

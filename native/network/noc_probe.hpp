@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/ways_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -65,7 +65,7 @@ private:
         last.bytes = 0;
     }
 
-    std::vector<Stretch> stretches_;   // by link: the last one, while others may follow
+    Vector<Stretch> stretches_;   // by link: the last one, while others may follow
 };
 
 #endif

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -13,7 +14,7 @@ struct NetworkOption {
     double fallback = 0.0;     // NaN: none, the option is left out unless it is given
     double least = 0.0;
     std::string help;
-    std::vector<std::string> choices = {};   // where the number is that of a name; `fallback` too
+    Vector<std::string> choices = {};   // where the number is that of a name; `fallback` too
     bool by_rate = false;      // may be given for some rates of links, too: as NAME@GBPS
 };
 

@@ -7,10 +7,10 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "base/pool.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
 #include "model/model.hpp"
@@ -26,11 +26,11 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override { network_->wakes(event.index); }
-    std::vector<LinkRecord> links() const override {
-        return ways_ ? ways_->records(use_) : std::vector<LinkRecord>();
+    Vector<LinkRecord> links() const override {
+        return ways_ ? ways_->records(use_) : Vector<LinkRecord>();
     }
-    std::vector<LinkUse> dimensions() const override { return ways_ ? ways_->uses(use_) : use_; }
-    std::vector<u64> busiest() const override { return ways_ ? ways_->busiest(use_) : std::vector<u64>(); }
+    Vector<LinkUse> dimensions() const override { return ways_ ? ways_->uses(use_) : use_; }
+    Vector<u64> busiest() const override { return ways_ ? ways_->busiest(use_) : Vector<u64>(); }
 
 private:
     struct Transit {
@@ -41,7 +41,7 @@ private:
         u64 departed_at = 0;
         bool under_way = false;
         bool has_departed = false;
-        std::vector<u32> path;
+        Vector<u32> path;
     };
 
     u64 now() const override { return queue_.now(); }
@@ -61,8 +61,8 @@ private:
     TimeScale scale_;
     std::optional<Ways> ways_;     // over a fabric
     bool has_routes_;
-    std::vector<LinkUse> use_;     // by dimension; over a fabric by link
-    std::vector<u64> loads_;       // by link, where a routing asks for it
+    Vector<LinkUse> use_;     // by dimension; over a fabric by link
+    Vector<u64> loads_;       // by link, where a routing asks for it
     Pool<Transit> transits_;
     u32 transits_made_ = 0;
     u32 sent_ = 0;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "record/recorder.hpp"
 
@@ -46,7 +46,7 @@ protected:
 private:
     Recorder& recorder_;
     Trail present_;
-    std::vector<Trail> sender_;   // by message
+    Vector<Trail> sender_;   // by message
 };
 
 #endif

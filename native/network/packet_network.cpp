@@ -9,6 +9,7 @@
 
 #include "base/ensure.hpp"
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 #include "network/level.hpp"
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
@@ -274,8 +275,8 @@ bool PacketNetwork::is_by_formula(Routes& made) {
 
 // The ways that so many packets take, each once; those that leave by another port than the first are left out.
 void PacketNetwork::spray(u32 from, u32 to, Routes& made) {
-    std::map<std::vector<u32>, u32> found = {{path_, made.data}};
-    std::vector<u32> routes = {made.data};
+    std::map<Vector<u32>, u32> found = {{path_, made.data}};
+    Vector<u32> routes = {made.data};
     const u32 port = path_[0];
     for (u32 packet = 1; packet < settings_.entropies; ++packet) {
         ways_.route(from, to, packet, nullptr, path_);
@@ -316,8 +317,8 @@ void PacketNetwork::completed(u32 number) {
     --under_way_;
 }
 
-std::vector<LinkUse> PacketNetwork::use() const {
-    std::vector<LinkUse> found;
+Vector<LinkUse> PacketNetwork::use() const {
+    Vector<LinkUse> found;
     for (const packet::Port& port : simulator_.ports()) {
         found.push_back({port.payload_bytes, port.packets, theirs(port.busy_ticks)});
     }

@@ -11,12 +11,12 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/never.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/formula_tiers.hpp"
 #include "network/link_changes.hpp"
@@ -34,9 +34,9 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    std::vector<LinkRecord> links() const override { return ways_.records(use()); }
-    std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
-    std::vector<u64> busiest() const override { return ways_.busiest(use()); }
+    Vector<LinkRecord> links() const override { return ways_.records(use()); }
+    Vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
+    Vector<u64> busiest() const override { return ways_.busiest(use()); }
     Disturbance disturbance() const override;
     std::shared_ptr<const packet::Seen> packets() override {
         end_spans();
@@ -63,7 +63,7 @@ private:
     };
     struct FormulaWay {
         FormulaTiers::Stretch stretch;
-        std::vector<u32> links;
+        Vector<u32> links;
     };
     struct Transit {
         Notice arrived;
@@ -94,7 +94,7 @@ private:
     void received(u32 number) override;
     void arrive(u32 number);
     void completed(u32 number) override;
-    std::vector<LinkUse> use() const;
+    Vector<LinkUse> use() const;
     void look() const;
     // Of packet_network_changes.cpp.
     void check_changes(const Model& model);
@@ -121,11 +121,11 @@ private:
     const u64 theirs_;    // and of the engine
     Pool<Transit> transits_;
     std::unordered_map<u64, Routes> routes_;   // by ends
-    std::vector<FormulaWay> formula_ways_;
-    std::vector<OpenSpan> open_;   // by link, of a recorded run
-    std::vector<u32> path_;
+    Vector<FormulaWay> formula_ways_;
+    Vector<OpenSpan> open_;   // by link, of a recorded run
+    Vector<u32> path_;
     u64 under_way_ = 0;            // as packets
-    std::vector<u32> held_;        // messages that were sent when all their ways were known to be down
+    Vector<u32> held_;        // messages that were sent when all their ways were known to be down
     u64 since_look_ = 0;
     u64 wake_at_ = never_wakes;
     u32 wake_number_ = 0;

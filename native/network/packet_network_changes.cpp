@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 #include "network/packet_network.hpp"
 
 namespace yantra {
@@ -41,7 +42,7 @@ void PacketNetwork::check_changes(const Model& model) {
 void PacketNetwork::change_links() {
     simulator_.pass_to(queue_.now() * own_ / theirs_);
     changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) { simulator_.change_link(link, bits_of(rate)); });
-    std::vector<u32> again;
+    Vector<u32> again;
     simulator_.each_under_way([this, &again](u32 number, u32 sender) {
         watch(number);
         if (simulator_.is_cut(sender) && !is_cut(transits_[number].routes)) {
@@ -71,7 +72,7 @@ void PacketNetwork::reroute() {
     changes_.becomes_known();
     ways_.avoid(changes_.avoided());
     routes_.clear();
-    std::vector<std::pair<u32, u32>> cut;   // messages and their senders
+    Vector<std::pair<u32, u32>> cut;   // messages and their senders
     simulator_.each_under_way([this, &cut](u32 number, u32 sender) {
         if (crosses_avoided(transits_[number].routes)) {
             cut.emplace_back(number, sender);

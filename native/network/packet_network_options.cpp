@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "network/packet/options.hpp"
 #include "network/packet/presets.hpp"
 #include "network/packet/queue_discipline.hpp"
@@ -26,21 +27,21 @@ bool is_own(const std::string& name) {
 
 // An option whose values have names.
 bool is_choice(const std::string& name) {
-    const std::vector<packet::SchemeOption>& all = packet::network_options();
+    const Vector<packet::SchemeOption>& all = packet::network_options();
     return std::any_of(all.begin(), all.end(),
                        [&name](const auto& option) { return option.name == name && !option.choices.empty(); });
 }
 
 template <class List>
-std::vector<std::string> choices_of(const List& all, std::string first) {
-    std::vector<std::string> names = {std::move(first)};
+Vector<std::string> choices_of(const List& all, std::string first) {
+    Vector<std::string> names = {std::move(first)};
     for (const auto& one : all) {
         names.push_back(one.name);
     }
     return names;
 }
 
-std::vector<NetworkOption> own_network_options() {
+Vector<NetworkOption> own_network_options() {
     return {
         {"preset", "", 0.0, 0.0, "a congestion control and all that goes with it",
          choices_of(packet::presets(), "of_congestion_control")},
@@ -63,7 +64,7 @@ NetworkOption change_of(const packet::SchemeOption& option, const std::string& o
     constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
     std::string help = option.help.substr(0, option.help.find_last_not_of('.') + 1);
     help[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(help[0])));
-    std::vector<std::string> choices = option.choices;
+    Vector<std::string> choices = option.choices;
     if (!choices.empty()) {
         choices.insert(choices.begin(), "of_preset");
         return {option.name, "", 0.0, 0.0, of.empty() ? help : of + ": " + help, choices};
@@ -114,14 +115,14 @@ packet::Settings packet_settings_of(const std::map<std::string, double>& options
     return made;
 }
 
-std::vector<NetworkOption> packet_network_options() {
-    std::vector<NetworkOption> made = own_network_options();
+Vector<NetworkOption> packet_network_options() {
+    Vector<NetworkOption> made = own_network_options();
     for (const packet::SchemeOption& option : packet::network_options()) {
         if (!is_own(option.name)) {
             made.push_back(change_of(option, ""));
         }
     }
-    std::vector<std::string> names;
+    Vector<std::string> names;
     std::map<std::string, std::pair<std::string, packet::SchemeOption>> of_schemes;
     for (const packet::Scheme& scheme : packet::schemes()) {
         for (const packet::SchemeOption& option : scheme.options) {

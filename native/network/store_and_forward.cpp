@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "engine/event_row.hpp"
 #include "network/fabric_queues.hpp"
 #include "network/level.hpp"
@@ -36,9 +37,9 @@ const RegisteredNetwork registered_store_and_forward({
 
 namespace {
 
-std::vector<u32> dimension_of_links(const Grid& grid) {
+Vector<u32> dimension_of_links(const Grid& grid) {
     const Links links(grid);
-    std::vector<u32> dimensions(links.count());
+    Vector<u32> dimensions(links.count());
     for (u32 link = 0; link < dimensions.size(); ++link) {
         dimensions[link] = links.dimension_of(link);
     }
@@ -51,7 +52,7 @@ StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale
     : StoreAndForwardNetwork(grid, scale, engine, dimension_of_links(grid)) {}
 
 StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
-                                               const std::vector<u32>& links)
+                                               const Vector<u32>& links)
     : grid_(grid),
       scale_(scale),
       queue_(engine.queue),
@@ -261,8 +262,8 @@ void StoreAndForwardNetwork::serve_next(u32 index) {
     transmit(index, transit);
 }
 
-std::vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
-    std::vector<LinkUse> total(grid_.dimensions());
+Vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
+    Vector<LinkUse> total(grid_.dimensions());
     for (const Link& link : links_) {
         LinkUse& sum = total[link.dimension];
         sum.bytes += link.use.bytes;
@@ -272,16 +273,16 @@ std::vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
     return total;
 }
 
-std::vector<u64> StoreAndForwardNetwork::busiest() const {
-    std::vector<u64> ticks(grid_.dimensions());
+Vector<u64> StoreAndForwardNetwork::busiest() const {
+    Vector<u64> ticks(grid_.dimensions());
     for (const Link& link : links_) {
         ticks[link.dimension] = std::max(ticks[link.dimension], link.use.busy_ticks);
     }
     return ticks;
 }
 
-std::vector<LinkRecord> StoreAndForwardNetwork::links() const {
-    std::vector<LinkRecord> records;
+Vector<LinkRecord> StoreAndForwardNetwork::links() const {
+    Vector<LinkRecord> records;
     for (u32 link = 0; link < links_.size(); ++link) {
         if (links_[link].use.messages > 0) {
             const auto [from, to] = routes_.ends_of(link);

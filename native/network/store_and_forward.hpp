@@ -6,11 +6,10 @@
 // events per hop.
 #pragma once
 
-#include <vector>
-
 #include "base/clock.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
@@ -31,9 +30,9 @@ public:
     void send_over_links(std::span<const OverLink> many, u64 bytes) override;
     u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) override;
     void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) override;
-    std::vector<LinkRecord> links() const override;
-    std::vector<LinkUse> dimensions() const override;
-    std::vector<u64> busiest() const override;
+    Vector<LinkRecord> links() const override;
+    Vector<LinkUse> dimensions() const override;
+    Vector<u64> busiest() const override;
 
 protected:
     struct Transit {
@@ -60,7 +59,7 @@ protected:
 
     // `links`: the dimension of each link that the network keeps.
     StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
-                           const std::vector<u32>& links);
+                           const Vector<u32>& links);
 
     u32 accept(const Message& message, Notice arrived, Notice departed);
     const Times& times_of(u32 dimension, u64 bytes) {
@@ -78,8 +77,8 @@ protected:
     TimeScale scale_;
     EventQueue& queue_;
     Links routes_;
-    std::vector<Link> links_;
-    std::vector<Times> times_;  // by dimension
+    Vector<Link> links_;
+    Vector<Times> times_;  // by dimension
     Pool<Transit> transits_;
     StoreAndForwardProbe probe_;
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "record/recorder.hpp"
 
@@ -13,8 +13,8 @@ namespace yantra::inline YANTRA_RUN {
 
 struct StoreAndForwardProbe {
     explicit StoreAndForwardProbe(Recorder&) {}
-    void keeps(const std::vector<u32>&, std::size_t) {}
-    void stand_for(const std::vector<u32>&, std::vector<u32>) {}
+    void keeps(const Vector<u32>&, std::size_t) {}
+    void stand_for(const Vector<u32>&, Vector<u32>) {}
     void accepted(u32) {}
     void offered(u32) {}
     void begins_to_cross(u32, u32) {}
@@ -31,13 +31,13 @@ public:
     explicit StoreAndForwardProbe(Recorder& recorder) : recorder_(recorder) {}
 
     // The first link of each dimension, and how many links the network keeps.
-    void keeps(std::vector<u32> first_of_dimensions, std::size_t links) {
+    void keeps(Vector<u32> first_of_dimensions, std::size_t links) {
         recorder_.recording().by_hop = true;
         recorder_.recording().first_link = std::move(first_of_dimensions);
         freed_.assign(links, none);
     }
     // The class of every link, and of each class a link; where one link of each class is kept.
-    void stand_for(const std::vector<u32>& class_of, std::vector<u32> one_of_class) {
+    void stand_for(const Vector<u32>& class_of, Vector<u32> one_of_class) {
         recorder_.recording().link_class = class_of;
         one_of_class_ = std::move(one_of_class);
     }
@@ -74,9 +74,9 @@ private:
     u32 number_of(u32 link) const { return one_of_class_.empty() ? link : one_of_class_[link]; }
 
     Recorder& recorder_;
-    std::vector<OfTransit> transits_;
-    std::vector<u32> freed_;     // by link: moment at which it was last free again
-    std::vector<u32> one_of_class_;
+    Vector<OfTransit> transits_;
+    Vector<u32> freed_;     // by link: moment at which it was last free again
+    Vector<u32> one_of_class_;
 };
 
 #endif

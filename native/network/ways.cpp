@@ -5,6 +5,7 @@
 
 #include "base/ensure.hpp"
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -20,7 +21,7 @@ u32 Ways::groups() const {
     return fabric_ == nullptr ? grid_.dimensions() : static_cast<u32>(fabric_->labels().size());
 }
 
-void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vector<u32>& path) {
+void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path) {
     ensure(from != to, "a message to its own sender");
     if (fabric_ == nullptr) {
         path.clear();
@@ -36,14 +37,14 @@ void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vect
 }
 
 // A way over links that are up; false if none are down, or there is no such way.
-bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) {
+bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) {
     if (of_reduced_ == nullptr) {
         return false;
     }
     struct Loads final : LinkLoads {
         double load(u32 link) const override { return of->load((*number)[link]); }
         const LinkLoads* of = nullptr;
-        const std::vector<u32>* number = nullptr;
+        const Vector<u32>* number = nullptr;
     } of_reduced;
     of_reduced.of = loads;
     of_reduced.number = &link_of_reduced_;
@@ -125,8 +126,8 @@ void Ways::avoid(const std::vector<bool>& is_down) {
     of_reduced_ = make_routing(*reduced_, model_.routing);
 }
 
-std::vector<LinkUse> Ways::uses(const std::vector<LinkUse>& of_links) const {
-    std::vector<LinkUse> sums(groups());
+Vector<LinkUse> Ways::uses(const Vector<LinkUse>& of_links) const {
+    Vector<LinkUse> sums(groups());
     for (u32 link = 0; link < of_links.size(); ++link) {
         LinkUse& sum = sums[group(link)];
         sum.bytes += of_links[link].bytes;
@@ -136,8 +137,8 @@ std::vector<LinkUse> Ways::uses(const std::vector<LinkUse>& of_links) const {
     return sums;
 }
 
-std::vector<u64> Ways::busiest(const std::vector<LinkUse>& of_links) const {
-    std::vector<u64> most(groups());
+Vector<u64> Ways::busiest(const Vector<LinkUse>& of_links) const {
+    Vector<u64> most(groups());
     for (u32 link = 0; link < of_links.size(); ++link) {
         most[group(link)] = std::max(most[group(link)], of_links[link].busy_ticks);
     }
@@ -145,8 +146,8 @@ std::vector<u64> Ways::busiest(const std::vector<LinkUse>& of_links) const {
 }
 
 // Of the links of the cluster, also where others stand for them.
-std::vector<LinkRecord> Ways::records(const std::vector<LinkUse>& of_links) const {
-    std::vector<LinkRecord> records;
+Vector<LinkRecord> Ways::records(const Vector<LinkUse>& of_links) const {
+    Vector<LinkRecord> records;
     for (u32 link = 0; link < of_links.size(); ++link) {
         if (of_links[link].messages == 0) {
             continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
 #include "fabric/routing/routing.hpp"
@@ -47,7 +48,7 @@ public:
         return fabric_ == nullptr ? rank.index() : model_.placement[rank.index()];
     }
     // The links of a message between two places, or of a part of it. Precondition: they differ.
-    void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
+    void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path);
     // The same as a way, which is divided where the routing does that.
     virtual void find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way);
     // From now on without the links that are down, by link, as long as there is another way; only over a fabric.
@@ -57,17 +58,17 @@ public:
     u32 start_of(u32 link) const { return fabric_->from(link); }
 
     // Where each link stands for a class: the class of every link of the cluster, or none. Else null.
-    virtual const std::vector<u32>* class_of() const { return nullptr; }
+    virtual const Vector<u32>* class_of() const { return nullptr; }
     // Two messages from one place to another came in one tick, of which the first goes first.
     virtual void came_at_once(u32 /*from*/, u32 /*to*/) {}
 
     // The use of each group, of its busiest link, and of every link that carried something.
-    virtual std::vector<LinkUse> uses(const std::vector<LinkUse>& of_links) const;
-    std::vector<u64> busiest(const std::vector<LinkUse>& of_links) const;
-    virtual std::vector<LinkRecord> records(const std::vector<LinkUse>& of_links) const;
+    virtual Vector<LinkUse> uses(const Vector<LinkUse>& of_links) const;
+    Vector<u64> busiest(const Vector<LinkUse>& of_links) const;
+    virtual Vector<LinkRecord> records(const Vector<LinkUse>& of_links) const;
 
 private:
-    bool goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path);
+    bool goes_round(const Flow& flow, const LinkLoads* loads, Vector<u32>& path);
     void divide(const Flow& flow);
     double latency_of(const Way& way);
     const Dimension& of_grid(u32 link) const { return grid_.dimension(grid_links_.dimension_of(link)); }
@@ -78,11 +79,11 @@ private:
     const FabricGraph* fabric_;                  // null: the dimensions
     const RoutingKind* kind_ = nullptr;
     std::unique_ptr<const FabricGraph> reduced_;   // without links that are down
-    std::vector<u32> link_of_reduced_;           // by link of it
+    Vector<u32> link_of_reduced_;           // by link of it
     std::unique_ptr<Routing> routing_;           // over the whole fabric
     std::unique_ptr<Routing> of_reduced_;
     Division division_;
-    std::vector<double> reached_ns_;             // by device, when a flow comes there
+    Vector<double> reached_ns_;             // by device, when a flow comes there
 };
 
 }  // namespace yantra

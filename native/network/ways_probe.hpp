@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "network/outside_probe.hpp"
 #include "record/recorder.hpp"
@@ -17,7 +17,7 @@ struct WaysProbe : OutsideProbe {
     using OutsideProbe::OutsideProbe;
     template <class Group>
     void keeps(u32, u32, const Group&) {}
-    void stand_for(const std::vector<u32>*) {}
+    void stand_for(const Vector<u32>*) {}
     LinkSeries* shared(u32) { return nullptr; }
     void sent_by_nobody(u32) {}
     void takes(u64) {}
@@ -50,7 +50,7 @@ public:
         return &recorder_.recording().series;
     }
     // The class of every link, where one of each class is kept; or null.
-    void stand_for(const std::vector<u32>* class_of) {
+    void stand_for(const Vector<u32>* class_of) {
         if (class_of != nullptr) {
             recorder_.recording().link_class = *class_of;
         }
@@ -59,7 +59,7 @@ public:
     void sent_by_nobody(u32 number) { forget(number); }
     // The latency of the way of the message that is sent now.
     void takes(u64 ticks) {
-        std::vector<u64>& latency = recorder_.recording().way_latency;
+        Vector<u64>& latency = recorder_.recording().way_latency;
         latency.resize(std::max<std::size_t>(latency.size(), recorder_.trail.detail + std::size_t{1}));
         latency[recorder_.trail.detail] = ticks;
     }

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -82,7 +82,7 @@ private:
         }
     }
 
-    std::vector<OfLink> links_;
+    Vector<OfLink> links_;
     Blocks<LinkStretch> stretches_;
 };
 

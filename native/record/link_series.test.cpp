@@ -1,9 +1,9 @@
 // The stretches of a link follow each other, none is empty, neighbours differ, and at every time the rate is the
 // one that was set last.
+#include "base/vector.hpp"
 #include "record/link_series.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -18,7 +18,7 @@ struct Set {
     double rate;
 };
 
-double last_set(const std::vector<Set>& sets, u32 link, double at_ns) {
+double last_set(const Vector<Set>& sets, u32 link, double at_ns) {
     double rate = 0.0;
     for (const Set& set : sets) {
         rate = set.link == link && set.at_ns <= at_ns ? set.rate : rate;
@@ -30,7 +30,7 @@ void is_what_was_set(test::Random& random) {
     for (u64 step = 0; step < 500; ++step) {
         const u32 links = static_cast<u32>(1 + random.below(3));
         LinkSeries series(links);
-        std::vector<Set> sets;
+        Vector<Set> sets;
         double now = 0.0;
         for (u64 left = random.below(30); left > 0; --left) {
             now += static_cast<double>(random.below(3));   // some at the same time
@@ -40,8 +40,8 @@ void is_what_was_set(test::Random& random) {
         now += 1.0;
         series.finish(now);
         series.finish(now);   // once more changes nothing
-        std::vector<LinkStretch> before(links);
-        std::vector<double> carried(links);
+        Vector<LinkStretch> before(links);
+        Vector<double> carried(links);
         for (std::size_t at = 0; at < series.stretches().size(); ++at) {
             const LinkStretch& one = series.stretches()[at];
             LinkStretch& last = before[one.link];

@@ -12,10 +12,10 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "record/link_series.hpp"
 
 namespace yantra {
@@ -91,24 +91,24 @@ struct Recording {
     bool by_hop = false;           // subjects of messages are hops
     bool by_span = false;          // what links carried is in `spans`
     u32 span_groups = 0;
-    std::vector<u32> span_group;   // by link: its dimension, or its label in a fabric
+    Vector<u32> span_group;   // by link: its dimension, or its label in a fabric
     Blocks<LinkSpan> spans;
     LinkSeries series;             // of links that messages share; else empty
-    std::vector<u64> way_latency;  // by message, with spans: ticks
+    Vector<u64> way_latency;  // by message, with spans: ticks
     Blocks<Moment> moments;
     Blocks<Edge> edges;            // by `to`
     Blocks<MessageLog> messages;
     Blocks<HopLog> hops;
-    std::vector<u32> issued;       // by node: moments; none if it did not
-    std::vector<u32> ended;
-    std::vector<u32> instance;     // by node: which collective it is, the same on all its ranks; or none
+    Vector<u32> issued;       // by node: moments; none if it did not
+    Vector<u32> ended;
+    Vector<u32> instance;     // by node: which collective it is, the same on all its ranks; or none
     // By rank, or by class of a folded run.
-    std::vector<u32> finished;     // moments
-    std::vector<u32> first_node;   // into the three above; one more at the end
-    std::vector<u32> rank;         // or a class's representative
-    std::vector<u64> alike;        // ranks of the class
-    std::vector<u32> first_link;   // by dimension, where links are told apart
-    std::vector<u32> link_class;   // of every link of a folded run, whose hops name one of each class
+    Vector<u32> finished;     // moments
+    Vector<u32> first_node;   // into the three above; one more at the end
+    Vector<u32> rank;         // or a class's representative
+    Vector<u64> alike;        // ranks of the class
+    Vector<u32> first_link;   // by dimension, where links are told apart
+    Vector<u32> link_class;   // of every link of a folded run, whose hops name one of each class
 
     u32 message_of(u32 subject) const { return by_hop ? hops[subject].message : subject; }
     // The rank, or class, that runs the node at a place.

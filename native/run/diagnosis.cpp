@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/vector.hpp"
 #include "transport/tags.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -23,9 +24,9 @@ public:
           collectives_(collectives),
           entered_(grid.ranks()) {}
 
-    std::vector<Waiting> all() {
+    Vector<Waiting> all() {
         list_entered_collectives();
-        std::vector<Waiting> lines;   // the first, in their order; where they are equal, as ranks are
+        Vector<Waiting> lines;   // the first, in their order; where they are equal, as ranks are
         for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
             const u32 node = actor(rank).finished ? none : oldest_waiting(rank);
             if (node == none) {
@@ -46,9 +47,9 @@ public:
 private:
     // One collective of a communicator: who entered what as its k-th.
     struct Round {
-        std::vector<u32> never;                   // members that will not enter it
-        std::vector<u32> not_yet;                 // members that may still
-        std::vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
+        Vector<u32> never;                   // members that will not enter it
+        Vector<u32> not_yet;                 // members that may still
+        Vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
     };
 
     // A message that the other side of a pair has ready.
@@ -124,10 +125,10 @@ private:
     }
 
     // What the peer of a waiting send or receive has ready for it.
-    std::vector<Offer> offers(const Waiting& w) const {
+    Vector<Offer> offers(const Waiting& w) const {
         const u32 src = w.sends ? w.rank : w.peer;
         const u32 dst = w.sends ? w.peer : w.rank;
-        std::vector<Offer> found;
+        Vector<Offer> found;
         const Transport::State& state = transport_.state();
         state.matcher.for_each(state.waiting(), [&](u32 first) {
             const MatchKey key = state.flights[first].waiting.key();
@@ -193,7 +194,7 @@ private:
         const Shape& shape = *model_.layout_of(communicator).shape;
         for (u32 i = 0; i < shape.size(); ++i) {
             const u32 member = base + shape.offset(i);
-            const std::vector<u32>& nodes = entered_[member][communicator];
+            const Vector<u32>& nodes = entered_[member][communicator];
             if (nodes.size() <= number) {
                 const bool may_still = has_one_to_come(member, communicator);
                 (may_still ? result.not_yet : result.never).push_back(member);
@@ -225,7 +226,7 @@ private:
         w.collective_bytes = op.bytes;
         w.kind = static_cast<u32>(op.collective);
         w.communicator = communicator_of(w.rank, w.node);
-        const std::vector<u32>& nodes = entered_[w.rank][w.communicator];
+        const Vector<u32>& nodes = entered_[w.rank][w.communicator];
         const auto number = std::find(nodes.begin(), nodes.end(), w.node) - nodes.begin();
         const Round& entered = round(w.communicator, static_cast<std::size_t>(number));
         for (const auto& [rank, node] : entered.kinds) {
@@ -249,7 +250,7 @@ private:
         }
     }
 
-    void list_missing(Waiting& w, const std::vector<u32>& members, u64 involved) const {
+    void list_missing(Waiting& w, const Vector<u32>& members, u64 involved) const {
         const u64 all = (u64{1} << grid_.dimensions()) - 1;
         if ((involved & all) == all) {
             w.missing_count = members.size();
@@ -320,19 +321,19 @@ private:
     const Executor& executor_;
     const Transport& transport_;
     const Collectives& collectives_;
-    std::vector<std::map<u32, std::vector<u32>>> entered_;
+    Vector<std::map<u32, Vector<u32>>> entered_;
     std::map<std::pair<u32, std::size_t>, Round> rounds_;
 };
 
 }  // namespace
 
-std::vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
+Vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
                               const Transport& transport, const Collectives& collectives) {
     return Diagnosis(model, grid, executor, transport, collectives).all();
 }
 
-std::vector<Unreceived> unreceived(const Transport& transport) {
-    std::vector<Unreceived> messages;
+Vector<Unreceived> unreceived(const Transport& transport) {
+    Vector<Unreceived> messages;
     const Transport::State& state = transport.state();
     state.matcher.for_each_message(state.waiting(), [&](u32 flight) {
         const MatchKey key = state.flights[flight].waiting.key();

@@ -5,8 +5,7 @@
 // cause.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 #include "execution/executor.hpp"
 #include "run/outcome.hpp"
@@ -15,10 +14,10 @@
 namespace yantra::inline YANTRA_RUN {
 
 // Precondition: every actor is a rank. Called once, so it is compiled for size, which is sooner done.
-[[gnu::cold]] std::vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
+[[gnu::cold]] Vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
                                             const Transport& transport, const Collectives& collectives);
 
 // Messages that were sent and that nobody received.
-[[gnu::cold]] std::vector<Unreceived> unreceived(const Transport& transport);
+[[gnu::cold]] Vector<Unreceived> unreceived(const Transport& transport);
 
 }  // namespace yantra

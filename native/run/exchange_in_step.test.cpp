@@ -8,8 +8,8 @@
 #include <string>
 #include <tuple>
 #include <variant>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "model/test.hpp"
 #include "run/simulation.hpp"
 
@@ -21,7 +21,7 @@ using test::check;
 // Rings and blocks where all are neighbours; packets that are reduced or not, run after run, with and
 // without a barrier, over links that are slow to free or free at once.
 Model any_model(test::Random& random) {
-    std::vector<Dimension> dimensions;
+    Vector<Dimension> dimensions;
     u32 ranks = 1;
     for (u64 more = 1 + random.below(2); more > 0; --more) {
         const u32 size = 2 + static_cast<u32>(random.below(11));
@@ -30,7 +30,7 @@ Model any_model(test::Random& random) {
         ranks *= size;
     }
     // Most ranks begin together, some at a time of their own.
-    std::vector<std::shared_ptr<const Job>> jobs;
+    Vector<std::shared_ptr<const Job>> jobs;
     for (u32 rank = 0; rank < ranks; ++rank) {
         const u64 late = random.below(8) == 0 ? 1 + random.below(40) : 5;
         jobs.push_back(test::job_of({{test::timed(1, late), {}},
@@ -73,7 +73,7 @@ auto left_by(const Model& model, u64 slice) {
     }
     const Executor::State& left = run.executor().state();
     check(left.finish_order.size() == model.job_of.size(), "a run does not end", slice);
-    std::vector<u64> use;
+    Vector<u64> use;
     for (const LinkUse& of : run.network().dimensions()) {
         use.insert(use.end(), {of.bytes, of.messages, of.busy_ticks});
     }

@@ -7,8 +7,8 @@
 #include <memory>
 #include <tuple>
 #include <variant>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "model/test.hpp"
 #include "run/simulation.hpp"
 
@@ -18,7 +18,7 @@ using namespace yantra;
 using test::check;
 
 Model any_model(test::Random& random) {
-    std::vector<Dimension> dimensions{
+    Vector<Dimension> dimensions{
         {Block::ring, 6 + static_cast<u32>(random.below(20)), 0.5 + random.below(4), 0.01 * random.below(4), 1.0}};
     if (random.below(2) == 0) {
         dimensions.push_back({Block::ring, 2 + static_cast<u32>(random.below(6)), 2.0, 0.01, 1.0});
@@ -27,7 +27,7 @@ Model any_model(test::Random& random) {
     for (const Dimension& dimension : dimensions) {
         ranks *= dimension.size;
     }
-    std::vector<std::shared_ptr<const Job>> jobs;
+    Vector<std::shared_ptr<const Job>> jobs;
     for (u32 rank = 0; rank < ranks; ++rank) {
         const u64 other = random.below(8) == 0 ? 1 + random.below(3000) : 1;
         jobs.push_back(test::job_of({{test::timed(1, 5), {}},
@@ -53,7 +53,7 @@ Model any_model(test::Random& random) {
 }
 
 struct Left {
-    std::vector<u64> numbers;
+    Vector<u64> numbers;
     u64 slices = 0;
 };
 

@@ -4,10 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/never.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "execution/happening.hpp"
 #include "network/network.hpp"
 
@@ -33,7 +33,7 @@ struct Waiting {
     u32 kind = none;             // CollectiveKind
     u64 collective_bytes = 0;
     u32 communicator = none;
-    std::vector<u32> missing;    // members that did not enter it; of a cause, that never will;
+    Vector<u32> missing;    // members that did not enter it; of a cause, that never will;
     u64 missing_count = 0;       // the first ten of these
     u32 other_rank = none;       // a member that entered another one in its place
     u32 other_node = none;
@@ -61,28 +61,28 @@ struct Unreceived {
 };
 
 struct Outcome {
-    std::vector<u64> finish;         // by rank; `never` if it did not finish
-    std::vector<u32> finish_order;   // ranks in the order of their events; of a folded run, none
-    std::vector<Happening> happenings;   // of a run that was to note them
+    Vector<u64> finish;         // by rank; `never` if it did not finish
+    Vector<u32> finish_order;   // ranks in the order of their events; of a folded run, none
+    Vector<Happening> happenings;   // of a run that was to note them
     bool finished = false;           // all ranks did
     bool folded = false;             // the nodes of all ranks of a class are those of one
-    std::vector<u32> class_of;       // by rank; of a folded run
-    std::vector<u64> compute_busy;   // by rank: sum over replayed and rooflined nodes not on the CPU
-    std::vector<u64> first_node;     // by rank, into start and end; one more at the end
-    std::vector<u64> start;
-    std::vector<u64> end;
+    Vector<u32> class_of;       // by rank; of a folded run
+    Vector<u64> compute_busy;   // by rank: sum over replayed and rooflined nodes not on the CPU
+    Vector<u64> first_node;     // by rank, into start and end; one more at the end
+    Vector<u64> start;
+    Vector<u64> end;
     // Of posted messages whose other half came later, and of collectives that were entered early: when
     // the first byte moved, or the last member entered. Else `never`, as beyond its end.
-    std::vector<u64> begun;
+    Vector<u64> begun;
     std::function<void(Outcome&)> note_entries;   // adds those of collectives to `begun`; null where they are there
-    std::vector<LinkUse> dimensions;
-    std::vector<LinkRecord> links;
-    std::function<std::vector<LinkRecord>()> links_on_demand;   // of a folded run
-    std::vector<u64> busiest;        // by dimension: ticks of its busiest link
+    Vector<LinkUse> dimensions;
+    Vector<LinkRecord> links;
+    std::function<Vector<LinkRecord>()> links_on_demand;   // of a folded run
+    Vector<u64> busiest;        // by dimension: ticks of its busiest link
     Disturbance disturbance;
     std::shared_ptr<const packet::Seen> packets;   // of a network that has any; else null
-    std::vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
-    std::vector<Unreceived> unreceived;
+    Vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
+    Vector<Unreceived> unreceived;
     u64 events = 0;
     u64 messages = 0;
     u64 last_tick = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "network/level.hpp"
 #include "run/diagnosis.hpp"
 
@@ -255,7 +256,7 @@ void Simulation::begins(const Completion& completion) {
 u32 Simulation::submit(const Jobs& jobs, u64 tick) {
     ensure(actors_.classes() == nullptr, "jobs cannot arrive where one rank stands for many");
     ensure(tick >= engine_.now(), "jobs for a time that has passed");
-    std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> of_actors;
+    Vector<std::pair<ActorId, std::shared_ptr<const Job>>> of_actors;
     for (const auto& [rank, job] : jobs) {
         ensure(rank.index() < grid_.ranks(), "a job for a rank that is not there");
         of_actors.emplace_back(actors_.of(rank), job);

@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
@@ -38,7 +38,7 @@ struct Cast {
 
 class Simulation final : private Completions {
 public:
-    using Jobs = std::vector<std::pair<RankId, std::shared_ptr<const Job>>>;
+    using Jobs = Vector<std::pair<RankId, std::shared_ptr<const Job>>>;
 
     // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
     explicit Simulation(const Model& model, bool match_by_tag = false, Cast cast = {});
@@ -60,7 +60,7 @@ public:
     u32 submit(const Jobs& jobs, u64 tick);
     // Whether jobs that have not begun were taken back.
     bool withdraw(u32 arrival) { return timers_.cancel(arrivals_[arrival]); }
-    std::vector<u32> take_ended() { return executor_.take_ended(); }
+    Vector<u32> take_ended() { return executor_.take_ended(); }
     const Executor::Arrival& arrival(u32 number) const { return executor_.arrival(number); }
 
     Outcome outcome() const;
@@ -109,7 +109,7 @@ private:
     Executor executor_;
     LookAhead ahead_;
     Timers timers_;
-    std::vector<Timers::Handle> arrivals_;
+    Vector<Timers::Handle> arrivals_;
 };
 
 }  // namespace yantra

@@ -2,11 +2,11 @@
 // these laws together with all others, and do on an idle system what they would do alone.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "run/simulation.hpp"
 
 #include <algorithm>
 #include <set>
-#include <vector>
 
 #include "model/test.hpp"
 #include "workload/schedule.cpp"
@@ -20,15 +20,15 @@ using test::Node;
 using JobRef = std::shared_ptr<const Job>;
 constexpr u64 all = ~u64{0};
 
-const std::vector<Dimension> pair_of_ranks{{Block::fully_connected, 2, 1.0, 10.0, 1.0}};
-const std::vector<Dimension> two_by_two{{Block::ring, 2, 1.0, 10.0, 1.0}, {Block::ring, 2, 2.0, 5.0, 1.0}};
+const Vector<Dimension> pair_of_ranks{{Block::fully_connected, 2, 1.0, 10.0, 1.0}};
+const Vector<Dimension> two_by_two{{Block::ring, 2, 1.0, 10.0, 1.0}, {Block::ring, 2, 2.0, 5.0, 1.0}};
 
 JobRef nothing() { return test::job_of({}); }
 
 // Nodes that take time, one on some earlier ones each, in any slot or in none, in their order or another.
 JobRef any_job(test::Random& random, u64 size) {
-    std::vector<Node> nodes;
-    std::vector<i64> priority(size, 0);
+    Vector<Node> nodes;
+    Vector<i64> priority(size, 0);
     for (i64& of : priority) {
         of = static_cast<i64>(random.below(5)) - 2;
     }
@@ -61,11 +61,11 @@ struct Interval {
 };
 
 // The intervals of all nodes; checks that each starts after those it depends on.
-std::vector<Interval> intervals(const Executor::State& state, const std::vector<Ran>& jobs) {
-    std::vector<Interval> found;
+Vector<Interval> intervals(const Executor::State& state, const Vector<Ran>& jobs) {
+    Vector<Interval> found;
     for (const Ran& ran : jobs) {
         const Graph& graph = *ran.job->graph;
-        std::vector<u64> ready(graph.size(), ran.begun);
+        Vector<u64> ready(graph.size(), ran.begun);
         for (u32 node = 0; node < graph.size(); ++node) {
             const u64 end = state.end[ran.first_place + node];
             check(end != never, "a node never ended", node);
@@ -84,7 +84,7 @@ std::vector<Interval> intervals(const Executor::State& state, const std::vector<
 }
 
 // So many of a slot at most; and while a ready node waits, so many indeed.
-void slots_are_kept(const std::vector<Interval>& nodes, const std::vector<u32>& capacity) {
+void slots_are_kept(const Vector<Interval>& nodes, const Vector<u32>& capacity) {
     const auto running = [&](u32 slot, u64 tick) {
         return static_cast<u32>(std::count_if(nodes.begin(), nodes.end(), [&](const Interval& other) {
             return other.slot == slot && other.start <= tick && tick < other.end;
@@ -111,7 +111,7 @@ void slots_are_kept(const std::vector<Interval>& nodes, const std::vector<u32>& 
 
 void a_graph_runs_in_its_order(u32 seed) {
     test::Random random(seed);
-    std::vector<JobRef> jobs{any_job(random, 40), any_job(random, 40)};
+    Vector<JobRef> jobs{any_job(random, 40), any_job(random, 40)};
     Model model = test::model_of(pair_of_ranks, jobs);
     for (u32& capacity : model.resources.capacity) {
         capacity = static_cast<u32>(1 + random.below(3));
@@ -149,7 +149,7 @@ public:
     }
 
     void check_all() {
-        std::vector<Ran> of_actor[2] = {{{own_[0], 0, 0}}, {{own_[1], 0, 10}}};
+        Vector<Ran> of_actor[2] = {{{own_[0], 0, 0}}, {{own_[1], 0, 10}}};
         for (u32 number = 0; number < submitted_.size(); ++number) {
             const auto& [jobs, tick, withdrawn] = submitted_[number];
             const Executor::Arrival& arrival = run_.arrival(number);
@@ -165,7 +165,7 @@ public:
             }
             check(arrival.ended == (withdrawn ? never : end), "jobs end at another tick", number);
         }
-        for (const std::vector<Ran>& ran : of_actor) {
+        for (const Vector<Ran>& ran : of_actor) {
             slots_are_kept(intervals(run_.executor().state(), ran), model_.resources.capacity);
         }
     }
@@ -209,10 +209,10 @@ private:
     }
 
     test::Random random_;
-    std::vector<JobRef> own_;
+    Vector<JobRef> own_;
     Model model_;
     Simulation run_;
-    std::vector<Submitted> submitted_;
+    Vector<Submitted> submitted_;
     std::set<u32> ended_;
 };
 
@@ -227,13 +227,13 @@ JobRef job_of_rank(u32 rank, u32 ranks) {
 }
 
 void on_an_idle_system_a_job_runs_as_alone(const std::string& network, u64 tick) {
-    std::vector<JobRef> jobs;
+    Vector<JobRef> jobs;
     Simulation::Jobs arriving;
     for (u32 rank = 0; rank < 4; ++rank) {
         jobs.push_back(job_of_rank(rank, 4));
         arriving.emplace_back(RankId(rank), jobs.back());
     }
-    const auto model_of = [&](const std::vector<JobRef>& own) {
+    const auto model_of = [&](const Vector<JobRef>& own) {
         Model model = test::model_of(two_by_two, own);
         model.network.level = network;
         model.system.chunks = 4;
@@ -251,7 +251,7 @@ void on_an_idle_system_a_job_runs_as_alone(const std::string& network, u64 tick)
     while (!later.run_for(all)) {
     }
     check(later.nodes_done() == 24, "nodes of jobs that arrived are left", tick);
-    check(later.take_ended() == std::vector<u32>{0}, "jobs that arrived did not end", tick);
+    check(later.take_ended() == Vector<u32>{0}, "jobs that arrived did not end", tick);
     for (u32 rank = 0; rank < 4; ++rank) {
         for (u32 node = 0; node < 6; ++node) {
             const Executor::State& a = alone.executor().state();

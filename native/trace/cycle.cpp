@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -29,9 +30,9 @@ bool parents_come_first(const Graph& graph) {
 }
 
 // Unfinished parents of every node after all that can run has run.
-std::vector<std::uint32_t> waiting_for(const Graph& graph, std::uint32_t& stuck) {
-    std::vector<std::uint32_t> waiting(graph.parent_count.begin(), graph.parent_count.end());
-    std::vector<std::uint32_t> ready;
+Vector<std::uint32_t> waiting_for(const Graph& graph, std::uint32_t& stuck) {
+    Vector<std::uint32_t> waiting(graph.parent_count.begin(), graph.parent_count.end());
+    Vector<std::uint32_t> ready;
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
         if (waiting[node] == 0) {
             ready.push_back(node);
@@ -56,7 +57,7 @@ CycleReport find_cycle(const Graph& graph) {
     if (parents_come_first(graph)) {
         return report;
     }
-    const std::vector<std::uint32_t> waiting = waiting_for(graph, report.stuck);
+    const Vector<std::uint32_t> waiting = waiting_for(graph, report.stuck);
     if (report.stuck == 0) {
         return report;
     }
@@ -66,8 +67,8 @@ CycleReport find_cycle(const Graph& graph) {
     while (!stuck(node)) {
         ++node;
     }
-    std::vector<std::uint32_t> step(graph.size(), 0);  // 1 + place on the path
-    std::vector<std::uint32_t> path;
+    Vector<std::uint32_t> step(graph.size(), 0);  // 1 + place on the path
+    Vector<std::uint32_t> path;
     while (step[node] == 0) {
         path.push_back(node);
         step[node] = static_cast<std::uint32_t>(path.size());

@@ -6,14 +6,14 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/graph.hpp"
 
 namespace yantra {
 
 struct CycleReport {
-    std::vector<std::uint32_t> cycle;  // each node is a parent of the next, the last of the first
+    Vector<std::uint32_t> cycle;  // each node is a parent of the next, the last of the first
     std::uint32_t stuck = 0;           // nodes on cycles or behind them
 };
 

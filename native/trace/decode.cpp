@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
 #include "trace/fields.hpp"
@@ -211,7 +211,7 @@ private:
     }
 
     static void deps(WireReader& in, WireTag tag, std::uint64_t at, const char* what,
-                     std::vector<std::uint64_t>& out) {
+                     Vector<std::uint64_t>& out) {
         if (tag.type == WireType::varint) {
             out.push_back(in.varint());
             return;
@@ -366,7 +366,7 @@ private:
     Reading reading_;
     bool told_;  // the layout is known, not guessed
     NameOrder order_of_names_;
-    std::vector<char> wanted_;  // by attribute name
+    Vector<char> wanted_;  // by attribute name
     bool begun_ = false;
     Trace trace_;
 };

@@ -9,7 +9,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -43,7 +44,7 @@ public:
 
     void add(Diagnostic finding) { found_.push_back(std::move(finding)); }
 
-    std::vector<Diagnostic> take() && {
+    Vector<Diagnostic> take() && {
         for (const Tally& tally : tallies_) {
             if (tally.count > kept_per_code) {
                 last_of(tally.code).left_out = tally.count - kept_per_code;
@@ -63,8 +64,8 @@ private:
                              [&](const Diagnostic& finding) { return finding.code == code; });
     }
 
-    std::vector<Diagnostic> found_;
-    std::vector<Tally> tallies_;
+    Vector<Diagnostic> found_;
+    Vector<Tally> tallies_;
 };
 
 }  // namespace yantra

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/cycle.hpp"
 #include "trace/graph_parts.hpp"
@@ -65,9 +66,9 @@ private:
     std::uint32_t size() const { return order_.nodes(); }
 
     void bodies() {
-        std::vector<std::uint64_t>& id = graph_.id.own();
-        std::vector<std::int32_t>& type = graph_.type.own();
-        std::vector<std::uint64_t>& duration_micros = graph_.duration_micros.own();
+        Vector<std::uint64_t>& id = graph_.id.own();
+        Vector<std::int32_t>& type = graph_.type.own();
+        Vector<std::uint64_t>& duration_micros = graph_.duration_micros.own();
         id.resize(size());
         type.resize(size());
         duration_micros.resize(size());
@@ -103,7 +104,7 @@ private:
     }
 
     void file_order() {
-        std::vector<std::uint32_t>& order = graph_.file_order.own();
+        Vector<std::uint32_t>& order = graph_.file_order.own();
         order.reserve(size());
         for (std::uint32_t record = 0; record < trace_.size(); ++record) {
             const std::uint32_t node = order_.node_of_record[record];
@@ -114,12 +115,12 @@ private:
     }
 
     void parents() {
-        std::vector<std::uint32_t> table;
+        Vector<std::uint32_t> table;
         const IdIndex index(graph_.id, table);
-        std::vector<std::uint32_t> seen(size(), 0);  // node + 1 that last took this parent
-        std::vector<std::uint32_t>& begin = graph_.parent_begin.own();
-        std::vector<std::uint32_t>& parents = graph_.parent.own();
-        std::vector<std::uint32_t>& count = graph_.parent_count.own();
+        Vector<std::uint32_t> seen(size(), 0);  // node + 1 that last took this parent
+        Vector<std::uint32_t>& begin = graph_.parent_begin.own();
+        Vector<std::uint32_t>& parents = graph_.parent.own();
+        Vector<std::uint32_t>& count = graph_.parent_count.own();
         begin.reserve(size() + 1U);
         begin.push_back(0);
         parents.reserve(trace_.data_dep.size() + trace_.ctrl_dep.size());
@@ -221,7 +222,7 @@ private:
 
     void name(std::uint32_t node, const Attribute& attribute, SharedVector<std::int32_t>& named,
               Interner& names) {
-        std::vector<std::int32_t>& column = named.own();
+        Vector<std::int32_t>& column = named.own();
         if (column[node] != Graph::group_absent) {
             return;
         }
@@ -234,8 +235,8 @@ private:
     }
 
     void involved(std::uint32_t node, const Attribute& attribute) {
-        std::vector<std::uint8_t>& length = graph_.involved_len.own();
-        std::vector<std::uint64_t>& mask = graph_.involved_mask.own();
+        Vector<std::uint8_t>& length = graph_.involved_len.own();
+        Vector<std::uint64_t>& mask = graph_.involved_mask.own();
         if (length.empty()) {
             length.assign(size(), 0);
             mask.assign(size(), 0);
@@ -257,7 +258,7 @@ private:
     }
 
     void tensors(std::uint32_t node, const Attribute& attribute, TensorColumn& column) {
-        std::vector<std::uint8_t>& kind = column.kind.own();
+        Vector<std::uint8_t>& kind = column.kind.own();
         if (kind.empty()) {
             kind.assign(size(), TensorColumn::absent);
             column.begin.own().assign(size() + 1U, 0);
@@ -283,7 +284,7 @@ private:
     }
 
     bool add_tensors(std::span<const Text> pieces, TensorColumn& column) {
-        std::vector<std::uint64_t> sizes;
+        Vector<std::uint64_t> sizes;
         for (std::size_t i = 1; i < pieces.size(); i += 2) {
             const std::optional<std::uint64_t> size_bytes = whole_number(trace_.view(pieces[i]));
             if (!size_bytes) {
@@ -294,8 +295,8 @@ private:
         if (pieces.size() != sizes.size() * 2) {
             return false;
         }
-        std::vector<std::uint32_t>& tensors = column.tensor.own();
-        std::vector<std::uint64_t>& size_bytes = column.size_bytes.own();
+        Vector<std::uint32_t>& tensors = column.tensor.own();
+        Vector<std::uint64_t>& size_bytes = column.size_bytes.own();
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             tensors.push_back(tensors_.intern(trace_.view(pieces[2 * i])));
             size_bytes.push_back(sizes[i]);
@@ -344,7 +345,7 @@ private:
     Graph graph_;
     NodeOrder order_;
     DiagnosticList findings_;
-    std::vector<AttributeRole> roles_;  // by attribute name index
+    Vector<AttributeRole> roles_;  // by attribute name index
     Interner groups_;
     Interner peers_;
     Interner op_classes_;

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/shared.hpp"
+#include "base/vector.hpp"
 #include "trace/diagnostic.hpp"
 #include "trace/kernel_sizes.hpp"
 #include "trace/trace.hpp"
@@ -80,11 +80,11 @@ struct Graph {
     IntColumn msg_chunk_cnt, total_chunk_cnt;  // of a collective given without sizes
 
     SharedVector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
-    std::vector<std::string> pg_names;
+    Vector<std::string> pg_names;
 
     // comm_peer of a template's send or receive, as pg_name; empty when no node has it.
     SharedVector<std::int32_t> comm_peer;
-    std::vector<std::string> peer_names;
+    Vector<std::string> peer_names;
 
     // involved_dim as bits, dimension 0 lowest; length 0 = absent. Empty when no node has it.
     SharedVector<std::uint64_t> involved_mask;
@@ -92,16 +92,16 @@ struct Graph {
 
     // What models of compute ask for; empty unless the graph was built with kernels.
     SharedVector<std::int32_t> op_class, dtype, phase;  // as comm_peer, into the names below
-    std::vector<std::string> op_classes, dtypes, phases;
+    Vector<std::string> op_classes, dtypes, phases;
     std::array<IntColumn, kernel_sizes.size()> kernel_size;  // in the order of the names
 
     TensorColumn inputs, outputs;  // the attributes of that name, not the IOInfo fields
-    std::vector<std::string> tensor_names;
+    Vector<std::string> tensor_names;
 
     SharedVector<std::uint32_t> name_at;  // where the name is in name_bytes, behind its length in 4 bytes
     Shared<std::string> name_bytes;       // a name that comes again and again is there a few times only
 
-    std::vector<Diagnostic> diagnostics;
+    Vector<Diagnostic> diagnostics;
 
     bool has_errors() const;
 };

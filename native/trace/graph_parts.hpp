@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/graph.hpp"
 
@@ -65,15 +65,15 @@ private:
     }
 
     const Graph& graph_;
-    std::vector<std::uint32_t>& at_;
+    Vector<std::uint32_t>& at_;
     std::string& bytes_;
-    std::vector<std::uint32_t> last_put_;
+    Vector<std::uint32_t> last_put_;
 };
 
 // Adds the children of each node, in the order of the file, to a graph that has parents. `next` is room.
-inline void add_children(Graph& graph, std::vector<std::uint32_t>& next) {
-    std::vector<std::uint32_t>& begin = graph.child_begin.own();
-    std::vector<std::uint32_t>& children = graph.child.own();
+inline void add_children(Graph& graph, Vector<std::uint32_t>& next) {
+    Vector<std::uint32_t>& begin = graph.child_begin.own();
+    Vector<std::uint32_t>& children = graph.child.own();
     begin.assign(graph.size() + std::size_t{1}, 0);
     for (const std::uint32_t parent : graph.parent) {
         ++begin[parent + 1];
@@ -89,7 +89,7 @@ inline void add_children(Graph& graph, std::vector<std::uint32_t>& next) {
 }
 
 inline void add_children(Graph& graph) {
-    std::vector<std::uint32_t> next;
+    Vector<std::uint32_t> next;
     add_children(graph, next);
 }
 

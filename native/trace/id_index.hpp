@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -21,7 +22,7 @@ public:
     }
 
     // `ids` ascending and distinct; they and `room` must outlive the index.
-    IdIndex(std::span<const std::uint64_t> ids, std::vector<std::uint32_t>& room) : ids_(ids) {
+    IdIndex(std::span<const std::uint64_t> ids, Vector<std::uint32_t>& room) : ids_(ids) {
         if (ids.empty() || !is_dense(ids.front(), ids.back(), ids.size())) {
             return;
         }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/vector.hpp"
 #include "trace/alike.hpp"
 
 namespace yantra {
@@ -48,8 +49,8 @@ std::optional<std::uint32_t> KnownFiles::number_of_loaded(std::uint64_t hash) {
     return std::nullopt;
 }
 
-std::vector<KnownFiles::Known> KnownFiles::alike(std::uint64_t hash) const {
-    std::vector<Known> found;
+Vector<KnownFiles::Known> KnownFiles::alike(std::uint64_t hash) const {
+    Vector<Known> found;
     const auto [first, last] = known_.equal_range(hash);
     for (auto at = first; at != last; ++at) {
         found.push_back(at->second);

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/small_file.hpp"
 
 namespace yantra {
@@ -28,9 +28,9 @@ public:
     // Of the files of ranks that follow each other: their numbers, and the graphs of those that are new with the
     // first rank that has each.
     struct Read {
-        std::vector<std::uint32_t> numbers;
-        std::vector<std::shared_ptr<Graph>> graphs;
-        std::vector<std::uint64_t> ranks;
+        Vector<std::uint32_t> numbers;
+        Vector<std::shared_ptr<Graph>> graphs;
+        Vector<std::uint64_t> ranks;
     };
 
     // Reads `<prefix>.<rank>.et` of `count` ranks from the first on, up to one that is not as files usually are, or
@@ -39,7 +39,7 @@ public:
               bool kernels);
 
     // Those whose contents have a hash.
-    std::vector<Known> alike(std::uint64_t hash) const;
+    Vector<Known> alike(std::uint64_t hash) const;
     // Takes one more, and returns its number.
     std::uint32_t add(std::uint64_t hash, std::string path, std::optional<std::string> kept);
 

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/node_order.hpp"
 
 namespace yantra {
@@ -160,8 +160,8 @@ private:
     std::uint32_t phase_ = Interner::absent;
     std::uint32_t microbatch_ = Interner::absent;
     std::uint32_t chunk_ = Interner::absent;
-    std::vector<std::uint32_t> launch_of_;   // by record
-    std::vector<std::string> names_;         // of the launches, in their order
+    Vector<std::uint32_t> launch_of_;   // by record
+    Vector<std::string> names_;         // of the launches, in their order
     std::map<Pass, std::size_t> graphs_;
 };
 

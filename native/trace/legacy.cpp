@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
 #include "trace/fields.hpp"
@@ -18,7 +18,7 @@ namespace yantra {
 namespace {
 
 using u64 = std::uint64_t;
-using Numbers = std::vector<u64>;
+using Numbers = Vector<u64>;
 using enum AttributeKind;
 
 constexpr u64 largest_int32 = 0x7fffffff;
@@ -85,7 +85,7 @@ struct OldAttribute {
     u64 number = 0;
     std::string_view text;
     Numbers numbers;
-    std::vector<std::string_view> texts;
+    Vector<std::string_view> texts;
 };
 
 class OlderDecoder {
@@ -456,7 +456,7 @@ private:
     Layout layout_;
     std::size_t records_ = 0;
     u64 seen_ = 0;  // fields of the node being read
-    std::vector<OldAttribute> attributes_;
+    Vector<OldAttribute> attributes_;
     Trace trace_;
 };
 

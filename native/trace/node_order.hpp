@@ -5,17 +5,17 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
 
 // Records of one node are adjacent in `records`, in file order.
 struct NodeOrder {
-    std::vector<std::uint32_t> records;
-    std::vector<std::uint32_t> record_begin;  // n + 1
-    std::vector<std::uint32_t> node_of_record;
+    Vector<std::uint32_t> records;
+    Vector<std::uint32_t> record_begin;  // n + 1
+    Vector<std::uint32_t> node_of_record;
 
     std::uint32_t nodes() const { return static_cast<std::uint32_t>(record_begin.size() - 1); }
     std::span<const std::uint32_t> records_of(std::uint32_t node) const {

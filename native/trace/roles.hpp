@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/kernel_sizes.hpp"
 
@@ -29,8 +29,8 @@ struct OwnColumn {
         kind->assign(nodes, IntColumn::absent);
     }
 
-    std::vector<std::uint64_t>* value;
-    std::vector<std::uint8_t>* kind;
+    Vector<std::uint64_t>* value;
+    Vector<std::uint8_t>* kind;
 };
 
 struct AttributeRole {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/interner.hpp"
+#include "base/vector.hpp"
 #include "trace/graph_parts.hpp"
 #include "trace/roles.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 struct LabelColumn {
     SharedVector<std::int32_t> Graph::* column;
-    std::vector<std::string> Graph::* names;
+    Vector<std::string> Graph::* names;
 };
 
 constexpr std::array<LabelColumn, 5> label_columns{{{&Graph::pg_name, &Graph::pg_names},
@@ -30,7 +31,7 @@ constexpr std::array<LabelColumn, 5> label_columns{{{&Graph::pg_name, &Graph::pg
 // A block as a graph, with what its labels and names are in the whole.
 struct BlockGraph {
     Graph graph;
-    std::array<std::vector<std::int32_t>, label_columns.size()> label;
+    std::array<Vector<std::int32_t>, label_columns.size()> label;
     std::uint32_t names_begin = 0;
 };
 
@@ -118,12 +119,12 @@ private:
         }
     }
 
-    void labels(const SharedVector<std::int32_t>& from, const std::vector<std::int32_t>& number,
+    void labels(const SharedVector<std::int32_t>& from, const Vector<std::int32_t>& number,
                 SharedVector<std::int32_t>& shared, std::uint32_t first) const {
         if (from.empty()) {
             return;
         }
-        std::vector<std::int32_t>& to = shared.own();
+        Vector<std::int32_t>& to = shared.own();
         if (to.empty()) {
             to.assign(stamps_.size, Graph::group_absent);
         }
@@ -209,10 +210,10 @@ private:
     const Stamps& stamps_;
     bool kernels_;
     Graph graph_;
-    std::vector<std::uint32_t>& parents_ = graph_.parent.own();
-    std::vector<std::uint32_t>& count_ = graph_.parent_count.own();
-    std::vector<std::uint32_t>& begin_ = graph_.parent_begin.own();
-    std::vector<std::uint32_t>& name_at_ = graph_.name_at.own();
+    Vector<std::uint32_t>& parents_ = graph_.parent.own();
+    Vector<std::uint32_t>& count_ = graph_.parent_count.own();
+    Vector<std::uint32_t>& begin_ = graph_.parent_begin.own();
+    Vector<std::uint32_t>& name_at_ = graph_.name_at.own();
     std::unordered_map<const Trace*, BlockGraph> blocks_;
     std::array<Interner, label_columns.size()> labels_;
 };

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/trace.hpp"
 
@@ -31,8 +31,8 @@ struct Stamps {
         std::optional<std::int64_t> microbatch;
         std::int64_t tag_base = 0;
     };
-    std::vector<Copy> copies;
-    std::vector<StampEdge> edges;       // those of a copy by ascending place
+    Vector<Copy> copies;
+    Vector<StampEdge> edges;       // those of a copy by ascending place
     std::uint64_t size = 0;             // nodes
 
     std::size_t end_of_edges(std::size_t copy) const {

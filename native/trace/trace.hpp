@@ -11,9 +11,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/interner.hpp"
+#include "base/vector.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -65,31 +65,31 @@ struct NodeRow {
 
 struct Trace {
     // One value per node record.
-    std::vector<std::uint64_t> id;
-    std::vector<std::int32_t> type;
-    std::vector<std::uint64_t> start_micros;
-    std::vector<std::uint64_t> duration_micros;
-    std::vector<std::uint64_t> byte_offset;  // of the record's length prefix; 0 when built by hand
+    Vector<std::uint64_t> id;
+    Vector<std::int32_t> type;
+    Vector<std::uint64_t> start_micros;
+    Vector<std::uint64_t> duration_micros;
+    Vector<std::uint64_t> byte_offset;  // of the record's length prefix; 0 when built by hand
 
     // Ranges per node record: row r owns [begin[r], begin[r + 1]).
-    std::vector<std::uint64_t> name_begin{0};
+    Vector<std::uint64_t> name_begin{0};
     std::string name_bytes;
-    std::vector<std::uint64_t> data_dep_begin{0};
-    std::vector<std::uint64_t> data_dep;  // ids
-    std::vector<std::uint64_t> ctrl_dep_begin{0};
-    std::vector<std::uint64_t> ctrl_dep;            // ids
-    std::vector<std::uint64_t> attribute_begin{0};  // attributes before the first row are the metadata's
-    std::vector<Attribute> attributes;
+    Vector<std::uint64_t> data_dep_begin{0};
+    Vector<std::uint64_t> data_dep;  // ids
+    Vector<std::uint64_t> ctrl_dep_begin{0};
+    Vector<std::uint64_t> ctrl_dep;            // ids
+    Vector<std::uint64_t> attribute_begin{0};  // attributes before the first row are the metadata's
+    Vector<Attribute> attributes;
 
     // Sparse parts, ascending by record or attribute.
-    std::vector<IoInfo> io;
-    std::vector<AttributeDoc> docs;
+    Vector<IoInfo> io;
+    Vector<AttributeDoc> docs;
 
     // Pools.
     Interner attribute_names;
     std::string text;
-    std::vector<std::uint64_t> numbers;
-    std::vector<Text> texts;
+    Vector<std::uint64_t> numbers;
+    Vector<Text> texts;
 
     std::string version;  // GlobalMetadata.version
     Layout layout = Layout::today;  // of the file it came from
@@ -161,8 +161,8 @@ struct Trace {
 
 private:
     template <typename Value>
-    static std::span<const Value> row(const std::vector<Value>& values,
-                                      const std::vector<std::uint64_t>& begin, std::size_t record) {
+    static std::span<const Value> row(const Vector<Value>& values,
+                                      const Vector<std::uint64_t>& begin, std::size_t record) {
         return std::span(values).subspan(begin[record], begin[record + 1] - begin[record]);
     }
 };

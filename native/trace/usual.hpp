@@ -12,8 +12,8 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/graph.hpp"
 
 namespace yantra {
@@ -31,18 +31,18 @@ struct ValuePlace {
 // What reading a file needs beside its graph. Files that are read one after the other share it, so that each
 // finds the memory of the one before.
 struct UsualRoom {
-    std::vector<std::uint64_t> deps;       // ids, of each record those of its data first
-    std::vector<std::uint64_t> dep_end;    // of a record
-    std::vector<std::uint64_t> controls;   // of the record being read
-    std::vector<std::uint32_t> record;     // of a node
-    std::vector<std::uint32_t> table, seen, next;
-    std::vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
-    std::vector<std::pair<std::uint32_t, std::string_view>> changed;     // nodes, and attributes with another value
+    Vector<std::uint64_t> deps;       // ids, of each record those of its data first
+    Vector<std::uint64_t> dep_end;    // of a record
+    Vector<std::uint64_t> controls;   // of the record being read
+    Vector<std::uint32_t> record;     // of a node
+    Vector<std::uint32_t> table, seen, next;
+    Vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
+    Vector<std::pair<std::uint32_t, std::string_view>> changed;     // nodes, and attributes with another value
     // Of the file that was compared last: values that differed from those of the file before it. Then the next one's.
-    std::vector<ValuePlace> places;
-    std::vector<ValuePlace> new_places;
-    std::tuple<std::vector<std::uint64_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
-               std::vector<std::uint8_t>> moved;
+    Vector<ValuePlace> places;
+    Vector<ValuePlace> new_places;
+    std::tuple<Vector<std::uint64_t>, Vector<std::uint32_t>, Vector<std::int32_t>,
+               Vector<std::uint8_t>> moved;
 };
 
 // What build_graph(decode(bytes, Reading::execution), false, kernels) gives, or null.

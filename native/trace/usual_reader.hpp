@@ -14,10 +14,10 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/interner.hpp"
 #include "base/quick_wire.hpp"
+#include "base/vector.hpp"
 #include "trace/coding.hpp"
 #include "trace/graph_parts.hpp"
 #include "trace/id_index.hpp"
@@ -51,7 +51,7 @@ public:
     // Of a graph that is a copy of another's, of which some nodes are read anew.
     UsualReader(Graph& copy, UsualRoom& room, bool kernels)
         : graph_(copy), room_(room), nodes_(copy.size()), kernels_(kernels), is_sorted_(false) {
-        const auto learn = [](Interner& labels, const std::vector<std::string>& names) {
+        const auto learn = [](Interner& labels, const Vector<std::string>& names) {
             for (const std::string& name : names) {
                 labels.intern(name);
             }
@@ -257,7 +257,7 @@ private:
         if (kind != AttributeKind::string || type != WireType::block || !in.block(text)) {
             return false;
         }
-        std::vector<std::int32_t>& column = labelled.own();
+        Vector<std::int32_t>& column = labelled.own();
         if (column.empty()) {
             column.assign(nodes_, Graph::group_absent);
         }
@@ -277,8 +277,8 @@ private:
             !list.varint(key) || key != key_of(field::list_values, WireType::block) || !list.message(packed)) {
             return false;
         }
-        std::vector<std::uint8_t>& length = graph_.involved_len.own();
-        std::vector<std::uint64_t>& mask = graph_.involved_mask.own();
+        Vector<std::uint8_t>& length = graph_.involved_len.own();
+        Vector<std::uint64_t>& mask = graph_.involved_mask.own();
         if (length.empty()) {
             length.assign(nodes_, 0);
             mask.assign(nodes_, 0);
@@ -299,8 +299,8 @@ private:
 
     // Brings what was read in the order of the file into that of ids, which are distinct.
     bool sort() {
-        const std::vector<std::uint64_t>& id = bodies_->id;
-        std::vector<std::uint32_t>& file_order = graph_.file_order.own();
+        const Vector<std::uint64_t>& id = bodies_->id;
+        Vector<std::uint32_t>& file_order = graph_.file_order.own();
         file_order.resize(nodes_);
         std::iota(file_order.begin(), file_order.end(), 0U);
         is_sorted_ = std::is_sorted(id.begin(), id.end());
@@ -320,7 +320,7 @@ private:
 
     // Records by ascending id. Ids are nearly dense as a rule: then each has its place in a table.
     bool order_records() {
-        const std::vector<std::uint64_t>& id = bodies_->id;
+        const Vector<std::uint64_t>& id = bodies_->id;
         const auto [least, most] = std::minmax_element(id.begin(), id.end());
         const std::uint64_t lowest = *least;
         if (!IdIndex::is_dense(lowest, *most, id.size())) {
@@ -403,8 +403,8 @@ private:
         if (shared.empty()) {
             return;
         }
-        std::vector<Value>& column = shared.own();
-        auto& by_record = std::get<std::vector<Value>>(room_.moved);
+        Vector<Value>& column = shared.own();
+        auto& by_record = std::get<Vector<Value>>(room_.moved);
         by_record.assign(column.begin(), column.end());
         const Value* const from = by_record.data();
         Value* to = column.data();
@@ -414,12 +414,12 @@ private:
     }
 
     // Labels were numbered as the file has them; nodes number them.
-    std::vector<std::string> in_order(SharedVector<std::int32_t>& column, std::vector<std::string> labels) const {
+    Vector<std::string> in_order(SharedVector<std::int32_t>& column, Vector<std::string> labels) const {
         if (is_sorted_) {
             return labels;
         }
-        std::vector<std::int32_t> number(labels.size(), Graph::group_absent);
-        std::vector<std::string> ordered;
+        Vector<std::int32_t> number(labels.size(), Graph::group_absent);
+        Vector<std::string> ordered;
         for (std::int32_t& at : column.own()) {
             if (at >= 0) {
                 std::int32_t& known = number[static_cast<std::size_t>(at)];
@@ -440,9 +440,9 @@ private:
         }
         const IdIndex index(graph_.id, room_.table);
         room_.seen.assign(nodes_, 0);  // node + 1 that last took this parent
-        std::vector<std::uint32_t>& parents = graph_.parent.own();
-        std::vector<std::uint32_t>& count = graph_.parent_count.own();
-        std::vector<std::uint32_t>& begin = graph_.parent_begin.own();
+        Vector<std::uint32_t>& parents = graph_.parent.own();
+        Vector<std::uint32_t>& count = graph_.parent_count.own();
+        Vector<std::uint32_t>& begin = graph_.parent_begin.own();
         parents.reserve(room_.deps.size());
         count.resize(nodes_);
         begin.resize(nodes_ + 1);
@@ -477,8 +477,8 @@ private:
     bool is_sorted_ = true;
     NameOrder order_;
     Interner known_;
-    std::vector<AttributeRole> roles_;  // by the number of a name
-    std::vector<IntColumn*> present_;   // of a copy: those that some node has
+    Vector<AttributeRole> roles_;  // by the number of a name
+    Vector<IntColumn*> present_;   // of a copy: those that some node has
     bool are_names_text_ = true;
     Interner groups_, peers_, op_classes_, dtypes_, phases_;
 };

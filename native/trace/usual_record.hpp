@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "base/quick_wire.hpp"
 #include "base/utf8.hpp"
+#include "base/vector.hpp"
 #include "trace/schema.hpp"
 #include "trace/usual.hpp"
 
@@ -35,12 +35,12 @@ struct NodeBodies {
         duration_micros[node] = read.duration_micros;
     }
 
-    std::vector<std::uint64_t>& id;
-    std::vector<std::int32_t>& type;
-    std::vector<std::uint64_t>& duration_micros;
+    Vector<std::uint64_t>& id;
+    Vector<std::int32_t>& type;
+    Vector<std::uint64_t>& duration_micros;
 };
 
-inline bool read_ids(QuickReader packed, std::vector<std::uint64_t>& out) {
+inline bool read_ids(QuickReader packed, Vector<std::uint64_t>& out) {
     while (!packed.at_end()) {
         std::uint64_t id = 0;
         if (!packed.varint(id)) {

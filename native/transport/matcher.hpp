@@ -9,9 +9,9 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -150,7 +150,7 @@ private:
 
     template <class At>
     [[gnu::noinline]] void grow(At&& at) {
-        std::vector<u32> old(buckets_.size() * 2, none);
+        Vector<u32> old(buckets_.size() * 2, none);
         old.swap(buckets_);
         mask_ = static_cast<u32>(buckets_.size() - 1);
         for (u32 last : old) {
@@ -166,7 +166,7 @@ private:
     static constexpr u32 least = 256;   // buckets
     static constexpr u32 sparse = 8;    // buckets for each key, at least
 
-    std::vector<u32> buckets_;   // by hash: the last message of a key, or none
+    Vector<u32> buckets_;   // by hash: the last message of a key, or none
     u32 mask_ = least - 1;       // of a hash, to its bucket
     std::size_t used_ = 0;       // keys
 };

@@ -12,10 +12,10 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
 
 #include "base/ids.hpp"
 #include "base/pool.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -35,9 +35,9 @@ public:
         u32 next = none;                 // another table of the same number, with other phases
         u32 left = 0;                    // members that have ended
         u32 started = 0;                 // members that have come to a phase of which the time is known
-        std::vector<PhaseShape> phases;
-        std::vector<ChunkId> chunk;      // by member; none before it joins, and when it has left
-        std::vector<u32> early;          // by member: newest early arrival; empty if there is none
+        Vector<PhaseShape> phases;
+        Vector<ChunkId> chunk;      // by member; none before it joins, and when it has left
+        Vector<u32> early;          // by member: newest early arrival; empty if there is none
     };
     // An arrival for a chunk that has not reached its phase, or does not exist yet.
     struct Early {
@@ -48,7 +48,7 @@ public:
     };
     struct State {
         Pool<Table> tables;
-        std::vector<std::vector<u32>> by_number;   // by communicator class and number: the first table
+        Vector<Vector<u32>> by_number;   // by communicator class and number: the first table
         Pool<Early> early;
     };
 
@@ -58,7 +58,7 @@ public:
     // then a member of another table of the same number: the two run different phases.
     [[gnu::always_inline]] u32 find(u32 communicator_class, u64 number, std::span<const PhaseShape> phases,
                                     u32 members, ChunkId& other) {
-        std::vector<u32>& by_number = state_.by_number[communicator_class];
+        Vector<u32>& by_number = state_.by_number[communicator_class];
         if (by_number.size() == number) {
             by_number.push_back(none);
         } else if (by_number.size() < number) [[unlikely]] {

@@ -1,9 +1,8 @@
 // Members whose chunks have one number and the same phases share a table; others do not, and are told.
 //
 // The oracle is a list of all tables, looked through from the start.
+#include "base/vector.hpp"
 #include "transport/peer_tables.hpp"
-
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -18,14 +17,14 @@ constexpr u32 communicators = 2;
 struct SlowTable {
     u32 communicator;
     u64 number;
-    std::vector<PhaseShape> phases;
-    std::vector<u32> chunks;    // by member; none before it joins
+    Vector<PhaseShape> phases;
+    Vector<u32> chunks;    // by member; none before it joins
     u32 left;                   // members
     u32 table;
 };
 
-std::vector<PhaseShape> any_phases(test::Random& random) {
-    std::vector<PhaseShape> phases(1 + random.below(2));
+Vector<PhaseShape> any_phases(test::Random& random) {
+    Vector<PhaseShape> phases(1 + random.below(2));
     for (PhaseShape& phase : phases) {
         phase = {static_cast<u32>(random.below(2)), 0, 8};
     }
@@ -39,7 +38,7 @@ public:
     void join(u64 step) {
         const u32 communicator = static_cast<u32>(random_.below(communicators));
         const u64 number = random_.below(4);
-        const std::vector<PhaseShape> phases = any_phases(random_);
+        const Vector<PhaseShape> phases = any_phases(random_);
         const SlowTable* same_number = nullptr;
         SlowTable* same = nullptr;
         for (SlowTable& slow : slow_) {
@@ -58,7 +57,7 @@ public:
             for (const SlowTable& slow : slow_) {
                 check(slow.table != table, "a table with other phases", step);
             }
-            slow_.push_back({communicator, number, phases, std::vector<u32>(members, none), members, table});
+            slow_.push_back({communicator, number, phases, Vector<u32>(members, none), members, table});
             same = &slow_.back();
         } else {
             check(other.is_none() && table == same->table, "equal phases find another table", step);
@@ -129,7 +128,7 @@ private:
 
     test::Random random_;
     PeerTables fast_;
-    std::vector<SlowTable> slow_;
+    Vector<SlowTable> slow_;
     u32 chunks_ = 0;
 };
 
@@ -137,10 +136,10 @@ private:
 void arrivals_that_are_early_keep_their_order() {
     PeerTables tables(1);
     ChunkId other;
-    const std::vector<PhaseShape> phases(1);
+    const Vector<PhaseShape> phases(1);
     const u32 table = tables.find(0, 0, phases, members, other);
     test::Random random(0);
-    std::vector<std::vector<u32>> came(members);
+    Vector<Vector<u32>> came(members);
     for (u32 mark = 0; mark < 100; ++mark) {
         const u32 member = static_cast<u32>(random.below(members));
         tables.wait_for_member(tables.keep_early({table, member, mark, none}));
@@ -164,7 +163,7 @@ void arrivals_that_are_early_keep_their_order() {
 void a_table_goes_with_its_last_member() {
     PeerTables tables(1);
     ChunkId other;
-    const std::vector<PhaseShape> phases(2);
+    const Vector<PhaseShape> phases(2);
     const u32 table = tables.find(0, 5, phases, 2, other);
     tables.join(table, 0, ChunkId(0));
     tables.join(table, 1, ChunkId(1));

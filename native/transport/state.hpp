@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "transport/transport.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -47,8 +47,8 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
 
 // Flights that wait for their receive. No table keeps an order of keys, so they are sorted, tags last.
 // Receives that wait for their message are the business of whoever compares.
-inline std::vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& state) {
-    std::vector<std::pair<MatchKey, u32>> waiting;
+inline Vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& state) {
+    Vector<std::pair<MatchKey, u32>> waiting;
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {
         if (state.flights[at].waiting.side == Matcher::Side::send) {
             waiting.emplace_back(state.flights[at].waiting.key(), at);
@@ -68,7 +68,7 @@ void visit_state(Visitor& v, Transport::State& state) {
     v.fixed(rendezvous);
     v.count(messages);
     v.elsewhere(matcher);
-    const std::vector<std::pair<MatchKey, u32>> waiting = sends_in_order(state);
+    const Vector<std::pair<MatchKey, u32>> waiting = sends_in_order(state);
     v.word(waiting.size());
     for (const auto& [key, at] : waiting) {
         v.word(key.bytes);

@@ -4,11 +4,11 @@
 // The network is the analytical one, so that the time of each message is a sum.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "transport/transport.hpp"
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "base/test.hpp"
 #include "network/analytical.hpp"
@@ -43,7 +43,7 @@ public:
           transport_(engine_, actors_, network_, *this, parameters, nullptr) {}
 
     void post(const MatchKey& key, bool sends) {
-        std::vector<u32>& of_key = numbers_[{key.bytes, key.tag, key.src, key.dst}];
+        Vector<u32>& of_key = numbers_[{key.bytes, key.tag, key.src, key.dst}];
         u32& count = counts_[{key.bytes, key.tag, key.src, key.dst, sends}];
         if (count == of_key.size()) {
             of_key.push_back(static_cast<u32>(seen.size()));
@@ -76,11 +76,11 @@ public:
     u64 messages() const { return transport_.state().messages; }
     u64 bytes_carried() const { return network_.dimensions()[0].bytes; }
     u64 ticks(u64 bytes) const {
-        std::vector<LinkUse> use;
+        Vector<LinkUse> use;
         return network_.alone({RankId(0), RankId(1), bytes}, 1, use);
     }
 
-    std::vector<Seen> seen;
+    Vector<Seen> seen;
 
 private:
     void completed(const Completion& completion) override {
@@ -95,8 +95,8 @@ private:
     Engine engine_;
     AnalyticalNetwork network_;
     Transport transport_;
-    std::map<std::vector<u64>, std::vector<u32>> numbers_;
-    std::map<std::vector<u64>, u32> counts_;
+    std::map<Vector<u64>, Vector<u32>> numbers_;
+    std::map<Vector<u64>, u32> counts_;
 };
 
 // Each tag has its own size: a control message does not say of which size its receive is.
@@ -109,7 +109,7 @@ MatchKey any_key(test::Random& random) {
 
 // As many sends as receives of each key, in a random order and at random times.
 void post_all(World& world, test::Random& random) {
-    std::vector<std::pair<MatchKey, bool>> halves;
+    Vector<std::pair<MatchKey, bool>> halves;
     for (u64 i = 0; i < 150; ++i) {
         const MatchKey key = any_key(random);
         halves.insert(halves.begin() + static_cast<std::ptrdiff_t>(random.below(halves.size() + 1)),

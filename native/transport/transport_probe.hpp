@@ -1,9 +1,8 @@
 // What a recorded run notes of messages that are matched: who waited for whom.
 #pragma once
 
-#include <vector>
-
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "record/recorder.hpp"
 
@@ -101,8 +100,8 @@ private:
     }
 
     Recorder& recorder_;
-    std::vector<OfFlight> flights_;
-    std::vector<u32> rendezvous_;   // nodes
+    Vector<OfFlight> flights_;
+    Vector<u32> rendezvous_;   // nodes
 };
 
 #endif

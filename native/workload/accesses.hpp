@@ -8,10 +8,10 @@
 #include <span>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/schema.hpp"
 
@@ -50,7 +50,7 @@ public:
     // The same of each node of a graph that was added, where it depends on the accesses before.
     void set_ns_of(const Graph& graph, std::span<const double> ns, TimeScale scale) {
         ensure(ns.size() == graph.size(), "accesses: one duration for each node");
-        std::vector<u64>& ticks = in_order_[&graph];
+        Vector<u64>& ticks = in_order_[&graph];
         ticks.clear();
         for (double one : ns) {
             ticks.push_back(scale.ticks(one));
@@ -65,15 +65,15 @@ public:
         return at == rows_.end() ? 0 : ticks_[at->second];
     }
 
-    std::vector<u64> bytes, count;
-    std::vector<u32> is_store;
+    Vector<u64> bytes, count;
+    Vector<u32> is_store;
 
 private:
     using Key = std::pair<u64, bool>;
 
     std::map<Key, u32> rows_;
-    std::vector<u64> ticks_;
-    std::unordered_map<const Graph*, std::vector<u64>> in_order_;   // by node
+    Vector<u64> ticks_;
+    std::unordered_map<const Graph*, Vector<u64>> in_order_;   // by node
 };
 
 }  // namespace yantra

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/shared.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "trace/graph.hpp"
 
@@ -64,12 +64,12 @@ inline bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind
 
 // How nodes are mapped to the slots of a rank.
 struct ResourceMap {
-    std::vector<u32> capacity;      // of each slot kind
+    Vector<u32> capacity;      // of each slot kind
     u8 cpu = 0;
     u8 compute = 1;
     u8 memory = 2;
-    std::vector<u8> collective;     // by communicator
-    std::vector<u8> send;           // by communicator
+    Vector<u8> collective;     // by communicator
+    Vector<u8> send;           // by communicator
 };
 
 // A node that cannot be run, and why. The text names the attribute, what was expected and what came.
@@ -81,15 +81,15 @@ struct Problem {
 
 struct Job {
     std::shared_ptr<const Graph> graph;
-    std::vector<Op> ops;
+    Vector<Op> ops;
     // Of each node, in the order in which ready ones start; empty where that is the order of nodes.
-    std::vector<u32> position;
+    Vector<u32> position;
     // Of each node: its only child, if that has no other parent, so that it is ready when the node ends; else none.
     SharedVector<u32> only_child;
 };
 
 inline SharedVector<u32> only_children(const Graph& graph) {
-    std::vector<u32> only(graph.size(), none);
+    Vector<u32> only(graph.size(), none);
     for (u32 node = 0; node < graph.size(); ++node) {
         const u32 at = graph.child_begin[node];
         if (graph.child_begin[node + 1] == at + 1 && graph.parent_count[graph.child[at]] == 1) {

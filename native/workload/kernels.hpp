@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/interner.hpp"
+#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/kernel_sizes.hpp"
 #include "workload/job.hpp"
@@ -33,23 +33,23 @@ public:
     explicit KernelTable(Needs needs) : needs_(needs) {}
 
     // Adds the kernels of a graph that so many ranks run; returns what is wrong with them.
-    std::vector<Problem> add(const std::shared_ptr<const Graph>& graph, u64 ranks);
+    Vector<Problem> add(const std::shared_ptr<const Graph>& graph, u64 ranks);
 
     // How long the kernel of each row takes, in nanoseconds.
     void set_ns(std::span<const double> ns, TimeScale scale);
 
     // The row of each node, none where it is no kernel; null for a graph that was not added.
-    const std::vector<u32>* rows_of(const Graph& graph) const;
+    const Vector<u32>* rows_of(const Graph& graph) const;
     u64 ticks(u32 row) const { return ticks_[row]; }
 
     // By row. Codes count from 1 in the lists of names; 0 and shapes of 0 are not known.
-    std::vector<u32> op_class, dtype, phase;
-    std::vector<u64> flops, bytes, recorded_ns, count;
-    std::array<std::vector<u64>, kernel_sizes.size()> sizes;
+    Vector<u32> op_class, dtype, phase;
+    Vector<u64> flops, bytes, recorded_ns, count;
+    std::array<Vector<u64>, kernel_sizes.size()> sizes;
 
-    std::vector<std::string> op_classes() const { return op_classes_.names(); }
-    std::vector<std::string> dtypes() const { return dtypes_.names(); }
-    std::vector<std::string> phases() const { return phases_.names(); }
+    Vector<std::string> op_classes() const { return op_classes_.names(); }
+    Vector<std::string> dtypes() const { return dtypes_.names(); }
+    Vector<std::string> phases() const { return phases_.names(); }
 
 private:
     struct Row {
@@ -68,13 +68,13 @@ private:
     };
     struct OfGraph {
         std::shared_ptr<const Graph> graph;   // kept, so that its address is no other's
-        std::vector<u32> rows;
+        Vector<u32> rows;
     };
 
     bool is_kernel(const Graph& graph, u32 node) const;
     u32 row_of(const Row& row);
     u64 needed(const IntColumn& column, u32 node, const char* name, bool is_needed,
-               std::vector<Problem>& problems) const;
+               Vector<Problem>& problems) const;
 
     Needs needs_;
     Interner op_classes_;
@@ -82,7 +82,7 @@ private:
     Interner phases_;
     std::unordered_map<Row, u32, HashRow> known_;
     std::unordered_map<const Graph*, OfGraph> graphs_;
-    std::vector<u64> ticks_;
+    Vector<u64> ticks_;
 };
 
 }  // namespace yantra

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "workload/lower_communication.hpp"
 #include "workload/lower_compute.hpp"
 #include "workload/node_reader.hpp"
@@ -99,8 +100,8 @@ Op lower_node(NodeReader& reader) {
 }
 
 // By the graph's names, and behind them of nodes that name no group.
-std::vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
-    std::vector<u32> of_names;
+Vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
+    Vector<u32> of_names;
     const auto add = [&](const std::string& name) {
         const auto found = options.communicators.find(name);
         of_names.push_back(found == options.communicators.end() ? none : found->second);
@@ -125,7 +126,7 @@ bool have_the_same_kernels(const Graph& one, const Graph& other) {
 bool is_kernel(const Graph& graph, u32 node) { return static_cast<NodeType>(graph.type[node]) == NodeType::comp; }
 
 // Says so where a rank computes for longer than a run may last.
-void check_busy(NodeReader& reader, const std::vector<Op>& ops) {
+void check_busy(NodeReader& reader, const Vector<Op>& ops) {
     u64 busy_ticks = 0;
     for (reader.node = 0; reader.node < ops.size(); ++reader.node) {
         const Op& op = ops[reader.node];
@@ -141,7 +142,7 @@ void check_busy(NodeReader& reader, const std::vector<Op>& ops) {
 }  // namespace
 
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
-                                 std::vector<Problem>& problems, const Job* known) {
+                                 Vector<Problem>& problems, const Job* known) {
     auto job = std::make_shared<Job>();
     NodeReader reader{*graph, options, problems, nullptr, communicators_of(*graph, options)};
     if (options.kernels != nullptr) {

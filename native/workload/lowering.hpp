@@ -11,9 +11,9 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
-#include <vector>
 
 #include "base/clock.hpp"
+#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "trace/graph.hpp"
 #include "workload/accesses.hpp"
@@ -67,6 +67,6 @@ struct LowerOptions {
 // Appends what is wrong with the graph to `problems`; if that is anything, the job is not to be run. `known`, where it
 // is not null, is a job of another graph lowered with these options, without a problem: what is alike is taken of it.
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
-                                 std::vector<Problem>& problems, const Job* known);
+                                 Vector<Problem>& problems, const Job* known);
 
 }  // namespace yantra

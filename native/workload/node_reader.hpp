@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/bounds.hpp"
 #include "trace/schema.hpp"
 #include "workload/checks.hpp"
@@ -17,10 +17,10 @@ namespace yantra {
 struct NodeReader {
     const Graph& graph;
     const LowerOptions& options;
-    std::vector<Problem>& problems;
-    const std::vector<u32>* kernel_rows = nullptr;   // by node, where a table tells how long kernels take
+    Vector<Problem>& problems;
+    const Vector<u32>* kernel_rows = nullptr;   // by node, where a table tells how long kernels take
     // By the number of a group's name in the graph, and behind them of all ranks; none: not defined.
-    std::vector<u32> communicators;
+    Vector<u32> communicators;
     u32 node = 0;
 
     // May be a number that the schema does not have.

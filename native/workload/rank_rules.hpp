@@ -6,9 +6,8 @@
 // the ranks that it runs.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -19,11 +18,11 @@ public:
         u32 stride = 1;
         u32 size = 1;
         u32 factor = 0;            // added once per coordinate, where there are no values
-        std::vector<u32> values;   // by coordinate
+        Vector<u32> values;   // by coordinate
     };
 
     // With `relative` the rank itself is added; else a value of `none` means that there is no number.
-    AxisSum(u32 first_rank, u32 base, bool relative, std::vector<Axis> axes);
+    AxisSum(u32 first_rank, u32 base, bool relative, Vector<Axis> axes);
 
     // Modulo 2^32, so that values may stand for negative ones.
     u32 of(u32 rank) const {
@@ -44,19 +43,19 @@ private:
     u32 first_rank_;
     u32 base_;
     bool relative_;
-    std::vector<Axis> axes_;
+    Vector<Axis> axes_;
 };
 
 // By the places of the names in the template; place 0 of the communicators, all ranks, has no rule.
 struct RankRules {
-    std::vector<AxisSum> communicators;
-    std::vector<AxisSum> peers;
+    Vector<AxisSum> communicators;
+    Vector<AxisSum> peers;
 };
 
 // What they say for one rank.
 struct RankTables {
-    std::vector<u32> communicators;
-    std::vector<u32> peers;
+    Vector<u32> communicators;
+    Vector<u32> peers;
 };
 
 RankTables tables_of(const RankRules& rules, u32 rank);

@@ -2,24 +2,24 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
 // Empty where nodes start in their own order, so that such a job is as if nobody had been asked.
-std::vector<u32> positions(std::span<const i64> priority) {
+Vector<u32> positions(std::span<const i64> priority) {
     if (std::is_sorted(priority.rbegin(), priority.rend())) {
         return {};
     }
-    std::vector<u32> order(priority.size());
+    Vector<u32> order(priority.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [priority](u32 a, u32 b) { return priority[a] > priority[b]; });
-    std::vector<u32> position(order.size());
+    Vector<u32> position(order.size());
     for (u32 at = 0; at < order.size(); ++at) {
         position[order[at]] = at;
     }

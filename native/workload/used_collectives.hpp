@@ -3,9 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "trace/graph.hpp"
 
 namespace yantra {
@@ -17,6 +17,6 @@ struct UsedCollective {
 };
 
 // Those of all graphs, each once, by group and comm_type.
-std::vector<UsedCollective> used_collectives(const std::vector<std::shared_ptr<const Graph>>& graphs);
+Vector<UsedCollective> used_collectives(const Vector<std::shared_ptr<const Graph>>& graphs);
 
 }  // namespace yantra

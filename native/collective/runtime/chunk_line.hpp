@@ -5,15 +5,15 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
 class ChunkLine {
 public:
-    using Place = std::vector<ChunkId>::iterator;
+    using Place = Vector<ChunkId>::iterator;
 
     Place begin() { return ids_.begin() + first_; }
     Place end() { return ids_.end(); }
@@ -68,7 +68,7 @@ private:
         first_ = 0;
     }
 
-    std::vector<ChunkId> ids_;
+    Vector<ChunkId> ids_;
     std::ptrdiff_t first_ = 0;   // before it there is none
 };
 

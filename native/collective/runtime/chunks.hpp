@@ -11,6 +11,7 @@
 #include "base/ids.hpp"
 #include "base/pool.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "engine/completion.hpp"
 
@@ -67,7 +68,7 @@ public:
         Pool<Chunk> chunks;
         Pool<CollectiveInstance> instances;
         HugeVector<Phase> phases;
-        std::vector<std::vector<u32>> free_phases;   // blocks given back, by length
+        Vector<Vector<u32>> free_phases;   // blocks given back, by length
     };
 
     Chunk& operator[](ChunkId chunk) { return state_.chunks[chunk.index()]; }

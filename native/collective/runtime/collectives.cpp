@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "transport/tags.hpp"
 
 namespace yantra {
@@ -79,7 +79,7 @@ void Collectives::start(const CollectiveRequest& request) {
     const bool does_something =
         at_once              ? cut_at_once(request, entry)
         : come_at_turn(plan) ? cut_in_turns(request, entry)
-                             : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
+                             : planner_.cut(request, plan, [&](const Vector<Phase>& phases) {
                   enter(request, entry);
                   make_chunk(entry, phases, {}, planner_.planned());
               });

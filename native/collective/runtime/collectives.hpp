@@ -7,8 +7,8 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/collectives_probe.hpp"
 #include "collective/runtime/custom_machine.hpp"
@@ -128,11 +128,11 @@ private:
         u32 communicator = none;
         CollectiveKind kind = CollectiveKind::all_reduce;
         Phase phase;
-        std::vector<u64> more;   // bytes of the chunks behind the first
+        Vector<u64> more;   // bytes of the chunks behind the first
     };
     static constexpr std::size_t most_series = 8;   // of an actor: a step has a few kinds of them
     const Series* known_series(const CollectiveRequest& request, u32 plan_index) const;
-    void remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more);
+    void remember_series(const CollectiveRequest& request, u32 plan_index, const Vector<u64>& more);
     PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
     u32 tag_of(const Chunk& chunk) const;
     static PhaseShape shape_of(const Phase& phase) { return {phase.program, phase.level, phase.data}; }
@@ -165,12 +165,12 @@ private:
     CustomMachine custom_;
     CollectivesProbe probe_;
     State state_;
-    std::vector<PhaseShape> shapes_;   // of the chunk that joins its table
+    Vector<PhaseShape> shapes_;   // of the chunk that joins its table
     u64 shapes_of_ = 0;                // how that one was planned
-    std::vector<Phase> series_;        // of chunks of one phase each, which come one after the other
+    Vector<Phase> series_;        // of chunks of one phase each, which come one after the other
     SeriesOf series_of_;               // where the next collective like it has the same
     bool series_of_exchanges_ = false;
-    std::vector<std::vector<Series>> known_series_;   // by actor
+    Vector<Vector<Series>> known_series_;   // by actor
     u32 ranks_;
     bool keeps_turns_;
     bool makes_at_turn_;

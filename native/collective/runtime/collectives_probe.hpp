@@ -3,8 +3,8 @@
 
 #include <map>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
@@ -58,7 +58,7 @@ public:
 private:
     Recorder& recorder_;
     std::map<std::pair<u32, u64>, u32> instances_;
-    std::vector<MomentList> ended_;   // by instance
+    Vector<MomentList> ended_;   // by instance
     std::map<u32, u32> last_;         // by chunk: the node of the member that came last
 };
 

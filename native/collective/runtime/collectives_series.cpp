@@ -7,9 +7,9 @@
 #include <array>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 
 namespace yantra {
@@ -33,7 +33,7 @@ bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
     const bool does_something = plan_series(request, model_.plans[entry.plan], after);
     if (series_.size() > 1 && are_known(request, entry.plan)) {
-        std::vector<u64> more;
+        Vector<u64> more;
         for (std::size_t at = 1; at < series_.size(); ++at) {
             more.push_back(series_[at].data);
         }
@@ -58,7 +58,7 @@ bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan
         return true;
     }
     series_.clear();
-    const bool does_something = planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
+    const bool does_something = planner_.cut(request, plan, [&](const Vector<Phase>& phases) {
         ensure(phases.size() == 1, "several phases on one level");
         series_.push_back(phases.front());
         ++made;
@@ -72,7 +72,7 @@ bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan
 }
 
 void Collectives::make_all(const CollectiveRequest& request, Entry& entry) {
-    const std::vector<Phase> all = series_;   // what starts may come here again
+    const Vector<Phase> all = series_;   // what starts may come here again
     for (const Phase& phase : all) {
         enter(request, entry);
         make_chunk(entry, {&phase, 1});
@@ -107,11 +107,11 @@ const Collectives::Series* Collectives::known_series(const CollectiveRequest& re
     return nullptr;
 }
 
-void Collectives::remember_series(const CollectiveRequest& request, u32 plan_index, const std::vector<u64>& more) {
+void Collectives::remember_series(const CollectiveRequest& request, u32 plan_index, const Vector<u64>& more) {
     if (known_series_.empty()) {
         known_series_.resize(actors_.count());
     }
-    std::vector<Series>& known = known_series_[request.actor.index()];
+    Vector<Series>& known = known_series_[request.actor.index()];
     if (known.size() < most_series && model_.plans[plan_index].levels.front().alternation == none) {
         known.push_back({request.bytes, request.involved, plan_index, request.communicator, request.kind,
                          series_.front(), more});

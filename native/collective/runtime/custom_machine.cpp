@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/reduction.hpp"
 #include "transport/tags.hpp"
 
@@ -105,7 +106,7 @@ void CustomMachine::completed(const Completion& completion) {
 void CustomMachine::issue(ChunkId chunk) {
     const CustomCollective& custom = model_.custom[chunks_[chunk].custom];
     const Graph& graph = trace_of(chunks_[chunk]);
-    std::vector<u64> ready = of(chunk).ready.keys();
+    Vector<u64> ready = of(chunk).ready.keys();
     if (!custom.hash_order) {
         std::sort(ready.begin(), ready.end());
     }

@@ -1,9 +1,8 @@
 // CustomMachine: phases given as Chakra traces, one for each position (astra-sim-semantics 8).
 #pragma once
 
-#include <vector>
-
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "collective/custom.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/graph_probe.hpp"
@@ -44,7 +43,7 @@ private:
     enum Kind : u32 { node_done, nothing_to_do };
 
     struct Phase {
-        std::vector<u32> waiting;   // parents left, by node
+        Vector<u32> waiting;   // parents left, by node
         UnorderedOrder ready;
         u32 ongoing = 0;
     };
@@ -65,7 +64,7 @@ private:
     Chunks& chunks_;
     PhaseEnd& phases_;
     GraphProbe probe_;
-    std::vector<Phase> phases_of_chunks_;
+    Vector<Phase> phases_of_chunks_;
 };
 
 }  // namespace yantra

@@ -11,6 +11,7 @@
 
 #include "base/huge_pages.hpp"
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/exchange_probe.hpp"
 #include "collective/runtime/phase_end.hpp"
 #include "collective/runtime/phase_input.hpp"
@@ -90,9 +91,9 @@ public:
     };
     struct State {
         HugeVector<Packets> chunks;
-        std::vector<i32> counters;
-        std::vector<std::vector<u32>> free_counters;   // blocks given back, by size of the level
-        std::vector<u64> arrivals;   // beside `counters`: the tick at which the last message to a peer arrives
+        Vector<i32> counters;
+        Vector<Vector<u32>> free_counters;   // blocks given back, by size of the level
+        Vector<u64> arrivals;   // beside `counters`: the tick at which the last message to a peer arrives
     };
 
     // What settles how a phase begins, beside the chunk that runs it.
@@ -307,7 +308,7 @@ private:
     const bool ways_are_alike_;
     ExchangeProbe probe_;
     State state_;
-    std::vector<OverLink> over_links_;   // of send_over_links(), kept for its memory
+    Vector<OverLink> over_links_;   // of send_over_links(), kept for its memory
     struct Seen {
         u64 round = 0;
         u32 at = 0;   // its place among the chunks of the round
@@ -320,10 +321,10 @@ private:
     };
     Reduction reduction_;
     u64 round_ = 0;                      // the last one that was tried
-    std::vector<Seen> seen_;             // by actor: the last one in which it was looked at
-    std::vector<u32> of_round_;          // its chunks, where they are not one list; kept for its memory
-    std::vector<u32> receivers_;         // of pass_rounds(): by place, that of the receiver
-    std::vector<u32> places_;
+    Vector<Seen> seen_;             // by actor: the last one in which it was looked at
+    Vector<u32> of_round_;          // its chunks, where they are not one list; kept for its memory
+    Vector<u32> receivers_;         // of pass_rounds(): by place, that of the receiver
+    Vector<u32> places_;
     bool passes_rounds_ = true;
     bool phase_ended_ = false;   // since whoever asks last made it false
 
@@ -338,8 +339,8 @@ private:
     static constexpr u32 most_begun_of_actor = 4;
     // The last phase of an actor that began like this one; null if there is none.
     const Begun* begun_like(const Beginning& beginning);
-    std::vector<Begun> begun_;      // by actor
-    std::vector<u32> begun_last_;   // by actor: the one that was looked for last
+    Vector<Begun> begun_;      // by actor
+    Vector<u32> begun_last_;   // by actor: the one that was looked for last
     u32 begun_by_each_ = 0;
 };
 

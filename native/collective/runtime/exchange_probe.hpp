@@ -1,9 +1,8 @@
 // What a recorded run notes of packets: what each waited for.
 #pragma once
 
-#include <vector>
-
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
@@ -109,7 +108,7 @@ private:
     };
 
     template <class Item>
-    static Item& at(std::vector<Item>& items, std::size_t index) {
+    static Item& at(Vector<Item>& items, std::size_t index) {
         if (items.size() <= index) {
             items.resize(index + 1);
         }
@@ -124,9 +123,9 @@ private:
     }
 
     Recorder& recorder_;
-    std::vector<OfChunk> chunks_;
-    std::vector<MomentList> counters_;
-    std::vector<OfEarly> early_;
+    Vector<OfChunk> chunks_;
+    Vector<MomentList> counters_;
+    Vector<OfEarly> early_;
 };
 
 #endif

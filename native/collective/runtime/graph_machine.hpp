@@ -6,9 +6,9 @@
 #pragma once
 
 #include <deque>
-#include <vector>
 
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/graph_probe.hpp"
 #include "collective/runtime/phase_end.hpp"
 #include "collective/runtime/phase_input.hpp"
@@ -54,7 +54,7 @@ private:
         u32 node = none;
         bool fixed_hand_over = false;
         Place place;
-        std::vector<u32> waiting;   // dependencies left, by operation
+        Vector<u32> waiting;   // dependencies left, by operation
         u32 done = 0;
     };
 
@@ -85,9 +85,9 @@ private:
     LocalBandwidth& local_;
     PhaseEnd& phases_;
     GraphProbe probe_;
-    std::vector<Phase> phases_of_chunks_;
+    Vector<Phase> phases_of_chunks_;
     std::deque<Phase> phases_of_switches_;
-    std::vector<u32> free_phases_;   // of switches
+    Vector<u32> free_phases_;   // of switches
     u64 serials_ = 0;
 };
 

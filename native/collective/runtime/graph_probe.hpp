@@ -1,9 +1,8 @@
 // What a recorded run notes of phases that are graphs: which operations had to come first.
 #pragma once
 
-#include <vector>
-
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
 
@@ -63,11 +62,11 @@ public:
 
 private:
     struct OfChunk {
-        std::vector<MomentList> waiting;   // by operation
+        Vector<MomentList> waiting;   // by operation
         MomentList done;
     };
     Recorder& recorder_;
-    std::vector<OfChunk> chunks_;
+    Vector<OfChunk> chunks_;
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -173,7 +174,7 @@ bool Planner::takes_alternate(const Member& member, const Level& level) {
 }
 
 u64 Planner::next_alternation(const Member& member, const Level& level) {
-    std::vector<AlternationCount>& counts = state_.actors[member.actor].alternations;
+    Vector<AlternationCount>& counts = state_.actors[member.actor].alternations;
     const u32 base = member.plan.over_members ? model_.communicators[member.communicator].base : 0;
     auto found = std::find_if(counts.begin(), counts.end(), [&](const AlternationCount& c) {
         return c.counter == level.alternation && c.base == base;

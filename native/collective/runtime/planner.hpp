@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "base/ids.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "collective/cut.hpp"
 #include "collective/plan.hpp"
 #include "collective/runtime/chunks.hpp"
@@ -47,9 +47,9 @@ public:
         u32 count;
     };
     struct OfActor {
-        std::vector<RoundRobin> robin;         // by dimension
-        std::vector<u64> chunks;               // made so far, by communicator class
-        std::vector<AlternationCount> alternations;
+        Vector<RoundRobin> robin;         // by dimension
+        Vector<u64> chunks;               // made so far, by communicator class
+        Vector<AlternationCount> alternations;
         u32 rotation = 0;                      // of the round-robin inter-dimension scheduler
     };
     struct State {
@@ -123,9 +123,9 @@ private:
     bool overdrawn_ = false;
     // Of the chunk being planned.
     u64 plans_ = 0;               // how many were
-    std::vector<Phase> phases_;
-    std::vector<u32> order_;      // its levels
-    std::vector<u32> usable_;     // those of them that take part
+    Vector<Phase> phases_;
+    Vector<u32> order_;      // its levels
+    Vector<u32> usable_;     // those of them that take part
 };
 
 // Upstream gives every chunk the same size, at least one byte per rank of the whole system, and

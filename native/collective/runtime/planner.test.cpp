@@ -2,6 +2,7 @@
 // their programs; all members of a communicator plan alike. What is said to be cut alike is so whenever it is cut.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "collective/runtime/planner.hpp"
 
 #include <algorithm>
@@ -14,10 +15,10 @@ namespace {
 using namespace yantra;
 using test::check;
 
-using Phases = std::vector<Phase>;
+using Phases = Vector<Phase>;
 
-std::vector<Dimension> any_dimensions(test::Random& random) {
-    std::vector<Dimension> dimensions;
+Vector<Dimension> any_dimensions(test::Random& random) {
+    Vector<Dimension> dimensions;
     for (u64 left = 1 + random.below(3); left > 0; --left) {
         const double bandwidth = static_cast<double>(1 + random.below(4));
         dimensions.push_back({Block::ring, static_cast<u32>(2 + random.below(3)), bandwidth, 1.0, bandwidth});
@@ -29,13 +30,13 @@ struct World {
     explicit World(const Model& model)
         : grid(model.dimensions), actors(grid.ranks(), 1), planner(model, grid, actors) {}
 
-    std::vector<Phases> cut(const Model& model, CollectiveKind kind, u64 bytes, u32 actor) {
+    Vector<Phases> cut(const Model& model, CollectiveKind kind, u64 bytes, u32 actor) {
         CollectiveRequest request;
         request.kind = kind;
         request.bytes = bytes;
         request.actor = ActorId(actor);
         planner.collective_starts(request.actor, 0);
-        std::vector<Phases> chunks;
+        Vector<Phases> chunks;
         planner.cut(request, model.plans[0], [&](const Phases& phases) {
             chunks.push_back(phases);
             ++planner.chunks_made(request.actor, 0);
@@ -111,7 +112,7 @@ u32 plans(u32 seed, InterDimension order, bool padded) {
     for (u64 step = 0; step < 20; ++step) {
         const CollectiveKind kind = kinds[random.below(3)];
         const u64 bytes = 1 + random.below(5000);
-        const std::vector<Phases> chunks = world.cut(model, kind, bytes, 0);
+        const Vector<Phases> chunks = world.cut(model, kind, bytes, 0);
         u64 sum = 0;
         for (const Phases& phases : chunks) {
             sum += phases.front().data;
@@ -123,13 +124,13 @@ u32 plans(u32 seed, InterDimension order, bool padded) {
         check(padded ? sum >= bytes : sum == bytes, "chunks do not add up to the collective", step);
         check(padded || chunks.size() <= std::max<u64>(model.system.chunks, 1), "too many chunks", step);
         for (u32 actor = 1; actor < ranks; ++actor) {
-            const std::vector<Phases> others = world.cut(model, kind, bytes, actor);
+            const Vector<Phases> others = world.cut(model, kind, bytes, actor);
             check(std::equal(chunks.begin(), chunks.end(), others.begin(), others.end(), equal),
                   "members plan differently", step);
         }
         if (world.planner.cuts_alike(kind, model.plans[0])) {
             ++alike;
-            const std::vector<Phases> again =
+            const Vector<Phases> again =
                 world.cut(model, kind, bytes, static_cast<u32>(random.below(ranks)));
             check(std::equal(chunks.begin(), chunks.end(), again.begin(), again.end(), equal),
                   "cut another way the second time", step);

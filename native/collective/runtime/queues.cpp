@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 ChunkQueues::ChunkQueues(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
@@ -16,8 +18,8 @@ ChunkQueues::ChunkQueues(const Model& model, const Grid& grid, const Actors& act
                     model.system.queues_per_dimension),
       probe_(engine.recorder()) {
     const u32 sets = *std::max_element(model.queue_sets.begin(), model.queue_sets.end()) + 1;
-    state_.queues.assign(actors.count(), std::vector<Queue>(sets * queues_per_set_));
-    state_.orders.assign(actors.communicator_classes(), std::vector<PhaseOrder>(queues_per_set_));
+    state_.queues.assign(actors.count(), Vector<Queue>(sets * queues_per_set_));
+    state_.orders.assign(actors.communicator_classes(), Vector<PhaseOrder>(queues_per_set_));
     probe_.keeps(actors.count(), sets * queues_per_set_, most_running_);
 }
 

@@ -5,9 +5,8 @@
 // quirk phases-as-ready says otherwise (astra-sim-semantics 4.6, 4.7).
 #pragma once
 
-#include <vector>
-
 #include "base/ids.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/chunk_line.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/queue_probe.hpp"
@@ -33,12 +32,12 @@ public:
         u64 tick;                      // at which the first member started it
     };
     struct PhaseOrder {
-        std::vector<PhaseStart> coming;   // those that some member has yet to start
+        Vector<PhaseStart> coming;   // those that some member has yet to start
         u64 passed = 0;
     };
     struct State {
-        IdVector<ActorId, std::vector<Queue>> queues;
-        std::vector<std::vector<PhaseOrder>> orders;   // by communicator class and queue of a set
+        IdVector<ActorId, Vector<Queue>> queues;
+        Vector<Vector<PhaseOrder>> orders;   // by communicator class and queue of a set
     };
 
     ChunkQueues(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,

@@ -2,11 +2,11 @@
 // the one that came first; members of a communicator start the phases of a queue in one order.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "collective/runtime/queues.hpp"
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "model/test.hpp"
 
@@ -32,11 +32,11 @@ public:
           queues_(model_, grid_, actors_, engine_, chunks_, nullptr) {}
 
     // A chunk whose phases wait in these queues.
-    ChunkId make(u32 actor, u64 number, i64 priority, const std::vector<u32>& queues) {
+    ChunkId make(u32 actor, u64 number, i64 priority, const Vector<u32>& queues) {
         const u32 instance = chunks_.enter();
         chunks_.entered(instance) = {};
         chunks_.entered(instance).actor = ActorId(actor);
-        std::vector<Phase> phases(queues.size());
+        Vector<Phase> phases(queues.size());
         for (u32 at = 0; at < phases.size(); ++at) {
             phases[at].queue = queues[at];
         }
@@ -55,8 +55,8 @@ public:
     u32 running(u32 actor, u32 queue) { return queues_.state().queues[ActorId(actor)][queue].running; }
 
     // Starts what may start; returns it.
-    std::vector<ChunkId> start(u32 actor, u32 queue) {
-        std::vector<ChunkId> started;
+    Vector<ChunkId> start(u32 actor, u32 queue) {
+        Vector<ChunkId> started;
         while (queues_.may_start(ActorId(actor), queue)) {
             const ChunkId chunk = queues_.next(ActorId(actor), queue);
             if (chunk.is_none()) {
@@ -89,8 +89,8 @@ void the_most_urgent_starts(u32 seed) {
     const u32 queues = static_cast<u32>(1 + random.below(3));
     const u32 most = (active + queues - 1) / queues;
     World world(active, queues);
-    std::vector<ChunkId> waiting;   // in the order in which they came
-    std::vector<ChunkId> running;
+    Vector<ChunkId> waiting;   // in the order in which they came
+    Vector<ChunkId> running;
     for (u64 step = 0; step < 500; ++step) {
         if (random.one_in(2)) {
             const ChunkId chunk = world.make(0, step, static_cast<i64>(random.below(5)), {0});
@@ -122,21 +122,21 @@ void members_keep_one_order(u32 seed) {
     test::Random random(seed);
     constexpr u32 queues = 3;
     World world(static_cast<u32>(1 + random.below(6)), queues);
-    std::vector<std::vector<u32>> ways(40);
-    for (std::vector<u32>& way : ways) {
+    Vector<Vector<u32>> ways(40);
+    for (Vector<u32>& way : ways) {
         way.resize(2 + random.below(2));
         for (u32& queue : way) {
             queue = static_cast<u32>(random.below(queues));
         }
     }
-    std::vector<std::pair<u64, u32>> order[2][queues];   // what started: chunk, phase
-    std::vector<ChunkId> running[2];
+    Vector<std::pair<u64, u32>> order[2][queues];   // what started: chunk, phase
+    Vector<ChunkId> running[2];
     u64 made[2] = {0, 0};
     u64 ended = 0;
     for (u64 step = 0; ended < 2 * ways.size(); ++step) {
         check(step < 100'000, "members wait for each other for ever", seed);
         const u32 actor = static_cast<u32>(random.below(2));
-        std::vector<ChunkId>& runs = running[actor];
+        Vector<ChunkId>& runs = running[actor];
         if (made[actor] < ways.size() && random.one_in(3)) {
             const u64 number = made[actor]++;
             world.queues().enter(world.make(actor, number, static_cast<i64>(number), ways[number]));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -149,7 +150,7 @@ void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
     });
     auto& [queues, orders] = collectives.queues().state();
     v.fixed(orders);   // their number; what is in them comes last
-    v.each(queues, [&](ActorId actor, std::vector<ChunkQueues::Queue>& of) {
+    v.each(queues, [&](ActorId actor, Vector<ChunkQueues::Queue>& of) {
         for (u32 at = 0; at < of.size(); ++at) {
             if (!of[at].chunks.empty()) {
                 v.word(at);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/vector.hpp"
+
 namespace yantra::synthesis {
 
 u32 FlowNetwork::add(u32 start, u32 end, Amount capacity) {
@@ -31,8 +33,8 @@ Amount FlowNetwork::flow(u32 source, u32 sink, Amount enough) {
     return flow;
 }
 
-std::vector<u8> FlowNetwork::side() const {
-    std::vector<u8> inside(level_.size());
+Vector<u8> FlowNetwork::side() const {
+    Vector<u8> inside(level_.size());
     std::transform(level_.begin(), level_.end(), inside.begin(), [](u32 level) { return level != none; });
     return inside;
 }

@@ -7,9 +7,8 @@
 // estimation", Soviet Mathematics Doklady 11 (1970).
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/synthesis/amount.hpp"
 
 namespace yantra::synthesis {
@@ -27,21 +26,21 @@ public:
     Amount flow(u32 source, u32 sink, Amount enough = unlimited);
 
     // After a flow that was not cut short: the devices on the source's side of a least cut.
-    [[nodiscard]] std::vector<u8> side() const;
+    [[nodiscard]] Vector<u8> side() const;
 
 private:
     bool climb(u32 source, u32 sink);
     Amount push(u32 source, u32 sink, Amount most);
 
     // Arc a and a ^ 1 are each other's way back.
-    std::vector<u32> end_;
-    std::vector<Amount> capacity_;
-    std::vector<Amount> free_;
-    std::vector<std::vector<u32>> leaving_;
-    std::vector<u32> level_;
-    std::vector<u32> begun_;
-    std::vector<u32> waiting_;
-    std::vector<u32> way_;
+    Vector<u32> end_;
+    Vector<Amount> capacity_;
+    Vector<Amount> free_;
+    Vector<Vector<u32>> leaving_;
+    Vector<u32> level_;
+    Vector<u32> begun_;
+    Vector<u32> waiting_;
+    Vector<u32> way_;
 };
 
 }  // namespace yantra::synthesis

@@ -1,13 +1,14 @@
 #include "collective/synthesis/gather_cut.hpp"
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "collective/synthesis/flow_network.hpp"
 
 namespace yantra::synthesis {
 
 namespace {
 
-GatherCut found(const std::vector<u8>& side, u32 ranks, u32 devices, const std::vector<Link>& links) {
+GatherCut found(const Vector<u8>& side, u32 ranks, u32 devices, const Vector<Link>& links) {
     GatherCut cut;
     cut.inside.assign(side.begin(), side.begin() + devices);
     for (u32 rank = 0; rank < ranks; ++rank) {
@@ -23,10 +24,10 @@ GatherCut found(const std::vector<u8>& side, u32 ranks, u32 devices, const std::
 
 }  // namespace
 
-GatherCut gather_cut(u32 ranks, u32 devices, const std::vector<Link>& links, const std::vector<u32>& sinks) {
+GatherCut gather_cut(u32 ranks, u32 devices, const Vector<Link>& links, const Vector<u32>& sinks) {
     FlowNetwork network(devices + 1);
     const u32 source = devices;
-    std::vector<u32> arcs;
+    Vector<u32> arcs;
     GatherCut worst;
     worst.exit = 1;
     worst.ranks = 1;
@@ -34,7 +35,7 @@ GatherCut gather_cut(u32 ranks, u32 devices, const std::vector<Link>& links, con
         arcs.push_back(network.add(link.start, link.end, 0));
         worst.exit += link.capacity;
     }
-    std::vector<u32> given;
+    Vector<u32> given;
     for (u32 rank = 0; rank < ranks; ++rank) {
         given.push_back(network.add(source, rank, 0));
     }

@@ -7,9 +7,8 @@
 // programming", Management Science 13 (1967), for the steps.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/synthesis/amount.hpp"
 
 namespace yantra::synthesis {
@@ -23,11 +22,11 @@ struct Link {
 struct GatherCut {
     Amount exit = 0;
     u32 ranks = 0;
-    std::vector<u8> inside;
+    Vector<u8> inside;
 };
 
 // Looks for sets without each of `sinks`; devices 0 to ranks - 1 are the ranks. Every rank reaches every
 // other, capacities are small enough that their sum times the number of ranks is.
-GatherCut gather_cut(u32 ranks, u32 devices, const std::vector<Link>& links, const std::vector<u32>& sinks);
+GatherCut gather_cut(u32 ranks, u32 devices, const Vector<Link>& links, const Vector<u32>& sinks);
 
 }  // namespace yantra::synthesis

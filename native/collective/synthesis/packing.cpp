@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "collective/synthesis/flow_network.hpp"
 
 namespace yantra::synthesis {
@@ -12,7 +13,7 @@ namespace {
 
 class Packer {
 public:
-    Packer(u32 ranks, const std::vector<Link>& links, Amount trees)
+    Packer(u32 ranks, const Vector<Link>& links, Amount trees)
         : ranks_(ranks), links_(links), waiting_(ranks, trees), network_(ranks + 1), leaving_(ranks) {
         for (u32 rank = 0; rank < ranks; ++rank) {
             given_.push_back(network_.add(ranks, rank, trees));
@@ -23,7 +24,7 @@ public:
         }
     }
 
-    std::vector<Tree> all() {
+    Vector<Tree> all() {
         for (u32 root = 0; root < ranks_; ++root) {
             growing_.push_back({{root, waiting_[root], {}}, {root}});
             waiting_[root] = 0;
@@ -41,15 +42,15 @@ public:
 private:
     struct Growing {
         Tree tree;
-        std::vector<u32> reached;
+        Vector<u32> reached;
     };
 
     void grow(Growing& tree) {
-        std::vector<u8> inside(ranks_);
+        Vector<u8> inside(ranks_);
         for (const u32 rank : tree.reached) {
             inside[rank] = 1;
         }
-        std::vector<u8> failed(links_.size());
+        Vector<u8> failed(links_.size());
         bool was_fresh = true;
         while (tree.reached.size() < ranks_) {
             if (take_link(tree, inside, failed)) {
@@ -64,9 +65,9 @@ private:
     }
 
     // Takes the first link that can be, from the ranks nearest to the root on.
-    bool take_link(Growing& tree, std::vector<u8>& inside, std::vector<u8>& failed) {
+    bool take_link(Growing& tree, Vector<u8>& inside, Vector<u8>& failed) {
         for (const u32 from : tree.reached) {
-            const std::vector<u32>& leaving = leaving_[from];
+            const Vector<u32>& leaving = leaving_[from];
             for (std::size_t turn = 0; turn < leaving.size(); ++turn) {
                 const u32 link = leaving[(turn + tree.tree.root) % leaving.size()];
                 const u32 to = links_[link].end;
@@ -140,19 +141,19 @@ private:
     }
 
     u32 ranks_;
-    const std::vector<Link>& links_;
-    std::vector<Amount> waiting_;  // of each rank, the trees that have not begun to grow
+    const Vector<Link>& links_;
+    Vector<Amount> waiting_;  // of each rank, the trees that have not begun to grow
     FlowNetwork network_;
-    std::vector<u32> given_;
-    std::vector<u32> arcs_;
-    std::vector<std::vector<u32>> leaving_;
-    std::vector<Growing> growing_;
-    std::vector<Tree> made_;
+    Vector<u32> given_;
+    Vector<u32> arcs_;
+    Vector<Vector<u32>> leaving_;
+    Vector<Growing> growing_;
+    Vector<Tree> made_;
 };
 
 }  // namespace
 
-std::vector<Tree> pack_trees(u32 ranks, const std::vector<Link>& links, Amount trees) {
+Vector<Tree> pack_trees(u32 ranks, const Vector<Link>& links, Amount trees) {
     return Packer(ranks, links, trees).all();
 }
 

@@ -7,9 +7,8 @@
 // many copies a link bears; ForestColl (arXiv 2402.06787), for their use.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/synthesis/gather_cut.hpp"
 
 namespace yantra::synthesis {
@@ -17,10 +16,10 @@ namespace yantra::synthesis {
 struct Tree {
     u32 root;
     Amount copies;
-    std::vector<u32> links;  // from the root outwards: a link starts where the tree has been
+    Vector<u32> links;  // from the root outwards: a link starts where the tree has been
 };
 
 // `trees` from each rank. Precondition: `gather_cut` of the links, none through a switch, allows as many.
-std::vector<Tree> pack_trees(u32 ranks, const std::vector<Link>& links, Amount trees);
+Vector<Tree> pack_trees(u32 ranks, const Vector<Link>& links, Amount trees);
 
 }  // namespace yantra::synthesis

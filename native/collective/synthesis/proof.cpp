@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -36,15 +37,15 @@ public:
         }
     }
 
-    std::vector<u32> partner;
+    Vector<u32> partner;
     u64 connections = 0;
     u64 count = 0;
     u32 odd = none;  // a step without a partner that fits
 
 private:
     // The steps of a lane that send or receive; of no lane, none.
-    static std::vector<u32> ends_of(const Steps& of, u32 lane) {
-        std::vector<u32> ends;
+    static Vector<u32> ends_of(const Steps& of, u32 lane) {
+        Vector<u32> ends;
         for (u32 at = lane == none ? 0 : of.lanes[lane].begin; lane != none && at < end_of(of, lane); ++at) {
             if (of.steps[at].kind != StepKind::nop) {
                 ends.push_back(at);
@@ -54,8 +55,8 @@ private:
     }
 
     void match(const Steps& of, u32 sender, u32 receiver) {
-        const std::vector<u32> sends = ends_of(of, sender);
-        const std::vector<u32> receipts = ends_of(of, receiver);
+        const Vector<u32> sends = ends_of(of, sender);
+        const Vector<u32> receipts = ends_of(of, receiver);
         for (std::size_t at = 0; at < std::max(sends.size(), receipts.size()); ++at) {
             if (at >= sends.size() || at >= receipts.size() ||
                 of.steps[sends[at]].count != of.steps[receipts[at]].count) {
@@ -82,7 +83,7 @@ public:
         for (u32& each : first_) {
             each = std::exchange(sum, sum + each);
         }
-        std::vector<u32> next(first_.begin(), first_.end() - 1);
+        Vector<u32> next(first_.begin(), first_.end() - 1);
         waiting_.resize(first_[count]);
         for (u32 at = 0; at < count; ++at) {
             const Step& step = of.steps[at];
@@ -98,7 +99,7 @@ public:
         walk(of, messages);
     }
 
-    std::vector<u32> order;
+    Vector<u32> order;
     u64 depth = 0;
 
 private:
@@ -126,10 +127,10 @@ private:
         }
     }
 
-    std::vector<u8> left_;
-    std::vector<u32> first_;  // of each step, where those that need it begin in `waiting_`
-    std::vector<u32> waiting_;
-    std::vector<u32> length_;
+    Vector<u8> left_;
+    Vector<u32> first_;  // of each step, where those that need it begin in `waiting_`
+    Vector<u32> waiting_;
+    Vector<u32> length_;
 };
 
 // What every rank holds: of each block which block's data, and whose are summed in it. Set 0 is empty, set r + 1 rank
@@ -186,8 +187,8 @@ public:
 private:
     std::size_t words_;
     std::size_t blocks_;
-    std::vector<u64> sets_;
-    std::vector<Value> held_;
+    Vector<u64> sets_;
+    Vector<Value> held_;
 };
 
 class Player {
@@ -195,7 +196,7 @@ public:
     Player(const Steps& of, const Messages& messages, Promise promise)
         : of_(of), messages_(messages), promise_(promise), held_(of, promise), payload_(of.steps.size()) {}
 
-    Proof play(const std::vector<u32>& order) {
+    Proof play(const Vector<u32>& order) {
         for (const u32 at : order) {
             const Step& step = of_.steps[at];
             const char* wrong = step.kind == StepKind::send ? send(at) : receives(step.kind) ? receive(at) : nullptr;
@@ -210,7 +211,7 @@ private:
     const char* send(u32 at) {
         const Step& step = of_.steps[at];
         const u32 rank = of_.lanes[step.lane].rank;
-        std::vector<Held::Value>& carried = payload_[at];
+        Vector<Held::Value>& carried = payload_[at];
         carried.reserve(step.count);
         for (u32 block = step.first; block < step.first + step.count; ++block) {
             carried.push_back(held_.at(rank, block));
@@ -224,7 +225,7 @@ private:
     const char* receive(u32 at) {
         const Step& step = of_.steps[at];
         const u32 rank = of_.lanes[step.lane].rank;
-        const std::vector<Held::Value> came = std::move(payload_[messages_.partner[at]]);
+        const Vector<Held::Value> came = std::move(payload_[messages_.partner[at]]);
         for (u32 number = 0; number < step.count; ++number) {
             Held::Value& here = held_.at(rank, step.first + number);
             if (step.kind == StepKind::receive) {
@@ -257,15 +258,15 @@ private:
     const Messages& messages_;
     Promise promise_;
     Held held_;
-    std::vector<std::vector<Held::Value>> payload_;  // of each send that was not received
+    Vector<Vector<Held::Value>> payload_;  // of each send that was not received
 };
 
 // Looks rank by rank whether each access is ordered behind those it must come after, by what waits inside the rank:
 // every lane has a clock, and a step knows those of the lanes it waits for (Fidge and Mattern's vector clocks).
 class Races {
 public:
-    Races(const Steps& of, const std::vector<u32>& order) : of_(of) {
-        std::vector<std::vector<u32>> of_rank(of.ranks);
+    Races(const Steps& of, const Vector<u32>& order) : of_(of) {
+        Vector<Vector<u32>> of_rank(of.ranks);
         for (const u32 at : order) {
             of_rank[of.lanes[of.steps[at].lane].rank].push_back(at);
         }
@@ -283,7 +284,7 @@ public:
     u32 found = none;
 
 private:
-    void look(const std::vector<u32>& order, u32 lanes) {
+    void look(const Vector<u32>& order, u32 lanes) {
         lanes_ = lanes;
         clocks_.assign(order.size() * lanes, 0);
         written_.assign(of_.blocks, none);
@@ -344,10 +345,10 @@ private:
     const Steps& of_;
     u32 first_lane_ = 0;
     u32 lanes_ = 0;
-    std::vector<u32> row_;  // of a step among those of its rank
-    std::vector<u32> clocks_;
-    std::vector<u32> written_;
-    std::vector<std::vector<u32>> read_;
+    Vector<u32> row_;  // of a step among those of its rank
+    Vector<u32> clocks_;
+    Vector<u32> written_;
+    Vector<Vector<u32>> read_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 #include "collective/synthesis/flow_network.hpp"
 
 namespace yantra::synthesis {
@@ -14,7 +15,7 @@ namespace {
 // Capacities by (from, to) with a flow network that follows them.
 class Splitter {
 public:
-    Splitter(u32 ranks, u32 devices, const std::vector<Link>& links, Amount trees)
+    Splitter(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees)
         : ranks_(ranks), devices_(devices), trees_(trees), network_(devices + 1), links_(devices) {
         for (u32 rank = 0; rank < ranks; ++rank) {
             network_.add(devices, rank, trees);
@@ -34,8 +35,8 @@ public:
         }
     }
 
-    std::vector<RankLink> result() {
-        std::vector<RankLink> made;
+    Vector<RankLink> result() {
+        Vector<RankLink> made;
         for (u32 start = 0; start < ranks_; ++start) {
             for (auto& [end, held] : links_[start]) {
                 if (held.capacity > 0) {
@@ -50,7 +51,7 @@ private:
     struct Held {
         u32 arc = none;
         Amount capacity = 0;
-        std::vector<Way> ways;
+        Vector<Way> ways;
     };
     struct Part {
         u32 device;
@@ -95,8 +96,8 @@ private:
         return worst;
     }
 
-    std::vector<Part> coming(u32 gone) const {
-        std::vector<Part> parts;
+    Vector<Part> coming(u32 gone) const {
+        Vector<Part> parts;
         for (u32 device = 0; device < devices_; ++device) {
             if (const Amount rate = capacity(device, gone); rate > 0) {
                 parts.push_back({device, rate});
@@ -105,8 +106,8 @@ private:
         return parts;
     }
 
-    std::vector<Part> going(u32 gone) const {
-        std::vector<Part> parts;
+    Vector<Part> going(u32 gone) const {
+        Vector<Part> parts;
         for (const auto& [end, held] : links_[gone]) {
             if (held.capacity > 0) {
                 parts.push_back({end, held.capacity});
@@ -116,9 +117,9 @@ private:
     }
 
     bool split_evenly(u32 gone) {
-        std::vector<Part> in = coming(gone);
-        std::vector<Part> out = going(gone);
-        std::vector<Split> splits;
+        Vector<Part> in = coming(gone);
+        Vector<Part> out = going(gone);
+        Vector<Split> splits;
         const auto is_rank = [&](const Part& part) { return part.device < ranks_; };
         for (const auto& [from_rank, to_rank] : {std::pair{false, true}, {true, false}, {true, true}, {false, false}}) {
             for (Part& from : in) {
@@ -148,7 +149,7 @@ private:
 
     // Gives what comes from one device to those that have most room, a share at a time.
     template <class Wanted>
-    void spread(Part& from, std::vector<Part>& out, std::vector<Split>& splits, Wanted wanted) {
+    void spread(Part& from, Vector<Part>& out, Vector<Split>& splits, Wanted wanted) {
         const auto count = std::max<Amount>(1, static_cast<Amount>(out.size()) - 1);
         const Amount share = std::max<Amount>(1, from.left / count);
         while (from.left > 0) {
@@ -174,7 +175,7 @@ private:
     }
 
     void split_in_pairs(u32 gone) {
-        std::vector<Part> in = coming(gone);
+        Vector<Part> in = coming(gone);
         for (const Part& to : going(gone)) {
             // What comes back is tried last, since it is of no use.
             std::stable_partition(in.begin(), in.end(), [&](const Part& from) { return from.device != to.device; });
@@ -202,12 +203,12 @@ private:
 
     // Joins the ways of both halves of a split; capacities are changed already.
     void lead(u32 gone, const Split& split) {
-        std::vector<Way> first = take(links_[split.from].at(gone).ways, split.amount);
-        std::vector<Way> second = take(links_[gone].at(split.to).ways, split.amount);
+        Vector<Way> first = take(links_[split.from].at(gone).ways, split.amount);
+        Vector<Way> second = take(links_[gone].at(split.to).ways, split.amount);
         if (split.from == split.to) {
             return;
         }
-        std::vector<Way>& into = links_[split.from][split.to].ways;
+        Vector<Way>& into = links_[split.from][split.to].ways;
         std::size_t at = 0;
         for (Way& one : first) {
             while (one.amount > 0) {
@@ -223,8 +224,8 @@ private:
         }
     }
 
-    static std::vector<Way> take(std::vector<Way>& ways, Amount amount) {
-        std::vector<Way> taken;
+    static Vector<Way> take(Vector<Way>& ways, Amount amount) {
+        Vector<Way> taken;
         while (amount > 0) {
             Way& last = ways.back();
             const Amount part = std::min(amount, last.amount);
@@ -242,12 +243,12 @@ private:
     u32 devices_;
     Amount trees_;
     FlowNetwork network_;
-    std::vector<std::map<u32, Held>> links_;
+    Vector<std::map<u32, Held>> links_;
 };
 
 }  // namespace
 
-std::vector<RankLink> rank_links(u32 ranks, u32 devices, const std::vector<Link>& links, Amount trees) {
+Vector<RankLink> rank_links(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees) {
     Splitter splitter(ranks, devices, links, trees);
     for (u32 gone = devices; gone-- > ranks;) {  // those far from the ranks have the higher numbers
         splitter.remove(gone);

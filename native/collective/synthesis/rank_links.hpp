@@ -11,9 +11,8 @@
 // Eulerian digraphs" (1988), for splitting off. It needs switches that let out as much as comes in.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "collective/synthesis/gather_cut.hpp"
 
 namespace yantra::synthesis {
@@ -21,17 +20,17 @@ namespace yantra::synthesis {
 // So much of a link between ranks goes this way: all devices of it, the two ranks included.
 struct Way {
     Amount amount;
-    std::vector<u32> devices;
+    Vector<u32> devices;
 };
 
 struct RankLink {
     u32 start;
     u32 end;
     Amount capacity;
-    std::vector<Way> ways;
+    Vector<Way> ways;
 };
 
 // Precondition: `gather_cut` allows `trees` a rank. Raises Unsupported where a switch cannot go.
-std::vector<RankLink> rank_links(u32 ranks, u32 devices, const std::vector<Link>& links, Amount trees);
+Vector<RankLink> rank_links(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees);
 
 }  // namespace yantra::synthesis

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 
 namespace yantra::synthesis {
@@ -16,7 +17,7 @@ constexpr u64 purpose = 0x7ac05;
 
 class Spreading {
 public:
-    Spreading(u32 ranks, const std::vector<TimedLink>& links, const std::vector<u32>& owners, Choice choice,
+    Spreading(u32 ranks, const Vector<TimedLink>& links, const Vector<u32>& owners, Choice choice,
               u64 seed)
         : links_(links),
           choice_(choice),
@@ -44,7 +45,7 @@ public:
         }
     }
 
-    std::vector<Transfer> all() {
+    Vector<Transfer> all() {
         for (u32 link = 0; link < links_.size(); ++link) {
             list(link);
         }
@@ -65,7 +66,7 @@ public:
 private:
     using End = std::tuple<i64, u32>;
 
-    void add(std::vector<u64>& sets, u32 rank, u32 chunk) const {
+    void add(Vector<u64>& sets, u32 rank, u32 chunk) const {
         sets[rank * words_ + chunk / 64] |= u64{1} << chunk % 64;
     }
 
@@ -186,29 +187,29 @@ private:
         return brought >= lacking_[links_[link].end];
     }
 
-    const std::vector<TimedLink>& links_;
+    const Vector<TimedLink>& links_;
     Choice choice_;
     Rng rng_;
     std::size_t words_;
-    std::vector<u64> held_;      // of each rank, the chunks that it has, as bits
-    std::vector<u64> promised_;  // and with them those that are on their way to it
-    std::vector<u32> lacking_;   // how many chunks nobody has promised a rank
-    std::vector<u32> copies_;
-    std::vector<i64> free_at_;
-    std::vector<u8> is_busy_;
-    std::vector<u8> is_listed_;
+    Vector<u64> held_;      // of each rank, the chunks that it has, as bits
+    Vector<u64> promised_;  // and with them those that are on their way to it
+    Vector<u32> lacking_;   // how many chunks nobody has promised a rank
+    Vector<u32> copies_;
+    Vector<i64> free_at_;
+    Vector<u8> is_busy_;
+    Vector<u8> is_listed_;
     bool is_even_;  // all links take equally long
-    std::vector<std::vector<u32>> leaving_;
-    std::vector<std::vector<u32>> coming_;
-    std::vector<u32> listed_;
-    std::vector<u32> rarest_;
-    std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-    std::vector<Transfer> made_;
+    Vector<Vector<u32>> leaving_;
+    Vector<Vector<u32>> coming_;
+    Vector<u32> listed_;
+    Vector<u32> rarest_;
+    std::priority_queue<End, Vector<End>, std::greater<>> ends_;
+    Vector<Transfer> made_;
 };
 
 }  // namespace
 
-std::vector<Transfer> spread_chunks(u32 ranks, const std::vector<TimedLink>& links, const std::vector<u32>& owners,
+Vector<Transfer> spread_chunks(u32 ranks, const Vector<TimedLink>& links, const Vector<u32>& owners,
                                     Choice choice, u64 seed) {
     return Spreading(ranks, links, owners, choice, seed).all();
 }

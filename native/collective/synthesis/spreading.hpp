@@ -12,9 +12,8 @@
 // robustness in BitTorrent" (2003).
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -34,7 +33,7 @@ struct Transfer {
 enum class Choice : u8 { any, rarest };
 
 // Chunk c is at rank owners[c] at first. In the order of starts. Every rank reaches every other.
-std::vector<Transfer> spread_chunks(u32 ranks, const std::vector<TimedLink>& links, const std::vector<u32>& owners,
+Vector<Transfer> spread_chunks(u32 ranks, const Vector<TimedLink>& links, const Vector<u32>& owners,
                                     Choice choice, u64 seed);
 
 }  // namespace yantra::synthesis

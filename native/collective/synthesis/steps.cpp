@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -55,7 +56,7 @@ public:
     }
 
     void append_to(Steps& all, u32 rank) const {
-        std::vector<u32> begin;
+        Vector<u32> begin;
         u32 next = static_cast<u32>(all.steps.size());
         for (const OwnLane& lane : lanes_) {
             begin.push_back(next);
@@ -75,7 +76,7 @@ private:
     struct OwnLane {
         u32 peer;
         bool sends;
-        std::vector<Draft> steps;
+        Vector<Draft> steps;
     };
 
     // A step that read a block, and which reading of the block came before.
@@ -97,7 +98,7 @@ private:
             lanes_.push_back({peer, sends, {}});
         }
         keep_last_of_each_lane(lane);
-        std::vector<Draft>& steps = lanes_[lane].steps;
+        Vector<Draft>& steps = lanes_[lane].steps;
         for (std::size_t at = 1; at < needs_.size(); ++at) {
             steps.push_back({StepKind::nop, 0, 0, needs_[at]});
         }
@@ -108,7 +109,7 @@ private:
 
     // Of a lane that is waited for the last step says it all, and its own lane comes earlier anyway.
     void keep_last_of_each_lane(u32 own) {
-        std::erase_if(needs_, [own](const Place& at) { return at.lane == own; });
+        erase_if(needs_, [own](const Place& at) { return at.lane == own; });
         std::sort(needs_.begin(), needs_.end(), [](const Place& one, const Place& other) {
             return one.lane != other.lane ? one.lane < other.lane : one.number > other.number;
         });
@@ -116,18 +117,18 @@ private:
         needs_.erase(std::unique(needs_.begin(), needs_.end(), same), needs_.end());
     }
 
-    std::vector<OwnLane> lanes_;
+    Vector<OwnLane> lanes_;
     std::unordered_map<u64, u32> lane_of_;
-    std::vector<Place> writer_;  // of each block, the last step that wrote it
-    std::vector<u32> readers_;   // of each block, the last reading since
-    std::vector<Reading> readings_;
-    std::vector<Place> needs_;
+    Vector<Place> writer_;  // of each block, the last step that wrote it
+    Vector<u32> readers_;   // of each block, the last reading since
+    Vector<Reading> readings_;
+    Vector<Place> needs_;
 };
 
 }  // namespace
 
 Steps steps_of(u32 ranks, u32 blocks, std::span<const Move> moves) {
-    std::vector<RankSteps> of_rank(ranks, RankSteps(blocks));
+    Vector<RankSteps> of_rank(ranks, RankSteps(blocks));
     for (const Move& move : moves) {
         ensure(move.from < ranks && move.to < ranks && move.from != move.to, "a move joins two ranks");
         ensure(move.count > 0 && move.first < blocks && move.count <= blocks - move.first, "a move carries blocks");

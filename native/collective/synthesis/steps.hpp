@@ -8,9 +8,9 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -44,8 +44,8 @@ struct Lane {
 struct Steps {
     u32 ranks;
     u32 blocks;
-    std::vector<Lane> lanes;  // by rank; of one rank in the order of their first steps
-    std::vector<Step> steps;  // by lane
+    Vector<Lane> lanes;  // by rank; of one rank in the order of their first steps
+    Vector<Step> steps;  // by lane
 };
 
 // In the order in which moves may happen one by one. Precondition: ranks and blocks exist, nobody sends to itself.

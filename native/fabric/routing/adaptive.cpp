@@ -3,6 +3,7 @@
 // waits behind the next device, as in switches that look at their own ports.
 #include <algorithm>
 
+#include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -31,7 +32,7 @@ private:
         return least_[pick(seed_, {flow.from, flow.to, flow.number, 0}, device, least_.size())];
     }
 
-    std::vector<u32> least_;
+    Vector<u32> least_;
 };
 
 const RegisteredRouting registered_adaptive({

@@ -5,6 +5,7 @@
 // traffic for shift permutations on real life fat trees", CCIT report 776, Technion 2010).
 // Trade-off: shifts by whole leaves meet nowhere and ranks that are alike fare alike, so jobs fold; other patterns may
 // always collide, where a hash would at times.
+#include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -15,7 +16,7 @@ class DModK final : public HopByHop {
 public:
     using HopByHop::HopByHop;
 
-    void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override {
         rest_ = flow.to;
         HopByHop::route(flow, loads, path);
     }

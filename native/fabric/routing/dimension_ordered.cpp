@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 #include "fabric/routing/routing.hpp"
 
 namespace yantra {
@@ -24,7 +25,7 @@ public:
         measure();
     }
 
-    void route(const Flow& flow, const LinkLoads*, std::vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads*, Vector<u32>& path) override {
         path.clear();
         u32 at = flow.from;
         for (u32 d = 0; d < graph_.dimensions() && at != flow.to; ++d) {
@@ -75,7 +76,7 @@ private:
         return (at + (backwards ? size_[d] - 1 : 1)) % size_[d];
     }
 
-    u32 step(const Flow& flow, u32 at, u32 d, std::vector<u32>& path) {
+    u32 step(const Flow& flow, u32 at, u32 d, Vector<u32>& path) {
         const i32 here = graph_.coordinate(at, d);
         const i32 there = graph_.coordinate(flow.to, d);
         for (const i32 wanted : {there, i32{-1}, here < 0 ? there : one_step(here, there, d)}) {
@@ -96,7 +97,7 @@ private:
     }
 
     // The destination may hang on a switch of its coordinates, and so may the source.
-    u32 last(const Flow& flow, u32 at, std::vector<u32>& path) {
+    u32 last(const Flow& flow, u32 at, Vector<u32>& path) {
         const auto is_there = [&](u32 next) { return next == flow.to; };
         if (take(flow, at, path, is_there)) {
             return flow.to;
@@ -112,7 +113,7 @@ private:
 
     // Takes one of the links to devices that are wanted, if there are any.
     template <class IsWanted>
-    bool take(const Flow& flow, u32 at, std::vector<u32>& path, IsWanted&& is_wanted) {
+    bool take(const Flow& flow, u32 at, Vector<u32>& path, IsWanted&& is_wanted) {
         links_.clear();
         for (u32 link : graph_.out(at)) {
             if (is_wanted(graph_.to(link))) {
@@ -135,9 +136,9 @@ private:
 
     const FabricGraph& graph_;
     const u64 seed_;
-    std::vector<i32> size_;       // by dimension
+    Vector<i32> size_;       // by dimension
     std::vector<bool> is_ring_;
-    std::vector<u32> links_;
+    Vector<u32> links_;
 };
 
 const RegisteredRouting registered_dimension_ordered({

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -40,7 +40,7 @@ public:
 private:
     static constexpr std::size_t most_bytes = std::size_t{256} << 20U;
 
-    std::vector<std::unique_ptr<Field>> of_;
+    Vector<std::unique_ptr<Field>> of_;
     std::deque<u32> order_;
     std::size_t bytes_ = 0;
 };

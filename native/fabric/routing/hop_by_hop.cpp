@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -49,7 +50,7 @@ Region& HopByHop::region_of(const Flow& flow) {
         return whole_;
     }
     if (stay_in_box_ == not_stated && whole_.cost(flow.from, flow.to) <= cost) {
-        std::vector<u32> links;
+        Vector<u32> links;
         for (u32 at = flow.from; at != flow.to; at = graph_.to(links.back())) {
             for (u32 link : whole_.next(at, flow.to)) {
                 if (graph_.box(graph_.to(link)) != number) {
@@ -66,13 +67,13 @@ Region& HopByHop::region_of(const Flow& flow) {
     return inside;
 }
 
-void HopByHop::route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) {
+void HopByHop::route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) {
     path.clear();
     walk(region_of(flow), flow.from, flow.to, flow, loads, path);
 }
 
 void HopByHop::walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
-                    std::vector<u32>& path) {
+                    Vector<u32>& path) {
     for (u32 at = from; at != to;) {
         const std::span<const u32> links = region.next(at, to);
         if (links.empty()) {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fabric/routing/region.hpp"
 #include "fabric/routing/routing.hpp"
 
@@ -20,7 +20,7 @@ class HopByHop : public Routing {
 public:
     HopByHop(const FabricGraph& graph, const RoutingChoice& choice);
 
-    void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override;
+    void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override;
 
     // What every routing of this family takes.
     static RoutingOption stay_in_box();
@@ -33,7 +33,7 @@ protected:
     Region& region_of(const Flow& flow);
     // Adds the way from one device to another.
     void walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
-              std::vector<u32>& path);
+              Vector<u32>& path);
     [[noreturn]] void no_way(u32 from, u32 to) const;
 
     const FabricGraph& graph_;
@@ -45,7 +45,7 @@ private:
     const double stay_in_box_;
     Region whole_;
     std::unordered_map<u32, std::unique_ptr<Region>> boxes_;
-    std::unordered_map<u32, std::vector<u32>> devices_of_;   // by box
+    std::unordered_map<u32, Vector<u32>> devices_of_;   // by box
 };
 
 }  // namespace yantra

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -31,13 +32,13 @@ Region::Region(const FabricGraph& graph) : graph_(graph) {
     join();
 }
 
-Region::Region(const FabricGraph& graph, std::vector<u32> devices) : graph_(graph), relays_(std::move(devices)) {
+Region::Region(const FabricGraph& graph, Vector<u32> devices) : graph_(graph), relays_(std::move(devices)) {
     join();
 }
 
 // A rank all of whose links lead to one device, and come from it, which has other neighbours.
 void Region::find_what_hangs() {
-    std::vector<u32> neighbour(graph_.devices(), none);
+    Vector<u32> neighbour(graph_.devices(), none);
     std::vector<bool> has_one(graph_.devices());
     for (u32 device = 0; device < graph_.devices(); ++device) {
         bool is_one = !graph_.out(device).empty() && !graph_.in(device).empty();
@@ -127,7 +128,7 @@ Region::Field Region::by_weight(u32 to) const {
     using Reached = std::pair<double, u32>;
     Field field;
     field.weight.assign(relays_.size(), no_way);
-    std::priority_queue<Reached, std::vector<Reached>, std::greater<>> next;
+    std::priority_queue<Reached, Vector<Reached>, std::greater<>> next;
     field.weight[to] = 0.0;
     next.push({0.0, to});
     while (!next.empty()) {

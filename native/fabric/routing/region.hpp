@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/vector.hpp"
 #include "fabric/graph.hpp"
 #include "fabric/routing/field_cache.hpp"
 
@@ -29,7 +30,7 @@ public:
     // The whole fabric.
     explicit Region(const FabricGraph& graph);
     // Some devices, ascending, and the links between them.
-    Region(const FabricGraph& graph, std::vector<u32> devices);
+    Region(const FabricGraph& graph, Vector<u32> devices);
 
     // The sum of weights from one device to another; infinite where there is no way.
     double cost(u32 from, u32 to);
@@ -53,10 +54,10 @@ public:
 
 private:
     struct Field {
-        std::vector<u16> hops;       // where all links weigh the same, as far as was asked
-        std::vector<u32> frontier;   // devices at `grown` hops; empty when all are found
+        Vector<u16> hops;       // where all links weigh the same, as far as was asked
+        Vector<u32> frontier;   // devices at `grown` hops; empty when all are found
         u16 grown = 0;
-        std::vector<double> weight;  // else
+        Vector<double> weight;  // else
         std::size_t bytes() const {
             return hops.size() * (sizeof(u16) + sizeof(u32)) + weight.size() * sizeof(double);
         }
@@ -65,7 +66,7 @@ private:
     static constexpr u32 most_before = 8;
 
     template <class Of>
-    static std::span<const Of> part(const std::vector<u32>& begin, const std::vector<Of>& of, u32 number) {
+    static std::span<const Of> part(const Vector<u32>& begin, const Vector<Of>& of, u32 number) {
         return {of.data() + begin[number], begin[number + 1] - begin[number]};
     }
     void find_what_hangs();
@@ -78,17 +79,17 @@ private:
     std::span<const u32> cheapest(std::span<const u32> links);
 
     const FabricGraph& graph_;
-    std::vector<u32> relays_;      // ascending
-    std::vector<u32> number_;      // by device, of the whole fabric alone
-    std::vector<u32> hangs_on_;    // the same
-    std::vector<u32> out_begin_;
-    std::vector<Hop> out_;
-    std::vector<u32> in_begin_;
-    std::vector<Hop> in_;
+    Vector<u32> relays_;      // ascending
+    Vector<u32> number_;      // by device, of the whole fabric alone
+    Vector<u32> hangs_on_;    // the same
+    Vector<u32> out_begin_;
+    Vector<Hop> out_;
+    Vector<u32> in_begin_;
+    Vector<Hop> in_;
     std::vector<bool> follows_;    // by number: whether its distances follow from those of devices before it
     FieldCache<Field> fields_;
-    std::vector<u32> found_;
-    std::vector<u32> links_;
+    Vector<u32> found_;
+    Vector<u32> links_;
 };
 
 }  // namespace yantra

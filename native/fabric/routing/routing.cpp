@@ -5,29 +5,30 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-std::vector<RoutingKind>& registered() {
-    static std::vector<RoutingKind> kinds;
+Vector<RoutingKind>& registered() {
+    static Vector<RoutingKind> kinds;
     return kinds;
 }
 
 }  // namespace
 
 RegisteredRouting::RegisteredRouting(RoutingKind kind) {
-    std::vector<RoutingKind>& kinds = registered();
+    Vector<RoutingKind>& kinds = registered();
     const auto at = std::lower_bound(kinds.begin(), kinds.end(), kind.name,
                                      [](const RoutingKind& k, const std::string& n) { return k.name < n; });
     kinds.insert(at, std::move(kind));
 }
 
-const std::vector<RoutingKind>& routing_kinds() { return registered(); }
+const Vector<RoutingKind>& routing_kinds() { return registered(); }
 
 const RoutingKind* find_routing(std::string_view name) {
-    const std::vector<RoutingKind>& kinds = registered();
+    const Vector<RoutingKind>& kinds = registered();
     const auto found = std::find_if(kinds.begin(), kinds.end(),
                                     [name](const RoutingKind& kind) { return kind.name == name; });
     return found == kinds.end() ? nullptr : &*found;

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "fabric/graph.hpp"
 
 namespace yantra {
@@ -37,8 +37,8 @@ protected:
 // The links of a flow that is divided among ways, each behind those that lead to it, and which part of the flow
 // each carries.
 struct Division {
-    std::vector<u32> links;
-    std::vector<double> parts;
+    Vector<u32> links;
+    Vector<double> parts;
 };
 
 class Routing {
@@ -50,7 +50,7 @@ public:
 
     // Puts the links of a flow into `path`, in their order. Unsupported where there is no way. `loads` may
     // be null: no link has any. Not const, because ways that were found are remembered.
-    virtual void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) = 0;
+    virtual void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) = 0;
     // For who can divide a flow, of a routing that does: all its links. Unsupported where there is no way.
     virtual void divide(const Flow& /*flow*/, Division& /*into*/) { fail("a routing that divides no flows"); }
 };
@@ -85,11 +85,11 @@ struct RoutingKind {
     bool by_load = false;      // the way depends on what else is under way
     bool by_hash = false;      // a hash of the flow draws the way
     bool divides = false;      // it divides flows for who can do that; others see packets
-    std::vector<RoutingOption> options;
+    Vector<RoutingOption> options;
 };
 
 // All routings, by name.
-const std::vector<RoutingKind>& routing_kinds();
+const Vector<RoutingKind>& routing_kinds();
 // Null if there is none of that name.
 const RoutingKind* find_routing(std::string_view name);
 // std::invalid_argument for a name or an option that nobody registered.

@@ -3,6 +3,7 @@
 // A flow within a box stays there.
 //
 // needs: fabric, fabric/routing
+#include "base/vector.hpp"
 #include "fabric/routing/routing.hpp"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ FabricGraph torus(u32 side, bool wraps) {
 }
 
 double slow_cost(const FabricGraph& graph, u32 from, u32 to) {
-    std::vector<double> cost(graph.devices(), std::numeric_limits<double>::infinity());
+    Vector<double> cost(graph.devices(), std::numeric_limits<double>::infinity());
     cost[from] = 0.0;
     for (u32 round = 0; round < graph.devices(); ++round) {
         for (u32 at = 0; at < graph.links(); ++at) {
@@ -99,7 +100,7 @@ double slow_cost(const FabricGraph& graph, u32 from, u32 to) {
     return cost[to];
 }
 
-double cost_of(const FabricGraph& graph, const std::vector<u32>& path) {
+double cost_of(const FabricGraph& graph, const Vector<u32>& path) {
     double sum = 0.0;
     for (u32 at : path) {
         sum += graph.weight(at);
@@ -107,7 +108,7 @@ double cost_of(const FabricGraph& graph, const std::vector<u32>& path) {
     return sum;
 }
 
-void joins_its_ends(const FabricGraph& graph, const Flow& flow, const std::vector<u32>& path) {
+void joins_its_ends(const FabricGraph& graph, const Flow& flow, const Vector<u32>& path) {
     u32 at = flow.from;
     for (u32 taken : path) {
         check(graph.from(taken) == at, "a link that begins elsewhere", taken);
@@ -120,8 +121,8 @@ void joins_its_ends(const FabricGraph& graph, const Flow& flow, const std::vecto
 void routes_well(const FabricGraph& graph, const char* name, bool is_cheapest) {
     const std::unique_ptr<Routing> one = make_routing(graph, {name, {}, 7});
     const std::unique_ptr<Routing> other = make_routing(graph, {name, {}, 7});
-    std::vector<u32> path;
-    std::vector<u32> again;
+    Vector<u32> path;
+    Vector<u32> again;
     for (u32 from = 0; from < graph.ranks(); ++from) {
         for (u32 to = 0; to < graph.ranks(); ++to) {
             const Flow flow{from, to, 3, 5};
@@ -149,8 +150,8 @@ void divides_well(const FabricGraph& graph) {
     for (u32 from = 0; from < graph.ranks(); ++from) {
         for (u32 to = 0; to < graph.ranks(); ++to) {
             routing->divide({from, to, 3, 5}, division);
-            std::vector<double> there(graph.devices());
-            std::vector<u32> left(graph.devices());
+            Vector<double> there(graph.devices());
+            Vector<u32> left(graph.devices());
             there[from] = 1.0;
             for (std::size_t hop = 0; hop < division.links.size(); ++hop) {
                 const u32 link = division.links[hop];
@@ -203,7 +204,7 @@ void up_down_never_goes_up_after_down() {
     }
     const FabricGraph ring(columns);
     const std::unique_ptr<Routing> routing = make_routing(ring, {"up_down", {}, 0});
-    std::vector<u32> path;
+    Vector<u32> path;
     for (u32 from = 0; from < 5; ++from) {
         for (u32 to = 0; to < 5; ++to) {
             routing->route({from, to, 0, 0}, nullptr, path);
@@ -221,11 +222,11 @@ void hashes_spread() {
     const FabricGraph graph = two_leaves();
     const std::unique_ptr<Routing> ecmp = make_routing(graph, {"ecmp", {}, 1});
     const std::unique_ptr<Routing> spray = make_routing(graph, {"spray", {}, 1});
-    std::vector<u32> path;
+    Vector<u32> path;
     u32 by_flow = 0;
     u32 by_packet = 0;
     ecmp->route({0, 5, 0, 0}, nullptr, path);
-    const std::vector<u32> first = path;
+    const Vector<u32> first = path;
     for (u32 at = 0; at < 1000; ++at) {
         ecmp->route({0, 5, at, 0}, nullptr, path);
         by_flow += graph.to(path[1]) == 8;
@@ -246,7 +247,7 @@ struct Loads final : LinkLoads {
 void adaptive_avoids_the_busy_link() {
     const FabricGraph graph = two_leaves();
     const std::unique_ptr<Routing> routing = make_routing(graph, {"adaptive", {}, 1});
-    std::vector<u32> path;
+    Vector<u32> path;
     Loads loads;
     for (u32 number = 0; number < 50; ++number) {
         loads.busy = none;
@@ -263,7 +264,7 @@ void dimensions_come_in_order() {
         for (u32 side : {2u, 3u, 4u, 5u}) {
             const FabricGraph graph = torus(side, wraps);
             const std::unique_ptr<Routing> routing = make_routing(graph, {"dimension_ordered", {}, 1});
-            std::vector<u32> path;
+            Vector<u32> path;
             for (u32 from = 0; from < graph.ranks(); ++from) {
                 for (u32 to = 0; to < graph.ranks(); ++to) {
                     routing->route({from, to, 0, 0}, nullptr, path);
@@ -291,7 +292,7 @@ void a_flow_stays_in_its_box() {
     }
     columns.box = {0, 0, 1, 1, 0, -1};
     const FabricGraph graph(columns);
-    std::vector<u32> path;
+    Vector<u32> path;
     make_routing(graph, {"ecmp", {{"stay_in_box", 1.0}}, 0})->route({0, 1, 0, 0}, nullptr, path);
     check(path.size() == 2 && graph.to(path[0]) == 4, "a flow leaves its box", 0);
     make_routing(graph, {"ecmp", {{"stay_in_box", 1.0}}, 0})->route({2, 3, 0, 0}, nullptr, path);
@@ -312,7 +313,7 @@ void a_flow_stays_in_its_box() {
 
 template <class Error>
 bool is_refused(const FabricGraph& graph, const RoutingChoice& choice, const Flow& flow) {
-    std::vector<u32> path;
+    Vector<u32> path;
     try {
         make_routing(graph, choice)->route(flow, nullptr, path);
         return false;

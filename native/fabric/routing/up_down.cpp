@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -15,8 +16,8 @@ namespace {
 
 // How many hops are left to one destination, by device.
 struct UpDownField {
-    std::vector<u16> down;    // over links down alone
-    std::vector<u16> any;     // up, then down
+    Vector<u16> down;    // over links down alone
+    Vector<u16> any;     // up, then down
     std::size_t bytes() const { return (down.size() + any.size()) * sizeof(u16); }
 };
 
@@ -26,7 +27,7 @@ class UpDown final : public HopByHop {
 public:
     UpDown(const FabricGraph& graph, const RoutingChoice& choice) : HopByHop(graph, choice) { find_heights(); }
 
-    void route(const Flow& flow, const LinkLoads*, std::vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads*, Vector<u32>& path) override {
         path.clear();
         if (flow.from == flow.to) {
             return;
@@ -47,17 +48,17 @@ private:
     u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads*) override {
         return pick(seed_, {flow.from, flow.to, flow.number, 0}, device, links.size());
     }
-    u32 take(std::span<const u32> links, const Flow& flow, u32 device, std::vector<u32>& path) {
+    u32 take(std::span<const u32> links, const Flow& flow, u32 device, Vector<u32>& path) {
         path.push_back(links[choose(flow, device, links, nullptr)]);
         return graph_.to(path.back());
     }
-    u32 path_end(const std::vector<u32>& path, const Flow& flow) const {
+    u32 path_end(const Vector<u32>& path, const Flow& flow) const {
         return path.empty() ? flow.from : graph_.to(path.back());
     }
 
     void find_heights() {
         height_.assign(graph_.devices(), none);
-        std::vector<u32> found;
+        Vector<u32> found;
         for (u32 rank = 0; rank < graph_.ranks(); ++rank) {
             height_[rank] = 0;
             found.push_back(rank);
@@ -83,7 +84,7 @@ private:
         field.down.assign(region.relays(), far);
         field.any.assign(region.relays(), far);
         field.down[to] = field.any[to] = 0;
-        std::vector<std::pair<u32, bool>> found{{to, true}, {to, false}};   // whether links down alone are left
+        Vector<std::pair<u32, bool>> found{{to, true}, {to, false}};   // whether links down alone are left
         for (std::size_t next = 0; next < found.size(); ++next) {
             const auto [at, goes_down] = found[next];
             const u16 hops = static_cast<u16>((goes_down ? field.down : field.any)[at] + 1);
@@ -102,7 +103,7 @@ private:
         return field;
     }
 
-    void climb(Region& region, u32 from, u32 to, const Flow& flow, std::vector<u32>& path) {
+    void climb(Region& region, u32 from, u32 to, const Flow& flow, Vector<u32>& path) {
         FieldCache<UpDownField>& cache = caches_.try_emplace(&region, region.relays()).first->second;
         const UpDownField& field =
             cache.get(region.number(to), [&](u32 number) { return search(region, number); });
@@ -128,9 +129,9 @@ private:
         }
     }
 
-    std::vector<u32> height_;   // by device: hops to the nearest rank
+    Vector<u32> height_;   // by device: hops to the nearest rank
     std::unordered_map<const Region*, FieldCache<UpDownField>> caches_;
-    std::vector<u32> links_;
+    Vector<u32> links_;
 };
 
 const RegisteredRouting registered_up_down({

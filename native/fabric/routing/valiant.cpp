@@ -2,6 +2,7 @@
 // links like a random one (Valiant, "A scheme for fast parallel communication", SIAM J. Computing 1982).
 // Trade-off: twice the hops, so half the throughput of patterns that were even already. Devices in between
 // are switches outside boxes, or inside, or ranks where there are none; a flow within a box stays there if the box's links join it.
+#include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -12,7 +13,7 @@ class Valiant final : public HopByHop {
 public:
     Valiant(const FabricGraph& graph, const RoutingChoice& choice) : HopByHop(graph, choice) {}
 
-    void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override {
         path.clear();
         Region& region = region_of(flow);
         const u32 between = device_between(region, flow);
@@ -32,7 +33,7 @@ private:
     }
 
     u32 device_between(const Region& region, const Flow& flow) {
-        std::vector<u32>& candidates = between_[&region];
+        Vector<u32>& candidates = between_[&region];
         const auto is_switch = [this](u32 device) { return graph_.kind(device) == DeviceKind::switched; };
         collect(region, candidates, [&](u32 device) { return is_switch(device) && graph_.box(device) == none; });
         collect(region, candidates, is_switch);
@@ -42,7 +43,7 @@ private:
 
     // The devices that relay and are of a sort, if there are no candidates yet.
     template <class IsSort>
-    static void collect(const Region& region, std::vector<u32>& candidates, IsSort&& is_sort) {
+    static void collect(const Region& region, Vector<u32>& candidates, IsSort&& is_sort) {
         for (u32 at = 0, others = candidates.empty() ? region.relays() : 0; at < others; ++at) {
             if (is_sort(region.relay(at))) {
                 candidates.push_back(region.relay(at));
@@ -51,7 +52,7 @@ private:
     }
 
     // A flow that came over a link would only go round: it goes on from where it was.
-    void cut_link_taken_twice(std::vector<u32>& path, std::size_t there) const {
+    void cut_link_taken_twice(Vector<u32>& path, std::size_t there) const {
         for (std::size_t later = path.size(); later-- > there;) {
             for (std::size_t before = 0; before < there; ++before) {
                 if (path[before] == path[later]) {
@@ -63,7 +64,7 @@ private:
         }
     }
 
-    std::unordered_map<const Region*, std::vector<u32>> between_;
+    std::unordered_map<const Region*, Vector<u32>> between_;
 };
 
 const RegisteredRouting registered_valiant({

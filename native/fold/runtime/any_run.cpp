@@ -5,6 +5,7 @@
 
 #include "base/ensure.hpp"
 #include "base/too_long.hpp"
+#include "base/vector.hpp"
 #include "fold/runtime/folded_run.hpp"
 #include "run/simulation.hpp"
 
@@ -59,7 +60,7 @@ public:
     u64 nodes_done() const override { return whole_ ? whole_->nodes_done() : folded_->nodes_done(); }
     u64 nodes_skipped() const override { return whole_ ? 0 : folded_->nodes_skipped(); }
 
-    u32 submit(const std::vector<u32>& ranks, const std::vector<std::shared_ptr<Job>>& jobs,
+    u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
                u64 tick) override {
         ensure(ranks.size() == jobs.size(), "a rank for each job");
         Simulation::Jobs of_ranks;
@@ -69,7 +70,7 @@ public:
         return whole().submit(of_ranks, tick);
     }
     bool withdraw(u32 arrival) override { return whole().withdraw(arrival); }
-    std::vector<u32> take_ended() override { return whole().take_ended(); }
+    Vector<u32> take_ended() override { return whole().take_ended(); }
     ArrivedJobs arrival(u32 number) override {
         const Executor::Arrival& of = whole().arrival(number);
         return {of.begun, of.ended, of.first_place};

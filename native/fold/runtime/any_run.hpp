@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/types.hpp"
 #include "base/variant.hpp"
+#include "base/vector.hpp"
 #include "execution/happening.hpp"
 #include "fold/folding.hpp"
 #include "model/model.hpp"
@@ -33,7 +33,7 @@ struct Tie {
 struct ArrivedJobs {
     u64 begun = never;
     u64 ended = never;
-    std::vector<u32> first_node;   // by job, in the order in which they were submitted
+    Vector<u32> first_node;   // by job, in the order in which they were submitted
 };
 
 class AnyRun {
@@ -59,10 +59,10 @@ public:
     virtual u64 nodes_skipped() const = 0;
 
     // Jobs for ranks, to begin at a tick; returns their number. Only where every rank runs.
-    virtual u32 submit(const std::vector<u32>& ranks, const std::vector<std::shared_ptr<Job>>& jobs,
+    virtual u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
                        u64 tick) = 0;
     virtual bool withdraw(u32 arrival) = 0;
-    virtual std::vector<u32> take_ended() = 0;
+    virtual Vector<u32> take_ended() = 0;
     virtual ArrivedJobs arrival(u32 number) = 0;
 };
 

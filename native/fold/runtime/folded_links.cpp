@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -11,7 +12,7 @@ FoldedLinks::FoldedLinks(const Grid& grid, TimeScale scale, Engine& engine,
     : StoreAndForwardNetwork(grid, scale, engine, classes.dimension),
       classes_(classes),
       offered_(classes.dimension.size()) {
-    std::vector<u32> one_of_class(classes.dimension.size());
+    Vector<u32> one_of_class(classes.dimension.size());
     for (u32 link = 0; link < classes.class_of.size(); ++link) {
         if (classes.class_of[link] != none) {
             one_of_class[classes.class_of[link]] = link;
@@ -61,16 +62,16 @@ bool FoldedLinks::in_one_order(const Offered& first, const Offered& second) cons
            sent_in_one_order_(first.cause, second.cause);
 }
 
-std::vector<LinkUse> FoldedLinks::uses() const {
-    std::vector<LinkUse> uses;
+Vector<LinkUse> FoldedLinks::uses() const {
+    Vector<LinkUse> uses;
     for (const Link& link : links_) {
         uses.push_back(link.use);
     }
     return uses;
 }
 
-std::vector<LinkUse> FoldedLinks::dimensions() const {
-    std::vector<LinkUse> total(grid_.dimensions());
+Vector<LinkUse> FoldedLinks::dimensions() const {
+    Vector<LinkUse> total(grid_.dimensions());
     for (u32 at = 0; at < links_.size(); ++at) {
         LinkUse& sum = total[links_[at].dimension];
         sum.bytes += links_[at].use.bytes * classes_.count[at];
@@ -80,9 +81,9 @@ std::vector<LinkUse> FoldedLinks::dimensions() const {
     return total;
 }
 
-std::vector<LinkRecord> FoldedLinks::records(const Links& links, const LinkClasses& classes,
-                                             const std::vector<LinkUse>& uses) {
-    std::vector<LinkRecord> records;
+Vector<LinkRecord> FoldedLinks::records(const Links& links, const LinkClasses& classes,
+                                             const Vector<LinkUse>& uses) {
+    Vector<LinkRecord> records;
     for (u32 link = 0; link < links.count(); ++link) {
         const u32 at = classes.class_of[link];
         if (at != none && uses[at].messages > 0) {

@@ -10,8 +10,8 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/store_and_forward.hpp"
 
 namespace yantra {
@@ -36,14 +36,14 @@ public:
     void send(const Message& message, Notice arrived, Notice departed) override;
     u32 only_link(RankId, RankId) override { return none; }   // a class of links has its own number
     // Of every link, on demand alone: see records().
-    std::vector<LinkRecord> links() const override { return {}; }
-    std::vector<LinkUse> dimensions() const override;
+    Vector<LinkRecord> links() const override { return {}; }
+    Vector<LinkUse> dimensions() const override;
 
     // By class.
-    std::vector<LinkUse> uses() const;
+    Vector<LinkUse> uses() const;
     // Of every link of every class.
-    static std::vector<LinkRecord> records(const Links& links, const LinkClasses& classes,
-                                           const std::vector<LinkUse>& uses);
+    static Vector<LinkRecord> records(const Links& links, const LinkClasses& classes,
+                                           const Vector<LinkUse>& uses);
 
 private:
     // The last message that a link was offered.
@@ -61,8 +61,8 @@ private:
     InOneOrder sent_in_one_order_;
     Clash clash_;
     u64 cause_ = unknown;
-    std::vector<Offered> offered_;   // by class
-    std::vector<u32> crossed_;       // by transit: its last link's class
+    Vector<Offered> offered_;   // by class
+    Vector<u32> crossed_;       // by transit: its last link's class
 };
 
 }  // namespace YANTRA_RUN

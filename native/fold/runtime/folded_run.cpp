@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "fold/runtime/folded_ways.hpp"
 #include "network/level.hpp"
 
@@ -61,7 +62,7 @@ bool FoldedRun::run_for(u64 events) {
 
 // What every rank did, by that of its class.
 Outcome FoldedRun::of_all(Outcome out) const {
-    const std::vector<u32>& class_of = folding_->class_of;
+    const Vector<u32>& class_of = folding_->class_of;
     Outcome of_classes;
     std::swap(of_classes.finish, out.finish);
     std::swap(of_classes.compute_busy, out.compute_busy);

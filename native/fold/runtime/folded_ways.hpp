@@ -9,9 +9,9 @@
 
 #include <functional>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "fold/flow_classes.hpp"
 #include "network/ways.hpp"
 
@@ -29,7 +29,7 @@ public:
     u32 group(u32 of_class) const override { return Ways::group(classes_.one_of[of_class]); }
     // Places are ranks: ways are known by pairs of them.
     u32 place(RankId rank) const override { return rank.index(); }
-    const std::vector<u32>* class_of() const override { return &classes_.class_of; }
+    const Vector<u32>* class_of() const override { return &classes_.class_of; }
     void came_at_once(u32 from, u32 to) override { clash_(from, to); }
 
     void find(u32 from, u32 to, u32 /*packet*/, const LinkLoads* /*loads*/, Way& way) override {
@@ -38,8 +38,8 @@ public:
         way = found->second;
     }
 
-    std::vector<LinkUse> uses(const std::vector<LinkUse>& of_classes) const override {
-        std::vector<LinkUse> sums(groups());
+    Vector<LinkUse> uses(const Vector<LinkUse>& of_classes) const override {
+        Vector<LinkUse> sums(groups());
         for (u32 of_class = 0; of_class < of_classes.size(); ++of_class) {
             LinkUse& sum = sums[group(of_class)];
             sum.bytes += of_classes[of_class].bytes * classes_.count[of_class];
@@ -49,8 +49,8 @@ public:
         return sums;
     }
     // Of every link of every class.
-    std::vector<LinkRecord> records(const std::vector<LinkUse>& of_classes) const override {
-        std::vector<LinkUse> of_links(Ways::links());
+    Vector<LinkRecord> records(const Vector<LinkUse>& of_classes) const override {
+        Vector<LinkUse> of_links(Ways::links());
         for (u32 link = 0; link < of_links.size(); ++link) {
             const u32 of_class = classes_.class_of[link];
             of_links[link] = of_class == none ? LinkUse{} : of_classes[of_class];

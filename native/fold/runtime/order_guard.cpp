@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 OrderGuard::OrderGuard(const Model& model, const ActorClasses& classes)
@@ -18,7 +20,7 @@ void OrderGuard::watch(const Engine& engine, const Executor& executor, const Chu
     executor_ = &executor;
     queues_ = &queues;
     links_ = links;
-    for (std::vector<u64>& grew_in : grew_in_) {
+    for (Vector<u64>& grew_in : grew_in_) {
         grew_in.assign(queues.queues_per_set(), 0);
     }
     if (links != nullptr) {
@@ -73,8 +75,8 @@ u64 OrderGuard::slots_around(ActorId actor, NodeId node) {
                : around | a.ready.wanted([&](u32 slot) { return executor_->slot_open(actor, slot); });
 }
 
-std::vector<u64>& OrderGuard::known_slots(ActorId actor, const Job& job) {
-    std::vector<u64>*& known = slots_of_actor_[actor.index()];
+Vector<u64>& OrderGuard::known_slots(ActorId actor, const Job& job) {
+    Vector<u64>*& known = slots_of_actor_[actor.index()];
     if (known == nullptr) {
         known = &slots_of_job_[&job];
         known->resize(job.ops.size());

@@ -7,8 +7,8 @@
 
 #include <string>
 #include <unordered_map>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "collective/runtime/queues.hpp"
 #include "engine/order_watcher.hpp"
 #include "execution/executor.hpp"
@@ -48,7 +48,7 @@ public:
 private:
     u64 now() const { return engine_->now(); }
     u64 slots_around(ActorId actor, NodeId node);
-    std::vector<u64>& known_slots(ActorId actor, const Job& job);
+    Vector<u64>& known_slots(ActorId actor, const Job& job);
     static u64 slots_of(const Job& job, u32 node);
     bool has_one_collective_at_a_time() const;
 
@@ -60,10 +60,10 @@ private:
     TickOrder ticks_;
     SendOrder sends_;
     bool one_at_a_time_;
-    std::unordered_map<const Job*, std::vector<u64>> slots_of_job_;   // by node, as far as they were asked for: or 0
-    std::vector<std::vector<u64>*> slots_of_actor_;
+    std::unordered_map<const Job*, Vector<u64>> slots_of_job_;   // by node, as far as they were asked for: or 0
+    Vector<Vector<u64>*> slots_of_actor_;
     // By communicator class and queue: the event in which the order of phases grew last.
-    std::vector<std::vector<u64>> grew_in_;
+    Vector<Vector<u64>> grew_in_;
 };
 
 }  // namespace yantra

@@ -4,11 +4,11 @@
 // Each law is told as a short history of one or two chunks or nodes, and says whether the guard notes it.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "fold/runtime/order_guard.hpp"
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "model/test.hpp"
 #include "run/simulation.hpp"
@@ -26,7 +26,7 @@ constexpr ActorId actor{1};
 constexpr u64 big = u64{1} << 32U;
 
 Model idle_model() {
-    std::vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::timed(0, 1), {}}}));
+    Vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::timed(0, 1), {}}}));
     Model model = test::model_of({{Block::ring, ranks, 1.0, 10.0, 1.0}}, jobs);
     model.system.queues_per_dimension = 2;
     return model;
@@ -110,7 +110,7 @@ struct Posted {
 };
 
 void messages_stand_for_each_other_that_agree_in_all() {
-    std::vector<Posted> all;
+    Vector<Posted> all;
     for (const u64 bytes : {u64{3}, u64{4}, big + 3}) {
         for (const u32 tag : {3u, 4u}) {
             for (const u32 end : {3u, 4u}) {

@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -70,7 +70,7 @@ public:
 
     // What sends in this tick, as a number to compare.
     u64 chunk_sends(u32 actor, u64 tick, u32 chunk, u64 name) {
-        std::vector<Packet>& waiting = packets_[chunk];
+        Vector<Packet>& waiting = packets_[chunk];
         Packet packet;
         bool on_time = false;
         if (!waiting.empty()) {
@@ -115,7 +115,7 @@ private:
         u64 event = unknown;
         bool several = false;      // events change the actor in this tick
         bool relied_on = false;    // that one alone does
-        std::vector<u32> started;  // chunks, in this tick
+        Vector<u32> started;  // chunks, in this tick
     };
     struct Sender {
         u32 actor;
@@ -134,9 +134,9 @@ private:
         return senders_.size() - 1;
     }
 
-    std::vector<Changes> changes_;                // by actor
-    std::vector<std::vector<Packet>> packets_;    // by chunk
-    std::vector<Sender> senders_;                 // of the tick
+    Vector<Changes> changes_;                // by actor
+    Vector<Vector<Packet>> packets_;    // by chunk
+    Vector<Sender> senders_;                 // of the tick
     u64 tick_ = unknown;
 };
 

@@ -1,6 +1,7 @@
 // Messages are said to be sent in one order only where a log of all that happened says so.
 //
 // The oracle keeps every call for ever. Random calls of few chunks, events and ticks let all cases meet.
+#include "base/vector.hpp"
 #include "fold/runtime/send_order.hpp"
 
 #include <vector>
@@ -54,7 +55,7 @@ public:
         waiting_[chunk].push_back({packet, started_[chunk], ++now_});
     }
     Sender chunk_sends(u32 actor, u64 tick, u32 chunk, u64 name) {
-        std::vector<HandedOver>& waiting = waiting_[chunk];
+        Vector<HandedOver>& waiting = waiting_[chunk];
         Sender sender{actor, true, name};
         if (waiting.empty()) {
             return sender;
@@ -120,10 +121,10 @@ private:
     }
 
     u64 now_ = 0;
-    std::vector<Change> changes_;
-    std::vector<Start> started_ = std::vector<Start>(actors * chunks_each);
-    std::vector<std::vector<HandedOver>> waiting_ =
-        std::vector<std::vector<HandedOver>>(actors * chunks_each);
+    Vector<Change> changes_;
+    Vector<Start> started_ = Vector<Start>(actors * chunks_each);
+    Vector<Vector<HandedOver>> waiting_ =
+        Vector<Vector<HandedOver>>(actors * chunks_each);
     std::vector<bool> relied_on_ = std::vector<bool>(actors);
     u64 relied_in_ = SendOrder::unknown;
 };
@@ -200,7 +201,7 @@ private:
     test::Random random_;
     SendOrder fast_{actors};
     SlowOrder slow_;
-    std::vector<Sender> senders_;   // of the tick
+    Vector<Sender> senders_;   // of the tick
     u64 tick_ = 0;
     u64 event_ = 0;
 };

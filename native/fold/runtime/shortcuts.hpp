@@ -2,10 +2,9 @@
 // cause of every event.
 #pragma once
 
-#include <vector>
-
 #include "base/ids.hpp"
 #include "base/never.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/phase_times.hpp"
 #include "fold/runtime/order_guard.hpp"
 #include "network/network.hpp"
@@ -30,7 +29,7 @@ public:
     // Between two ticks alone: may move the run on.
     virtual NextLook look() = 0;
     // Adds the messages that were not played.
-    virtual void add_to(u64& messages, std::vector<LinkUse>& dimensions) const = 0;
+    virtual void add_to(u64& messages, Vector<LinkUse>& dimensions) const = 0;
     // Nodes whose times were written down without events.
     virtual u64 nodes_skipped() const = 0;
 };

@@ -13,9 +13,9 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "transport/matcher.hpp"
 
 namespace yantra {
@@ -96,7 +96,7 @@ public:
     // Whether nothing but what goes on has ended a node of an actor in this tick: then what it sends, it
     // sends in one order in all of its class.
     bool alone(u32 actor, u64 tick) {
-        const std::vector<End>& ends = at(actor, tick).ends;
+        const Vector<End>& ends = at(actor, tick).ends;
         return std::all_of(ends.begin(), ends.end(),
                            [this](const End& end) { return end.event == event_; });
     }
@@ -132,7 +132,7 @@ public:
     // What was contested in the latest tick of an actor and is still to be looked at.
     struct Open {
         u64 slots;
-        const std::vector<u32>& queues;
+        const Vector<u32>& queues;
     };
     Open open(u32 actor) const {
         const Touched& t = touched_[actor];
@@ -173,12 +173,12 @@ private:
         u32 node = none;             // these two contested the slots first
         u32 other = none;
         u64 contested_slots = 0;
-        std::vector<u32> contested_queues;
-        std::vector<End> ends;
-        std::vector<Visit> visits;
-        std::vector<std::pair<u64, u32>> starts;
-        std::vector<Post> posts;
-        std::vector<std::pair<u32, bool>> barriers;
+        Vector<u32> contested_queues;
+        Vector<End> ends;
+        Vector<Visit> visits;
+        Vector<std::pair<u64, u32>> starts;
+        Vector<Post> posts;
+        Vector<std::pair<u32, bool>> barriers;
     };
 
     Touched& at(u32 actor, u64 tick) {
@@ -239,7 +239,7 @@ private:
     }
 
     u64 event_ = 0;
-    std::vector<Touched> touched_;
+    Vector<Touched> touched_;
     std::string found_;
     u32 actor_ = none;
     u32 node_ = none;

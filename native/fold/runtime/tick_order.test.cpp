@@ -2,11 +2,11 @@
 //
 // The oracle keeps every call for ever and looks through all that the actor did in its latest tick. Random
 // calls of few slots, queues, counters and keys let all cases meet; after each, both must say the same.
+#include "base/vector.hpp"
 #include "fold/runtime/tick_order.hpp"
 
 #include <array>
 #include <string>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -42,7 +42,7 @@ public:
     Found found;
 
     void add(const Call& call, bool strict) {
-        const std::vector<Call> before = latest(call.actor, call.tick);
+        const Vector<Call> before = latest(call.actor, call.tick);
         calls_.push_back(call);
         for (const Call& old : before) {
             compare(old, call, strict, contested(call.actor));
@@ -50,8 +50,8 @@ public:
     }
 
     // All that an actor did in its latest tick, or nothing if that is not `tick`.
-    std::vector<Call> latest(u32 actor, u64 tick) const {
-        std::vector<Call> found;
+    Vector<Call> latest(u32 actor, u64 tick) const {
+        Vector<Call> found;
         for (const Call& call : calls_) {
             if (call.actor == actor && call.tick == tick) {
                 found.push_back(call);
@@ -59,7 +59,7 @@ public:
         }
         return found;
     }
-    std::vector<Call> latest(u32 actor) const {
+    Vector<Call> latest(u32 actor) const {
         u64 tick = 0;
         for (const Call& call : calls_) {
             tick = call.actor == actor ? call.tick : tick;
@@ -71,12 +71,12 @@ public:
         u64 slots = 0;
         u32 node = none;
         u32 other = none;
-        std::vector<u32> queues;
+        Vector<u32> queues;
     };
     // What is open of the latest tick of an actor.
     Contested contested(u32 actor) const {
         Contested open;
-        const std::vector<Call> calls = latest(actor);
+        const Vector<Call> calls = latest(actor);
         if (calls.empty() || settled_[actor] == calls.front().tick) {
             return open;
         }
@@ -101,7 +101,7 @@ public:
     }
 
     void settle(u32 actor, u64 tick, u64 wanted, u64 waiting_queues) {
-        const std::vector<Call> calls = latest(actor);
+        const Vector<Call> calls = latest(actor);
         if (calls.empty() || calls.front().tick == tick) {
             return;
         }
@@ -156,7 +156,7 @@ private:
 
     // Whether two collectives share a counter, or two messages a key.
     bool two_alike(u32 actor, u64 tick) const {
-        const std::vector<Call> calls = latest(actor, tick);
+        const Vector<Call> calls = latest(actor, tick);
         for (std::size_t j = 0; j < calls.size(); ++j) {
             for (std::size_t i = 0; i < j; ++i) {
                 const bool counts = calls[j].what == What::start || calls[j].what == What::post;
@@ -174,8 +174,8 @@ private:
         }
     }
 
-    std::vector<Call> calls_;
-    std::vector<u64> settled_ = std::vector<u64>(actors, ~u64{0});   // by actor: its latest tick settled
+    Vector<Call> calls_;
+    Vector<u64> settled_ = Vector<u64>(actors, ~u64{0});   // by actor: its latest tick settled
 };
 
 // Keys that differ in one of their parts.

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
+#include "base/vector.hpp"
 #include "engine/event_queue.hpp"
 
 namespace yantra {
 
-std::vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
+Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
     const NetworkCapabilities network_can = network.capabilities();
     if (!network_can.messages_never_wait && !network_can.holds_links) {
         return {};
     }
-    std::vector<PhaseSteps> settled;
+    Vector<PhaseSteps> settled;
     const ExchangeProgram& machine = phase.machine;
     const Place& place = phase.place;
     auto counter = [&](i32 offset, bool by_xor) {
@@ -54,7 +55,7 @@ using Steps = PhaseSteps;
 constexpr u64 longest = longest_phase;
 
 // Hand-overs, reductions and messages one after the other; `never` if that is too long.
-u64 sum(const std::vector<Steps>& all) {
+u64 sum(const Vector<Steps>& all) {
     u64 ticks = 0;
     for (const Steps& steps : all) {
         u64 handed = 0;
@@ -72,7 +73,7 @@ u64 sum(const std::vector<Steps>& all) {
 // The packets of one rank on a clock that starts with the phase. What of Exchange decides when.
 class Clocked {
 public:
-    Clocked(const ExchangeProgram& machine, const std::vector<Steps>& steps, u32 size)
+    Clocked(const ExchangeProgram& machine, const Vector<Steps>& steps, u32 size)
         : machine_(machine), steps_(steps), waiting_(machine.counters(size)), left_(machine.sends) {}
 
     // `never` if the order of events of one tick decides.
@@ -165,9 +166,9 @@ private:
     }
 
     const ExchangeProgram& machine_;
-    const std::vector<Steps>& steps_;
+    const Vector<Steps>& steps_;
     EventQueue queue_;
-    std::vector<i64> waiting_;   // arrivals less receives posted, by counter
+    Vector<i64> waiting_;   // arrivals less receives posted, by counter
     Cursor injected_;
     Cursor sent_;
     u64 left_;
@@ -184,7 +185,7 @@ private:
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network) {
     ClosedForm form;
     const ExchangeProgram& machine = phase.machine;
-    const std::vector<Steps> steps = settle(phase, network, form);
+    const Vector<Steps> steps = settle(phase, network, form);
     if (steps.empty()) {
         return std::nullopt;
     }

@@ -13,8 +13,8 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "collective/plan.hpp"
 #include "collective/runtime/phase_times.hpp"
 #include "network/held_links.hpp"
@@ -26,8 +26,8 @@ namespace yantra {
 struct ClosedForm {
     u64 ticks = 0;
     u64 messages = 0;            // that one rank sends
-    std::vector<LinkUse> use;    // of those, by dimension
-    std::vector<MessagesInTurn> on_links;   // where it holds only as long as no others meet them
+    Vector<LinkUse> use;    // of those, by dimension
+    Vector<MessagesInTurn> on_links;   // where it holds only as long as no others meet them
     u32 learnt = none;           // number of these, by the network that holds links
 };
 
@@ -56,7 +56,7 @@ struct PhaseSteps {
 };
 
 // Empty where messages may wait for each other. Adds to `form` what it sends.
-std::vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
+Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
 
 // None where the order of two events of one tick decides, or where the sum is no tick: the run of events
 // finds that and says so. None either where messages may wait for others, unless they come in turn and the network

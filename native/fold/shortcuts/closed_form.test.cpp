@@ -2,13 +2,13 @@
 //
 // The oracle plays every rank of the level with a counter for each pair. Programs, windows, barriers and
 // times are random. Where a form is refused, there is a reason that the oracle can see, too.
+#include "base/vector.hpp"
 #include "fold/shortcuts/closed_form.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -27,14 +27,14 @@ public:
     void handle(const Event&) override {}
     NetworkCapabilities capabilities() const override { return {!waits_, false}; }
     static u64 ticks(u32 src, u32 dst, u64 bytes) { return (src * 7 + dst * 5) % 11 + bytes; }
-    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
+    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
         use.resize(1);
         use[0].bytes += message.bytes * times;
         use[0].messages += times;
         return ticks(message.src.index(), message.dst.index(), message.bytes);
     }
-    std::vector<LinkRecord> links() const override { return {}; }
-    std::vector<LinkUse> dimensions() const override { return {}; }
+    Vector<LinkRecord> links() const override { return {}; }
+    Vector<LinkUse> dimensions() const override { return {}; }
 
 private:
     bool waits_;
@@ -164,7 +164,7 @@ private:
 
     const LonePhase& phase_;
     const ExchangeProgram& machine_;
-    std::vector<Rank> ranks_;
+    Vector<Rank> ranks_;
     std::map<std::pair<u64, u64>, Happening> events_;   // by tick and number
     u64 now_ = 0;
     u64 number_ = 0;

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "fold/repetition.hpp"
 #include "fold/shortcuts/fast_forward_state.hpp"
 
@@ -55,7 +56,7 @@ u64* FastForward::ends(ActorId actor) {
 
 // Null where no message has waited for.
 u64* FastForward::begins(ActorId actor) {
-    std::vector<u64>& begun = run_.executor().state().begun;
+    Vector<u64>& begun = run_.executor().state().begun;
     return begun.empty() ? nullptr : begun.data() + of(actor).parts.front().first_place;
 }
 
@@ -109,7 +110,7 @@ void FastForward::look() {
 void FastForward::keep(State&& state) {
     for (u32 at = 0; at < actors(); ++at) {
         count_down(ActorId(at));
-        const std::vector<u32>& waiting = of(ActorId(at)).waiting;
+        const Vector<u32>& waiting = of(ActorId(at)).waiting;
         words_written_ += waiting.size() / 8;
         state.waiting.add(waiting);
     }
@@ -121,7 +122,7 @@ void FastForward::keep(State&& state) {
 
 // --- What a state is
 
-void FastForward::list_due(std::vector<u64>& due) {
+void FastForward::list_due(Vector<u64>& due) {
     due.clear();
     for (const Event& event : run_.engine().queue.pending()) {
         due.push_back(event.time - run_.now());
@@ -161,10 +162,10 @@ std::optional<FastForward::State> FastForward::state() {
 // Whether the classes that meet in a communicator class have all entered its last collective. Else one
 // of them may have left a peer table that another has yet to join.
 bool FastForward::in_step(State& state) {
-    std::vector<u64>& made = state.origins.chunks_made;
+    Vector<u64>& made = state.origins.chunks_made;
     made.assign(classes_.communicator_classes.size(), never);
     for (u32 at = 0; at < actors(); ++at) {
-        const std::vector<u64>& chunks = run_.collectives().planner().state().actors[ActorId(at)].chunks;
+        const Vector<u64>& chunks = run_.collectives().planner().state().actors[ActorId(at)].chunks;
         for (const ActorClasses::Membership& in : classes_.memberships[at]) {
             u64& known = made[in.communicator_class];
             if (known != never && known != chunks[in.communicator_class]) {
@@ -179,7 +180,7 @@ bool FastForward::in_step(State& state) {
 // Receives that wait for their message, in the order of their keys: false if one is no node's.
 bool FastForward::list_posted(State& state) {
     Transport::State& transport = run_.transport().state();
-    std::vector<Posted> all;
+    Vector<Posted> all;
     bool possible = true;
     transport.matcher.for_each_message(transport.waiting(), [&](u32 at) {
         const Matcher::Waiting& waiting = transport.flights[at].waiting;
@@ -239,7 +240,7 @@ bool FastForward::settle(ActorId actor, const State& now) {
 void FastForward::count_down(ActorId actor) {
     const SharedVector<u32>& only_child = job(actor).only_child;
     const u64* const end = ends(actor);
-    std::vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
+    Vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
     for (u32 node = counted_down_[actor]; node < only_child.size(); ++node) {
         if (end[node] != never && only_child[node] != none) {
             waiting[only_child[node]] = 0;
@@ -276,8 +277,8 @@ void FastForward::follow(ActorId actor) {
 }
 
 void FastForward::compare_nodes(ActorId actor, const State& now) {
-    const std::vector<Op>& ops = job(actor).ops;
-    const std::vector<u32>& waiting = of(actor).waiting;
+    const Vector<Op>& ops = job(actor).ops;
+    const Vector<u32>& waiting = of(actor).waiting;
     const u64* const start = starts(actor);
     const u64* const end = ends(actor);
     Shift& shift = shifts_[actor];
@@ -302,12 +303,12 @@ void FastForward::compare_nodes(ActorId actor, const State& now) {
 // the nodes end that are what they were.
 void FastForward::compare_posted(ActorId actor, const State& now) {
     Shift& shift = shifts_[actor];
-    std::vector<Posted> before = kept_->posted[actor];
+    Vector<Posted> before = kept_->posted[actor];
     for (Posted& receive : before) {
         receive.node += shift.by;
         receive.key.tag += tag_step_.value_or(0);
     }
-    std::vector<Posted> after = now.posted[actor];
+    Vector<Posted> after = now.posted[actor];
     const u64* const start = starts(actor);
     for (const Posted& receive : after) {
         if (start[receive.node] <= kept_->tick) {
@@ -316,8 +317,8 @@ void FastForward::compare_posted(ActorId actor, const State& now) {
     }
     for (;;) {
         auto beyond = [&shift](const Posted& receive) { return receive.node >= shift.end; };
-        std::erase_if(before, beyond);
-        std::erase_if(after, beyond);
+        erase_if(before, beyond);
+        erase_if(after, beyond);
         const auto [a, b] = std::mismatch(
             before.begin(), before.end(), after.begin(), after.end(),
             [](const Posted& x, const Posted& y) { return x.node == y.node && x.key == y.key; });

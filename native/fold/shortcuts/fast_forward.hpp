@@ -13,8 +13,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fold/runtime/order_guard.hpp"
 #include "fold/runtime/shortcuts.hpp"
 #include "fold/shortcuts/known_phases.hpp"
@@ -48,15 +48,15 @@ private:
     };
     struct State {
         u64 tick = 0;
-        std::vector<u64> due;          // of what is pending, ticks from now
-        std::vector<u64> words;
-        std::vector<u64> counts;
-        std::vector<u32> tags;
+        Vector<u64> due;          // of what is pending, ticks from now
+        Vector<u64> words;
+        Vector<u64> counts;
+        Vector<u32> tags;
         Origins origins;
         IdVector<ActorId, Counts> actors;
-        IdVector<ActorId, std::vector<Posted>> posted;       // by key, those of one in their order
-        IdVector<ActorId, std::vector<u32>> waiting;         // of kept states
-        std::vector<LinkUse> use;
+        IdVector<ActorId, Vector<Posted>> posted;       // by key, those of one in their order
+        IdVector<ActorId, Vector<u32>> waiting;         // of kept states
+        Vector<LinkUse> use;
     };
     // How an actor's nodes moved on from one state to the next.
     struct Shift {
@@ -65,9 +65,9 @@ private:
         u32 last_posted = 0;           // receive that waits since before
         u32 highest = 0;               // node that was touched meanwhile
         u32 end = 0;                   // from here on nodes are not those `by` before
-        std::vector<u32> started;      // meanwhile
-        std::vector<u32> begun;        // messages that had waited
-        std::vector<u32> ended;
+        Vector<u32> started;      // meanwhile
+        Vector<u32> begun;        // messages that had waited
+        Vector<u32> ended;
     };
 
     u32 actors() const { return static_cast<u32>(classes_.representative.size()); }
@@ -77,7 +77,7 @@ private:
     u64* ends(ActorId actor);
     u64* begins(ActorId actor);
 
-    void list_due(std::vector<u64>& due);
+    void list_due(Vector<u64>& due);
     std::optional<State> state();
     bool in_step(State& state);
     bool list_posted(State& state);
@@ -103,9 +103,9 @@ private:
     void write_times(ActorId actor, u64 ticks, u64 times);
     void move_waiting(ActorId actor, const State& now, u64 times);
     void move_events(u64 ticks);
-    void move_tables(const std::vector<std::pair<u32, u64>>& tables);
+    void move_tables(const Vector<std::pair<u32, u64>>& tables);
     void match_again(const State& now, u32 tags, u64 times,
-                     const std::vector<std::pair<MatchKey, u32>>& sent);
+                     const Vector<std::pair<MatchKey, u32>>& sent);
     void wait_again(const MatchKey& key, Matcher::Side side, u32 flight);
     u32 moved(ActorId actor, u32 node, u64 times) const {
         return node + static_cast<u32>(times) * shifts_[actor].by;
@@ -121,7 +121,7 @@ private:
     IdVector<ActorId, u32> first_open_;   // as far as looked
     IdVector<ActorId, u32> counted_down_;   // the first whose only child may have been left out
     std::optional<State> kept_;
-    std::vector<u64> due_;             // now
+    Vector<u64> due_;             // now
     u64 since_kept_ = 0;
     u64 keep_after_ = 1;
     u64 words_written_ = 0;            // which looking has cost

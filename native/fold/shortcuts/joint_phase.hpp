@@ -13,22 +13,22 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "fold/shortcuts/closed_form.hpp"
 
 namespace yantra {
 
 class JointPhase {
 public:
-    const std::vector<u32>& classes() const { return classes_; }   // ascending
+    const Vector<u32>& classes() const { return classes_; }   // ascending
     u32 column_of(u32 of_class) const;
     // The ticks at which the classes end, of those at which they start; by column. `gone` is kept for its memory.
-    void ends(std::span<const u64> starts, std::vector<u64>& ends, std::vector<u64>& gone) const;
+    void ends(std::span<const u64> starts, Vector<u64>& ends, Vector<u64>& gone) const;
 
     u64 most() const { return most_; }                             // ticks from the last start to the last end, or more
     u64 messages() const { return messages_; }                     // that one rank sends
-    const std::vector<LinkUse>& use(u32 column) const { return use_[column]; }
+    const Vector<LinkUse>& use(u32 column) const { return use_[column]; }
 
 private:
     friend class JointPhaseFinder;
@@ -38,17 +38,17 @@ private:
         u64 count = 0;              // hand-overs
         u64 sends = 0;              // of them followed by a send
         u64 work = 0;               // ticks of a hand-over and its reduction
-        std::vector<u32> from;      // by column: whose message it waits for
-        std::vector<u64> message;   // by column: ticks of what it sends
+        Vector<u32> from;      // by column: whose message it waits for
+        Vector<u64> message;   // by column: ticks of what it sends
     };
-    void play(std::vector<u64>& ends, std::vector<u64>& gone) const;
+    void play(Vector<u64>& ends, Vector<u64>& gone) const;
 
-    std::vector<u32> classes_;
-    std::vector<Steps> steps_;
-    std::vector<u64> together_;   // ticks to the end of each column where all start at once
+    Vector<u32> classes_;
+    Vector<Steps> steps_;
+    Vector<u64> together_;   // ticks to the end of each column where all start at once
     u64 most_ = 0;
     u64 messages_ = 0;
-    std::vector<std::vector<LinkUse>> use_;
+    Vector<Vector<LinkUse>> use_;
 };
 
 // None where only events can tell, or where all are of one class. The phase is as a member sees it.

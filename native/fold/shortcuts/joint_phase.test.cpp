@@ -1,11 +1,11 @@
 // A joint phase is what the phase takes when every rank of the ring plays it, message by message, whenever the
 // classes start. Ranks of a class lie alike on the ring; distances, programs and starts are random.
 // needs: fold/shortcuts/closed_form.cpp
+#include "base/vector.hpp"
 #include "fold/shortcuts/joint_phase.hpp"
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -21,7 +21,7 @@ public:
     void send(const Message&, Notice, Notice) override {}
     void handle(const Event&) override {}
     NetworkCapabilities capabilities() const override { return {true, false}; }
-    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
+    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
         use.resize(1);
         use[0].bytes += message.bytes * times;
         use[0].messages += times;
@@ -29,8 +29,8 @@ public:
         const u64 dst = message.dst.index() % classes_;
         return least_ + src * 7 % 11 + dst * 5 % 13 + message.bytes;
     }
-    std::vector<LinkRecord> links() const override { return {}; }
-    std::vector<LinkUse> dimensions() const override { return {}; }
+    Vector<LinkRecord> links() const override { return {}; }
+    Vector<LinkUse> dimensions() const override { return {}; }
 
 private:
     u32 classes_;
@@ -40,21 +40,21 @@ private:
 u64 reduction_ticks(u64 bytes) { return bytes / 3; }
 
 // Every rank on its own: it hands over, sends, and waits for the same message of its peer.
-std::vector<u64> played(const LonePhase& phase, const NetworkModel& network, const std::vector<u64>& starts) {
+Vector<u64> played(const LonePhase& phase, const NetworkModel& network, const Vector<u64>& starts) {
     const u32 size = phase.place.size;
-    std::vector<u64> at = starts;
+    Vector<u64> at = starts;
     u64 left = phase.machine.sends;
     for (const Run& run : phase.machine.runs) {
         for (u64 packet = 0; packet < run.count; ++packet) {
-            std::vector<u64> gone(size);
-            std::vector<u64> comes(size);
+            Vector<u64> gone(size);
+            Vector<u64> comes(size);
             for (u32 rank = 0; rank < size; ++rank) {
                 Place place = phase.place;
                 place.position = rank;
                 const u64 reduced = run.reduce.num == 0 ? 0 : reduction_ticks(run.reduce.of(phase.data, false));
                 gone[rank] = at[rank] + phase.hand_over_ticks + reduced;
                 const u32 to = place.position_at(run.out, run.by_xor, phase.clockwise);
-                std::vector<LinkUse> use;
+                Vector<LinkUse> use;
                 const Message message{RankId(rank), RankId(to), run.bytes.of(phase.data, false)};
                 comes[to] = gone[rank] + network.alone(message, 1, use);
             }
@@ -119,20 +119,20 @@ void ends_are_those_of_all_messages() {
             continue;
         }
         ++met;
-        std::vector<u64> of_class(classes);
+        Vector<u64> of_class(classes);
         for (u64& start : of_class) {
             start = random.below(3) == 0 ? 0 : random.below(100000);
         }
         if (random.below(4) == 0) {
             std::ranges::fill(of_class, random.below(100000));   // all come at once
         }
-        std::vector<u64> starts(size);
+        Vector<u64> starts(size);
         for (u32 rank = 0; rank < size; ++rank) {
             starts[rank] = of_class[rank % classes];
         }
-        const std::vector<u64> all = played(phase, network, starts);
-        std::vector<u64> ends;
-        std::vector<u64> gone;
+        const Vector<u64> all = played(phase, network, starts);
+        Vector<u64> ends;
+        Vector<u64> gone;
         form->ends(of_class, ends, gone);
         const u64 last = *std::max_element(of_class.begin(), of_class.end());
         for (u32 rank = 0; rank < size; ++rank) {

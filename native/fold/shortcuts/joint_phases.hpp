@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/phase_times.hpp"
 #include "fold/rank_classes.hpp"
 #include "fold/shortcuts/joint_phase.hpp"
@@ -43,7 +43,7 @@ public:
     }
 
     // A chunk comes to its phase. The ends of all are added to `ends` if it is the last.
-    void come(Held& held, const PhaseInput& input, ChunkId chunk, u64 now, std::vector<KnownEnd>& ends) {
+    void come(Held& held, const PhaseInput& input, ChunkId chunk, u64 now, Vector<KnownEnd>& ends) {
         const JointPhase& form = held.form;
         const u32 at = open(input, form);
         Open& open = opened_[at];
@@ -58,13 +58,13 @@ public:
             ends.push_back({open.here[one].actor, open.here[one].chunk, ticks_[one] - now});
         }
         ++held.times;
-        std::vector<u32>& of = of_table_[input.table];
+        Vector<u32>& of = of_table_[input.table];
         of.erase(std::find(of.begin(), of.end(), at));
         free_.push_back(at);
     }
 
     // All go on with a phase like the one before, each when that has ended.
-    void go_on(Held& held, std::vector<KnownEnd>& ends) {
+    void go_on(Held& held, Vector<KnownEnd>& ends) {
         starts_.clear();
         for (const KnownEnd& end : ends) {
             starts_.push_back(end.ticks);
@@ -79,12 +79,12 @@ public:
     bool somebody_waits() const { return free_.size() < opened_.size(); }
 
     // Adds the messages of the phases that were held.
-    void add_to(u64& messages, std::vector<LinkUse>& dimensions, const ActorClasses& classes) const {
+    void add_to(u64& messages, Vector<LinkUse>& dimensions, const ActorClasses& classes) const {
         for (const auto& [key, held] : held_) {
             for (u32 column = 0; column < held->form.classes().size(); ++column) {
                 const u64 all = classes.count[held->form.classes()[column]] * held->times;
                 messages += held->form.messages() * all;
-                const std::vector<LinkUse>& use = held->form.use(column);
+                const Vector<LinkUse>& use = held->form.use(column);
                 for (std::size_t d = 0; d < use.size(); ++d) {
                     dimensions[d].bytes += use[d].bytes * all;
                     dimensions[d].messages += use[d].messages * all;
@@ -111,8 +111,8 @@ private:
         ChunkId chunk;
     };
     struct Open {
-        std::vector<Member> here;   // by column
-        std::vector<u64> starts;    // ticks
+        Vector<Member> here;   // by column
+        Vector<u64> starts;    // ticks
         u32 come = 0;
         u32 phase = 0;              // of the table's chunks
         u32 lowest = none;          // of the classes
@@ -150,7 +150,7 @@ private:
         if (!found) {
             return nullptr;
         }
-        const std::vector<u32> classes = found->classes();
+        const Vector<u32> classes = found->classes();
         key.rank = classes.front();
         std::unique_ptr<Held>& held = held_[key];
         if (held == nullptr) {
@@ -162,12 +162,12 @@ private:
 
     std::unordered_map<ClosedForms::Key, Held*, ClosedForms::Hash> known_;
     std::unordered_map<ClosedForms::Key, std::unique_ptr<Held>, ClosedForms::Hash> held_;
-    std::vector<Open> opened_;                 // and, of them, those that are over
-    std::vector<u32> free_;
-    std::vector<std::vector<u32>> of_table_;   // those of a table that are open
-    std::vector<u64> ticks_;
-    std::vector<u64> gone_;
-    std::vector<u64> starts_;
+    Vector<Open> opened_;                 // and, of them, those that are over
+    Vector<u32> free_;
+    Vector<Vector<u32>> of_table_;   // those of a table that are open
+    Vector<u64> ticks_;
+    Vector<u64> gone_;
+    Vector<u64> starts_;
 };
 
 }  // namespace yantra

@@ -11,9 +11,9 @@
 #include <set>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "collective/runtime/phase_times.hpp"
 #include "collective/runtime/reduction.hpp"
 #include "engine/actors.hpp"
@@ -86,7 +86,7 @@ public:
     bool is_void(ChunkId chunk) override { return !void_.empty() && void_.erase({run_->now(), chunk}) > 0; }
 
     // Adds the messages of the phases that were not played.
-    void add_to(u64& messages, std::vector<LinkUse>& dimensions) const {
+    void add_to(u64& messages, Vector<LinkUse>& dimensions) const {
         forms_.for_each([&](u32 actor, const ClosedForm& form, u64 times) {
             const u64 all = classes_.count[actor] * times;
             messages += form.messages * all;
@@ -114,7 +114,7 @@ private:
     }
 
     // The bytes of the chunks that one stands for, which then stands for none.
-    const std::vector<u64>& taken_series(ChunkId chunk) {
+    const Vector<u64>& taken_series(ChunkId chunk) {
         taken_.clear();
         if (chunk.index() < series_.size()) {
             taken_.swap(series_[chunk.index()]);
@@ -229,11 +229,11 @@ private:
     HeldLinks* links_ = nullptr;
     ClosedForms forms_;
     JointPhases joint_;
-    std::vector<KnownEnd> ends_;
-    std::vector<std::array<Known, kept>> latest_;   // by actor
-    std::vector<std::vector<u64>> series_;   // by chunk: bytes of those that it stands for
-    std::vector<u64> taken_;
-    std::vector<Held> held_;
+    Vector<KnownEnd> ends_;
+    Vector<std::array<Known, kept>> latest_;   // by actor
+    Vector<Vector<u64>> series_;   // by chunk: bytes of those that it stands for
+    Vector<u64> taken_;
+    Vector<Held> held_;
     std::set<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
 };
 

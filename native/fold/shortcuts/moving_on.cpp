@@ -1,9 +1,9 @@
 // Fast-forward moves a run on: all that it holds becomes what it would be some repetitions later.
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 #include "fold/shortcuts/fast_forward_state.hpp"
 
 namespace yantra {
@@ -26,11 +26,11 @@ void FastForward::skip(const State& now, u64 times) {
         moves.priority.add(static_cast<i64>(times) * (now.origins.next_priority[actor] -
                                                       kept_->origins.next_priority[actor]));
     }
-    const std::vector<u64>& made = now.origins.chunks_made;
+    const Vector<u64>& made = now.origins.chunks_made;
     for (std::size_t at = 0; at < made.size(); ++at) {
         moves.chunks.push_back(times * (made[at] - kept_->origins.chunks_made[at]));
     }
-    std::vector<std::pair<MatchKey, u32>> sent;
+    Vector<std::pair<MatchKey, u32>> sent;
     Transport::State& transport = run_.transport().state();
     transport.matcher.for_each_message(transport.waiting(), [&](u32 at) {
         const Matcher::Waiting& waiting = transport.flights[at].waiting;
@@ -72,7 +72,7 @@ void FastForward::write_times(ActorId actor, u64 ticks, u64 times) {
 
 // What nodes wait for: of those between the first that has not ended and the last that was touched.
 void FastForward::move_waiting(ActorId actor, const State& now, u64 times) {
-    std::vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
+    Vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
     const Shift& shift = shifts_[actor];
     const u32 first = now.actors[actor].first_open;
     const u32 by = moved(actor, 0, times);
@@ -92,7 +92,7 @@ void FastForward::move_events(u64 ticks) {
     run_.engine().queue.leap(ticks);
 }
 
-void FastForward::move_tables(const std::vector<std::pair<u32, u64>>& tables) {
+void FastForward::move_tables(const Vector<std::pair<u32, u64>>& tables) {
     PeerTables::State& state = run_.collectives().tables().state();
     for (const auto& [at, by] : tables) {
         const PeerTables::Table& table = state.tables[at];
@@ -101,7 +101,7 @@ void FastForward::move_tables(const std::vector<std::pair<u32, u64>>& tables) {
     for (const auto& [at, by] : tables) {
         PeerTables::Table& table = state.tables[at];
         table.number += by;
-        std::vector<u32>& by_number = state.by_number[table.communicator_class];
+        Vector<u32>& by_number = state.by_number[table.communicator_class];
         if (by_number.size() <= table.number) {
             by_number.resize(table.number + 1, none);
         }
@@ -112,7 +112,7 @@ void FastForward::move_tables(const std::vector<std::pair<u32, u64>>& tables) {
 // Messages that were sent move on with their nodes. Of the receives that wait, each that would wait
 // again after so many times does, in place of those that waited up to where nodes differ.
 void FastForward::match_again(const State& now, u32 tags, u64 times,
-                              const std::vector<std::pair<MatchKey, u32>>& sent) {
+                              const Vector<std::pair<MatchKey, u32>>& sent) {
     Transport::State& transport = run_.transport().state();
     transport.matcher = {};
     for (auto [key, flight] : sent) {

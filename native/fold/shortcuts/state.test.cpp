@@ -3,6 +3,7 @@
 // where it was moved to.
 //
 // needs: the parts of a run
+#include "base/vector.hpp"
 #include "engine/state.hpp"
 
 #include <array>
@@ -11,7 +12,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "collective/runtime/state.hpp"
 #include "execution/state.hpp"
@@ -51,7 +51,7 @@ public:
     bool comes_to_instance(u32) { return true; }
     bool comes_to_table(u32) { return true; }
     template <class T, class Visit>
-    void each(std::vector<T>& items, Visit&& visit) {
+    void each(Vector<T>& items, Visit&& visit) {
         note(items);
         for (T& item : items) {
             visit(item);
@@ -112,7 +112,7 @@ struct Inner {
 };
 struct Outer {
     Inner inner;
-    std::vector<Inner> items;
+    Vector<Inner> items;
     std::optional<Inner> maybe;
     std::optional<u32> number;
     IdVector<ActorId, u32> by_actor;
@@ -144,13 +144,13 @@ private:
 
 // Ranks that come to two all-reduces one after the other, and a message long before its receive.
 Model any_model(bool phases_as_ready) {
-    std::vector<std::shared_ptr<const Job>> jobs;
+    Vector<std::shared_ptr<const Job>> jobs;
     for (u32 rank = 0; rank < 4; ++rank) {
         const bool even = rank % 2 == 0;
         jobs.push_back(test::job_of(
             {{test::timed(1, 1 + 3000 * rank), {}},
              {test::collective(CollectiveKind::all_reduce, 4000), {0}},
-             {test::message(even, rank ^ 1, 100, 3), even ? std::vector<u32>{} : std::vector<u32>{1}},
+             {test::message(even, rank ^ 1, 100, 3), even ? Vector<u32>{} : Vector<u32>{1}},
              {test::timed(1, 50), {0}},
              {test::timed(1, 7000), {0}},
              {test::collective(CollectiveKind::all_reduce, 800), {3}}}));
@@ -191,7 +191,7 @@ void check_fields(Checklist& list, Simulation& run, const Model& model) {
 }
 
 void check_chunks(Checklist& list, Collectives& collectives) {
-    for (std::vector<ChunkQueues::Queue>& queues : collectives.queues().state().queues) {
+    for (Vector<ChunkQueues::Queue>& queues : collectives.queues().state().queues) {
         for (ChunkQueues::Queue& queue : queues) {
             if (queue.chunks.empty()) {
                 continue;
@@ -213,7 +213,7 @@ void check_chunks(Checklist& list, Collectives& collectives) {
 
 void check_orders_and_flights(Checklist& list, Simulation& run, const Model& model) {
     if (!model.quirks.phases_as_ready) {
-        for (std::vector<ChunkQueues::PhaseOrder>& orders : run.collectives().queues().state().orders) {
+        for (Vector<ChunkQueues::PhaseOrder>& orders : run.collectives().queues().state().orders) {
             for (ChunkQueues::PhaseOrder& order : orders) {
                 list.has_all("ChunkQueues::PhaseOrder", order);
                 for (ChunkQueues::PhaseStart& start : order.coming) {
@@ -256,7 +256,7 @@ void visit(Visitor& v, Simulation& run, const Model& model) {
 // Moves a state, and where it is looked at from, by as much; `nodes` and so on may wrap around.
 void move(Simulation& run, const Model& model, const ActorClasses& classes, Origins& origins, u32 by) {
     const u32 actors = static_cast<u32>(classes.representative.size());
-    const std::vector<u64> counts(1000);
+    const Vector<u64> counts(1000);
     const auto further = static_cast<i32>(by);
     const Moves moves{.nodes = IdVector<ActorId, u32>(actors, by),
                       .priority = IdVector<ActorId, i64>(actors, further),
@@ -297,8 +297,8 @@ void a_state_that_moves_looks_the_same(Simulation& run, const Model& model, u64 
 // What is written of a moment.
 struct Written {
     bool possible = false;
-    std::vector<u64> words, counts;
-    std::vector<u32> tags;
+    Vector<u64> words, counts;
+    Vector<u32> tags;
     bool operator==(const Written&) const = default;
 };
 
@@ -326,7 +326,7 @@ public:
     void same(T& value) {
         touch(value, Shows::in_words);
     }
-    void all_same(std::vector<u32>& values) {
+    void all_same(Vector<u32>& values) {
         for (u32& value : values) {
             touch(value, Shows::in_words);
         }
@@ -442,7 +442,7 @@ void shows_nothing(const char* what, T& value, T changed, Simulation& run, const
 
 void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Model& model, Chunk& chunk) {
     auto& phases = run.collectives().chunks().state().phases;
-    const std::vector<Phase> own(phases.begin() + chunk.first_phase,
+    const Vector<Phase> own(phases.begin() + chunk.first_phase,
                                  phases.begin() + chunk.end_phase + chunk.later);
     const u32 further = static_cast<u32>(phases.size()) - chunk.first_phase;
     phases.insert(phases.end(), own.begin(), own.end());
@@ -466,7 +466,7 @@ void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Mode
 void what_follows_from_several_shows(Checklist& list, Simulation& run, const Model& model) {
     Collectives& collectives = run.collectives();
     PeerTables::State& tables = collectives.tables().state();
-    for (std::vector<ChunkQueues::Queue>& of : collectives.queues().state().queues) {
+    for (Vector<ChunkQueues::Queue>& of : collectives.queues().state().queues) {
         for (std::size_t at = 1; at < of.size(); ++at) {
             if (of[at].chunks.empty() != of[at - 1].chunks.empty()) {
                 const Written before = write(run, model);
@@ -485,8 +485,8 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
             for (ChunkId id : queue.chunks) {
                 Chunk& chunk = collectives.chunks()[id];
                 PeerTables::Table& table = tables.tables[chunk.table];
-                const std::vector<u32> nobody(table.chunk.size(), none);
-                std::vector<u32> somebody = nobody;
+                const Vector<u32> nobody(table.chunk.size(), none);
+                Vector<u32> somebody = nobody;
                 somebody.back() = 0;
                 shows("the phase of a chunk does not show", chunk.phase, chunk.phase + 1, run, model);
                 is_impossible("a table of the same number", table.next, 0u, run, model);
@@ -502,7 +502,7 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
             }
         }
     }
-    for (std::vector<ChunkQueues::PhaseOrder>& orders : collectives.queues().state().orders) {
+    for (Vector<ChunkQueues::PhaseOrder>& orders : collectives.queues().state().orders) {
         for (ChunkQueues::PhaseOrder& order : orders) {
             if (!model.quirks.phases_as_ready) {
                 shows("how far all are does not show", order.passed, order.passed + 1, run, model);
@@ -518,7 +518,7 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
 
 void what_flights_need_shows(Checklist& list, Simulation& run, const Model& model) {
     Transport::State& state = run.transport().state();
-    std::vector<u32> sent;
+    Vector<u32> sent;
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {
         if (state.flights[at].waiting.side == Matcher::Side::send) {
             sent.push_back(at);
@@ -546,17 +546,17 @@ void ready_nodes_are_written_in_order() {
     const ActorClasses classes = own_classes(2);
     const Origins origins{IdVector<ActorId, u64>(2, 10), IdVector<ActorId, i64>(2), {0}};
     const u64 second = u64{1} << 32U;   // actor
-    for (const std::vector<u32>& came : {std::vector<u32>{10, 11, 12}, {11, 12, 10}, {12, 11, 10}}) {
+    for (const Vector<u32>& came : {Vector<u32>{10, 11, 12}, {11, 12, 10}, {12, 11, 10}}) {
         ReadySet ready(2);
         for (u32 node : came) {
             ready.insert(node == 11, node);
         }
         StateWriter writer(classes, origins);
         writer.nodes(ActorId(0), ready);
-        check(writer.words == std::vector<u64>{3, 0, 1, 2}, "ready nodes are written otherwise", came[0]);
+        check(writer.words == Vector<u64>{3, 0, 1, 2}, "ready nodes are written otherwise", came[0]);
         writer.words.clear();
         writer.nodes(ActorId(1), ready);
-        check(writer.words == std::vector<u64>{3, second, second + 1, second + 2}, "of another actor", came[0]);
+        check(writer.words == Vector<u64>{3, second, second + 1, second + 2}, "of another actor", came[0]);
     }
 }
 
@@ -564,7 +564,7 @@ void ready_nodes_are_written_in_order() {
 void each_number_moves_by_its_own_step() {
     ActorClasses classes = own_classes(2);
     classes.memberships = {{{7, 1}}, {{8, 0}, {9, 1}}};
-    const std::vector<u64> counts;
+    const Vector<u64> counts;
     Moves moves{.nodes = IdVector<ActorId, u32>(2), .priority = IdVector<ActorId, i64>(2),
                 .chunks = {1000, 2000}, .tags = 5, .before = counts, .after = counts};
     for (u32 at = 0; at < 2; ++at) {
@@ -587,11 +587,11 @@ void each_number_moves_by_its_own_step() {
         check(number == 1005 + 1000 * u64{at} && tag == 8, "numbers of chunks and tags", at);
         check(priority == -94 - static_cast<i64>(at), "priorities", at);
     }
-    std::vector<std::array<u32, 3>> seen;
+    Vector<std::array<u32, 3>> seen;
     mover.each_membership([&](ActorId actor, u32 communicator, u32 of_class) {
         seen.push_back({actor.index(), communicator, of_class});
     });
-    const std::vector<std::array<u32, 3>> all{{0, 7, 1}, {1, 8, 0}, {1, 9, 1}};
+    const Vector<std::array<u32, 3>> all{{0, 7, 1}, {1, 8, 0}, {1, 9, 1}};
     check(seen == all, "another actor is in a communicator", 0);
 }
 
@@ -599,13 +599,13 @@ void each_number_moves_by_its_own_step() {
 void counts_are_repeated(Simulation& run, const Model& model, u64 step) {
     const ActorClasses classes = own_classes(4);
     const Written now = write(run, model);
-    std::vector<u64> before(now.counts.size());
-    std::vector<u64> after(now.counts.size());
+    Vector<u64> before(now.counts.size());
+    Vector<u64> after(now.counts.size());
     for (std::size_t at = 0; at < after.size(); ++at) {
         before[at] = at;
         after[at] = 4 * at;
     }
-    const auto move_by = [&](const std::vector<u64>& from, const std::vector<u64>& to) {
+    const auto move_by = [&](const Vector<u64>& from, const Vector<u64>& to) {
         const Moves moves{.nodes = IdVector<ActorId, u32>(4, 0), .priority = IdVector<ActorId, i64>(4, 0),
                           .chunks = {0}, .tags = 0, .before = from, .after = to, .times = 5};
         StateMover mover(classes, moves);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/vector.hpp"
 #include "network/flow/sharing.hpp"
 
 namespace yantra {
@@ -19,7 +20,7 @@ constexpr double never_ns = std::numeric_limits<double>::infinity();
 
 class SharedFlows final : public FlowRun {
 public:
-    SharedFlows(FlowList flows, LinkSpeeds links, bool rtt_fairness, std::vector<RateChange> changes,
+    SharedFlows(FlowList flows, LinkSpeeds links, bool rtt_fairness, Vector<RateChange> changes,
                 bool keeps_series)
         : FlowRun(std::move(flows), std::move(links), keeps_series),
           changes_(std::move(changes)),
@@ -106,13 +107,13 @@ private:
         return made;
     }
 
-    const std::vector<RateChange> changes_;
+    const Vector<RateChange> changes_;
     const bool rtt_fairness_;
     FlowSharing sharing_;
-    std::vector<double> enters_ns_;
-    std::vector<u32> order_;
-    std::vector<u32> flow_of_;
-    std::vector<u32> through_;
+    Vector<double> enters_ns_;
+    Vector<u32> order_;
+    Vector<u32> flow_of_;
+    Vector<u32> through_;
     std::unordered_multimap<u64, u32> classes_;
     std::size_t entered_ = 0;
     std::size_t changed_ = 0;
@@ -121,7 +122,7 @@ private:
 }  // namespace
 
 std::unique_ptr<FlowRun> share_flows(FlowList flows, LinkSpeeds links, bool rtt_fairness,
-                                     std::vector<RateChange> changes, bool keeps_series) {
+                                     Vector<RateChange> changes, bool keeps_series) {
     double before_ns = 0.0;
     for (const RateChange& change : changes) {
         if (!(change.at_ns >= before_ns) || change.link >= links.bytes_per_ns.size() ||

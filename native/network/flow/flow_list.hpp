@@ -8,8 +8,8 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/flow/flow_run.hpp"
 
 namespace yantra {
@@ -24,6 +24,6 @@ struct RateChange {
 // The run of a list. Flows without links, or without bytes, take the latency of their route. `changes` are in the
 // order of time. std::invalid_argument for a flow that is none.
 std::unique_ptr<FlowRun> share_flows(FlowList flows, LinkSpeeds links, bool rtt_fairness,
-                                     std::vector<RateChange> changes = {}, bool keeps_series = false);
+                                     Vector<RateChange> changes = {}, bool keeps_series = false);
 
 }  // namespace yantra

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 namespace {
@@ -41,7 +43,7 @@ void FlowRun::check() const {
         flows_.first_hop.back() != flows_.hops.size() || count >= none) {
         throw std::invalid_argument("flows: columns of different lengths");
     }
-    std::vector<u32> last_flow(links_.latency_ns.size(), none);
+    Vector<u32> last_flow(links_.latency_ns.size(), none);
     for (std::size_t flow = 0; flow < count; ++flow) {
         if (!(flows_.bytes[flow] >= 0.0) || !std::isfinite(flows_.bytes[flow]) || !(flows_.start_ns[flow] >= 0.0) ||
             !std::isfinite(flows_.start_ns[flow])) {

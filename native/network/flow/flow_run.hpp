@@ -7,19 +7,19 @@
 
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "record/link_series.hpp"
 
 namespace yantra {
 
 // Columns by flow; routes are links one behind the other, those of flow f from first_hop[f] to first_hop[f + 1].
 struct FlowList {
-    std::vector<u64> first_hop;
-    std::vector<u32> hops;
-    std::vector<double> bytes;
-    std::vector<double> start_ns;
+    Vector<u64> first_hop;
+    Vector<u32> hops;
+    Vector<double> bytes;
+    Vector<double> start_ns;
 
     std::span<const u32> route(std::size_t flow) const {
         return {hops.data() + first_hop[flow], first_hop[flow + 1] - first_hop[flow]};
@@ -28,8 +28,8 @@ struct FlowList {
 
 // By link.
 struct LinkSpeeds {
-    std::vector<double> bytes_per_ns;
-    std::vector<double> latency_ns;
+    Vector<double> bytes_per_ns;
+    Vector<double> latency_ns;
 };
 
 class FlowRun {
@@ -44,10 +44,10 @@ public:
     virtual u64 solves() const { return 0; }
 
     // By flow; infinite while it is not through.
-    const std::vector<double>& end_ns() const { return end_ns_; }
+    const Vector<double>& end_ns() const { return end_ns_; }
     u64 ended() const { return ended_; }
     // The flows that are through since this was last asked, in the order in which they were.
-    std::vector<u32> take_ended() { return std::exchange(just_ended_, {}); }
+    Vector<u32> take_ended() { return std::exchange(just_ended_, {}); }
     // What links carried when, if that was asked for; whole when the run is over.
     const LinkSeries& series() const { return series_; }
 
@@ -69,8 +69,8 @@ protected:
 private:
     void check() const;
 
-    std::vector<double> end_ns_;
-    std::vector<u32> just_ended_;
+    Vector<double> end_ns_;
+    Vector<u32> just_ended_;
     u64 ended_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -15,7 +16,7 @@ constexpr double above = 1.0 + grain;
 
 }  // namespace
 
-MaxMin::MaxMin(std::vector<double> capacity)
+MaxMin::MaxMin(Vector<double> capacity)
     : links_(capacity.size()), heap_(static_cast<u32>(capacity.size())) {
     for (std::size_t link = 0; link < capacity.size(); ++link) {
         ensure(capacity[link] >= 0.0, "a link of less than no capacity");
@@ -92,7 +93,7 @@ inline void MaxMin::note_link(u32 number) {
 void MaxMin::enter(u32 number) {
     const Class& of = classes_[number];
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
-        std::vector<Member>& members = links_[link_of_[hop]].members;
+        Vector<Member>& members = links_[link_of_[hop]].members;
         place_of_[hop] = static_cast<u32>(members.size());
         members.push_back({hop, number});
     }
@@ -101,7 +102,7 @@ void MaxMin::enter(u32 number) {
 void MaxMin::leave(u32 number) {
     const Class& of = classes_[number];
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
-        std::vector<Member>& members = links_[link_of_[hop]].members;
+        Vector<Member>& members = links_[link_of_[hop]].members;
         const Member last = members.back();
         members[place_of_[hop]] = last;
         place_of_[last.hop] = place_of_[hop];

@@ -16,17 +16,17 @@
 
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "base/indexed_heap.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
 class MaxMin {
 public:
     // The capacity of each link, in any unit.
-    explicit MaxMin(std::vector<double> capacity);
+    explicit MaxMin(Vector<double> capacity);
 
     // A class of flows over some links, one or more and each once; it has none yet. A flow takes `shares` times
     // its rate of each link, and all of it where no shares are said.
@@ -85,7 +85,7 @@ private:
         u32 flows = 0;
         bool is_dirty = false;
         bool is_changed = false;
-        std::vector<Member> members;
+        Vector<Member> members;
     };
     // What is looked at for every member of a link: half a line of the cache, beside whose class it is.
     struct alignas(32) Class {
@@ -117,20 +117,20 @@ private:
     void hold(u32 link, Class& of, double level);
     void start_again();
 
-    std::vector<Link> links_;
-    std::vector<Class> classes_;
-    std::vector<double> weight_of_;   // by class
-    std::vector<u32> flows_of_;       // by class
+    Vector<Link> links_;
+    Vector<Class> classes_;
+    Vector<double> weight_of_;   // by class
+    Vector<u32> flows_of_;       // by class
     // By hop: the link, and the place among the link's members.
-    std::vector<u32> link_of_;
-    std::vector<u32> place_of_;
-    std::vector<double> share_of_; // none as long as all are 1
+    Vector<u32> link_of_;
+    Vector<u32> place_of_;
+    Vector<double> share_of_; // none as long as all are 1
     IndexedHeap heap_;             // links in question, by the level at which they are
-    std::vector<u32> dirty_;
-    std::vector<u32> held_;        // of the link that is being settled: classes that it holds up
-    std::vector<u32> changed_classes_;
-    std::vector<u32> changed_links_;
-    std::vector<u32> touched_links_;   // some more than once
+    Vector<u32> dirty_;
+    Vector<u32> held_;        // of the link that is being settled: classes that it holds up
+    Vector<u32> changed_classes_;
+    Vector<u32> changed_links_;
+    Vector<u32> touched_links_;   // some more than once
     double now_ = 0.0;             // all levels below are final
     u64 solves_ = 0;
     bool is_solved_ = false;

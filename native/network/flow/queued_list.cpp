@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -104,10 +105,10 @@ private:
     }
 
     const TimeScale scale_ = TimeScale::picoseconds();
-    std::vector<u32> hop_;         // by flow: links behind it
-    std::vector<u32> order_;       // flows, by when they start
+    Vector<u32> hop_;         // by flow: links behind it
+    Vector<u32> order_;       // flows, by when they start
     std::size_t begun_ = 0;
-    std::vector<Queue> queues_;    // by link
+    Vector<Queue> queues_;    // by link
     std::priority_queue<Event> events_;
     u64 scheduled_ = 0;
     u64 now_ = 0;

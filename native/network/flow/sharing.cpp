@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -21,7 +22,7 @@ struct Later {
 
 }  // namespace
 
-FlowSharing::FlowSharing(std::vector<double> bytes_per_ns)
+FlowSharing::FlowSharing(Vector<double> bytes_per_ns)
     : rates_(std::move(bytes_per_ns)), owners_(rates_.links()), ends_(rates_.links()) {}
 
 u32 FlowSharing::add_class(std::span<const u32> links, double weight, std::span<const double> shares) {
@@ -86,8 +87,8 @@ double FlowSharing::bytes_left(u32 number, double now_ns) {
     return std::max(flow.due - owners_[link].count, 0.0) * rates_.weight(flow.of_class);
 }
 
-std::vector<u32> FlowSharing::flows_of(u32 of_class) const {
-    std::vector<u32> found;
+Vector<u32> FlowSharing::flows_of(u32 of_class) const {
+    Vector<u32> found;
     for (u32 flow = first_flow_[of_class]; flow != none; flow = flows_[flow].next) {
         found.push_back(flow);
     }
@@ -108,7 +109,7 @@ double FlowSharing::end_ns(u32 number) {
     return owner.counted_ns + (flow.due - owner.count) / owner.level;
 }
 
-void FlowSharing::end_next(std::vector<u32>& ended) {
+void FlowSharing::end_next(Vector<u32>& ended) {
     now_ns_ = std::max(next_end_ns(), now_ns_);
     const std::size_t before = ended.size();
     // The clock itself is coarser than that after some seconds.
@@ -138,7 +139,7 @@ void FlowSharing::end_next(std::vector<u32>& ended) {
 }
 
 // The flow that is due first at an owner, if it still is.
-void FlowSharing::end_front(Owner& owner, std::vector<u32>& ended) {
+void FlowSharing::end_front(Owner& owner, Vector<u32>& ended) {
     const Entry entry = owner.due.front();
     std::pop_heap(owner.due.begin(), owner.due.end(), Later());
     owner.due.pop_back();

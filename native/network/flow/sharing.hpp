@@ -8,10 +8,10 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "base/indexed_heap.hpp"
 #include "base/pool.hpp"
+#include "base/vector.hpp"
 #include "network/flow/max_min.hpp"
 #include "record/link_series.hpp"
 
@@ -20,7 +20,7 @@ namespace yantra {
 class FlowSharing {
 public:
     // Bytes per ns of each link.
-    explicit FlowSharing(std::vector<double> bytes_per_ns);
+    explicit FlowSharing(Vector<double> bytes_per_ns);
 
     // As in MaxMin.
     u32 add_class(std::span<const u32> links, double weight = 1.0, std::span<const double> shares = {});
@@ -38,7 +38,7 @@ public:
     double rate(u32 flow) const { return rates_.rate(flows_[flow].of_class); }
     u32 class_of(u32 flow) const { return flows_[flow].of_class; }
     // The flows of a class, for who has to move them.
-    std::vector<u32> flows_of(u32 of_class) const;
+    Vector<u32> flows_of(u32 of_class) const;
 
     // The time of the last change.
     double now_ns() const { return now_ns_; }
@@ -47,7 +47,7 @@ public:
     // When a flow would be through at the present rates.
     double end_ns(u32 flow);
     // Adds to `ended` the flows that are through at next_end_ns(), in the order in which they started.
-    void end_next(std::vector<u32>& ended);
+    void end_next(Vector<u32>& ended);
 
 private:
     struct OneFlow {
@@ -68,10 +68,10 @@ private:
         double count = 0.0;     // bytes over weight let through
         double counted_ns = 0.0;
         double level = 0.0;
-        std::vector<Entry> due; // a heap
+        Vector<Entry> due; // a heap
     };
 
-    void end_front(Owner& owner, std::vector<u32>& ended);
+    void end_front(Owner& owner, Vector<u32>& ended);
     void settle();
     void count_on(u32 link);
     void take_owner(u32 flow, u32 owner);
@@ -80,12 +80,12 @@ private:
     bool is_stale(const Entry& entry) const { return flows_[entry.flow].stamp != entry.stamp; }
 
     MaxMin rates_;
-    std::vector<Owner> owners_;          // by link
-    std::vector<u32> first_flow_;        // by class
-    std::vector<u32> owner_of_;          // by class, as the flows have it
+    Vector<Owner> owners_;          // by link
+    Vector<u32> first_flow_;        // by class
+    Vector<u32> owner_of_;          // by class, as the flows have it
     Pool<OneFlow> flows_;
-    std::vector<u32> fresh_;
-    std::vector<u32> concerned_;         // links, while settling
+    Vector<u32> fresh_;
+    Vector<u32> concerned_;         // links, while settling
     IndexedHeap ends_;                   // links, by when their next flow is through
     double now_ns_ = 0.0;
     u64 started_ = 0;

@@ -8,10 +8,10 @@
 #pragma once
 
 #include <bit>
-#include <vector>
 
 #include "base/pool.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/noc/packet.hpp"
 #include "network/noc/router.hpp"
@@ -93,7 +93,7 @@ public:
     // The ports of a router at which something waits, as bits.
     u64 busy_ports(u32 router) const { return busy_ports_[router]; }
     // The routers that have something to do; step_done() lets those go to sleep that have nothing left.
-    const std::vector<u32>& awake() const { return awake_; }
+    const Vector<u32>& awake() const { return awake_; }
     void step_done();
     // After a cycle of a router.
     void settle(u32 router, u64 ports);
@@ -123,7 +123,7 @@ public:
     u64 packets_crossed(u32 port_index) const { return packets_crossed_[port_index]; }
     // From now on every crossing is kept until it is taken.
     void keep_crossings() { heads_.resize(owners_.size()); }
-    std::vector<Crossing>& crossings() { return crossings_; }
+    Vector<Crossing>& crossings() { return crossings_; }
     u64 last_progress() const { return last_progress_; }
     // After so many cycles without progress nothing is on its way any more.
     u64 patience() const { return slots_.size() + 2; }
@@ -135,9 +135,9 @@ private:
         Flit flit;
     };
     struct Slot {
-        std::vector<Arrival> flits;
-        std::vector<Arrival> ejected;     // by output VC
-        std::vector<u32> credits;         // output VCs
+        Vector<Arrival> flits;
+        Vector<Arrival> ejected;     // by output VC
+        Vector<u32> credits;         // output VCs
     };
 
     Slot& in(u32 cycles) { return slots_[(now_ + cycles) & (slots_.size() - 1)]; }
@@ -158,31 +158,31 @@ private:
     Rng random_;
     u64 now_ = 0;
 
-    std::vector<PortState> states_;        // by port
-    std::vector<OutputPort> outputs_;      // by port, then by node: the sources
-    std::vector<u32> used_;                // by port: slots taken behind it, of all VCs
-    std::vector<u32> far_ends_;            // by port: the port at the other end of its channel, or none
-    std::vector<u32> upstream_;            // by port: that whose credits it returns
-    std::vector<u32> out_cycles_;          // by port: from the switch to where its channel ends
-    std::vector<u32> credit_cycles_;       // by port: until the credit of an input port is back
-    std::vector<u64> crossed_;             // by port: flits that left by it
-    std::vector<u64> packets_crossed_;
-    std::vector<InputVc> inputs_;          // by VC
-    std::vector<Offer> offers_;            // by VC
-    std::vector<u32> owners_;              // by output VC: the input VC that has it
-    std::vector<u32> slots_taken_;         // by output VC, then by those of the sources
-    std::vector<Flit> flits_;              // by VC: a ring of slots
-    std::vector<u64> busy_ports_;          // by router
-    std::vector<u8> is_awake_;             // by router
-    std::vector<u32> awake_;
+    Vector<PortState> states_;        // by port
+    Vector<OutputPort> outputs_;      // by port, then by node: the sources
+    Vector<u32> used_;                // by port: slots taken behind it, of all VCs
+    Vector<u32> far_ends_;            // by port: the port at the other end of its channel, or none
+    Vector<u32> upstream_;            // by port: that whose credits it returns
+    Vector<u32> out_cycles_;          // by port: from the switch to where its channel ends
+    Vector<u32> credit_cycles_;       // by port: until the credit of an input port is back
+    Vector<u64> crossed_;             // by port: flits that left by it
+    Vector<u64> packets_crossed_;
+    Vector<InputVc> inputs_;          // by VC
+    Vector<Offer> offers_;            // by VC
+    Vector<u32> owners_;              // by output VC: the input VC that has it
+    Vector<u32> slots_taken_;         // by output VC, then by those of the sources
+    Vector<Flit> flits_;              // by VC: a ring of slots
+    Vector<u64> busy_ports_;          // by router
+    Vector<u8> is_awake_;             // by router
+    Vector<u32> awake_;
     Pool<Packet> packets_;
-    std::vector<Slot> slots_;
+    Vector<Slot> slots_;
     u64 flits_inside_ = 0;
     u64 moving_ = 0;                       // entries of the slots
     u64 flit_hops_ = 0;
     u64 last_progress_ = 0;
-    std::vector<u64> heads_;               // by output VC, where crossings are kept: when the head crossed
-    std::vector<Crossing> crossings_;
+    Vector<u64> heads_;               // by output VC, where crossings are kept: when the head crossed
+    Vector<Crossing> crossings_;
 };
 
 inline void Channels::wake(u32 router) {

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/vector.hpp"
+
 namespace yantra::noc {
 
 namespace {
@@ -103,7 +105,7 @@ private:
 
     // Depth first, with the way of open channels kept.
     void look_from(u32 first) {
-        std::vector<std::pair<u32, std::set<u32>::const_iterator>> way;
+        Vector<std::pair<u32, std::set<u32>::const_iterator>> way;
         const auto open = [&](u32 channel) {
             state_[channel] = State::open;
             way.emplace_back(channel, after_[channel].begin());
@@ -135,12 +137,12 @@ private:
     const Shape& shape_;
     const u32 vcs_;
     const u64 looked_at_;                  // VCs whose circles count
-    std::vector<std::set<u32>> after_;     // by channel
-    std::vector<Offer> offers_;
-    std::vector<u32> used_;
+    Vector<std::set<u32>> after_;     // by channel
+    Vector<Offer> offers_;
+    Vector<u32> used_;
     std::set<Place> seen_;
-    std::vector<Place> left_;
-    std::vector<State> state_;
+    Vector<Place> left_;
+    Vector<State> state_;
     Rng random_{1, 0x6e6f6304, 0};
     CircleFound found_;
 };

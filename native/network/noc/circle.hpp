@@ -8,8 +8,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/noc/routing.hpp"
 #include "network/noc/shape.hpp"
 
@@ -22,7 +22,7 @@ struct Channel {
 };
 
 struct CircleFound {
-    std::vector<Channel> circle;       // each depends on the next, and the last on the first; empty if there is none
+    Vector<Channel> circle;       // each depends on the next, and the last on the first; empty if there is none
     bool lacks_escapes = false;        // some head is not offered a VC to escape by
     bool leaves_shape = false;         // some offer leads over an edge
 };

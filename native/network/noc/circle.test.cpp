@@ -1,10 +1,10 @@
 // Every routing is without circles on every shape that it takes, and reaches every router by shortest ways; a routing that
 // forgets the dateline of a ring, and one that allows all turns of a mesh, are found out.
 // needs: network/noc, network/noc/routing
+#include "base/vector.hpp"
 #include "network/noc/circle.hpp"
 
 #include <stdexcept>
-#include <vector>
 
 #include "base/test.hpp"
 
@@ -14,7 +14,7 @@ using namespace yantra;
 using namespace yantra::noc;
 using test::check;
 
-std::vector<Shape> shapes() {
+Vector<Shape> shapes() {
     return {
         Shape({{4, false, 1}, {4, false, 1}}, 1), Shape({{4, true, 1}, {4, true, 1}}, 1), Shape({{5, true, 1}}, 1),
         Shape({{2, true, 1}, {3, true, 1}}, 1),   Shape({{5, false, 1}, {3, true, 1}}, 2), Shape({{8, true, 1}}, 1),
@@ -74,7 +74,7 @@ void registered_routings_have_no_circles() {
 // Walks as the first offer says.
 void ways_are_shortest() {
     Rng random(1, 2, 3);
-    const std::vector<u32> used(16, 0);
+    const Vector<u32> used(16, 0);
     for (const RoutingKind& kind : routings()) {
         for (const Shape& shape : shapes()) {
             std::unique_ptr<Routing> routing;
@@ -83,7 +83,7 @@ void ways_are_shortest() {
             } catch (const std::invalid_argument&) {
                 continue;
             }
-            std::vector<Offer> offers(routing->most_offers());
+            Vector<Offer> offers(routing->most_offers());
             for (u32 from = 0; from < shape.routers(); ++from) {
                 for (u32 to = 0; to < shape.routers(); ++to) {
                     u8 half = 0;

@@ -8,8 +8,8 @@
 // credit: 5 cycles on channels of one.
 #include <bit>
 #include <memory>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/noc/channels.hpp"
 #include "network/noc/router.hpp"
 
@@ -193,14 +193,14 @@ private:
     Channels& channels_;
     const u32 vcs_;
     const u32 ports_;
-    std::vector<u16> input_pointers_;    // by input VC: the output VC that is next, of its router's
-    std::vector<u16> output_pointers_;   // by output VC: the input VC that is next
-    std::vector<SwitchPointers> switch_;   // by port
+    Vector<u16> input_pointers_;    // by input VC: the output VC that is next, of its router's
+    Vector<u16> output_pointers_;   // by output VC: the input VC that is next
+    Vector<SwitchPointers> switch_;   // by port
     // Of the router that is being stepped:
-    std::vector<VcRequest> requests_;
-    std::vector<u32> best_;              // by output VC: the input VC that gets it
-    std::vector<u64> asks_;              // by output: the inputs that ask, as bits
-    std::vector<u16> asking_vc_;         // by input
+    Vector<VcRequest> requests_;
+    Vector<u32> best_;              // by output VC: the input VC that gets it
+    Vector<u64> asks_;              // by output: the inputs that ask, as bits
+    Vector<u16> asking_vc_;         // by input
     u16 vc_for_[64] = {};                // by output, of one input
 };
 

@@ -8,8 +8,8 @@
 // fewer cycles than a router has gates for at high clocks, and throughput of a VC bounded by the credit's way.
 #include <bit>
 #include <memory>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/noc/channels.hpp"
 #include "network/noc/router.hpp"
 
@@ -120,11 +120,11 @@ private:
     Channels& channels_;
     const u32 vcs_;
     const u32 ports_;
-    std::vector<u16> vc_pointers_;      // by port: of its VCs
-    std::vector<u16> input_pointers_;   // by port: of the inputs, for what leaves by it
+    Vector<u16> vc_pointers_;      // by port: of its VCs
+    Vector<u16> input_pointers_;   // by port: of the inputs, for what leaves by it
     // Of the router that is being stepped:
-    std::vector<u64> asks_;             // by output: the inputs that ask, as bits
-    std::vector<Asking> asking_;        // by input
+    Vector<u64> asks_;             // by output: the inputs that ask, as bits
+    Vector<Asking> asking_;        // by input
 };
 
 const RegisteredRouter registered_one_stage({

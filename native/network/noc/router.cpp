@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/vector.hpp"
+
 namespace yantra::noc {
 
 namespace {
 
-std::vector<RouterKind>& registered_routers() {
-    static std::vector<RouterKind> all;
+Vector<RouterKind>& registered_routers() {
+    static Vector<RouterKind> all;
     return all;
 }
 
 }  // namespace
 
-const std::vector<RouterKind>& routers() { return registered_routers(); }
+const Vector<RouterKind>& routers() { return registered_routers(); }
 
 const RouterKind* find_router(std::string_view name) {
     for (const RouterKind& kind : routers()) {
@@ -26,7 +28,7 @@ const RouterKind* find_router(std::string_view name) {
 }
 
 RegisteredRouter::RegisteredRouter(RouterKind kind) {
-    std::vector<RouterKind>& all = registered_routers();
+    Vector<RouterKind>& all = registered_routers();
     const auto place = std::lower_bound(all.begin(), all.end(), kind.name,
                                         [](const RouterKind& one, const std::string& name) { return one.name < name; });
     all.insert(place, std::move(kind));

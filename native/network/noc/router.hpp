@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::noc {
 
@@ -43,7 +43,7 @@ struct RouterKind {
 };
 
 // By name.
-const std::vector<RouterKind>& routers();
+const Vector<RouterKind>& routers();
 const RouterKind* find_router(std::string_view name);
 
 struct RegisteredRouter {

@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::noc {
 
 namespace {
 
-std::vector<RoutingKind>& registered_routings() {
-    static std::vector<RoutingKind> all;
+Vector<RoutingKind>& registered_routings() {
+    static Vector<RoutingKind> all;
     return all;
 }
 
@@ -44,7 +45,7 @@ u64 half_of(u64 vcs, u32 count, u32 half) {
     return half == 0 ? vcs & ~upper : upper;
 }
 
-const std::vector<RoutingKind>& routings() { return registered_routings(); }
+const Vector<RoutingKind>& routings() { return registered_routings(); }
 
 const RoutingKind* find_routing(std::string_view name) {
     for (const RoutingKind& kind : routings()) {
@@ -56,7 +57,7 @@ const RoutingKind* find_routing(std::string_view name) {
 }
 
 RegisteredRouting::RegisteredRouting(RoutingKind kind) {
-    std::vector<RoutingKind>& all = registered_routings();
+    Vector<RoutingKind>& all = registered_routings();
     const auto place = std::lower_bound(all.begin(), all.end(), kind.name,
                                         [](const RoutingKind& one, const std::string& name) { return one.name < name; });
     all.insert(place, std::move(kind));

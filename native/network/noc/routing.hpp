@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/noc/shape.hpp"
 
@@ -84,7 +84,7 @@ struct RoutingKind {
 };
 
 // By name.
-const std::vector<RoutingKind>& routings();
+const Vector<RoutingKind>& routings();
 const RoutingKind* find_routing(std::string_view name);
 
 struct RegisteredRouting {

@@ -2,15 +2,15 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "network/noc/shape.hpp"
 
 namespace yantra::noc {
 
 struct Settings {
-    std::vector<Dimension> dimensions;
+    Vector<Dimension> dimensions;
     u32 nodes_per_router = 1;
     std::string router = "input_queued";
     std::string routing = "xy";

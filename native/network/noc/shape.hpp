@@ -5,9 +5,8 @@
 // router has the ports of an inner one, so that the place of a port is one multiplication.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::noc {
 
@@ -20,9 +19,9 @@ struct Dimension {
 class Shape {
 public:
     // Throws std::invalid_argument, naming what is wrong.
-    Shape(std::vector<Dimension> dimensions, u32 nodes_per_router);
+    Shape(Vector<Dimension> dimensions, u32 nodes_per_router);
 
-    const std::vector<Dimension>& dimensions() const { return dimensions_; }
+    const Vector<Dimension>& dimensions() const { return dimensions_; }
     u32 nodes_per_router() const { return nodes_per_router_; }
     u32 routers() const { return routers_; }
     u32 nodes() const { return routers_ * nodes_per_router_; }
@@ -35,7 +34,7 @@ public:
     u32 coordinate(u32 router, u32 dimension) const {
         return coordinates_[std::size_t{router} * dimensions_.size() + dimension];
     }
-    u32 router_at(const std::vector<u32>& coordinates) const;
+    u32 router_at(const Vector<u32>& coordinates) const;
     // The router behind a port of a dimension; none at the edge of a mesh.
     u32 neighbour(u32 router, u32 port) const;
     // Channels on a shortest way.
@@ -46,10 +45,10 @@ public:
 private:
     u32 steps(u32 dimension, u32 from, u32 to) const;
 
-    std::vector<Dimension> dimensions_;
+    Vector<Dimension> dimensions_;
     u32 nodes_per_router_;
     u32 routers_ = 1;
-    std::vector<u32> coordinates_;   // by router and dimension
+    Vector<u32> coordinates_;   // by router and dimension
 };
 
 }  // namespace yantra::noc

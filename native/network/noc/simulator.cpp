@@ -5,6 +5,7 @@
 
 #include "base/ensure.hpp"
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::noc {
 
@@ -210,7 +211,7 @@ std::optional<Stuck> Simulator::stuck() const {
         return std::nullopt;
     }
     Stuck found{channels_.flits_inside(), waited, false, {}};
-    std::vector<u32> way;
+    Vector<u32> way;
     while (at != none) {
         const auto before = std::find(way.begin(), way.end(), at);
         if (before != way.end()) {

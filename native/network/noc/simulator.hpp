@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "network/noc/channels.hpp"
 #include "network/noc/packet.hpp"
 #include "network/noc/settings.hpp"
@@ -40,7 +40,7 @@ struct Stuck {
     u64 flits = 0;
     u64 cycles = 0;                  // for which the oldest has not moved
     bool is_circle = false;
-    std::vector<std::string> ports;
+    Vector<std::string> ports;
 };
 
 class Simulator {
@@ -108,8 +108,8 @@ private:
     Observer& observer_;
     Channels channels_;
     std::unique_ptr<Router> router_;
-    std::vector<Source> sources_;
-    std::vector<u32> busy_sources_;
+    Vector<Source> sources_;
+    Vector<u32> busy_sources_;
     u64 flits_arrived_ = 0;
     u64 flits_under_way_ = 0;
     u64 created_under_way_ = 0;

@@ -2,11 +2,11 @@
 // and buffers are as before when all is over; the same seed gives the same run; and flits that wait for each other for
 // ever end the run with their circle.
 // needs: network/noc, network/noc/routing
+#include "base/vector.hpp"
 #include "network/noc/simulator.hpp"
 
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "base/test.hpp"
 #include "base/unsupported.hpp"
@@ -33,13 +33,13 @@ const RegisteredRouting registered_wrong({
 });
 
 struct Arrivals final : Observer {
-    std::vector<Packet> packets;
-    std::vector<u32> departures;
+    Vector<Packet> packets;
+    Vector<u32> departures;
     void arrived(const Packet& packet) override { packets.push_back(packet); }
     void departed(u32 tag) override { departures.push_back(tag); }
 };
 
-Settings settings_of(std::vector<Dimension> dimensions, const char* router, const char* routing) {
+Settings settings_of(Vector<Dimension> dimensions, const char* router, const char* routing) {
     Settings made;
     made.dimensions = std::move(dimensions);
     made.router = router;
@@ -71,8 +71,8 @@ void check_at_rest(const Simulator& simulator, u32 vcs) {
     }
 }
 
-const std::vector<std::vector<Dimension>>& shapes() {
-    static const std::vector<std::vector<Dimension>> all = {
+const Vector<Vector<Dimension>>& shapes() {
+    static const Vector<Vector<Dimension>> all = {
         {{4, false, 1}, {4, false, 1}}, {{4, true, 1}, {4, true, 2}}, {{6, true, 3}}, {{3, false, 1}, {4, true, 1}}};
     return all;
 }
@@ -81,7 +81,7 @@ template <class Use>
 void with_all(Use&& use) {
     for (const RouterKind& router : routers()) {
         for (const RoutingKind& routing : routings()) {
-            for (const std::vector<Dimension>& dimensions : shapes()) {
+            for (const Vector<Dimension>& dimensions : shapes()) {
                 Settings settings = settings_of(dimensions, router.name.c_str(), routing.name.c_str());
                 try {
                     check(settings);
@@ -112,7 +112,7 @@ void a_message_is_cut_into_packets() {
                         simulator.send(1, to, flits, 7, 0);
                         run_out(simulator);
                         check(arrivals.packets.size() == (flits + 3) / 4, "packets", to);
-                        check(arrivals.departures == std::vector<u32>{7}, "one departure", to);
+                        check(arrivals.departures == Vector<u32>{7}, "one departure", to);
                         check(arrivals.packets[0].routers == shape.hops(shape.router_of(1), shape.router_of(to)) + 1,
                               "routers on a shortest way", to);
                     }
@@ -186,7 +186,7 @@ u64 run_random(const Settings& settings, u32 seed) {
     test::Random random(seed);
     Arrivals arrivals;
     Simulator simulator(settings, arrivals);
-    std::vector<Sent> sent;
+    Vector<Sent> sent;
     u64 flits = 0;
     const u32 nodes = simulator.shape().nodes();
     for (u32 message = 0; message < 400; ++message) {
@@ -200,7 +200,7 @@ u64 run_random(const Settings& settings, u32 seed) {
     }
     run_out(simulator);
     check_at_rest(simulator, settings.vcs);
-    std::vector<u64> left(sent.size());
+    Vector<u64> left(sent.size());
     for (u32 message = 0; message < sent.size(); ++message) {
         left[message] = sent[message].flits;
     }

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/noc/shape.hpp"
 
@@ -22,11 +22,11 @@ public:
         return destinations_.empty() ? static_cast<u32>(random.below(nodes_)) : destinations_[source];
     }
     // By source; empty where every node is as likely.
-    const std::vector<u32>& destinations() const { return destinations_; }
+    const Vector<u32>& destinations() const { return destinations_; }
 
 private:
     u32 nodes_;
-    std::vector<u32> destinations_;
+    Vector<u32> destinations_;
 };
 
 struct TrafficKind {
@@ -35,6 +35,6 @@ struct TrafficKind {
 };
 
 // By name.
-const std::vector<TrafficKind>& traffics();
+const Vector<TrafficKind>& traffics();
 
 }  // namespace yantra::noc

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/presets.hpp"
 #include "network/packet/simulator.hpp"
 
@@ -42,14 +42,14 @@ public:
 
     // So many flows, each from a host of its own to the trial_receiver, from now on; their times in ns. Sets `broken` where a law
     // is broken before all have ended.
-    std::vector<u64> send(u32 count) {
+    Vector<u64> send(u32 count) {
         const u64 start = simulator_.now();
         const u32 first = static_cast<u32>(ends_.size());
         ends_.resize(first + std::size_t{count}, none_yet);
         for (u32 flow = 0; flow < count; ++flow) {
             const u32 host = 1 + flow;
-            const std::vector<u32> there = {2 * host, 2 * trial_receiver + 1};
-            const std::vector<u32> back = {2 * trial_receiver, 2 * host + 1};
+            const Vector<u32> there = {2 * host, 2 * trial_receiver + 1};
+            const Vector<u32> back = {2 * trial_receiver, 2 * host + 1};
             simulator_.send({first + flow, trial_bytes, simulator_.add_route(there), simulator_.add_route(back), 0, 0, host,
                              trial_receiver},
                             start);
@@ -57,7 +57,7 @@ public:
         left_ = count;
         const u64 line_ns = count * trial_bytes * 8 / static_cast<u64>(trial_gbps);
         run_until(start + trial_patience * line_ns * ticks_per_ns_);
-        std::vector<u64> took;
+        Vector<u64> took;
         for (u32 flow = first; flow < ends_.size() && left_ == 0; ++flow) {
             took.push_back((ends_[flow] - start) / ticks_per_ns_);
         }
@@ -116,12 +116,12 @@ private:
 
     const u64 ticks_per_ns_;
     Simulator simulator_;
-    std::vector<u64> ends_;   // by flow
+    Vector<u64> ends_;   // by flow
     u32 left_ = 0;
 };
 
 // Flows after each other on one simulator: `counts` of them at a time.
-std::string run_flows(const Settings& settings, const std::vector<u32>& counts, std::vector<std::vector<u64>>& took) {
+std::string run_flows(const Settings& settings, const Vector<u32>& counts, Vector<Vector<u64>>& took) {
     FlowTrial trial(settings);
     for (const u32 count : counts) {
         took.push_back(trial.send(count));
@@ -135,7 +135,7 @@ std::string run_flows(const Settings& settings, const std::vector<u32>& counts, 
     return "";
 }
 
-std::string check_pace(const std::vector<std::vector<u64>>& took) {
+std::string check_pace(const Vector<Vector<u64>>& took) {
     const auto [least, most] = std::minmax_element(took[1].begin(), took[1].end());
     if (*most > most_apart * *least) {
         return "nobody_starves: of " + std::to_string(took[1].size()) + " equal flows one takes " +
@@ -154,9 +154,9 @@ std::string check_pace(const std::vector<std::vector<u64>>& took) {
 
 std::string broken_law(const Scheme& scheme) {
     Settings settings = settings_of(preset_of(scheme.name), trial_gbps, scheme.name);
-    std::vector<std::vector<u64>> took;
-    std::vector<std::vector<u64>> again;
-    const std::vector<u32> counts = {1, trial_hosts - 1, 1};
+    Vector<Vector<u64>> took;
+    Vector<Vector<u64>> again;
+    const Vector<u32> counts = {1, trial_hosts - 1, 1};
     std::string broken = run_flows(settings, counts, took);
     if (broken.empty()) {
         broken = check_pace(took);

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/sender.hpp"
 
 namespace yantra::packet {
@@ -48,7 +48,7 @@ struct SchemeOption {
     double fallback = 0.0;
     double least = 0.0;
     std::string help;
-    std::vector<std::string> choices = {};   // names of its values 0, 1, ...; empty for a number
+    Vector<std::string> choices = {};   // names of its values 0, 1, ...; empty for a number
 };
 
 struct Scheme {
@@ -59,13 +59,13 @@ struct Scheme {
     Make make = nullptr;
     TelemetryKind telemetry = TelemetryKind::none;
     bool needs_window = false;
-    std::vector<SchemeOption> options;
+    Vector<SchemeOption> options;
     std::optional<Recovery> recovery = {};   // that it goes with; else what the settings say
     bool connects = false;              // a round trip goes before data
 };
 
 // All schemes, by name.
-const std::vector<Scheme>& schemes();
+const Vector<Scheme>& schemes();
 // Null if there is none of that name.
 const Scheme* find_scheme(std::string_view name);
 

@@ -2,6 +2,7 @@
 // notices.
 #include <algorithm>
 
+#include "base/vector.hpp"
 #include "network/packet/simulator.hpp"
 
 namespace yantra::packet {
@@ -48,9 +49,9 @@ std::optional<Stuck> Simulator::stuck() const {
 
 // A paused port waits for the device behind its link to pass on what came over it: for the paused ports there in
 // whose queues that lies.
-std::vector<u32> Simulator::pause_cycle() const {
-    std::vector<u8> seen(ports_.size());   // 0 no, 1 on the path, 2 done
-    std::vector<u32> path;
+Vector<u32> Simulator::pause_cycle() const {
+    Vector<u8> seen(ports_.size());   // 0 no, 1 on the path, 2 done
+    Vector<u32> path;
     for (u32 port = 0; port < ports_.size(); ++port) {
         if (ports_[port].is_paused && seen[port] == 0 && follow(port, seen, path)) {
             return path;
@@ -62,7 +63,7 @@ std::vector<u32> Simulator::pause_cycle() const {
 
 // Whether packets that came by a link wait at a port.
 bool Simulator::holds(u32 port, u32 from) const {
-    std::vector<u32> waiting;
+    Vector<u32> waiting;
     for (const PacketQueue* queue : {&ports_[port].waits, &ports_[port].relayed}) {
         for (u32 at = queue->first; at != none; at = at == queue->last ? none : packets_[at].next) {
             waiting.push_back(at);
@@ -75,7 +76,7 @@ bool Simulator::holds(u32 port, u32 from) const {
 }
 
 // Whether a circle was found; then `path` is it.
-bool Simulator::follow(u32 port, std::vector<u8>& seen, std::vector<u32>& path) const {
+bool Simulator::follow(u32 port, Vector<u8>& seen, Vector<u32>& path) const {
     seen[port] = 1;
     path.push_back(port);
     for (u32 next : ports_of_[ports_[port].to]) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/vector.hpp"
+
 namespace yantra::packet {
 
 namespace {
@@ -33,7 +35,7 @@ FabricSpec spec_of(const FabricGraph& graph, const Settings& settings, const std
     for (u32 device = 0; device < graph.devices(); ++device) {
         spec.is_host[device] = device < graph.ranks();
     }
-    std::map<std::pair<u32, u32>, std::vector<u32>> between;
+    std::map<std::pair<u32, u32>, Vector<u32>> between;
     for (u32 link = 0; link < graph.links(); ++link) {
         const u32 from = graph.from(link);
         const double delay = graph.latency_ns(link) * static_cast<double>(settings.ticks_per_ns());

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <functional>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/sender.hpp"
 
 namespace yantra::packet {
@@ -175,8 +175,8 @@ private:
         return found;
     }
 
-    std::vector<u32> senders_;
-    std::vector<Waiting> waiting_;   // a heap, the earliest first
+    Vector<u32> senders_;
+    Vector<Waiting> waiting_;   // a heap, the earliest first
     u32 last_ = 0;
 };
 

@@ -3,15 +3,15 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 #include "network/packet/settings.hpp"
 
 namespace yantra::packet {
 
 // Those of the network.
-const std::vector<SchemeOption>& network_options();
+const Vector<SchemeOption>& network_options();
 
 // Settings with some of them changed, by name: of the network, or of the congestion control that is chosen.
 // std::invalid_argument for one that neither has, or below its least.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/vector.hpp"
 #include "network/packet/options.hpp"
 
 namespace yantra::packet {
@@ -63,7 +64,7 @@ void use_hpcc(Settings& to, double gbps, const char* scheme) {
     with_variable_window(to);
 }
 
-std::vector<Preset> presets_of_dcqcn() {
+Vector<Preset> presets_of_dcqcn() {
     return {
         {"dcqcn", "DCQCN as NICs have it, no window",
          [](Settings& to, double gbps) {
@@ -99,7 +100,7 @@ std::vector<Preset> presets_of_dcqcn() {
     };
 }
 
-std::vector<Preset> other_presets() {
+Vector<Preset> other_presets() {
     return {
         {"cubic", "TCP CUBIC over switches that drop, silences of 5 ms",
          [](Settings& to, double) { use_tcp(to, "cubic"); }},
@@ -151,10 +152,10 @@ std::vector<Preset> other_presets() {
 
 }  // namespace
 
-const std::vector<Preset>& presets() {
-    static const std::vector<Preset> all = [] {
-        std::vector<Preset> made;   // by name
-        for (const std::vector<Preset>& some : {presets_of_dcqcn(), other_presets()}) {
+const Vector<Preset>& presets() {
+    static const Vector<Preset> all = [] {
+        Vector<Preset> made;   // by name
+        for (const Vector<Preset>& some : {presets_of_dcqcn(), other_presets()}) {
             for (const Preset& preset : some) {
                 const auto later = std::find_if(made.begin(), made.end(),
                                                 [&preset](const Preset& other) { return preset.name < other.name; });
@@ -182,7 +183,7 @@ std::string preset_of(std::string_view scheme) {
 
 Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme,
                      const std::map<std::string, double>& options) {
-    const std::vector<Preset>& all = presets();
+    const Vector<Preset>& all = presets();
     const auto found = std::find_if(all.begin(), all.end(), [preset](const Preset& p) { return p.name == preset; });
     if (found == all.end()) {
         throw std::invalid_argument("no preset is named '" + std::string(preset) + "'");

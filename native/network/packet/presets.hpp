@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/settings.hpp"
 
 namespace yantra::packet {
@@ -22,7 +22,7 @@ struct Preset {
 };
 
 // All, by name.
-const std::vector<Preset>& presets();
+const Vector<Preset>& presets();
 // std::invalid_argument for a name that there is not. `host_gbps` is the rate of a host's link. `scheme` is another
 // congestion control, with its own defaults, or empty; `options` are changes (network/packet/options.hpp).
 Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme = "",

@@ -3,24 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/vector.hpp"
+
 namespace yantra::packet {
 
 namespace {
 
-std::vector<Discipline>& registered_disciplines() {
-    static std::vector<Discipline> all;
+Vector<Discipline>& registered_disciplines() {
+    static Vector<Discipline> all;
     return all;
 }
 
 }  // namespace
 
 RegisteredDiscipline::RegisteredDiscipline(Discipline discipline) {
-    std::vector<Discipline>& all = registered_disciplines();
+    Vector<Discipline>& all = registered_disciplines();
     const auto at = std::find_if(all.begin(), all.end(), [&](const Discipline& d) { return d.name > discipline.name; });
     all.insert(at, std::move(discipline));
 }
 
-const std::vector<Discipline>& disciplines() { return registered_disciplines(); }
+const Vector<Discipline>& disciplines() { return registered_disciplines(); }
 
 const Discipline* find_discipline(std::string_view name) {
     for (const Discipline& discipline : disciplines()) {

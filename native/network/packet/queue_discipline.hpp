@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/pool.hpp"
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/settings.hpp"
@@ -32,10 +32,10 @@ public:
     // Takes the one that leaves next; none if none waits.
     virtual u32 pop() = 0;
     // Adds all that wait, in any order.
-    virtual void list(std::vector<u32>& into) const = 0;
+    virtual void list(Vector<u32>& into) const = 0;
 
 protected:
-    void add_all(const PacketQueue& queue, std::vector<u32>& into) const {
+    void add_all(const PacketQueue& queue, Vector<u32>& into) const {
         for (u32 at = queue.first; at != none; at = at == queue.last ? none : packets_[at].next) {
             into.push_back(at);
         }
@@ -52,11 +52,11 @@ struct Discipline {
     Make make = nullptr;
     // Packets of one message leave in the order in which they came.
     bool keeps_order = true;
-    std::vector<SchemeOption> options = {};
+    Vector<SchemeOption> options = {};
 };
 
 // All, by name.
-const std::vector<Discipline>& disciplines();
+const Vector<Discipline>& disciplines();
 // Null if there is none of that name.
 const Discipline* find_discipline(std::string_view name);
 

@@ -1,8 +1,8 @@
 #include "network/packet/queue_laws.hpp"
 
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 
 namespace yantra::packet {
@@ -72,9 +72,9 @@ private:
     }
 
     std::string check_list() const {
-        std::vector<u32> listed;
+        Vector<u32> listed;
         queue_->list(listed);
-        std::vector<u32> expected = waiting_;
+        Vector<u32> expected = waiting_;
         std::sort(listed.begin(), listed.end());
         std::sort(expected.begin(), expected.end());
         return listed == expected ? ""
@@ -87,7 +87,7 @@ private:
     Rng random_;
     Pool<Packet> packets_;
     std::unique_ptr<QueueDiscipline> queue_;
-    std::vector<u32> waiting_;   // in the order in which they came
+    Vector<u32> waiting_;   // in the order in which they came
 };
 
 }  // namespace

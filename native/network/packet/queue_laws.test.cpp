@@ -1,5 +1,6 @@
 // The disciplines that there are keep the laws, and wrong ones are caught by the name of the law; DRR shares by bytes.
 // needs: network/packet/queue_discipline.cpp, network/packet/queue
+#include "base/vector.hpp"
 #include "network/packet/queue_laws.hpp"
 
 #include <array>
@@ -33,10 +34,10 @@ public:
         }
         return packet;
     }
-    void list(std::vector<u32>& into) const override { into.insert(into.end(), waiting_.begin(), waiting_.end()); }
+    void list(Vector<u32>& into) const override { into.insert(into.end(), waiting_.begin(), waiting_.end()); }
 
 private:
-    std::vector<u32> waiting_;
+    Vector<u32> waiting_;
     u64 pushed_ = 0;
     u64 popped_ = 0;
 };

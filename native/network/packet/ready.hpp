@@ -5,9 +5,9 @@
 #pragma once
 
 #include <bit>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::packet {
 
@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    std::vector<u64> words_;
+    Vector<u64> words_;
 };
 
 }  // namespace yantra::packet

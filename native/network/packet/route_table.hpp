@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
 
 #include "base/hash.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "network/packet/simulator.hpp"
 
 namespace yantra::packet {
@@ -46,7 +46,7 @@ private:
     }
 
     void grow() {
-        std::vector<u32> before(2 * slots_.size(), none);
+        Vector<u32> before(2 * slots_.size(), none);
         before.swap(slots_);
         for (u32 route : before) {
             if (route != none) {
@@ -56,7 +56,7 @@ private:
     }
 
     Simulator& simulator_;
-    std::vector<u32> slots_;   // routes
+    Vector<u32> slots_;   // routes
     std::size_t count_ = 0;
 };
 

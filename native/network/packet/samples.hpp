@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
 #include "base/unsupported.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::packet {
 
@@ -95,9 +95,9 @@ private:
     void thin() {
         const u64 before = every_;
         every_ *= 2;
-        std::vector<u64> next(label_);
+        Vector<u64> next(label_);
         Blocks<Row> kept;
-        std::vector<std::size_t> left;
+        Vector<std::size_t> left;
         for (std::size_t at = rows_.size(); at-- > 0;) {
             Row& row = rows_[at];
             const u64 following = next[row.subject];
@@ -117,7 +117,7 @@ private:
 
     u64 every_ = 0;
     std::size_t most_rows_ = 0;
-    std::vector<u64> label_;   // by subject: the tick of its next row
+    Vector<u64> label_;   // by subject: the tick of its next row
     Blocks<Row> rows_;
 };
 

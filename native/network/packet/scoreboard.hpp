@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/stretches.hpp"
 
 namespace yantra::packet {
@@ -18,8 +18,8 @@ namespace yantra::packet {
 struct Scoreboard {
     Stretches received;      // by the receiver, beyond what it expects next
     Stretches told;          // to the sender, beyond what is acknowledged
-    std::vector<u64> lost;   // where packets to be sent again begin, the next last
-    std::vector<u8> was_marked;   // by way, that its last ACK told of a mark
+    Vector<u64> lost;   // where packets to be sent again begin, the next last
+    Vector<u8> was_marked;   // by way, that its last ACK told of a mark
     u32 turn = 0;            // of ways
     u64 looked_to = 0;       // all packets before it that are missing were sent again, or are in `lost`
 
@@ -42,7 +42,7 @@ struct Scoreboard {
     }
     // Packets that have arrived after all.
     void forget_arrived(u64 acknowledged) {
-        std::erase_if(lost, [this, acknowledged](u64 sequence) { return sequence < acknowledged || told.has(sequence); });
+        erase_if(lost, [this, acknowledged](u64 sequence) { return sequence < acknowledged || told.has(sequence); });
     }
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "network/packet/port.hpp"
 #include "network/packet/samples.hpp"
 #include "network/packet/sender.hpp"
@@ -104,11 +105,11 @@ public:
     bool looks() const { return looks_; }
     u64 ticks_per_ns() const { return ticks_per_ns_; }
     const Samples<PortRow>& ports() const { return ports_; }
-    const std::vector<PortRow>& present() const { return present_; }
+    const Vector<PortRow>& present() const { return present_; }
     const Samples<RateRow>& rates() const { return rates_; }
     const Blocks<SeenFlow>& flows() const { return flows_; }
     const Blocks<SweepRow>& sweeps() const { return sweeps_; }
-    const std::vector<PortCount>& counts() const { return counts_; }
+    const Vector<PortCount>& counts() const { return counts_; }
     const Totals& totals() const { return totals_; }
 
     // From now on a port, or a sender, is looked at.
@@ -211,8 +212,8 @@ private:
     Samples<RateRow> rates_;
     Blocks<SeenFlow> flows_;
     Blocks<SweepRow> sweeps_;
-    std::vector<PortCount> counts_;   // by link
-    std::vector<PortRow> present_;    // behind the rows of `ports_`
+    Vector<PortCount> counts_;   // by link
+    Vector<PortRow> present_;    // behind the rows of `ports_`
     Totals totals_;
 };
 

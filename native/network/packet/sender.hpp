@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
 
 #include "base/pool.hpp"
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/ready.hpp"
 #include "network/packet/scoreboard.hpp"
@@ -168,10 +168,10 @@ public:
     const Transmission transmission;
     const u64 ticks_per_ns;
     Wheel wheel;
-    std::vector<Ready> ready;       // by port: the senders of its NIC to look at
-    std::vector<u64> line_rates;    // by link
-    std::vector<u32> wake_timers;   // by port
-    std::vector<u64> wake_ticks;
+    Vector<Ready> ready;       // by port: the senders of its NIC to look at
+    Vector<u64> line_rates;    // by link
+    Vector<u32> wake_timers;   // by port
+    Vector<u64> wake_ticks;
     Seen* seen = nullptr;           // where changes of rates are noted
 
 private:

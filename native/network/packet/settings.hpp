@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 #include "network/packet/quirks.hpp"
 #include "network/packet/recovery.hpp"
 
@@ -47,7 +48,7 @@ struct Settings {
     u64 buffer_bytes = u64{32} << 20;   // of a switch, where its links do not say
     bool pauses = true;              // PFC
     bool marks = true;               // ECN
-    std::vector<MarkLimits> limits;
+    Vector<MarkLimits> limits;
     double retransmission_ns = 1e6;  // after which silence is a loss
     double pause_ns = 1e6;           // after which a pause is over, unless it is said again
     bool tells_crossings = false;    // each data packet on each link, to the observer
@@ -96,8 +97,8 @@ struct LinkSpec {
 
 struct FabricSpec {
     std::vector<bool> is_host;          // by device
-    std::vector<u64> buffer_bytes;      // by device: 0 for that of the settings
-    std::vector<LinkSpec> links;
+    Vector<u64> buffer_bytes;      // by device: 0 for that of the settings
+    Vector<LinkSpec> links;
     std::function<std::string(u32)> name = [](u32 device) { return "switch " + std::to_string(device); };
 };
 

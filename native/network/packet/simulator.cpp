@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/vector.hpp"
 #include "network/packet/options.hpp"
 
 namespace yantra::packet {
@@ -94,7 +95,7 @@ u32 Simulator::table_of(u64 bits_per_s) {
             return table;
         }
     }
-    std::vector<u32> ticks(settings_.payload_bytes + std::size_t{600});
+    Vector<u32> ticks(settings_.payload_bytes + std::size_t{600});
     for (std::size_t bytes = 0; bits_per_s > 0 && bytes < ticks.size(); ++bytes) {
         const u64 exact = senders_.transmission.ticks(bytes, bits_per_s);
         if (exact >= none) {
@@ -111,7 +112,7 @@ u32 Simulator::table_of(u64 bits_per_s) {
 // The head room of a port takes what is under way when it tells its neighbour to pause.
 void Simulator::add_buffers(const FabricSpec& fabric) {
     buffers_.resize(fabric.is_host.size());
-    std::vector<std::vector<u32>> incoming(fabric.is_host.size());
+    Vector<Vector<u32>> incoming(fabric.is_host.size());
     for (u32 link = 0; link < ports_.size(); ++link) {
         incoming[ports_[link].to].push_back(link);
     }
@@ -122,7 +123,7 @@ void Simulator::add_buffers(const FabricSpec& fabric) {
     }
 }
 
-void Simulator::add_buffer(const FabricSpec& fabric, u32 device, const std::vector<u32>& incoming) {
+void Simulator::add_buffer(const FabricSpec& fabric, u32 device, const Vector<u32>& incoming) {
     const u64 own = fabric.buffer_bytes.empty() ? 0 : fabric.buffer_bytes[device];
     const u64 buffer = own == 0 ? settings_.buffer_bytes : own;
     u64 nic_rate = 0;   // of the first host: the shift of alpha counts from it
@@ -420,7 +421,7 @@ void Simulator::step() {
     }
 }
 
-void Simulator::sample(u32 link, u64 every, std::vector<u64>& into) {
+void Simulator::sample(u32 link, u64 every, Vector<u64>& into) {
     sampled_ = link;
     sample_every_ = every;
     samples_ = &into;

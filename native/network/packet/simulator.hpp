@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/packet/congestion_control.hpp"
 #include "network/packet/nic.hpp"
@@ -53,7 +54,7 @@ struct FlowSpec {
 
 // Why a run cannot go on.
 struct Stuck {
-    std::vector<u32> cycle;     // links whose ports pause each other; else
+    Vector<u32> cycle;     // links whose ports pause each other; else
     u64 drops = 0;              // since a byte was acknowledged last: packets are lost again and again; else
     u32 flow = none;            // one that waits for ever,
     u64 acknowledged = 0;       // and what of it was acknowledged
@@ -89,7 +90,7 @@ public:
     void send(const FlowSpec& flow, u64 tick);
 
     // Notes the bytes that wait at a port at every multiple of `every` ticks, as long as flows are under way.
-    void sample(u32 link, u64 every, std::vector<u64>& into);
+    void sample(u32 link, u64 every, Vector<u64>& into);
 
     bool empty() const { return senders_.wheel.empty(); }
     u64 now() const { return senders_.now(); }
@@ -147,7 +148,7 @@ private:
     void add_queues();
     void add_buffers(const FabricSpec& fabric);
     void check_buffer(const std::string& name, u32 ports, u64 buffer, u64 needed) const;
-    void add_buffer(const FabricSpec& fabric, u32 device, const std::vector<u32>& incoming);
+    void add_buffer(const FabricSpec& fabric, u32 device, const Vector<u32>& incoming);
     u32 table_of(u64 bits_per_s);
     void start(u32 spec);
     void fire(u32 timer);
@@ -209,8 +210,8 @@ private:
     u32 next_way(Sender& sender);
 
     // Of diagnosis.cpp.
-    std::vector<u32> pause_cycle() const;
-    bool follow(u32 port, std::vector<u8>& seen, std::vector<u32>& path) const;
+    Vector<u32> pause_cycle() const;
+    bool follow(u32 port, Vector<u8>& seen, Vector<u32>& path) const;
     bool holds(u32 port, u32 from) const;
 
     const Settings settings_;
@@ -220,23 +221,23 @@ private:
     const Scheme* scheme_ = nullptr;
     std::unique_ptr<CongestionControl> control_;
     HugeVector<Port> ports_;              // by link
-    std::vector<std::vector<u32>> ports_of_;   // by device: those that leave it
+    Vector<Vector<u32>> ports_of_;   // by device: those that leave it
     std::vector<bool> is_host_;
-    std::vector<std::unique_ptr<QueueDiscipline>> queues_;   // by link, of switches; none for plain lists
-    std::vector<SharedBuffer> buffers_;    // by device
-    std::vector<Nic> nics_;
+    Vector<std::unique_ptr<QueueDiscipline>> queues_;   // by link, of switches; none for plain lists
+    Vector<SharedBuffer> buffers_;    // by device
+    Vector<Nic> nics_;
     Pool<Packet> packets_;
     u32 packets_made_ = 0;
     bool fetches_ = false;                 // what events will read, ahead of their time
-    std::vector<std::vector<u32>> tables_; // transmission times, by rate, by bytes
-    std::vector<u64> table_rates_;
-    std::vector<u32> ways_;                // routes to spray over
+    Vector<Vector<u32>> tables_; // transmission times, by rate, by bytes
+    Vector<u64> table_rates_;
+    Vector<u32> ways_;                // routes to spray over
     HugeVector<u32> routes_;              // links, each route ended by none
     HugeVector<Telemetry> telemetry_;     // by packet, `telemetry_hops_` of each
     u32 telemetry_hops_ = 5;
     u32 most_links_ = 0;
     Pool<FlowSpec> waiting_;               // flows to be sent
-    std::vector<Rng> random_;              // by port
+    Vector<Rng> random_;              // by port
     Totals totals_;
     u32 data_header_ = 36;
     u32 ack_bytes_ = 48;
@@ -244,7 +245,7 @@ private:
     u32 unfinished_ = 0;                   // sent, and not ended
     u32 sampled_ = none;                   // link
     u64 sample_every_ = 0;
-    std::vector<u64>* samples_ = nullptr;
+    Vector<u64>* samples_ = nullptr;
     bool sweeps_ = false;                  // the next sweep is to come
     u64 last_progress_ = 0;
     u64 drops_at_progress_ = 0;

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "base/types.hpp"
+#include "base/vector.hpp"
 
 namespace yantra::packet {
 
@@ -23,7 +23,7 @@ public:
     u64 bytes() const { return bytes_; }
     // The end of the last. Precondition: not empty().
     u64 end() const { return all_.back().to; }
-    const std::vector<Stretch>& all() const { return all_; }
+    const Vector<Stretch>& all() const { return all_; }
 
     bool has(u64 byte) const {
         const auto at = first_beyond(byte);
@@ -71,11 +71,11 @@ public:
     }
 
 private:
-    std::vector<Stretch>::const_iterator first_beyond(u64 byte) const {
+    Vector<Stretch>::const_iterator first_beyond(u64 byte) const {
         return std::lower_bound(all_.begin(), all_.end(), byte, [](const Stretch& s, u64 b) { return s.to <= b; });
     }
 
-    std::vector<Stretch> all_;
+    Vector<Stretch> all_;
     u64 bytes_ = 0;
 };
 

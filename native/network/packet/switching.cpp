@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vector.hpp"
 #include "network/packet/simulator.hpp"
 
 namespace yantra::packet {
@@ -150,7 +151,7 @@ void Simulator::begin_transmission(u32 number, u32 packet) {
 
 // Tables have what most packets are; telemetry of many hops makes them longer.
 u64 Simulator::ticks_of(const Port& port, u32 bytes) const {
-    const std::vector<u32>& table = tables_[port.of_rate];
+    const Vector<u32>& table = tables_[port.of_rate];
     if (bytes < table.size()) {
         return table[bytes];
     }

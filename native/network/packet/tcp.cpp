@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/vector.hpp"
+
 namespace yantra::packet {
 
 namespace {
@@ -116,8 +118,8 @@ void Tcp::apply(u32 sender, const Flow& of) {
     senders_.set_window(sender, static_cast<u64>(std::min(segments * segment(), 9e15)));
 }
 
-std::vector<SchemeOption> tcp_options(std::vector<SchemeOption> own) {
-    std::vector<SchemeOption> all = {
+Vector<SchemeOption> tcp_options(Vector<SchemeOption> own) {
+    Vector<SchemeOption> all = {
         {"first_window", "B", 0.0, 0.0, "Of a new connection; 0: ten packets, up to 14,600 bytes but two at least."},
         {"least_silence", "ns", 1e9, 1.0, "The least silence that is a loss; longer where round trips vary."},
         {"first_silence", "ns", 1e9, 1.0, "That, before a round trip was measured."},

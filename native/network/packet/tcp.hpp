@@ -12,8 +12,8 @@
 
 #include <limits>
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -63,10 +63,10 @@ private:
     double first_window_;        // bytes
     double least_silence_ns_;
     double first_silence_ns_;
-    std::vector<Flow> flows_;    // by sender
+    Vector<Flow> flows_;    // by sender
 };
 
 // Options that all have.
-std::vector<SchemeOption> tcp_options(std::vector<SchemeOption> own);
+Vector<SchemeOption> tcp_options(Vector<SchemeOption> own);
 
 }  // namespace yantra::packet

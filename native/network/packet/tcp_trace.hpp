@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/test.hpp"
+#include "base/vector.hpp"
 #include "network/packet/tcp.hpp"
 
 namespace yantra::packet {
@@ -27,7 +28,7 @@ public:
     u64 window() const { return senders_[sender_].window_now; }
     double silence_us() const { return senders_.ns(senders_[sender_].silence) / 1000; }
     // The packets that it sent again since this was asked last.
-    std::vector<u64> resent() { return std::exchange(senders_.board(senders_[sender_]).lost, {}); }
+    Vector<u64> resent() { return std::exchange(senders_.board(senders_[sender_]).lost, {}); }
 
     void opened(double rtt_us) { control_->opened(sender_, senders_.ticks(rtt_us * 1000)); }
     void sends_to(u64 byte) { senders_[sender_].next = byte; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "trace/bounds.hpp"
 
 namespace yantra {
@@ -25,7 +26,7 @@ class Checker {
 public:
     Checker(const Trace& trace, const Graph& graph) : trace_(trace), graph_(graph) {}
 
-    std::vector<Diagnostic> run() {
+    Vector<Diagnostic> run() {
         file();
         for (std::uint32_t node = 0; node < graph_.size(); ++node) {
             if (known_type(node)) {
@@ -174,7 +175,7 @@ private:
 
 }  // namespace
 
-std::vector<Diagnostic> check(const Trace& trace, const Graph& graph) {
+Vector<Diagnostic> check(const Trace& trace, const Graph& graph) {
     return Checker(trace, graph).run();
 }
 

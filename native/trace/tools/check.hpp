@@ -6,8 +6,7 @@
 // Source: MLCommons Chakra schema 0.0.4 and its feeder; ASTRA-sim 2's workload layer.
 #pragma once
 
-#include <vector>
-
+#include "base/vector.hpp"
 #include "trace/diagnostic.hpp"
 #include "trace/graph.hpp"
 #include "trace/trace.hpp"
@@ -15,6 +14,6 @@
 namespace yantra {
 
 // `graph` is the graph of `trace`. Its own diagnostics are not repeated.
-std::vector<Diagnostic> check(const Trace& trace, const Graph& graph);
+Vector<Diagnostic> check(const Trace& trace, const Graph& graph);
 
 }  // namespace yantra

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/vector.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -114,7 +115,7 @@ void write_place(AttributeWriter& out, const PassOperation& one, std::optional<s
 
 class SegmentWriter {
 public:
-    SegmentWriter(const std::vector<PlaceInPass>& places, std::uint32_t number, std::optional<std::int64_t> chunk)
+    SegmentWriter(const Vector<PlaceInPass>& places, std::uint32_t number, std::optional<std::int64_t> chunk)
         : places_(places), number_(number), chunk_(chunk) {
         block_->add_metadata();
     }
@@ -180,7 +181,7 @@ private:
     }
 
     void follow(std::optional<std::uint64_t> before) {
-        auto waits_in = [&](const std::vector<std::uint64_t>& list) {
+        auto waits_in = [&](const Vector<std::uint64_t>& list) {
             return std::find(list.begin(), list.end(), *before) != list.end();
         };
         if (before && !waits_in(data_) && !waits_in(control_)) {
@@ -197,17 +198,17 @@ private:
         block_->add_node({place, one.name, static_cast<std::int32_t>(type), 0, 0, 0});
     }
 
-    const std::vector<PlaceInPass>& places_;
+    const Vector<PlaceInPass>& places_;
     std::uint32_t number_;
     std::optional<std::int64_t> chunk_;
     std::shared_ptr<Trace> block_ = std::make_shared<Trace>();
     Segment made_;
-    std::vector<std::uint64_t> data_, control_;   // of the node that is made
+    Vector<std::uint64_t> data_, control_;   // of the node that is made
 };
 
 }  // namespace
 
-EncodedPass encode_pass(const std::vector<std::vector<PassItem>>& parts, std::optional<std::int64_t> chunk) {
+EncodedPass encode_pass(const Vector<Vector<PassItem>>& parts, std::optional<std::int64_t> chunk) {
     EncodedPass made;
     for (std::uint32_t number = 0; number < parts.size(); ++number) {
         // A part may wait for what comes behind it in the part, and not for a later part.

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/tools/player.hpp"
 
 namespace yantra {
@@ -27,8 +27,8 @@ struct PassOperation {
     std::int64_t repeated_flops = 0;
     std::int64_t bytes_read = 0;
     std::int64_t bytes_written = 0;
-    std::vector<std::int64_t> shape;                             // the last of (batch, m, n, k)
-    std::vector<std::pair<std::string, std::int64_t>> sizes;     // others, by name
+    Vector<std::int64_t> shape;                             // the last of (batch, m, n, k)
+    Vector<std::pair<std::string, std::int64_t>> sizes;     // others, by name
     std::optional<std::int64_t> comm_type;
     std::int64_t size_bytes = 0;
     std::int64_t tag = 0;
@@ -62,7 +62,7 @@ struct PassItem {
     };
     std::uint32_t key = 0;
     const PassOperation* operation = nullptr;
-    std::vector<Wait> waits;
+    Vector<Wait> waits;
     bool follows_all = false;
     std::int64_t holds = 0;      // bytes of buffers from here on,
     std::int64_t releases = 0;   // and until here
@@ -73,7 +73,7 @@ struct PassTotals {
     // A sum of numbers of 63 bits.
     using Sum = unsigned __int128;
 
-    std::vector<std::string> groups;         // of its collectives, by first use
+    Vector<std::string> groups;         // of its collectives, by first use
     Sum model_flops = 0;                     // of matrix products, those left out that are made again
     Sum hardware_flops = 0;                  // all of them
     Sum all_flops = 0;                       // those of vector units too
@@ -82,14 +82,14 @@ struct PassTotals {
     std::int64_t most_saved = 0;             // both where they are the most together
     std::int64_t most_held = 0;
     bool stores = false;                     // whether it moves activations beyond the device
-    std::vector<std::uint32_t> messages;     // places of sends and receives
+    Vector<std::uint32_t> messages;     // places of sends and receives
     std::optional<std::uint32_t> too_early;  // a place that waits for one that is not before it
 };
 
 // A pass before it has a place: its segments, and where each key is.
 struct EncodedPass {
-    std::vector<Segment> segments;
-    std::vector<PlaceInPass> places;
+    Vector<Segment> segments;
+    Vector<PlaceInPass> places;
 };
 
 // Adds up a pass, whose items come in this order. Throws std::overflow_error for operations or bytes that 63 bits do
@@ -98,6 +98,6 @@ PassTotals totals_of(std::span<const PassItem> items);
 
 // Encodes each part of a pass as a segment. `chunk` is none behind all passes. Throws std::invalid_argument for a
 // tag that a message cannot have, and for an operation that waits for one that is not in the pass.
-EncodedPass encode_pass(const std::vector<std::vector<PassItem>>& parts, std::optional<std::int64_t> chunk);
+EncodedPass encode_pass(const Vector<Vector<PassItem>>& parts, std::optional<std::int64_t> chunk);
 
 }  // namespace yantra

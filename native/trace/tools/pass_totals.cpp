@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/vector.hpp"
 #include "trace/tools/encode_pass.hpp"
 
 namespace yantra {
@@ -39,7 +40,7 @@ void add_memory(PassTotals& to, std::int64_t& most, const PassItem& item) {
 
 PassTotals totals_of(std::span<const PassItem> items) {
     PassTotals made;
-    std::vector<std::uint32_t> place;   // by key, one more
+    Vector<std::uint32_t> place;   // by key, one more
     std::int64_t most = 0;
     for (std::uint32_t at = 0; at < items.size(); ++at) {
         const PassItem& item = items[at];

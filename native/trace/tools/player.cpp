@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/vector.hpp"
+
 namespace yantra {
 
 void Player::play(std::span<const std::uint32_t> passes, std::span<const std::int64_t> microbatches,
                   std::span<const std::pair<std::uint32_t, std::uint32_t>> turns, std::int64_t tags_each) {
-    std::vector<Played> played(passes.size());
+    Vector<Played> played(passes.size());
     for (std::size_t at = 0; at < passes.size(); ++at) {
         played[at].pass = passes[at];
     }

@@ -15,8 +15,8 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/tools/stamp.hpp"
 
 namespace yantra {
@@ -47,19 +47,19 @@ struct Segment {
     };
     std::shared_ptr<const Trace> block;
     std::optional<std::uint64_t> first_compute, last_compute;   // places
-    std::vector<Chain> chains;
-    std::vector<std::uint64_t> starts;   // places that wait for all that was computed before
-    std::vector<Inner> inner;
-    std::vector<Outer> outer;
+    Vector<Chain> chains;
+    Vector<std::uint64_t> starts;   // places that wait for all that was computed before
+    Vector<Inner> inner;
+    Vector<Outer> outer;
 };
 
 // Where an operation is: its segment, and its place there.
 using PlaceInPass = std::pair<std::uint32_t, std::uint64_t>;
 
 struct PassCopy {
-    std::vector<Segment> segments;
-    std::vector<PlaceInPass> places;        // by key
-    std::vector<std::uint32_t> blocking;    // keys of what the device waits for after the pass
+    Vector<Segment> segments;
+    Vector<PlaceInPass> places;        // by key
+    Vector<std::uint32_t> blocking;    // keys of what the device waits for after the pass
     std::optional<PassSource> direction;    // as what others look for it: forward or backward
     std::optional<PassSource> neighbour;    // the direction of the pass that makes its tensor on this device,
     std::optional<std::uint32_t> beside;    // and the chunk of that
@@ -69,7 +69,7 @@ struct PassCopy {
 class Player {
 public:
     // Collectives of the groups named are those of gradients.
-    Player(const Trace& head, std::vector<std::string> gradient_groups)
+    Player(const Trace& head, Vector<std::string> gradient_groups)
         : stamper_(head), gradient_groups_(std::move(gradient_groups)) {}
 
     std::uint32_t add(PassCopy pass) {
@@ -89,7 +89,7 @@ public:
 private:
     struct Played {
         std::uint32_t pass = 0;
-        std::vector<std::uint64_t> firsts;   // ids of the first nodes of its segments
+        Vector<std::uint64_t> firsts;   // ids of the first nodes of its segments
     };
 
     void stamp(const Segment& segment, Played& played, std::optional<std::int64_t> microbatch,
@@ -101,12 +101,12 @@ private:
     static std::uint64_t name_of(PassSource direction, std::uint32_t chunk, std::int64_t microbatch);
 
     Stamper stamper_;
-    std::vector<std::string> gradient_groups_;
-    std::vector<PassCopy> passes_;
-    std::vector<StampEdge> edges_;       // of the copy being made
+    Vector<std::string> gradient_groups_;
+    Vector<PassCopy> passes_;
+    Vector<StampEdge> edges_;       // of the copy being made
     std::optional<std::uint64_t> computed_;
-    std::vector<std::pair<std::string, std::uint64_t>> communicated_;   // the last of each group, by first use
-    std::vector<std::uint64_t> blocking_;
+    Vector<std::pair<std::string, std::uint64_t>> communicated_;   // the last of each group, by first use
+    Vector<std::uint64_t> blocking_;
     std::unordered_map<std::uint64_t, Played> played_;
 };
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
@@ -17,8 +17,8 @@ inline constexpr const char* peer_attribute = "comm_peer";
 
 // What the nodes of a template name, in order of first appearance.
 struct RelativeNames {
-    std::vector<std::string> groups;  // "pg_name" of collectives, sends and receives
-    std::vector<std::string> peers;   // "comm_peer" of sends and receives
+    Vector<std::string> groups;  // "pg_name" of collectives, sends and receives
+    Vector<std::string> peers;   // "comm_peer" of sends and receives
 };
 
 RelativeNames relative_names(const Trace& trace);

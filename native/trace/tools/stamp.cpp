@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "base/wire_writer.hpp"
 
 namespace yantra {
@@ -71,7 +72,7 @@ const Stamper::Changes& Stamper::checked(const std::shared_ptr<const Trace>& tra
     }
     check_order(*trace);
     Changes changes{trace, {}};
-    std::vector<Change> of_name;   // an attribute's name is a number
+    Vector<Change> of_name;   // an attribute's name is a number
     for (const std::string& name : trace->attribute_names.names()) {
         of_name.push_back(change_of(name));
     }
@@ -162,7 +163,7 @@ void Stamper::deps(PartEncoder& parts, const Stamps::Copy& copy, std::span<const
     }
 }
 
-std::uint64_t Stamper::stamp(const std::shared_ptr<const Trace>& trace, std::vector<StampEdge> edges,
+std::uint64_t Stamper::stamp(const std::shared_ptr<const Trace>& trace, Vector<StampEdge> edges,
                              std::optional<std::int64_t> microbatch, std::int64_t tag_base) {
     const Changes& changes = checked(trace);
     check(*trace, changes, edges, microbatch, tag_base);

@@ -11,8 +11,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/stamps.hpp"
 #include "trace/tools/encode.hpp"
 
@@ -26,7 +26,7 @@ public:
     // Appends a copy of the block, whose ids are 0, 1, …; returns the id of its first node. Sets the
     // attributes "microbatch", adds `tag_base` to the attributes "comm_tag".
     // Throws std::invalid_argument, and adds nothing, when the block or an edge does not fit.
-    std::uint64_t stamp(const std::shared_ptr<const Trace>& block, std::vector<StampEdge> edges,
+    std::uint64_t stamp(const std::shared_ptr<const Trace>& block, Vector<StampEdge> edges,
                         std::optional<std::int64_t> microbatch, std::int64_t tag_base);
 
     std::uint64_t size() const { return stamps_.size; }
@@ -48,8 +48,8 @@ private:
     struct Block {
         std::shared_ptr<const Trace> trace;
         std::string bytes;
-        std::vector<Piece> pieces;
-        std::vector<std::size_t> first_piece;  // n + 1; the first piece of a node is its identity
+        Vector<Piece> pieces;
+        Vector<std::size_t> first_piece;  // n + 1; the first piece of a node is its identity
     };
 
     // An attribute of a node that copies change.
@@ -60,7 +60,7 @@ private:
     };
     struct Changes {
         std::shared_ptr<const Trace> block;  // so that no other comes to be where it is
-        std::vector<Changed> all;
+        Vector<Changed> all;
     };
 
     const Changes& checked(const std::shared_ptr<const Trace>& trace);
@@ -76,7 +76,7 @@ private:
     std::string head_;
     bool has_complete_order_ = false;
     std::string record_;
-    std::vector<std::uint64_t> ids_;
+    Vector<std::uint64_t> ids_;
 };
 
 }  // namespace yantra

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
@@ -30,10 +30,10 @@ struct CommunicationTotal {
 };
 
 struct Totals {
-    std::vector<ComputeTotal> compute;
-    std::vector<CommunicationTotal> communication;
+    Vector<ComputeTotal> compute;
+    Vector<CommunicationTotal> communication;
     std::int64_t activations_peak = 0;            // bytes
-    std::vector<std::int64_t> activations;  // the highest in each part of the trace, in order
+    Vector<std::int64_t> activations;  // the highest in each part of the trace, in order
 };
 
 // `parts`: into how many equal parts the trace is cut for `activations`. Sums wrap at 2^64.

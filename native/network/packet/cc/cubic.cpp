@@ -11,8 +11,8 @@
 // share p of losses, sqrt(3 / (2 p)) segments; flows into one port share it. Beyond, W grows whatever the round trip.
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/tcp.hpp"
 
 namespace yantra::packet {
@@ -85,7 +85,7 @@ private:
     double c_;
     double beta_;
     bool converges_;
-    std::vector<Growth> growths_;   // by sender
+    Vector<Growth> growths_;   // by sender
 };
 
 const RegisteredScheme registered_cubic({

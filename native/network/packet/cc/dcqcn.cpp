@@ -7,8 +7,8 @@
 // at most once per `cnp_interval` and the cut is at once; increases by a counter of bytes as well. Marks come back with
 // ACKs; `cnp_delay` is what NICs take beyond that, from the marked packet to the cut, where a CNP is a packet of its own.
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -122,7 +122,7 @@ private:
         u64 counted = 0;
         u64 told = 0;
         u32 timers[4] = {none, none, none, none};
-        std::vector<u64> cnps;   // ticks at which those under way arrive
+        Vector<u64> cnps;   // ticks at which those under way arrive
         bool is_first = true;
         bool alpha_marked = false;
         bool cut_marked = false;
@@ -205,7 +205,7 @@ private:
     u64 counter_bytes_;
     bool clamps_;
     bool by_timer_;
-    std::vector<State> states_;   // by sender
+    Vector<State> states_;   // by sender
 };
 
 const RegisteredScheme registered_dcqcn({

@@ -1,8 +1,8 @@
 // DCTCP: a cut in proportion to the share of marked packets, once per round trip (Alizadeh et al., "Data center TCP
 // (DCTCP)", SIGCOMM 2010, section 3.3), as a rate: r (1 - alpha / 2), else r + AI.
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -74,7 +74,7 @@ private:
     double gain_;
     u64 additive_;
     u64 least_;
-    std::vector<State> states_;   // by sender
+    Vector<State> states_;   // by sender
 };
 
 const RegisteredScheme registered_dctcp({

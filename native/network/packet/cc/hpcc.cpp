@@ -5,8 +5,8 @@
 // over a round trip T: U = (U (T - tau) + u tau) / T. At or above the target, or after some additive steps: r = Rc U_t /
 // U + AI; else r = Rc + AI. Rc moves once per round trip. With `per_hop`, each hop has U and Rc of its own.
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -37,7 +37,7 @@ public:
             states_.resize(sender + std::size_t{1});
         }
         State& of = states_[sender];
-        std::vector<Hop> hops = std::move(of.hops);
+        Vector<Hop> hops = std::move(of.hops);
         hops.clear();
         of = State{};
         of.hops = std::move(hops);
@@ -81,7 +81,7 @@ private:
         double utilisation = 1.0;
         i32 steps = 0;
         u64 mark = 0;          // byte whose ACK ends a round trip
-        std::vector<Hop> hops;
+        Vector<Hop> hops;
     };
     struct Step {
         u64 rate = 0;
@@ -211,7 +211,7 @@ private:
     bool samples_;
     u64 multiple_;
     bool is_narrow_;
-    std::vector<State> states_;   // by sender
+    Vector<State> states_;   // by sender
 };
 
 const RegisteredScheme registered_hpcc({

@@ -5,8 +5,8 @@
 // looked at at all. The rounding of the power is random.
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/packet/congestion_control.hpp"
 
@@ -87,7 +87,7 @@ private:
     double base_;
     double share_;
     Rng random_;
-    std::vector<State> states_;   // by sender
+    Vector<State> states_;   // by sender
 };
 
 const RegisteredScheme registered_hpcc_pint({

@@ -16,8 +16,8 @@
 // Left out: trimming and quick adaptation to it, the receiver's credits (RCCC), its penalty for slow memory, coalesced
 // ACKs, and increases that are gathered for eight packets.
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -111,7 +111,7 @@ private:
     double cut_;
     double most_cut_;
     double largest_;
-    std::vector<State> states_;   // by sender
+    Vector<State> states_;   // by sender
 };
 
 const RegisteredScheme registered_nscc({

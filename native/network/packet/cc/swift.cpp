@@ -9,8 +9,8 @@
 // author calls them guesses; the base target of 5/4 of the base round trip is our own, as messages differ in theirs.
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -133,7 +133,7 @@ private:
     double least_;
     double largest_;
     u32 resets_after_;
-    std::vector<State> states_;   // by sender
+    Vector<State> states_;   // by sender
 };
 
 const RegisteredScheme registered_swift({

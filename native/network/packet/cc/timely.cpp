@@ -1,8 +1,8 @@
 // TIMELY: the rate follows the gradient of the round-trip time (Mittal et al., "TIMELY: RTT-based congestion control for
 // the datacenter", SIGCOMM 2015, algorithm 1), once per round trip.
 #include <algorithm>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -85,7 +85,7 @@ private:
     u64 additive_;
     u64 hyper_;
     u64 least_;
-    std::vector<State> states_;   // by sender
+    Vector<State> states_;   // by sender
 };
 
 const RegisteredScheme registered_timely({

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <deque>
 #include <utility>
-#include <vector>
 
+#include "base/vector.hpp"
 #include "network/packet/queue_discipline.hpp"
 
 namespace yantra::packet {
@@ -20,7 +20,7 @@ namespace {
 class DeficitRoundRobin final : public QueueDiscipline {
 public:
     // By class, what a turn is worth: one for all, or one for short messages and one for the others.
-    DeficitRoundRobin(Pool<Packet>& packets, u32 queues, std::vector<u64> quanta)
+    DeficitRoundRobin(Pool<Packet>& packets, u32 queues, Vector<u64> quanta)
         : QueueDiscipline(packets), queues_(queues), lists_(queues * quanta.size()), quanta_(std::move(quanta)) {}
 
     void push(u32 packet) override {
@@ -56,7 +56,7 @@ public:
         return none;
     }
 
-    void list(std::vector<u32>& into) const override {
+    void list(Vector<u32>& into) const override {
         for (const List& list : lists_) {
             add_all(list.queue, into);
         }
@@ -77,10 +77,10 @@ private:
     }
 
     u32 queues_;
-    std::vector<List> lists_;   // by class
+    Vector<List> lists_;   // by class
     std::deque<u32> turns_;   // lists that are not empty, the one whose turn it is first
     bool is_begun_ = false;
-    std::vector<u64> quanta_;
+    Vector<u64> quanta_;
 };
 
 const RegisteredDiscipline registered_drr({
@@ -90,7 +90,7 @@ const RegisteredDiscipline registered_drr({
         const double full = settings.payload_bytes + 100.0;
         const double quantum = std::min(std::max(settings.option("quantum", full), 1.0), 1e9);
         const double weight = std::min(settings.option("short_weight", 1.0), 1e6);
-        std::vector<u64> quanta = {static_cast<u64>(quantum)};
+        Vector<u64> quanta = {static_cast<u64>(quantum)};
         if (weight != 1.0) {
             quanta.insert(quanta.begin(), static_cast<u64>(std::max(weight * quantum, 1.0)));
         }

@@ -1,4 +1,5 @@
 // First in, first out: packets leave in the order in which they came. A port serves its own list so, without a call.
+#include "base/vector.hpp"
 #include "network/packet/queue_discipline.hpp"
 
 namespace yantra::packet {
@@ -11,7 +12,7 @@ public:
 
     void push(u32 packet) override { queue_.push(packets_, packet); }
     u32 pop() override { return queue_.empty() ? none : queue_.pop(packets_); }
-    void list(std::vector<u32>& into) const override { add_all(queue_, into); }
+    void list(Vector<u32>& into) const override { add_all(queue_, into); }
 
 private:
     PacketQueue queue_;

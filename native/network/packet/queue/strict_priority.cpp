@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/vector.hpp"
 #include "network/packet/queue_discipline.hpp"
 
 namespace yantra::packet {
@@ -24,7 +25,7 @@ public:
         }
         return none;
     }
-    void list(std::vector<u32>& into) const override {
+    void list(Vector<u32>& into) const override {
         for (const PacketQueue& queue : queues_) {
             add_all(queue, into);
         }
