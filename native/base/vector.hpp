@@ -195,7 +195,9 @@ public:
         if (end_ == room_) [[unlikely]] {
             return emplace_grown(std::forward<Given>(given)...);
         }
-        return *new (static_cast<void*>(end_++)) T(std::forward<Given>(given)...);
+        T* const made = new (static_cast<void*>(end_)) T(std::forward<Given>(given)...);
+        ++end_;   // not before it is made, which may end in an exception
+        return *made;
     }
     void push_back(const T& item) { emplace_back(item); }
     void push_back(T&& item) { emplace_back(std::move(item)); }

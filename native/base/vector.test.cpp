@@ -113,6 +113,46 @@ void run(u32 seed) {
     }
 }
 
+// Copies are made until there are none left.
+struct Refusing {
+    static inline i64 alive = 0;
+    static inline int copies_left = 0;
+
+    Refusing() { ++alive; }
+    Refusing(const Refusing&) {
+        if (copies_left-- == 0) {
+            throw std::bad_alloc();
+        }
+        ++alive;
+    }
+    Refusing(Refusing&&) noexcept { ++alive; }
+    Refusing& operator=(const Refusing&) = default;
+    ~Refusing() { --alive; }
+};
+
+void an_item_that_is_not_made_is_not_there() {
+    const Refusing item;
+    for (std::size_t room = 0; room < 8; ++room) {
+        Vector<Refusing> items;
+        items.reserve(room);
+        Refusing::copies_left = 2;
+        std::size_t added = 0;
+        try {
+            for (; added < 5; ++added) {
+                items.push_back(item);
+            }
+        } catch (const std::bad_alloc&) {
+        }
+        check(added == 2 && items.size() == 2, "two copies were made", room);
+        Refusing::copies_left = 2;
+        try {
+            Vector<Refusing>(5, item).swap(items);
+        } catch (const std::bad_alloc&) {
+        }
+        check(items.size() == 2 && Refusing::alive == 3, "what was made of others ended", room);
+    }
+}
+
 void items_that_only_move() {
     Vector<std::unique_ptr<u64>> items;
     for (u64 value = 0; value < 100; ++value) {
@@ -152,6 +192,8 @@ int main() {
     }
     check(Counted::alive == 0, "each item ends once", 0);
     items_that_only_move();
+    an_item_that_is_not_made_is_not_there();
+    check(Refusing::alive == 0, "each item ends once", 0);
     what_cannot_be_is_refused();
     return 0;
 }
