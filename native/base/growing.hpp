@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 

@@ -1,8 +1,9 @@
 // Vector: what std::vector is, for a quarter of its cost to the compiler.
 //
-// A std::vector is sixty functions for each type it holds, in layers (allocators, their traits, iterators of class type,
-// copies that choose their way), and they were a third of what the compiler read of the core. This one is three pointers
-// and few functions, and items that are bytes are moved as bytes (docs/decisions/0026-a-vector-of-its-own.md).
+// A std::vector is dozens of functions for each type it holds, in layers (allocators, their traits, iterators of class
+// type, copies that choose their way), and they were a third of what the compiler read of the core. This one is three
+// pointers and few functions, and items that are bytes are moved as bytes
+// (docs/decisions/0026-a-vector-of-its-own.md).
 //
 // Trade-off: it takes no allocator but a place (HugePages), its iterators are pointers, and an exception in the
 // middle of a change leaves valid items but not those of before. One of bools stays a std::vector.

@@ -9,7 +9,6 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
-#include <vector>
 
 #include "bind/columns.hpp"
 

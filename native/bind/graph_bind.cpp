@@ -3,7 +3,6 @@
 #include <nanobind/stl/string_view.h>
 
 #include <string_view>
-#include <vector>
 
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "accounting/statistics.hpp"
 #include "bind/choices.hpp"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <vector>
 
 #include "model/slow_spells.hpp"
 

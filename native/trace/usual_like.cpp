@@ -3,7 +3,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "trace/usual.hpp"
 #include "trace/usual_reader.hpp"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/ids.hpp"

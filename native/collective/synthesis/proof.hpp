@@ -9,8 +9,6 @@
 // `steps_of` makes has it; other programs may be right and still be refused here. A set takes a bit for each rank.
 #pragma once
 
-#include <vector>
-
 #include "base/types.hpp"
 #include "collective/synthesis/steps.hpp"
 

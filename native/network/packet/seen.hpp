@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
