@@ -222,7 +222,7 @@ def _known(now: dict[str, float], name: str) -> float:
     from yantra.base.errors import ConfigError, did_you_mean
 
     if name not in now:
-        hint = did_you_mean(name, now) or f"; known are {', '.join(now)}"
+        hint = did_you_mean(name, now) or f"; known names are {', '.join(now)}"
         raise ConfigError("predicted_step", f"the run has no number '{name}'{hint}")
     return now[name]
 

@@ -84,7 +84,7 @@ def test_a_list_of_flows_keeps_those_that_were_through(tmp_path: Path) -> None:
     assert seen.terminal.rstrip().endswith("error: interrupted")
     assert not (tmp_path / "fct.csv").exists() and not unfinished(tmp_path)
     head, *rows = (tmp_path / "fct.partial.csv").read_text().splitlines()
-    said = re.search(r"([\d,]+) of ([\d,]+) flows that were through", seen.terminal)
+    said = re.search(r"([\d,]+) of ([\d,]+) flows that had ended", seen.terminal)
     assert said is not None
     through, total = (int(number.replace(",", "")) for number in said.groups())
     assert 0 < through == len(rows) < total

@@ -175,7 +175,7 @@ SWAP = Round((Move(0, 1, (0,), reduce=True),), "add")
         ),
         (
             Schedule(Kind.ALL_REDUCE, 3, 1, (Round((Move(1, 2, (0,)),), "add"),)),
-            "round 0: the move from position 1 to position 2 stands in a symmetric round, whose "
+            "round 0: the move from position 1 to position 2 is in a symmetric round, whose "
             "moves start at position 0",
         ),
         (

@@ -89,7 +89,7 @@ WRONG = {
     ),
     "it stays": (
         ("        break\n", "        __import__('time').sleep(30)\n"),
-        "fully_connected 6: it_ends_when_it_is_told: it was still there 2 s after 'end'",
+        "fully_connected 6: it_ends_when_it_is_told: it was still running 2 s after 'end'",
     ),
 }
 

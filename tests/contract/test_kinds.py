@@ -242,7 +242,7 @@ def test_an_algorithm_that_performs_nothing_breaks_its_contract(
         (["topologi", "x"], "KIND: no kind of plug-in is named 'topologi'; expected one of "),
         (["topology", "3d"], "NAME: expected a name of letters, digits, - and _ that begins"),
         (["topology", "x", "-o", "x.txt"], "--output: expected a path that ends in .py, got "),
-        (["topology", "there"], "there.py: is there already; choose another name"),
+        (["topology", "there"], "there.py: exists already; choose another name"),
     ],
 )
 def test_what_is_not_written_is_told(

@@ -101,7 +101,7 @@ def test_every_scheduler_keeps_every_law(name: str, capsys: pytest.CaptureFixtur
         (Huge, "every_node_has_a_priority: it: priorities: expected at most 2**63 - 1, got 92233"),
         (Raises, "every_node_has_a_priority: it: priorities raises AttributeError: "),
         (Writes, "every_node_has_a_priority: it: priorities raises ValueError: "),
-        (Remembers, "the_same_is_said_twice: asked again, it says something else"),
+        (Remembers, "the_same_is_said_twice: asked again, it answers differently"),
         (Class, "the_same_is_said_twice: "),
         (FewCollectives, "it: collective_priorities: expected 5 whole numbers, one for each node"),
     ],

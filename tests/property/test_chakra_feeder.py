@@ -147,13 +147,13 @@ def test_v1_has_nodes_until_all_are_finished() -> None:
         (
             [Node(1, data_deps=[2]), Node(2, data_deps=[1]), Node(3, data_deps=[2])],
             "v1",
-            "feeder: 3 nodes can never be issued, their dependencies form a cycle: "
+            "feeder: 3 nodes can never be issued, because dependencies form a cycle: "
             "node 1 waits for 2 waits for 1",
         ),
         (
             [Node(7, data_deps=[7])],
             "v3",
-            "feeder: 1 nodes can never be issued, their dependencies form a cycle: "
+            "feeder: 1 node can never be issued, because dependencies form a cycle: "
             "node 7 waits for 7",
         ),
         ([], "v2", "feeder: semantics must be v1 or v3, got 'v2'"),

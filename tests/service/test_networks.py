@@ -146,7 +146,7 @@ def test_a_graph_has_the_dimensions_that_it_was_made_of(
 
 def test_a_graph_that_is_no_product_is_refused(tmp_path: Path) -> None:
     pairs = [("0", "1"), ("1", "2"), ("2", "3")]
-    with pytest.raises(UnsupportedError, match="no product of up to 3 rings"):
+    with pytest.raises(UnsupportedError, match="not a product of up to 3 rings"):
         dimensions.shapes_of(_graph(tmp_path, pairs), "graph")
 
 

@@ -48,7 +48,7 @@ def test_show_prints_a_line_per_node(step: chakra.Trace, capsys: Captured) -> No
         " 0  COMP        5  first\\n\n"
         " 1  COMM_COLL      all_reduce  0          comm_type=ALL_REDUCE comm_size=64 pg_name=tp "
         "involved_dim=10\n"
-        "... 1 more nodes\n"
+        "... 1 more node\n"
     )
     assert main(["chakra", "show", "step.et", "--all"]) == 0
     assert capsys.readouterr().out.endswith("third...  1 ctrl 0\n")
@@ -77,7 +77,7 @@ def test_json_goes_both_ways(step: chakra.Trace, capsys: Captured) -> None:
     assert main(["chakra", "json", "step.et"]) == 0
     assert capsys.readouterr().out == Path("step.json").read_text() + "\n"
     assert main(["chakra", "json", "step.json"]) == 2
-    assert "a trace is no text: name the file to write with -o" in capsys.readouterr().err
+    assert "a trace is binary: name the file to write with -o" in capsys.readouterr().err
 
 
 def test_the_jsonizer_drops_in(step: chakra.Trace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,8 @@ def test_a_message_that_was_never_sent() -> None:
 
     assert said(write) == [
         "deadlock: 1 of 4 ranks cannot finish",
-        "rank 2 waits since 1.204 ms in node 1 'recv' for a message from rank 1 (tag 17, 4 MiB), "
+        "rank 2 waits since 1.204 ms in node 1 'recv' for a message from rank 1 (tag 17, 4 "
+        "MiB), "
         "which finished without sending it",
     ]
 
@@ -72,9 +73,11 @@ def test_a_send_without_a_receive_whose_answer_is_awaited() -> None:
             trace.send(0, 64, tag=2, after=question)
 
     assert said(write)[1:] == [
-        "rank 1 waits since 0 ns in node 0 'question' for a message from rank 0 (tag 5, 4 MiB), "
+        "rank 1 waits since 0 ns in node 0 'question' for a message from rank 0 (tag 5, 4 "
+        "MiB), "
         "which sends one of that size with tag 1",
-        "rank 0 waits since 524.288 us in node 1 'answer' for a message from rank 1 (tag 2, 64 B), "
+        "rank 0 waits since 524.288 us in node 1 'answer' for a message from rank 1 (tag 2, "
+        "64 B), "
         "which has not started its node 1 'send to 0'",
     ]
 
@@ -89,7 +92,8 @@ def test_two_sizes_of_one_message(options: dict[str, Any]) -> None:
 
     assert said(write, **options) == [
         "deadlock: 1 of 4 ranks cannot finish",
-        "rank 1 waits since 0 ns in node 0 'receive from 0' for a message from rank 0 (tag 17, "
+        "rank 1 waits since 0 ns in node 0 'receive from 0' for a message from rank 0 (tag "
+        "17, "
         "2 MiB), which sends 4 MiB with that tag",
     ]
 
@@ -103,16 +107,19 @@ def two_tags(trace: TraceBuilder, rank: int) -> None:
 
 def test_two_tags_of_one_message() -> None:
     assert said(two_tags)[1:] == [
-        "rank 1 waits since 0 ns in node 0 'receive from 0' for a message from rank 0 (tag 18, "
+        "rank 1 waits since 0 ns in node 0 'receive from 0' for a message from rank 0 (tag "
+        "18, "
         "1 MB), which sends one of that size with tag 17",
     ]
 
 
 def test_two_tags_of_one_message_under_rendezvous() -> None:
     assert said(two_tags, collectives=RENDEZVOUS)[1:] == [
-        "rank 0 waits since 0 ns in node 0 'send to 1' for a message to rank 1 (tag 17, 1 MB), "
+        "rank 0 waits since 0 ns in node 0 'send to 1' for a message to rank 1 (tag 17, 1 "
+        "MB), "
         "which receives one of that size with tag 18",
-        "rank 1 waits since 0 ns in node 0 'receive from 0' for a message from rank 0 (tag 18, "
+        "rank 1 waits since 0 ns in node 0 'receive from 0' for a message from rank 0 (tag "
+        "18, "
         "1 MB), which sends one of that size with tag 17",
     ]
 
@@ -125,7 +132,8 @@ def test_a_rank_that_never_enters_a_collective() -> None:
     assert said(write) == [
         "deadlock: 3 of 4 ranks cannot finish",
         *(
-            f"rank {rank} waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB, "
+            f"rank {rank} waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 "
+            "MiB, "
             "which rank 3 (finished) never entered"
             for rank in range(3)
         ),
@@ -142,11 +150,13 @@ def test_the_cause_comes_first_even_if_it_came_last() -> None:
         trace.collective(ALL_REDUCE, SIZE, after=before)
 
     assert said(write)[1:] == [
-        "rank 3 waits since 3.000 us in node 1 'receive from 1' for a message from rank 1 (tag 0, "
+        "rank 3 waits since 3.000 us in node 1 'receive from 1' for a message from rank 1 "
+        "(tag 0, "
         "8 B), which waits itself and has no such message left to send",
         *(
-            f"rank {rank} waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB, "
-            "which rank 3 did not enter yet"
+            f"rank {rank} waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 "
+            "MiB, "
+            "which rank 3 has not entered yet"
             for rank in range(3)
         ),
     ]
@@ -162,8 +172,9 @@ def test_collectives_of_two_groups_entered_in_different_orders() -> None:
     assert said(write, groups=GROUPS) == [
         "deadlock: 4 of 4 ranks cannot finish",
         *(
-            f"rank {rank} waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB in "
-            f"group {group}, which rank {other} did not enter yet"
+            f"rank {rank} waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB "
+            "in "
+            f"group {group}, which rank {other} has not entered yet"
             for rank, group, other in ((0, 3, 1), (1, 12, 0), (2, 3, 1), (3, 12, 0))
         ),
     ]
@@ -180,7 +191,8 @@ def test_different_collectives_in_each_others_place() -> None:
     lines = said(write, collectives=collectives("direct"))
     assert lines[1:] == [
         *(
-            f"rank {rank} waits since 101 ns in node 1 'second' for the {kind} of 4 MiB, in whose "
+            f"rank {rank} waits since 101 ns in node 1 'second' for the {kind} of 4 MiB, in "
+            "whose "
             f"place rank {other} entered the {its} of 4 MiB, node 1 'second'"
             for rank, kind, other, its in (
                 (0, "all_reduce", 2, "all_gather"),
@@ -198,9 +210,11 @@ def test_two_sizes_of_one_collective() -> None:
             trace.collective(ALL_REDUCE, SIZE // (1 + rank % 2), group="3")
 
     assert said(write, groups=GROUPS)[1:3] == [
-        "rank 0 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB in group 3, in "
+        "rank 0 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB in group "
+        "3, in "
         "whose place rank 1 entered the all_reduce of 2 MiB, node 0 'all_reduce'",
-        "rank 1 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 2 MiB in group 3, in "
+        "rank 1 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 2 MiB in group "
+        "3, in "
         "whose place rank 0 entered the all_reduce of 4 MiB, node 0 'all_reduce'",
     ]
 
@@ -229,7 +243,8 @@ def test_a_collective_over_one_dimension_waits_only_for_ranks_along_it() -> None
             trace.collective(ALL_REDUCE, SIZE, involved_dim=(False, True))
 
     assert said(write, topology=square)[1:] == [
-        "rank 0 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB, which rank 2 "
+        "rank 0 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 4 MiB, which "
+        "rank 2 "
         "(finished) never entered",
     ]
 
@@ -240,7 +255,8 @@ def test_a_circle_of_rendezvous_sends() -> None:
         trace.recv((rank - 1) % 4, SIZE, after=sent)
 
     assert said(write, collectives=RENDEZVOUS)[1:] == [
-        f"rank {rank} waits since 0 ns in node 0 'send to {(rank + 1) % 4}' for a message to rank "
+        f"rank {rank} waits since 0 ns in node 0 'send to {(rank + 1) % 4}' for a message to "
+        "rank "
         f"{(rank + 1) % 4} (tag 0, 4 MiB), which has not started its node 1 'receive from {rank}'"
         for rank in range(4)
     ]
@@ -257,7 +273,8 @@ def test_two_sends_behind_one_slot() -> None:
             trace.recv(1 - rank, 64, tag=1, name="late", after=[second, got])
 
     assert said(write, collectives=RENDEZVOUS)[1:] == [
-        f"rank {rank} waits since 0 ns in node 0 'first' for a message to rank {1 - rank} (tag 1, "
+        f"rank {rank} waits since 0 ns in node 0 'first' for a message to rank {1 - rank} "
+        "(tag 1, "
         "64 B), which has not started its node 3 'late'"
         for rank in range(2)
     ]
@@ -274,7 +291,8 @@ def test_members_of_a_group_that_stay_away() -> None:
     assert said(write, topology=topology, groups=((5, tuple(range(2, 16))),)) == [
         "deadlock: 2 of 16 ranks cannot finish",
         *(
-            f"rank {rank} waits since 0 ns in node 0 'barrier' for the barrier of 0 B in group 5, "
+            f"rank {rank} waits since 0 ns in node 0 'barrier' for the barrier of 0 B in "
+            "group 5, "
             "which ranks 2 (finished), 3 (finished), 5 (finished), 7 (finished), 8 (finished), "
             "9 (finished), 10 (finished), 11 (finished), 12 (finished), 13 (finished) and 2 more "
             "never entered"
@@ -312,7 +330,8 @@ def test_a_collective_given_by_traces_that_is_stuck(tmp_path: Path) -> None:
 
     assert said(write, topology=pair, collectives=options) == [
         "deadlock: 1 of 2 ranks cannot finish",
-        "rank 1 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 1 GiB, whose node 41 "
+        "rank 1 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 1 GiB, whose "
+        "node 41 "
         "'half' waits for a message from rank 0 (tag 8, 100 B), which finished without sending it",
     ]
 
@@ -336,7 +355,8 @@ def test_memory_behind_a_send_that_holds_the_one_slot() -> None:
     assert lines[1:] == [
         "rank 1 waits since 0 ns in node 0 'go' for a message from rank 0 (tag 9, 1 B), which "
         "waits itself and has no such message left to send",
-        "rank 0 waits since 0 ns in node 0 'send to 1' for a message to rank 1 (tag 0, 4 MiB), "
+        "rank 0 waits since 0 ns in node 0 'send to 1' for a message to rank 1 (tag 0, 4 "
+        "MiB), "
         "which has not started its node 1 'receive from 0'",
     ]
 
@@ -356,7 +376,8 @@ def test_chunks_that_ranks_started_in_different_orders() -> None:
         quirks=[Quirk.PHASES_AS_READY],
     )
     assert lines[1] == (
-        "rank 1 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 6.250 KiB, which all "
+        "rank 1 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 6.250 KiB, "
+        "which all "
         "its ranks entered but whose chunks wait for each other"
     )
     assert lines[-1] == "ASTRA-sim hangs here, too, by its quirk phases-as-ready"
@@ -400,7 +421,8 @@ def test_themis_with_collectives_in_two_orders(semantics: str, chunks: int) -> N
     lines = said(write, topology=GRID, **options)
     assert lines[0] == "deadlock: 4 of 4 ranks cannot finish"
     assert lines[1] == (
-        "rank 0 waits since 0 ns in node 0 'reduce_scatter' for the reduce_scatter of 2 KiB, in "
+        "rank 0 waits since 0 ns in node 0 'reduce_scatter' for the reduce_scatter of 2 KiB, "
+        "in "
         "whose place rank 1 entered the reduce_scatter of 1 KiB, node 0 'reduce_scatter'"
     )
 

@@ -356,7 +356,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     ),
     (
         table(lambda ranks: ranks.update({name: cut[:1] for name, cut in ranks.items()})),
-        f"r.json: tables.ranks: 1 rows, but what_ran.ranks is 4; {CHANGED}",
+        f"r.json: tables.ranks: 1 row, but what_ran.ranks is 4; {CHANGED}",
     ),
     (
         table(lambda ranks: ranks.update(rank=[9, 8, 7, 6])),

@@ -265,7 +265,7 @@ def test_every_routing_goes_round_a_switch_that_fails(tmp_path: Path, routing: s
         ("[{switch: spine 0, at: 1 us, rate: 1 per h, for: 1 us}]", "got both"),
         (
             "[{switch: spine 0, rate: 1 per h}]",
-            r"failures\[0\]\.for: missing; what fails by a rate",
+            r"failures\[0\]\.for: missing; a failure by rate",
         ),
         ("[{switch: spine 0, rate: often, for: 1 us}]", "expected a rate such as 1 per 1000 h"),
         ("[{switch: spine 0, rate: 0 per h, for: 1 us}]", "expected a rate such as 1 per 1000 h"),
@@ -278,7 +278,7 @@ def test_every_routing_goes_round_a_switch_that_fails(tmp_path: Path, routing: s
         ("[{nic: 0, at: 1 us, keeps: 2}]", "keeps: must be at most 1"),
         ("[{switch: spine 0, at: 1 us, untill: 3 us}]", "untill: unknown key"),
         ("[{switch: spin 0, at: 1 us}]", r"'spin 0'; did you mean 'spine 0'\?"),
-        ("[{switch: '3', at: 1 us}]", "is a rank; expected what passes bytes on"),
+        ("[{switch: '3', at: 1 us}]", "is a rank; expected a device that passes bytes on"),
         ("[{nic: 7, at: 1 us}]", r"nic: expected ranks from 0 to 3, got 7"),
         ("[{nic: 0, to: spine 1, at: 1 us}]", "no link leads from rank 0 to spine 1"),
         ("[{link: [leaf 0, leaf 1], at: 1 us}]", "no link leads from leaf 0 to leaf 1"),
@@ -312,7 +312,7 @@ def test_failures_are_refused_where_nothing_would_come_of_them(tmp_path: Path) -
         compile(_scenario(tmp_path, flapping))
     file = _write(tmp_path, spine)
     file.write_text(file.read_text().replace(f"  fabric: {SPINES}\n  routing: shortest\n", ""))
-    with pytest.raises(ConfigError, match="only ranks can fail without cluster"):
+    with pytest.raises(ConfigError, match="without it only ranks can fail"):
         load(file)
 
 

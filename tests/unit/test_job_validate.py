@@ -193,7 +193,7 @@ def test_an_order_that_timing_decides_is_tried_on_the_stated_cluster() -> None:
     same = check_traces(concurrent((1, 2), slow=7), groups=groups)
     assert same.valid and "order-left-to-timing" in same.codes
     try_order(same)
-    assert same.valid and any("comes to its end" in remark for remark in same.remarks)
+    assert same.valid and any("the job ends on" in remark for remark in same.remarks)
     crossed = check_traces(concurrent((1, 2), slow=1), groups=groups)
     assert crossed.valid
     try_order(crossed)

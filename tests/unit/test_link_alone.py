@@ -183,13 +183,13 @@ def test_convert_tells_what_it_did_not_read(
     Path("k.1.json").write_text(json.dumps(trace))
     assert main(["chakra", "convert", "pytorch", "k.0.json", "k.1.json", "-o", "job"]) == 0
     said = capsys.readouterr().err
-    assert "rank 1: 1 events of the category 'mtia_ccp_events' are not read" in said
-    assert "rank 1: 1 events that cannot be are left out; the first: k.1.json" in said
+    assert "rank 1: events of the category 'mtia_ccp_events', which is not read: 1" in said
+    assert "rank 1: 1 impossible event left out; the first: k.1.json" in said
 
 
 TWICE = ["--device", "k.1.json", "--device", "k.1.json"]
 MISTAKES = [
-    ([*TWICE, "-o", "l.{rank}.json"], "is of rank 1, as one before it"),
+    ([*TWICE, "-o", "l.{rank}.json"], "is of rank 1, like an earlier pair"),
     (["--device", "k.1.json", "-o", "l.json", "--compat", "upstream"], "give the host trace"),
     (["--device", "none.{rank}.json", "-o", "l.{rank}.json"], "--device: no file is named"),
 ]

@@ -140,7 +140,7 @@ def test_the_command_names_the_busiest_links_and_whose_messages_crossed_them(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--json"], "--hot-links is text"),
+        (["--json"], "--hot-links prints text"),
         (["--no-record"], "--hot-links needs a recorded run"),
         (["--fold", "require"], "--hot-links runs all ranks"),
         ([], "--hot-links: this network keeps no links; "),

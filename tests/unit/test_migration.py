@@ -186,5 +186,5 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, Any], problem:
 
 def test_more_blocks_than_can_be_simulated_are_refused() -> None:
     touches = [Touch(0, (MOST_BLOCKS + 1) * GRANULE, is_store=False)]
-    with pytest.raises(ConfigError, match="give a larger one"):
+    with pytest.raises(ConfigError, match="give a larger granule"):
         migrated(touches, [1, 2], GRANULE)

@@ -105,8 +105,8 @@ REFUSED_TEXT = {
     program(LEFT, RIGHT, minBytes=-1): "1: attribute minBytes of <algo>: expected a whole number "
     'from 0 to 9223372036854775807, got "-1"',
     program(LEFT): "1: ngpus is 2, but there are 1 <gpu> elements",
-    program(LEFT, LEFT): "8: <gpu> 0 stands on line 2 already",
-    _left(block(0, 1, 1), block(0, -1, -1)): "5: <tb> 0 stands on line 3 already",
+    program(LEFT, LEFT): "8: <gpu> 0 is on line 2 already",
+    _left(block(0, 1, 1), block(0, -1, -1)): "5: <tb> 0 is on line 3 already",
     _left(block(0, 0, 1)): "3: attribute send of <tb> is 0, the GPU itself",
     _left(block(0, 2, 1)): "3: attribute send of <tb>: expected a whole number from -1 to 1, "
     'got "2"',

@@ -254,7 +254,7 @@ BAD_OPTIONS = {
     ("-o", "x", "--size", "12"): "--size: ",
     ("-o", "x", "--size", "1 b"): "--size: expected whole bytes, 1 or more, got '1 b'",
     ("-o", "x", "--size", "0 B"): "--size: expected whole bytes, 1 or more, got '0 B'",
-    ("-o", "x", "--memory-bandwidth", "1GB/s"): "--memory-bandwidth counts with --size",
+    ("-o", "x", "--memory-bandwidth", "1GB/s"): "--memory-bandwidth goes with --size",
     ("-o", "x", "--size", "1 B", "--memory-bandwidth", "1e-300 B/s"): "expected 0 or at least 1",
     ("-o", "x", "--size", "1 B", "--memory-bandwidth", "-1 B/s"): "--memory-bandwidth: ",
     ("-o", "x", "--compat", "upstream-sized"): "--compat upstream-sized needs a --size",

@@ -238,7 +238,7 @@ def test_a_message_that_nobody_receives_is_told() -> None:
                 trace.send(1, 2**20, tag=tag)
 
     assert run(PAIR, write).warnings == [
-        "rank 0 sent a message to rank 1 (tag 7, 1 MiB) that was never received; so were 2 more "
+        "rank 0 sent a message to rank 1 (tag 7, 1 MiB) that was never received; nor were 2 more "
         "messages"
     ]
 

@@ -145,7 +145,7 @@ def test_other_programs_are_passed_over_and_told() -> None:
     found = parse(log("sendrecv", times()) + log("all_reduce", times()), "nccl.log")
     assert [run.collective for run in found.runs] == ["all_reduce"]
     assert found.notes[0].startswith(
-        "nccl.log:18: sendrecv_perf is passed over; read are all_reduce"
+        "nccl.log:18: sendrecv_perf is skipped; the programs read are all_reduce"
     )
 
 

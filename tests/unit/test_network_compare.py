@@ -165,7 +165,7 @@ def test_the_command_prints_the_rows(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["network", "compare", file]) == 0
     said = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in said[2:5]] == ["store_and_forward", "flow", "packet"]
-    assert "+0.00 %" in said[4] and said[5] == "difference: of the time from that on packet"
+    assert "+0.00 %" in said[4] and said[5] == "difference: from the time on packet"
     assert said[6].startswith("ideal does not run it: cluster.fabric: ")
     assert main(["network", "compare", file, "--json"]) == 0
     form = json.loads(capsys.readouterr().out)
@@ -191,7 +191,7 @@ WRONG = {
     "x.yaml --ranks 4": "yantra network compare: --ranks goes with --all-reduce; a file says how",
     "--cluster hgx-h100 --all-reduce 0B": "--all-reduce: expected whole bytes, at least 1, got 0B",
     "--cluster hgx-h100 --all-reduce 5": "--all-reduce: ",
-    "--cluster tpu-v5p --all-reduce 1MiB": "--ranks: expected how many, for tpu-v5p has no domains",
+    "--cluster tpu-v5p --all-reduce 1MiB": "--ranks: expected a number, as tpu-v5p has no domains",
     "--cluster hgx-h200x --all-reduce 1MiB": "--cluster: no cluster is named 'hgx-h200x'",
     "--cluster hgx-h100 --all-reduce 1MiB --ranks 12": "--ranks: 12 ranks cannot be had",
 }

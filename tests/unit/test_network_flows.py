@@ -46,7 +46,7 @@ def test_two_flows_to_one_host_take_twice_as_long_and_say_so(
     assert [row["alone_ns"] for row in rows] == [102_000] * 3
     assert [row["slowdown"] for row in rows] == pytest.approx([202 / 102, 202 / 102, 1])
     said = capsys.readouterr().out
-    assert "3 flows, the last through at 202" in said
+    assert "3 flows, the last ends at 202" in said
     assert "10^6 B" in said
 
 
@@ -237,8 +237,8 @@ def test_an_interrupted_run_keeps_the_flows_that_were_through(
     assert main(line) == 130
     said = capsys.readouterr()
     kept = tmp_path / f"fct.partial.{ending}"
-    assert f"interrupted: {kept} has the 2 of 5 flows that were through" in said.err
-    assert said.out.startswith("2 of 5 flows, the last through at ")
+    assert f"interrupted: {kept} has the 2 of 5 flows that had ended" in said.err
+    assert said.out.startswith("2 of 5 flows, the last ends at ")
     assert {path.name for path in tmp_path.iterdir()} == {"flows.csv", kept.name}
     if ending == "parquet":
         from pyarrow import parquet

@@ -154,8 +154,8 @@ def test_the_command_says_what_the_function_does(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        ("--sizes 4x4", "expected --rate FLITS or --curve, one of them"),
-        ("--sizes 4x4 --rate 0.1 --curve", "expected --rate FLITS or --curve, one of them"),
+        ("--sizes 4x4", "expected either --rate FLITS or --curve"),
+        ("--sizes 4x4 --rate 0.1 --curve", "expected either --rate FLITS or --curve"),
         ("--sizes 4by4 --rate 0.1", "--sizes: expected routers by dimension, such as 8x8"),
         ("--sizes 4x4 --rate 2", "--rate: more than 0 and at most 1 flit a node and cycle"),
         ("--sizes 4x4 --rate 0.1 --vcs 99", "--vcs: 1 to 64 is expected, not 99"),

@@ -151,7 +151,7 @@ def test_it_is_compared_where_it_is_named(
     traces = _all_reduce(4, 1024)
     path = str(_scenario(tmp_path, [_dimension("ring", 4)], "noc", traces))
     assert main(["network", "compare", path]) == 0
-    assert "difference: of the time from that on noc" in capsys.readouterr().out
+    assert "difference: from the time on noc" in capsys.readouterr().out
     assert main(["network", "compare", path, "--set", "network=flow"]) == 0
     assert "noc" not in capsys.readouterr().out
 

@@ -133,7 +133,7 @@ def test_the_comparison_of_networks_has_packets_as_the_finest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["network", "compare", str(_scenario(tmp_path, "switch", "flow"))]) == 0
-    assert "difference: of the time from that on packet" in capsys.readouterr().out
+    assert "difference: from the time on packet" in capsys.readouterr().out
 
 
 def _packet(options: str) -> str:

@@ -139,12 +139,12 @@ def test_each_form_says_that_it_is_partial(
     assert "PARTIAL: interrupted when the run had come to" in page
     assert "run.pftrace is not written; it needs a whole run" in said.err
     assert main(["run", str(tmp_path / "run.partial.json")]) == 2
-    assert "what an interrupted run had come to" in capsys.readouterr().err
+    assert "the partial result of an interrupted run" in capsys.readouterr().err
     interrupted(150)
     assert main([*command[:4], "--json", "--csv", files["csv"], "--table", "messages"]) == 130
     said = capsys.readouterr()
     assert json.loads(said.out) == form
-    assert "the table messages is of a whole run" in said.err
+    assert "the table messages needs a whole run" in said.err
 
 
 def test_progress_comes_once_for_a_slice_of_events(scenario: Path) -> None:

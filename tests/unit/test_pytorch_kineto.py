@@ -139,7 +139,8 @@ def test_an_event_that_cannot_be_is_left_out_and_told() -> None:
         trace = parse([*good, *bad[: place + 1]])
         assert (len(trace.cpu), len(trace.device)) == (1, 1)
         (problem,) = trace.problems
-        assert problem.startswith(f"{place + 1} events that cannot be are left out; the first: dev")
+        events = "1 impossible event" if place == 0 else f"{place + 1} impossible events"
+        assert problem.startswith(f"{events} left out; the first: dev")
         assert "$.traceEvents[" in parse([*good, wrong]).problems[0]
     assert "expected microseconds from 0 up, got -5" in parse([*good, bad[0]]).problems[0]
 

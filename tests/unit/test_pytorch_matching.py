@@ -200,7 +200,7 @@ def test_what_has_no_counterpart_is_left_out_and_told(other: list[Communication]
     first = [collective()]
     found = matched(first, [*other])
     assert found.unmatched_collectives == 1
-    assert "stay computations" in found.problems[0]
+    assert "kept as computations" in found.problems[0]
     kept = [sum(i.type is NodeType.COMM_COLL for i in made) for made in (first, other)]
     assert kept[0] == kept[1]
 

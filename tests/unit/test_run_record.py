@@ -66,7 +66,7 @@ def test_a_recording_beyond_the_bound_is_left_out_and_told(
     assert not form()["recorded"]
     assert capsys.readouterr().err == (
         "warning: not recorded, so there is no critical path: it takes more than 1 KiB; --record "
-        "keeps it all the same\n"
+        "keeps it anyway\n"
     )
     assert form("--record")["recorded"]
 

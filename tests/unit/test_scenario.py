@@ -212,7 +212,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"workload": ChakraFiles(prefix="step", groups=((2, (1,)), (1, (2,))))},
-        "workload.groups.1: groups stand by ascending id; got it after 2",
+        "workload.groups.1: expected groups by ascending id; got it after 2",
     ),
     (
         {"workload": ChakraFiles(prefix="step", groups=((1, (0, 8)),))},
@@ -220,7 +220,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"workload": ChakraFiles(prefix="step", groups=((1, (0, 3, 0)),))},
-        "workload.groups.1: rank 0 stands more than once",
+        "workload.groups.1: rank 0 is listed more than once",
     ),
 ]
 

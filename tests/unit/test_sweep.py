@@ -77,7 +77,7 @@ def test_an_error_stands_in_the_place_of_its_scenario(tmp_path: Path) -> None:
     first, error, missing, last = sweep([ring(4), stuck(), nowhere, ring(4)], 2, keep=makespan)
     assert first == last == simulate(ring(4)).makespan_ns
     assert isinstance(error, DeadlockError)
-    assert "rank 0 waits" in str(error)
+    assert "rank 0 waits since 0 ns" in str(error)
     assert isinstance(missing, ConfigError)
     assert str(nowhere) in str(missing)
 

@@ -233,7 +233,7 @@ def test_a_class_in_no_file_is_never_taken_as_finished(tmp_path: Path) -> None:
 
     case = scenario(cluster((Mine, 4, 50.0, 500.0)), lambda trace, rank: None)
     list(yantra.sweep([case], output=tmp_path))
-    with pytest.warns(UserWarning, match="of a class that is in no file"):
+    with pytest.warns(UserWarning, match="of a class that is not in a file"):
         list(yantra.sweep([case], output=tmp_path, resume=True))
 
 

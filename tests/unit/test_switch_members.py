@@ -210,7 +210,7 @@ def test_a_tree_that_leaves_a_message_out_or_adds_one_twice_is_not_proven(
             "switch s sends block 0 to position 0 but",
         ),
         ([[Move(0, 1, (0,), True)]], ("s",), "nobody sends to switch s"),
-        ([[Move(0, 2, (0,), True)]], ("s", "s"), "a switch stands twice"),
+        ([[Move(0, 2, (0,), True)]], ("s", "s"), "a switch is listed twice"),
         ([[Move(0, 4, (0,), True)]], ("s",), "leaves the positions 0..2"),
     ],
 )

@@ -410,7 +410,7 @@ def main(arguments: list[str] | None = None) -> int:
         file.write("\n".join(lines) + "\n")
     os.replace(unfinished, given.output)
     kernels = sum(not line.startswith("#") for line in lines) - 1
-    print(f"wrote {given.output}: {kernels} kernels")
+    print(f"wrote {given.output}: {kernels} {'kernel' if kernels == 1 else 'kernels'}")
     return 0
 
 

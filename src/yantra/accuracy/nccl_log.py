@@ -108,7 +108,7 @@ def parse(text: str, name: str) -> Log:
             expected = f"the name of a program above ({_programs()}), or in the name of the file"
             raise ConfigError(where, expected_got(expected, "none"))
         if program not in COLLECTIVES:
-            notes.append(f"{where}: {program}_perf is passed over; read are {_programs()}")
+            notes.append(f"{where}: {program}_perf is skipped; the programs read are {_programs()}")
             continue
         runs.append(_run(block, COLLECTIVES[program], where))
     if not runs and not notes:

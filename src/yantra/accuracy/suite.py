@@ -263,7 +263,7 @@ def table(found: Report) -> list[str]:
         f"job ({RANKED}), pairs closer than 3 % not counted: {agreement}.",
     ]
     lines += [
-        f"* Peak memory of {name}: {one.mean:.1%} off in the mean of {one.rows} steps, from "
+        f"* Peak memory of {name}: {one.mean:.1%} off on average over {one.rows} steps, from "
         f"{one.low:+.1%} to {one.high:+.1%}."
         for name, one in found.memory.items()
     ]

@@ -123,7 +123,7 @@ def collectives_text(path: Path, cluster: str) -> Made:
     is called. Raises ConfigError with file and line.
     """
     if not cluster.strip() or not cluster.isprintable():
-        raise ConfigError("--cluster", "expected what the machine is called, such as my-node")
+        raise ConfigError("--cluster", "expected a name for the machine, such as my-node")
     base = None
     if cluster in clusters.names() or "/" in cluster or cluster.endswith(".yaml"):
         base = clusters.load(cluster, where="--cluster")

@@ -33,7 +33,7 @@ def profile_text(path: Path, device: str) -> tuple[str, Rows]:
     import json
 
     if not device.strip() or not device.isprintable():
-        raise ConfigError("--device", "expected what the machine is called, such as my-gpu")
+        raise ConfigError("--device", "expected a name for the machine, such as my-gpu")
     whole = read_text(path)
     rows = read(whole, str(path))
     _check_rates(rows, str(path))

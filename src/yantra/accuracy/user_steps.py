@@ -35,7 +35,7 @@ def read_steps(path: Path, stack: str) -> list[Row]:
     found = lines.fieldnames or ()
     for column in _COLUMNS:
         if column not in found:
-            expected = f"columns {', '.join(_COLUMNS)} and perhaps {', '.join(_OPTIONAL)}"
+            expected = f"columns {', '.join(_COLUMNS)}, and optionally {', '.join(_OPTIONAL)}"
             raise ConfigError(f"{name}:1", expected_got(expected, ", ".join(found)))
     rows = [_row(line, f"{name}:{at}", stack) for at, line in enumerate(lines, 2)]
     if not rows:

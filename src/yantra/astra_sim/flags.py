@@ -230,7 +230,7 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
     "fold": (
         "fold",
         _one_of(*CHOICES["fold"]),
-        "run one rank of all that do the same; auto: never here (default: auto)",
+        "run one rank for all that do the same; auto: never here (default: auto)",
     ),
     "memory-limit": (
         "memory_limit",

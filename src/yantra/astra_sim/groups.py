@@ -49,7 +49,7 @@ def _group_id(key: str, where: str) -> int:
     if int(key) == 0:
         raise ConfigError(
             where,
-            "group 0 cannot be defined, for pg_name 0 always means all ranks; "
+            "group 0 cannot be defined, because pg_name 0 always means all ranks; "
             "use a positive id (ASTRA-sim aborts here)",
         )
     return int(key)

@@ -43,9 +43,10 @@ def read_network(path: Path, network: str) -> tuple[Topology, list[str]]:
     columns = [_column(tree, key, name) for key in _LISTS]
     for key, column in zip(_LISTS, columns, strict=True):
         if len(column) != len(columns[0]):
+            entry = "entry" if len(column) == 1 else "entries"
             raise ConfigError(
                 f'{name}: "{key}"',
-                f'has {len(column)} entries, but "topology" has {len(columns[0])}; '
+                f'has {len(column)} {entry}, but "topology" has {len(columns[0])}; '
                 "expected one entry per dimension",
             )
     rows = enumerate(zip(*columns, strict=True))

@@ -3,7 +3,7 @@
 The logical topology is JSON, `{"logical-dims": ["8", "2"]}`: over these dimensions collectives go.
 The network is the text of HPCC's simulator, words in pairs of a key and its values, of which
 TOPOLOGY_FILE names the cables. Keys and defaults are those of the front end; what would change a
-result and is not modelled is refused, and what changes none is told of where it was asked for.
+result and is not modelled is refused, and what changes none is reported where it was asked for.
 
 Trade-off: next hops of equal length are chosen by a hash of our own, once for each pair of hosts.
 The fork's choice depends on addresses in memory (docs/reference/astra-sim.md).

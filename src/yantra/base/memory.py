@@ -29,7 +29,7 @@ _CGROUP = "/sys/fs/cgroup/memory.{}"
 
 
 class Limit:
-    """The most bytes that the process may take; `is_given` tells that the user said it."""
+    """The most bytes that the process may take; `is_given` says that the user gave it."""
 
     def __init__(self, bytes: int, is_given: bool) -> None:
         self.bytes = bytes

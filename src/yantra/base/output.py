@@ -1,8 +1,8 @@
 """Writing files so that nobody ever sees half of one.
 
 The content goes to a new file in the same folder, which then takes the name in one step. A reader
-finds the old file or the new one; a failing write leaves what was there. What is no file, such as a
-pipe or /dev/null, is written to as it is: renaming would replace it.
+finds the old file or the new one; a failing write leaves what was there. What is not a regular
+file, such as a pipe or /dev/null, is written to as it is: renaming would replace it.
 
 A process that is killed leaves its new file behind. While it writes it holds a lock on it, which
 ends with the process; so `remove_leftovers` can tell such a file from one that is being written.

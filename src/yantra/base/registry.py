@@ -3,8 +3,8 @@
 A built-in plug-in `ring` is the file `ring.py` of a package; the file ends with the line
 `PLUGIN = <object>`, which tells it from the helpers beside it. Where the name cannot be a file's
 (`1f1b`, `zb-h1`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in is an entry point
-of the group, its name the plug-in's name, its value the object. In place of a name stands the path
-of such a file wherever it lies, or in Python the class itself; `plug_in` gives a file's its name.
+of the group, its name the plug-in's name, its value the object. In place of a name there may be
+the path of any such file, or in Python the class itself; `plug_in` makes a file's known by name.
 
 Trade-off: the files are searched for those lines as text, so that listing the names imports nothing
 and looking one up reads and imports one file. A built-in is found before any entry point is read;
@@ -143,7 +143,7 @@ class Registry(Generic[T]):
         )
 
     def of_file(self, path: str, where: str | None = None) -> T:
-        """Return the plug-in that a file ends with, wherever the file lies. Raises ConfigError."""
+        """Return the plug-in that a file ends with, wherever the file is. Raises ConfigError."""
         from yantra.base.plugin_modules import load
 
         module = load(path, where)

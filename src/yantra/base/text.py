@@ -10,7 +10,7 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class Grid(NamedTuple):
-    """A table of texts; all but the first column are numbers, so they stand right."""
+    """A table of texts; all but the first column are numbers, so they are aligned right."""
 
     head: tuple[str, ...]
     rows: list[tuple[str, ...]]
@@ -22,7 +22,7 @@ def as_text(grid: Grid) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a table; the first `left` columns are texts and stand left."""
+    """Return the lines of a table; the first `left` columns are texts, aligned left."""
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     return [
         _GAP.join(

@@ -74,8 +74,10 @@ def raise_errors(findings: Iterable[Diagnostic], where: str) -> None:
     errors = [finding for finding in findings if finding.severity == "error"]
     if not errors:
         return
-    more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
-    raise TraceError(f"{where}: {errors[0].where}: {errors[0].message}{more}")
+    from yantra.base.text import count
+
+    others = f" (and {count(len(errors) - 1, 'more error')})" if len(errors) > 1 else ""
+    raise TraceError(f"{where}: {errors[0].where}: {errors[0].message}{others}")
 
 
 def _findings(native: _core.Trace) -> list[Diagnostic]:

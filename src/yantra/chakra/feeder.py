@@ -26,6 +26,7 @@ from heapq import heappop, heappush
 from typing import Literal
 
 from yantra.base.errors import TraceError
+from yantra.base.text import count
 from yantra.chakra.schema import Node
 from yantra.chakra.trace import Trace, read
 
@@ -219,8 +220,8 @@ class Feeder:
         cycle = [*list(path)[list(path).index(at) :], at]
         shown = " waits for ".join(map(str, cycle[:8])) + (" ..." if len(cycle) > 8 else "")
         raise TraceError(
-            f"feeder: {len(left)} nodes can never be issued, their dependencies form a cycle: "
-            f"node {shown}"
+            f"feeder: {count(len(left), 'node')} can never be issued, because dependencies form a "
+            f"cycle: node {shown}"
         )
 
     def _known(self, id: int, prefix: str = "") -> None:

@@ -1,6 +1,6 @@
 """Bytes of trace files: read plain or gzip, written whole or not at all.
 
-gzip is told by its first bytes and not by the file's name, as the field's readers do.
+gzip is recognised by its first bytes and not by the file's name, as other readers do.
 """
 
 from __future__ import annotations

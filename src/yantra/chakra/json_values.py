@@ -103,7 +103,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise _NotJsonError(f"{word} is no JSON value")
+    raise _NotJsonError(f"{word} is not a JSON value")
 
 
 def _whole(digits: str) -> int:

@@ -31,7 +31,9 @@ def lines(trace: Trace, where: str, limit: int | None = 40) -> Iterator[str]:
         for row in rows:
             yield _aligned(row, widths)
     if shown < len(trace):
-        yield f"... {len(trace) - shown} more nodes"
+        from yantra.base.text import count
+
+        yield f"... {count(len(trace) - shown, 'more node')}"
 
 
 def heading(trace: Trace, where: str) -> str:

@@ -1,6 +1,6 @@
 """`Trace`: one rank's Chakra trace, and reading one from a file.
 
-A trace never changes. Its records lie in the native core as columns; nodes are made into Python
+A trace never changes. Its records are columns in the native core; nodes are made into Python
 objects only when they are looked at, so a trace of a million nodes costs what its file costs.
 """
 
@@ -104,7 +104,7 @@ class Trace:
     def graph(self, *, merge_duplicates: bool = False, kernels: bool = False) -> _core.Graph:
         """Resolve the dependencies into the form that is simulated.
 
-        What is wrong stands in the graph's `diagnostics`. Nodes of one id are merged: the last
+        The graph's `diagnostics` say what is wrong. Nodes of one id are merged: the last
         one's body, all their dependencies; that is an error unless `merge_duplicates`. `kernels`
         keeps what compute models ask for: classes of operators, types and shapes.
         """
@@ -141,8 +141,8 @@ class Trace:
 def read(source: str | os.PathLike[str] | bytes, *, layout: str | None = None) -> Trace:
     """Read a Chakra trace from a file or from its content.
 
-    .et of any layout and JSON, plain or packed with gzip, are told by the content and not by the
-    name. `layout` (see `LAYOUTS`) names the layout of an .et file and keeps others from being
+    .et of any layout and JSON, plain or packed with gzip, are recognised by their content, not by
+    their name. `layout` (see `LAYOUTS`) names the layout of an .et file and keeps others from being
     tried; it is needed only for the few files that fit two which mean different things.
     """
     if isinstance(source, bytes):

@@ -18,17 +18,20 @@ from yantra.cli.command import WithExamples
         "yantra accuracy --last --json",
     ],
 )
-@click.option("--last", is_flag=True, help="Print the figures of the last recorded run; at once.")
+@click.option(
+    "--last", is_flag=True, help="Print the figures of the last recorded run; runs nothing."
+)
 @click.option(
     "--every",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Of the largest data set (720 steps), run the plans of every so many jobs.",
+    metavar="N",
+    help="Of the largest data set (720 steps), run the plans of every Nth job only.",
 )
 @click.option(
     "--data",
-    help="Run one data set alone, by its name in the table; fits have the record of the others.",
+    help="Run one data set alone, by its name in the table; fits use recorded runs of the others.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
@@ -36,7 +39,7 @@ def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
 
     By data set: the mean error with measured kernels alone, with factors fitted to other models
     of the same framework, and with factors of other frameworks; how many lie within the 90 %
-    interval; whether plans come in the right order; and how far off peak memory is.
+    interval; whether plans are ranked in the right order; and how far off peak memory is.
     """
     from yantra.accuracy.memory import peaks
     from yantra.accuracy.suite import as_dict, predicted_now, report, table, with_recorded

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
         "yantra calibrate nccl.log --cluster my-node -o my-node.yaml",
         "yantra run --workload step.yw --cluster hgx-h100 --collectives my-node.yaml",
     ],
-    epilog="steps.csv has the columns model, cluster, plan, seconds and perhaps dtype and profile: "
-    "llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra microbench writes: "
-    "op,phase,dtype,shape,us. nccl.log is what all_reduce_perf and the like of nccl-tests print, "
-    "of one run or of several.",
+    epilog="steps.csv has the columns model, cluster, plan, seconds, and optionally dtype and "
+    "profile: llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra "
+    "microbench writes: op,phase,dtype,shape,us. nccl.log is what the programs of nccl-tests "
+    "print, such as all_reduce_perf, in one run or several.",
 )
 @click.argument("file", type=click.Path())
-@click.option("--stack", help="FILE has training steps: how the stack is called.")
-@click.option("--device", help="FILE has kernels: how the machine is called.")
+@click.option("--stack", help="FILE has training steps: the name of the stack.")
+@click.option("--device", help="FILE has kernels: the name of the machine.")
 @click.option(
     "--cluster",
-    help="FILE has output of nccl-tests: the named cluster that the machine is one of, or how it "
-    "is called.",
+    help="FILE has output of nccl-tests: the named cluster of the machine, or a name "
+    "for the machine.",
 )
 @click.option("-o", "--output", type=click.Path(), help="The file to write; NAME.yaml if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was fitted as JSON.")
@@ -58,10 +58,10 @@ def command(
 ) -> int:
     """Make a stack of measured steps, a profile of kernels, or a file of measured collectives.
 
-    With --stack, factors of products, attention and the rest are fitted to the steps of FILE, drawn
-    toward 1 by how little they rest on. With --device, the kernels of FILE correct the tables of
-    measured kernels. With --cluster, the times of nccl-tests or rccl-tests in FILE become those of
-    collectives: for a named cluster the file is that cluster with them, else a file of collectives.
+    With --stack, factors of products, attention and the rest are fitted to the steps of FILE, and
+    drawn toward 1 where they rest on few. With --device, the kernels of FILE correct the tables of
+    measured kernels. With --cluster, FILE has the times of nccl-tests or rccl-tests: for a named
+    cluster the new file is a copy of it with these times, else a file of collectives alone.
     """
     known = {"stack": (stack, _steps), "device": (device, _kernels), "cluster": (cluster, _nccl)}
     given = [(name, make) for name, make in known.values() if name is not None]
@@ -76,10 +76,11 @@ def _steps(file: str, name: str, path: str, as_json: bool) -> int:
     from yantra.accuracy.fit import Factors, residual
     from yantra.accuracy.user_steps import read_steps, stack_text
     from yantra.base.output import write_text
+    from yantra.base.text import count
     from yantra.fabric import stacks
 
     rows = read_steps(file, name)
-    text, parts = stack_text(rows, f"{name}, from {len(rows)} measured steps")
+    text, parts = stack_text(rows, f"{name}, from {count(len(rows), 'measured step')}")
     write_text(path, text)
     terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
     fitted = Factors(
@@ -140,6 +141,7 @@ def _kernels(file: str, device: str, path: str, as_json: bool) -> int:
 def _nccl(file: str, cluster: str, path: str, as_json: bool) -> int:
     from yantra.accuracy.user_collectives import collectives_text
     from yantra.base.output import write_text
+    from yantra.base.text import count
     from yantra.cli import warn
 
     made = collectives_text(file, cluster)
@@ -153,8 +155,8 @@ def _nccl(file: str, cluster: str, path: str, as_json: bool) -> int:
         place = "in a node" if one.where == "node" else "over nodes"
         fit = one.fit
         sys.stdout.write(
-            f"{one.collective} {place}: {fit.points} times on up to {fit.most_ranks} ranks, off by "
-            f"{fit.mean_error:.1%} in the mean; 90 % of sizes left out within "
+            f"{one.collective} {place}: {count(fit.points, 'time')} on up to {fit.most_ranks} "
+            f"ranks, off by {fit.mean_error:.1%} on average; 90 % of sizes left out within "
             f"{exp(-fit.interval) - 1.0:+.0%} {exp(fit.interval) - 1.0:+.0%}\n  {_runs(one.runs)}\n"
         )
     where = path if "/" in path else f"./{path}"
@@ -181,5 +183,7 @@ def _runs(runs: Sequence[tuple[int, str]]) -> str:
 
 
 def _line(one: Best) -> str:
+    from yantra.base.text import count
+
     name = f"{one.family} {one.dtype}".strip()
-    return f"{name}: {one.kernels} kernels, the best at {one.rate / 1e12:.3g} T{one.unit}"
+    return f"{name}: {count(one.kernels, 'kernel')}, the best at {one.rate / 1e12:.3g} T{one.unit}"

@@ -25,7 +25,7 @@ def command(shell: str) -> int:
     zsh:  _yantra, in a folder of $fpath
     fish: ~/.config/fish/completions/yantra.fish
 
-    Written to that file, it counts for shells that are started afterwards. For this one:
+    Once written to that file, it works in shells started afterwards. For the current one:
     eval "$(yantra completion bash)"
     """
     from click.shell_completion import get_completion_class

@@ -42,13 +42,13 @@ def command(
     advice: bool,
     as_json: bool,
 ) -> int:
-    """Say what bounds the run of FILE, a result in JSON or what yantra run takes.
+    """Say what bounds the run of FILE, a result in JSON or a file that yantra run takes.
 
     The critical path by kind and phase, and what the run would gain at most if a cause of time were
     gone. A result is run again for that, once recorded and once without each cause.
     """
     if advice and no_runs:
-        raise click.UsageError("--advice is runs, and --no-runs runs nothing; give one of both")
+        raise click.UsageError("--advice needs runs, which --no-runs forbids; give one of the two")
     from yantra.cli.progress import progress
     from yantra.explain import explain
 

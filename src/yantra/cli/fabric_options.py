@@ -13,13 +13,13 @@ fabric_argument = click.argument("fabric", metavar="KIND|FILE", shell_complete=f
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the kind."
 )
-SIZE_IS = "The bytes of a rank: its input, or of an all-gather what it has at last."
+SIZE_IS = "The bytes of a rank: its input, or for an all-gather what it has at the end."
 collective_option = click.option(
     "--collective",
     type=click.Choice(["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]),
     default="all_reduce",
     show_default=True,
-    help="What runs.",
+    help="The collective that runs.",
 )
 size_option = click.option("--size", default="1 GiB", show_default=True, help=SIZE_IS)
 
@@ -33,7 +33,7 @@ def split(text: str, where: str) -> list[str]:
     """Return what commas separate; `where` is the option that a mistake is reported at."""
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
-        raise click.UsageError(f"{where}: expected values with commas between them, got {text!r}")
+        raise click.UsageError(f"{where}: expected values separated by commas, got {text!r}")
     return parts
 
 

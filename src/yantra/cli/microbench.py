@@ -1,4 +1,4 @@
-"""`yantra microbench`: measures kernels of the GPU of this machine, for `yantra calibrate`."""
+"""`yantra microbench`: measures kernels on this machine's GPU, for `yantra calibrate`."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _ELSEWHERE = "or write the script with --write-script FILE and run it on a machi
     "--write-script",
     "script",
     type=click.Path(),
-    help="Write the Python script alone, to run elsewhere; it needs PyTorch and nothing of Yantra.",
+    help="Only write the Python script, to run elsewhere; it needs PyTorch, and no Yantra.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1, max=3600),
     default=120,
     show_default=True,
-    help="Stop measuring after so many seconds.",
+    help="Stop measuring after this many seconds.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(output: str | None, script: str | None, seconds: float, as_json: bool) -> int:
-    """Measure kernels of the GPU of this machine with PyTorch, in two minutes.
+    """Measure kernels on this machine's GPU with PyTorch, in two minutes.
 
-    Products of matrices by shape and type, attention, experts, kernels bound by memory, an empty
+    Matrix products by shape and type, attention, experts, kernels bound by memory, an empty
     kernel, and copies to the host. `yantra calibrate` makes a profile of them.
     """
     from yantra.accuracy import microbench_script
@@ -55,6 +55,8 @@ def command(output: str | None, script: str | None, seconds: float, as_json: boo
         return _say(
             {"script": script}, f"wrote {script}; run: python {script} -o node.csv", as_json
         )
+    from yantra.base.text import count
+
     assert output is not None
     if isdir(output):
         raise ConfigError(output, "cannot be written: Is a directory")
@@ -63,7 +65,9 @@ def command(output: str | None, script: str | None, seconds: float, as_json: boo
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
     kernels = sum(not line.startswith("#") for line in lines) - 1
-    said = f"wrote {output}: {kernels} kernels; next: yantra calibrate {output} --device NAME"
+    said = (
+        f"wrote {output}: {count(kernels, 'kernel')}; next: yantra calibrate {output} --device NAME"
+    )
     return _say({"file": output, "kernels": kernels}, said, as_json)
 
 

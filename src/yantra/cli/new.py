@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
     ],
     help=f"""Write NAME.py, a plug-in of KIND that works as it stands, to begin your own with.
 
-    KIND is one of {", ".join(kinds.names())}. A file that is there is not overwritten.
+    KIND is one of {", ".join(kinds.names())}. An existing file is not overwritten.
     """,
 )
 @click.argument("kind", shell_complete=offered)
@@ -68,7 +68,7 @@ def _check(kind: Kind, name: str, path: str) -> None:
     if not path.endswith(".py") or paths.basename(path) == ".py":
         raise ConfigError("--output", expected_got("a path that ends in .py", path))
     if paths.lexists(path):
-        raise ConfigError(path, "is there already; choose another name, or another file with -o")
+        raise ConfigError(path, "exists already; choose another name, or another file with -o")
 
 
 def _text(kind: Kind, name: str, path: str) -> str:

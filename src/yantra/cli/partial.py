@@ -61,7 +61,7 @@ def _written(partial: Partial, files: Files) -> Iterator[str]:
     for path, form in ((files.csv, "csv"), (files.parquet, "parquet")):
         table = partial.table(files.table)
         if path and table is None:
-            yield f"interrupted: {path} is not written; the table {files.table} is of a whole run"
+            yield f"interrupted: {path} is not written; the table {files.table} needs a whole run"
         elif path and table is not None:
             (table.to_csv if form == "csv" else table.to_parquet)(partial_name(path))
             name = partial_name(path)

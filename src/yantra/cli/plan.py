@@ -56,10 +56,14 @@ def _choices(command: Any) -> Any:
 @click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
 @_choices
 @click.option(
-    "--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Plans shown."
+    "--top",
+    type=click.IntRange(1, 50),
+    default=5,
+    show_default=True,
+    help="Number of plans to show.",
 )
-@click.option("--price", help="Of a device, such as 2.50 USD/h, in place of the cluster's.")
-@click.option("--sensitivity", is_flag=True, help="Also show what faster parts would give.")
+@click.option("--price", help="Price of a device, such as 2.50 USD/h, in place of the cluster's.")
+@click.option("--sensitivity", is_flag=True, help="Also show what faster parts would gain.")
 @click.option("-o", "--output", type=click.Path(), help="Write a page (.html), or .json.")
 @json_option()
 def command(
@@ -81,6 +85,7 @@ def command(
     micro-batch and recomputation. Differences to the best plan are given by cause and add up.
     """
     from yantra.base.output import write_text
+    from yantra.base.text import count
     from yantra.explore.best import Shared, best_plans
     from yantra.explore.sensitivity import sensitivities, words
     from yantra.explore.space import PlanSpace
@@ -96,7 +101,7 @@ def command(
     shared = Shared(described, seq)
     answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
     rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []
-    title = f"{described.name} on {ranks} ranks, global batch {global_batch}"
+    title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}"
     form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}
     for told, of in zip(form["clusters"], rates, strict=False):
         told["sensitivity"] = [one._asdict() for one in of]  # type: ignore[index]

@@ -29,7 +29,13 @@ _FIGURES = ("links", "bandwidth", "gantt")
 )
 @click.argument("figure", type=click.Choice(_FIGURES))
 @click.argument("file", type=click.Path())
-@click.option("-o", "--output", type=click.Path(), required=True, help="The .svg, .pdf or .png.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    required=True,
+    help="The file to write: .svg, .pdf or .png.",
+)
 @cluster_option
 @set_option
 @plugin_option
@@ -45,7 +51,7 @@ def command(
 ) -> None:
     """Draw how busy links are, the bandwidth of collectives by size, or when ranks do what.
 
-    FILE is what yantra run takes. A result in JSON is drawn as it is, with --set it is run again.
+    FILE is what yantra run takes. A result in JSON is drawn as it is; with --set it is run again.
     Needs matplotlib: pip install 'yantra[plots]'.
     """
     from yantra.result.forms import exporter

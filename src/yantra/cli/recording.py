@@ -25,7 +25,7 @@ MOST_BYTES = 256 << 20
 option: Callable[[Callable[..., Any]], Any] = click.option(
     "--record/--no-record",
     default=None,
-    help="Keep the cause of every event: the critical path. Unless said, kept for --report, and "
+    help="Keep the cause of every event: the critical path. By default kept for --report, and "
     "for --json, -o and --trace where it takes less than 256 MiB (5.6 million events).",
 )
 
@@ -55,7 +55,7 @@ def run(
     try:
         return simulated(model, progress=progress, fold=fold, record=needs, tell=tell)
     except UnsupportedError as error:
-        bound = f"it takes more than {format_size(needs)}; --record keeps it all the same"
+        bound = f"it takes more than {format_size(needs)}; --record keeps it anyway"
         why = str(error) if needs is True else bound
         result = simulated(model, progress=progress, fold=fold)
     warn([f"not recorded, so there is no critical path: {why}"])

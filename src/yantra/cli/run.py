@@ -63,7 +63,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
     ],
     epilog="FILE is a scenario, a result (which runs again), or what runs on a --cluster: a "
     "workload (.yw), traces ('step.{rank}.et') or a training job; or a list of jobs on one "
-    "cluster. Its content tells which. Many scenarios, on all cores: yantra sweep.",
+    "cluster. Its content decides which. Many scenarios, on all cores: yantra sweep.",
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of FILE.")
@@ -96,11 +96,11 @@ def _form_and_file(text: str) -> tuple[str, str]:
     shell_complete=algorithms,
     help="For a workload: algorithm, or one per dimension with commas.",
 )
-@click.option("--all-gather", shell_complete=algorithms, help="For a workload: as --all-reduce.")
+@click.option("--all-gather", shell_complete=algorithms, help="For a workload: like --all-reduce.")
 @click.option(
-    "--reduce-scatter", shell_complete=algorithms, help="For a workload: as --all-reduce."
+    "--reduce-scatter", shell_complete=algorithms, help="For a workload: like --all-reduce."
 )
-@click.option("--all-to-all", shell_complete=algorithms, help="For a workload: as --all-reduce.")
+@click.option("--all-to-all", shell_complete=algorithms, help="For a workload: like --all-reduce.")
 @click.option("--chunks", type=int, help="For a workload: pieces that a collective is cut into.")
 @click.option(
     "--stack",
@@ -188,7 +188,7 @@ def command(
     timeline_options.check(trace, trace_ranks, trace_messages)
     if hot_links is not None and as_json:
         raise click.UsageError(
-            "--hot-links is text; with --json write --csv and --table link_flows"
+            "--hot-links prints text; with --json use --csv and --table link_flows"
         )
     model = _model(context, file, workload, options)
     if not as_json:

@@ -1,4 +1,4 @@
-"""`yantra service`: answers the API of ASTRA-sim Service over gRPC."""
+"""`yantra service`: serves the API of ASTRA-sim Service over gRPC."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SHORTEST_TOKEN = 16
     cls=WithExamples,
     examples=["yantra service", "yantra service --port 8990 --time-limit '60 s'"],
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8989, show_default=True, type=click.IntRange(0, 65535),
-              help="Port to listen at; 0 for a free one.")  # fmt: skip
+              help="Port to listen on; 0 for a free one.")  # fmt: skip
 @click.option("--token-file", type=click.Path(), help="File with the token that every call needs; "
               f"else ${TOKEN}. Required beyond loopback.")  # fmt: skip
 @click.option("--upload-limit", default="256 MiB", show_default=True, metavar="SIZE",
@@ -41,7 +41,7 @@ def command(
     time_limit: str,
     memory_limit: str | None,
 ) -> int:
-    """Answer the API of ASTRA-sim Service over gRPC, so that its clients run unchanged.
+    """Serve the API of ASTRA-sim Service over gRPC, so that its clients run unchanged.
 
     The backends ns3 and htsim run on networks of Yantra, and say in their log how these differ.
     """

@@ -58,12 +58,12 @@ _BOUND_WIDTH = 16
 )
 @plugin_option
 @memory_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for each.")
-@click.option("-o", "--output", type=click.Path(), help="A folder for the whole results as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each, one per line.")
+@click.option("-o", "--output", type=click.Path(), help="A folder for the full results as JSON.")
 @click.option(
     "--resume",
     is_flag=True,
-    help="With -o: skip what is finished and whole there, of the same contents and version.",
+    help="With -o: skip results that are complete there, with the same contents and version.",
 )
 @click.option(
     "--backend",
@@ -87,7 +87,7 @@ def command(
 
     They are files that yantra run takes. With --set each runs once for every combination of values.
     A scenario that fails is reported on stderr and does not stop the others; the exit status is
-    then the highest of the single runs. If interrupted, the command prints what is done, and
+    then the highest of all runs. If interrupted, the command prints what is done, and
     --resume continues from there.
     """
     from yantra.cli.progress import progress

@@ -28,8 +28,8 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--trace-ranks",
             metavar="RANKS",
-            help="With --trace: the ranks shown, such as 0,7-15 or all; by default all, of a "
-            "folded run one of each class.",
+            help="With --trace: the ranks shown, such as 0,7-15 or all; by default all, or one "
+            "of each class of a folded run.",
         ),
         click.option(
             "--trace-messages",

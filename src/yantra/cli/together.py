@@ -52,7 +52,7 @@ def command(
 
 def _text(done: Together) -> str:
     from yantra.base.fields import named
-    from yantra.base.text import rank_list, table
+    from yantra.base.text import count, rank_list, table
     from yantra.base.units import format_time
 
     cells = [
@@ -70,7 +70,7 @@ def _text(done: Together) -> str:
     network = named(done.result.model.scenario.network)
     last = format_time(done.end_ns)
     lines = [
-        f"{len(cells)} jobs on {network}, the last ends at {last}",
+        f"{count(len(cells), 'job')} on {network}, the last ends at {last}",
         *table(head, cells, left=2),
         *([] if done.disturbed is None else done.disturbed.sentences()),
     ]

@@ -20,7 +20,7 @@ from yantra.cli.command import WithExamples
 )
 @click.option("--browser", is_flag=True, help="Open the page in the browser.")
 def command(port: int, browser: bool) -> None:
-    """Serve a page with model, plan and cluster as controls; a change of them runs the step.
+    """Serve a page with model, plan and cluster as controls; changing one runs the step.
 
     It listens on the loopback address, for this machine only. Ctrl-C ends it.
     """

@@ -78,7 +78,8 @@ def _text(report: Report) -> str:
     warnings = len(report.findings) - errors
     counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
     if report.valid:
-        counts = f"valid: {report.ranks} ranks, {report.nodes} nodes; {_count(warnings, 'warning')}"
+        size = f"{_count(report.ranks, 'rank')}, {_count(report.nodes, 'node')}"
+        counts = f"valid: {size}; {_count(warnings, 'warning')}"
     if report.work:
         counts += f"\nwork: {report.work.text()}"
     return "\n".join([*lines, counts]) + "\n"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def find(name: Named, where: str | None = None) -> CollectiveAlgorithm:
     """Return the algorithm of a name such as `ring`, `direct` or `direct4` (a window of 4).
 
-    In its place stands a file (`./mine.py`, or `./mine.py:4` with a window) or a class. `where` is
-    the field that an unknown name or an impossible window is reported at.
+    It may also be a file (`./mine.py`, or `./mine.py:4` with a window) or a class. `where` is the
+    field that an unknown name or an impossible window is reported at.
     """
     if isinstance(name, type):
         return algorithms.get(name, where)()

@@ -83,7 +83,7 @@ def _malformed_switches(schedule: Schedule) -> Iterator[str]:
     if not schedule.switches:
         return
     if len(set(schedule.switches)) < len(schedule.switches):
-        yield f"a switch stands twice in {', '.join(schedule.switches)}"
+        yield f"a switch is listed twice in {', '.join(schedule.switches)}"
     if any(round_.symmetry != "none" for round_ in schedule.rounds):
         yield "a round is symmetric, but switches take part, which have no symmetry"
     reached = {move.dst for round_ in schedule.rounds for move in round_.moves}
@@ -99,7 +99,7 @@ def _malformed_move(schedule: Schedule, round_: Round, move: Move) -> str | None
     if move.src == move.dst:
         return f"{what} goes nowhere"
     if round_.symmetry != "none" and move.src != 0:
-        return f"{what} stands in a symmetric round, whose moves start at position 0"
+        return f"{what} is in a symmetric round, whose moves start at position 0"
     if not move.blocks:
         return f"{what} carries no block"
     if min(move.blocks) < 0 or max(move.blocks) >= schedule.blocks:

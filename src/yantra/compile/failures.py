@@ -168,7 +168,8 @@ class _Finder:
     def switches(self, name: str, where: str) -> list[Part]:
         devices = self.devices(name, where)
         if devices[0] < self.graph.ranks:
-            problem = f"{self.graph.name_of(devices[0])} is a rank; expected what passes bytes on"
+            one = self.graph.name_of(devices[0])
+            problem = f"{one} is a rank; expected a device that passes bytes on"
             raise ConfigError(where, problem)
         return [Part(self.graph.name_of(one), one, self._links_at(one)) for one in devices]
 

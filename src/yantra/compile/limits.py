@@ -45,7 +45,7 @@ def check_limits(scenario: Scenario, ticks_per_ns: int) -> None:
         if ns > most:
             lasts = how_long(ticks_per_ns)
             raise ConfigError(
-                where, f"must be at most {most} ns; a run lasts {lasts}; got {ns:g} ns"
+                where, f"must be at most {most} ns, as a run lasts at most {lasts}; got {ns:g} ns"
             )
     for where, rate, unit in _rates(scenario):
         check_rate(where, rate, unit)

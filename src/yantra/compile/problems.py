@@ -17,6 +17,8 @@ def refuse(problems: list[_core.Problem], graph: _core.Graph, source: str) -> No
         for problem in problems[:_SHOWN]
     ]
     if len(problems) > _SHOWN:
-        lines.append(f"{source}: {len(problems) - _SHOWN} more problems")
+        from yantra.base.text import count
+
+        lines.append(f"{source}: {count(len(problems) - _SHOWN, 'more problem')}")
     unsupported = all(problem.unsupported for problem in problems)
     raise (UnsupportedError if unsupported else TraceError)("\n".join(lines))

@@ -45,7 +45,7 @@ class EfficiencyBySize(ComputeModel):
         Curves,
         {
             "products": ("products", _STEPS, "fraction of the peak from so many operations on"),
-            "others": ("others", _STEPS, "the same for kernels that are no products of matrices"),
+            "others": ("others", _STEPS, "the same for kernels other than products of matrices"),
             "memory": ("memory", _STEPS, "fraction of the memory's bandwidth from so many bytes"),
             "together": ("together", Flag(), "arithmetic and traffic overlap; else they add up"),
         },

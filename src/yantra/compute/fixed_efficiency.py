@@ -37,12 +37,12 @@ class FixedEfficiency(ComputeModel):
     options = Section(
         Fractions,
         {
-            "gemm": ("gemm", _FRACTION, "of the peak, for products of matrices"),
-            "attention": ("attention", _FRACTION, "of the peak, for fused attention"),
-            "conv": ("conv", _FRACTION, "of the peak, for convolutions"),
-            "scan": ("scan", _FRACTION, "of the peak, for scans of state-space models"),
-            "default": ("default", _FRACTION, "of the peak, for every other class"),
-            "memory": ("memory", _FRACTION, "of the memory's bandwidth, for all"),
+            "gemm": ("gemm", _FRACTION, "share of the peak for products of matrices"),
+            "attention": ("attention", _FRACTION, "share of the peak for fused attention"),
+            "conv": ("conv", _FRACTION, "share of the peak for convolutions"),
+            "scan": ("scan", _FRACTION, "share of the peak for scans of state-space models"),
+            "default": ("default", _FRACTION, "share of the peak for every other class"),
+            "memory": ("memory", _FRACTION, "share of the memory's bandwidth for all classes"),
         },
     )
 

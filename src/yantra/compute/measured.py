@@ -55,15 +55,23 @@ class Measured(ComputeModel):
     options = Section(
         Options,
         {
-            "gpu": ("gpu", Text(), "whose tables are taken; by default the nearest by its rates"),
-            "dtype": ("dtype", Text(), "of the device's peak"),
+            "gpu": (
+                "gpu",
+                Text(),
+                "GPU whose tables are taken; by default the one with the nearest rates",
+            ),
+            "dtype": ("dtype", Text(), "type that the device's peak is of"),
             "products": (
                 "products",
                 Text(),
                 "the type of products that a trace has in 16 bits; by default 16 bits",
             ),
-            "quantise": ("quantise", Flag(), "operands of products in 8 or 4 bits are made first"),
-            "alone": ("alone", Flag(), "each kernel is launched alone, as where it is measured"),
+            "quantise": (
+                "quantise",
+                Flag(),
+                "count the kernels that make operands of products in 8 or 4 bits",
+            ),
+            "alone": ("alone", Flag(), "each kernel is launched alone, as in the measurements"),
             "profile": (
                 "profile",
                 NamedFile("yantra.compute.profiles", PROFILE),

@@ -71,17 +71,18 @@ class Systolic(ComputeModel):
         {
             "rows": ("rows", Whole(1, 65536), "of an array, in processing elements"),
             "columns": ("columns", Whole(1, 65536), "of an array"),
-            "arrays": ("arrays", Whole(1, 4096), "of a device, which share each product"),
+            "arrays": ("arrays", Whole(1, 4096), "arrays of a device, which share each product"),
             "dataflow": ("dataflow", Choice(Dataflow), "what stays: outputs, weights, inputs"),
             "weight_load": (
                 "weight_load",
                 Choice(WeightLoad),
-                "of what stays: while others compute, or before; hidden if left out; not with os",
+                "when what stays is loaded: while others compute (hidden), or before; by default "
+                "hidden; not with os",
             ),
             "partition": (
                 "partition",
                 Choice(Partition),
-                "of a product over arrays: rows of the input, columns of the weights, both, or "
+                "how arrays share a product: rows of the input, columns of the weights, both, or "
                 "what is fastest, with the products of a batch",
             ),
             "clock": (

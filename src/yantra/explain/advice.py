@@ -39,7 +39,7 @@ _SCHEDULES = ("zb-h1",)
 
 
 class Rate(NamedTuple):
-    """What the run is shorter by with a rate times FACTORS, as shares; None where it cannot run."""
+    """How much shorter the run is with a rate times FACTORS, as shares; None if it cannot run."""
 
     text: str
     gains: tuple[float | None, ...]
@@ -82,9 +82,9 @@ class Advice(NamedTuple):
             (row.text, _percent(row.gain), row.memory()) for row in self.changes
         ]
         blocks = [
-            block("What the run takes less", Grid(heads, rates)),
+            block("How much less time the run takes", Grid(heads, rates)),
             block(
-                "What a sequence takes less",
+                "How much less time a sequence takes",
                 Grid(("with another plan", "less", "memory of a rank"), changes),
             ),
         ]

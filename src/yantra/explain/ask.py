@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError
+from yantra.base.text import count
 from yantra.compile import compile
 from yantra.explain.advice import advice
 from yantra.explain.collectives import told
@@ -76,7 +77,7 @@ def check_inputs(form: Form, name: str) -> None:
     """Raise ConfigError where a file that a result names is not the one it was made from."""
     problems = changed(form.get("inputs", {}), folder_of(name))
     if problems:
-        more = f" ({len(problems) - 1} more files differ)" if len(problems) > 1 else ""
+        more = f" ({count(len(problems) - 1, 'more file')} changed)" if len(problems) > 1 else ""
         raise ConfigError(
             name,
             f"{problems[0]}{more}; run it again (yantra run {name}), or explain "

@@ -4,10 +4,11 @@ The best possible is a run in which every collective takes its cut bound (yantra
 synthesis.bound; Zhao et al., "ForestColl", arXiv 2402.06787): the bytes that have to cross some cut
 of the network, over what crosses it at once. It has no latency, and collectives at the same time do
 not share links, so no algorithm gains more. A collective that is measured to take less, as with
-switches that add, keeps its time. Groups that are no product of whole dimensions and lie in more
-than one have no bound here, nor have groups of more than `MOST_RANKS`; they run as they did.
+switches that add, keeps its time. Groups that span several dimensions
+and are not a product of whole ones have no bound here, nor have groups of more than `MOST_RANKS`;
+they run as they did.
 
-Trade-off: what runs is told by kind and size of group, and not of each node; the table of
+Trade-off: what runs is given by kind and size of group, not for each node; the table of
 collectives has those.
 """
 

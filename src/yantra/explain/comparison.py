@@ -1,4 +1,4 @@
-"""Two results, told apart: what changed, by how much, and what of the critical path explains it.
+"""Two results compared: what changed, by how much, and what of the critical path explains it.
 
 Both are JSON forms, of any two runs: of one scenario before and after a change, or of two clusters
 of different sizes. Parts are matched by what they are: ranks by number where both have as many and

@@ -1,8 +1,8 @@
 """When a few ranks of a result compute and communicate, as the page of a comparison draws it.
 
 Some ranks are drawn, at even distances, so that stages of a pipeline show. Each has a row for every
-kind of node: the times at which at least one such node is under way. Receives have none, for most
-of them are posted early and only wait.
+kind of node: the times at which at least one such node is under way. Receives have none, because
+most are posted early and only wait.
 
 Trade-off: times are whole units of the longest run, so gaps below one unit are not seen; a page of
 any number of nodes stays small.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yantra.base.text import Grid, filled
+from yantra.base.text import Grid, count, filled
 from yantra.base.units import format_time
 from yantra.explain.advice import in_words
 from yantra.explain.named import ran_text
@@ -56,7 +56,7 @@ def shares_in_words(parts: Mapping[str, float]) -> str:
 
 
 def _opening(data: Mapping[str, Any]) -> str:
-    ranks = f" on {data['ranks']['count']} ranks" if data["ranks"] else ""
+    ranks = f" on {count(data['ranks']['count'], 'rank')}" if data["ranks"] else ""
     return f"The run takes {format_time(data['makespan_ns'])}{ranks}. {_sentence(data)}"
 
 
@@ -216,7 +216,8 @@ def _names(data: Mapping[str, Any]) -> tuple[str, Grid]:
         rows.append((name or "(no name)", format_time(ns), percent(share)))
     title = "Nodes with most of the critical path"
     left_out = path["by_name_in_all"] - len(rows) if rows else 0
-    title += f" ({left_out} more names have less)" if left_out else ""
+    have = "has" if left_out == 1 else "have"
+    title += f" ({count(left_out, 'more name')} {have} less)" if left_out else ""
     return title, Grid(("name", "time", "share"), rows)
 
 

@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from yantra.base import text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.output import write_text
 from yantra.base.records import Record
@@ -182,10 +183,10 @@ class Explored:
         return next_dollar(self.study, self._number(trial), [read_offer(one) for one in offers])
 
     def odds(self, *within: str, stack: str = NO_STACK) -> tuple[Odds, ...]:
-        """Return how probable each trial is to be the best.
+        """Return how probable it is that each trial is the best.
 
-        By the intervals of the estimates under a stack, a name or a file; `within` such as "10%" or
-        "hgx-h100=5%" is in their place.
+        It follows from the intervals of the estimates under a stack, a name or a file. Texts in
+        `within` such as "10%" or "hgx-h100=5%" replace those intervals.
         """
         widths = dict(read_within(text) for text in within)
         return odds_of(self.study, self.finished, widths, stack)
@@ -195,7 +196,7 @@ class Explored:
         return simulate_point(self.study, self.finished, self._number(trial))
 
     def confirm(self, count: int = USUAL) -> list[Confirmed]:
-        """Simulate the best trials of the front: exact times, and what the closed form is off."""
+        """Simulate the best trials of the front: exact times, and the closed form's error."""
         return confirm(self.study, self.finished, count)
 
     def report(self, path: str | os.PathLike[str], runs: Sequence[int] = ()) -> None:
@@ -241,8 +242,8 @@ class Explored:
         return Table(name, len(numbers), columns)
 
     def __repr__(self) -> str:
-        counts = f"{len(self.finished.trials)} trials, {len(self.finished.front)} on the front"
-        return f"<Explored {self.study.model}: {counts}>"
+        trials = text.count(len(self.finished.trials), "trial")
+        return f"<Explored {self.study.model}: {trials}, {len(self.finished.front)} on the front>"
 
 
 def _field(plans: Sequence[Mapping[str, int] | None], name: str) -> tuple[Kind, list[Any]]:

@@ -169,4 +169,4 @@ def words(study: Study, answer: NextDollar) -> Iterator[str]:
         )
     yield from (f"  {line}" for line in table(head, rows))
     if answer.usd_per_h is None:
-        yield f"{name} states no price, so nothing pays or not; give it in `prices` of the study"
+        yield f"{name} states no price, so no offer can be judged; give it in `prices` of the study"

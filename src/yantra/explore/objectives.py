@@ -29,13 +29,13 @@ KNOWN: Final[dict[str, Kind]] = {
     "memory_headroom": Kind("bytes", True, "that the worst device has left"),
     "goodput": Kind("", True, "useful share of the time under failures, 0 to 1"),
     "usd_per_h": Kind("USD/h", False, "of all devices"),
-    "watts": Kind("W", False, "of all devices in the mean of a step, with the PUE"),
+    "watts": Kind("W", False, "of all devices on average over a step, with the PUE"),
 }
 OBJECTIVES: Final = tuple(KNOWN)
 
 
 class Objective(NamedTuple):
-    """A figure to make best: least, or most where more of it is better."""
+    """A figure to optimise: the least of it, or the most where more is better."""
 
     name: str
     """The figure that is sought; see the list of objectives for units."""

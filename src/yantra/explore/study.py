@@ -34,7 +34,7 @@ import numpy as np
 from yantra.base.documents import read_text
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.base.output import make_folder
-from yantra.base.text import table
+from yantra.base.text import count, table
 from yantra.explore.objectives import sign
 from yantra.explore.pareto import front
 from yantra.explore.study_file import Point, Study
@@ -136,7 +136,8 @@ def check_feasible(study: Study, finished: Finished) -> None:
     reasons = " and ".join(one["broken"])
     where = f"trial {nearest} ({one['cluster']}, {one['ranks']} ranks)"
     which = "the nearest is" if lack(nearest) < float("inf") else "the first is"
-    problem = f"none of {len(finished.trials)} trials is feasible; {which} {where}: {reasons}"
+    trials = count(len(finished.trials), "trial")
+    problem = f"none of {trials} is feasible; {which} {where}: {reasons}"
     raise CapacityError("study", problem)
 
 

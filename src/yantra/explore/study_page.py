@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.explore.next_dollar import NextDollar, Worth
 from yantra.explore.study import Finished
@@ -67,26 +68,27 @@ def study_page(
         ),
         Section(
             "dollar", "The next dollar",
-            f"Offers for trial {dollar.trial}, the best. An offer pays if it costs less than in "
-            "'pays up to', in USD an hour and device.",
+            f"Offers for trial {dollar.trial}, the best. An offer pays if it costs less than its "
+            "'pays up to', in USD per hour and device.",
             _dollar(dollar),
         ),
         Section(
             "odds", "How sure the winner is",
-            f"Probability to be the best in {_words(first)}, if errors are independent.",
+            f"Probability of being the best in {_words(first)}, if errors are independent.",
             _odds(finished, odds),
         ),
     ]  # fmt: skip
     if len(study.objectives) > 1:
         lead = f"{_words(study.objectives[1])} by {_words(first)}; the line joins the front."
         sections.insert(0, Section("front", "The front", lead, _front(study, finished, runs or {})))
-    title = f"{study.model}, global batch {study.global_batch}: {len(finished.trials)} trials"
+    trials = count(len(finished.trials), "trial")
+    title = f"{study.model}, global batch {study.global_batch}: {trials}"
     return render(Page(title, header, sections, ("study.js",), ("report.css", "study.css")))
 
 
 def _count(finished: Finished) -> str:
     broken = sum(bool(one["broken"]) for one in finished.trials)
-    what = f"{len(finished.trials)} trials, {len(finished.front)} on the front"
+    what = f"{count(len(finished.trials), 'trial')}, {len(finished.front)} on the front"
     return f"{what}, {broken} not feasible."
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.output import Path, whole_file
+from yantra.base.text import count
 from yantra.export.exporter import Exporter
 from yantra.export.stored import StoredResult
 from yantra.result import Result, Table
@@ -101,7 +102,7 @@ def _links(result: Result | StoredResult, axes: Any) -> list[str]:
         all_names = _link_names(result)
         names, busy = [all_names[at].text for at in order], [loads[at] for at in order]
         left = len(loads) - len(order)
-        notes = [f"{left} less busy links are not drawn"] if left else []
+        notes = [f"not drawn: {count(left, 'less busy link')}"] if left else []
     axes.barh(range(len(names)), [100 * share for share in busy], color="#2f6fb2")
     axes.set_yticks(range(len(names)), names, fontsize=6 if len(names) > 16 else "medium")
     axes.invert_yaxis()
@@ -159,7 +160,7 @@ def _gantt(result: Result | StoredResult, axes: Any) -> list[str]:
     axes.invert_yaxis()
     axes.set(xlabel="time (ms)", ylabel="rank", xlim=(0, result.makespan_ns / 1e6 or 1))
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    return [f"{left} more ranks are not drawn"] if left else []
+    return [f"not drawn: {count(left, 'more rank')}"] if left else []
 
 
 def _ranks_shown(result: Result | StoredResult) -> tuple[list[int], int]:

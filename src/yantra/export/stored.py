@@ -16,6 +16,7 @@ from typing import Any
 
 from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got, show
+from yantra.base.text import count as counted
 from yantra.export.form_check import check_form
 from yantra.export.json import VERSION
 from yantra.export.unpacked import table_of
@@ -308,7 +309,7 @@ def _check_agreement(form: Form) -> None:
     ranks = form["tables"].get("ranks", {})
     rows |= {"ranks": len(ranks["rank"])} if ranks else {}
     if told is not None and rows.get("ranks", told) != told:
-        problem = f"{rows['ranks']} rows, but what_ran.ranks is {told}; {_CHANGED}"
+        problem = f"{counted(rows['ranks'], 'row')}, but what_ran.ranks is {told}; {_CHANGED}"
         raise ConfigError("tables.ranks", problem)
     if ranks and ranks["rank"] != list(range(len(ranks["rank"]))):
         raise ConfigError("tables.ranks.rank", f"expected every rank once, from 0; {_CHANGED}")

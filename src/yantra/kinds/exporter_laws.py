@@ -74,7 +74,7 @@ def the_result_stays_as_it_is(exporter: Exporter, run: str) -> str | None:
     _written(exporter, run)
     for name in TABLES:
         if result(run).table(name).as_dict() != before[name]:
-            return f"the table {name} is another one afterwards"
+            return f"the table {name} is different afterwards"
     return None
 
 
@@ -89,7 +89,7 @@ def a_path_that_cannot_be_written_is_an_error_of_the_user(
             return f"it leaves {os.listdir(folder)[0]}" if os.listdir(folder) else None
         except OSError as error:
             return f"expected a ConfigError, got {type(error).__name__}: use yantra.base.output"
-    return "a folder that is not there went unnoticed"
+    return "a missing folder went unnoticed"
 
 
 LAWS: tuple[Callable[[Exporter, str], str | None], ...] = (

@@ -4,8 +4,8 @@
     python -m yantra.kinds.external_laws './my_simulator --quick'
 
 Each law sends messages to the program over a small fabric and returns what is wrong, in words, or
-None. What breaks the protocol itself is found while any law is asked, and told as what it is. How
-messages share what they meet on is the program's own matter.
+None. What breaks the protocol itself is found while any law is asked, and reported as what it is.
+How messages share what they meet on is the program's own matter.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def it_ends_when_it_is_told(case: Case) -> str | None:
     talk, began = case.talk(), monotonic()
     talk.close()
     if monotonic() - began >= GRACE_S:
-        return f"it was still there {GRACE_S:g} s after 'end'"
+        return f"it was still running {GRACE_S:g} s after 'end'"
     return None
 
 

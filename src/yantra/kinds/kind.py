@@ -1,6 +1,6 @@
 """What a kind of plug-in is, to those who write one: where it is registered, how it begins.
 
-A new kind is one file of this folder, with a class that gives the four parts below. Its laws lie
+A new kind is one file of this folder, with a class that gives the four parts below. Its laws are
 beside its plug-ins, where tests and third parties find them.
 """
 

@@ -159,9 +159,9 @@ def the_same_is_said_twice(kind: Named, case: Case) -> str | None:
     first = [_answers(scheduler, nodes) for nodes in jobs]
     for nodes, before in zip(reversed(jobs), reversed(first), strict=True):
         if _answers(scheduler, nodes) != before:
-            return "asked again, it says something else"
+            return "asked again, it answers differently"
         if _answers(scheduler_of(kind), nodes) != before:
-            return "made anew, it says something else"
+            return "made anew, it answers differently"
     return None
 
 

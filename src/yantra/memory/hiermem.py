@@ -1,4 +1,4 @@
-"""HierMem, a pool of memory behind two levels of switches: remote loads, or in-switch collectives.
+"""HierMem: a pool behind two levels of switches, for remote loads or in-switch collectives.
 
 Groups of remote memory are linked to every out-node switch, these to the switch of every node, and
 that to its GPUs. A tensor of every GPU moves in chunks over these three hops. With `lockstep` a
@@ -67,9 +67,9 @@ class HierMem(MemoryModel):
     options = Section(
         Options,
         {
-            "gpus": ("gpus", Whole(1), "that load or store together"),
-            "nodes": ("nodes", Whole(1), "that these GPUs are in, as many in each"),
-            "memory_groups": ("memory_groups", Whole(1), "of remote memory"),
+            "gpus": ("gpus", Whole(1), "GPUs that load or store together"),
+            "nodes": ("nodes", Whole(1), "nodes of these GPUs, as many GPUs in each"),
+            "memory_groups": ("memory_groups", Whole(1), "groups of remote memory"),
             "out_switches": ("out_switches", Whole(1), "each linked to every group and node"),
             "gpu_side": (
                 "gpu_side_bytes_per_ns",
@@ -84,7 +84,7 @@ class HierMem(MemoryModel):
             "chunk": (
                 "chunk_bytes",
                 Quantity("size", "B", whole=True, at_least=1),
-                "on the link of one group and one out-node switch",
+                "what moves at once on the link of a group and an out-node switch",
             ),
             "mode": ("mode", Choice(Mode), "plain accesses, or gathered and reduced in switches"),
             "lockstep": ("lockstep", Flag(), "stages wait for each other, as in the paper"),

@@ -53,8 +53,8 @@ def migrated(
     """
     many = sum(blocks_of(one.size_bytes, granule) for one in touches)
     if many > MOST_BLOCKS:
-        problem = f"a step accesses {many} blocks of {format_bytes(granule)}, more than"
-        raise ConfigError(where, f"{problem} {MOST_BLOCKS} are not simulated; give a larger one")
+        problem = f"a step accesses {many} blocks of {format_bytes(granule)}; expected at most"
+        raise ConfigError(where, f"{problem} {MOST_BLOCKS}, so give a larger granule")
     tiers = _Tiers(capacities, granule)
     for one in touches:
         tiers.touch(one)

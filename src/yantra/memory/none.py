@@ -1,4 +1,4 @@
-"""No memory beyond the device; a trace that accesses one is refused.
+"""None: no memory beyond the device; a trace that accesses one is refused.
 
 Right for traces without MEM_LOAD and MEM_STORE nodes.
 """

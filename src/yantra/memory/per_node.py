@@ -1,4 +1,4 @@
-"""The ranks of a node share a memory, which serves one access at a time.
+"""Per node: the ranks of a node share a memory, which serves one access at a time.
 
 Right for a link that a node shares; real ones serve several accesses side by side.
 """

@@ -1,4 +1,4 @@
-"""Each rank has a memory of its own, in which nobody waits.
+"""Per NPU: each rank has a memory of its own, in which nobody waits.
 
 Right for host memory behind a link of its own.
 """

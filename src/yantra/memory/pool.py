@@ -1,4 +1,4 @@
-"""All ranks share one memory, which serves one access at a time.
+"""Pool: all ranks share one memory, which serves one access at a time.
 
 The lower end of what disaggregated memory does.
 """

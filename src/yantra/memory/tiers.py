@@ -74,13 +74,13 @@ class Tiers(MemoryModel):
     options = Section(
         Options,
         {
-            "tiers": ("tiers", Many(_TIER), "of memory"),
+            "tiers": ("tiers", Many(_TIER), "the memories, the fastest first"),
             "data": (
                 "data",
                 Many(_DATA),
-                "that is in them; what the workload offloads if left out",
+                "what is in them; by default what the workload offloads",
             ),
-            "ports": ("ports", Choice(Ports), "one that tiers share, or each its own"),
+            "ports": ("ports", Choice(Ports), "one port that the tiers share, or one for each"),
             "policy": (
                 "policy",
                 Choice(Policy),

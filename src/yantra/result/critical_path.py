@@ -132,6 +132,7 @@ class CriticalPath:
         return len(self.columns.kind)
 
     def _repr_html_(self) -> str:
+        from yantra.base.text import count
         from yantra.base.units import format_time
         from yantra.result.html import MOST_ROWS, Bar, bars_html, cell_text, rows_html, step_colour
 
@@ -153,7 +154,7 @@ class CriticalPath:
             ]
             for step in longest
         ]
-        said = f"{len(self)} steps, {format_time(self.length_ns)}; the longest:"
+        said = f"{count(len(self), 'step')}, {format_time(self.length_ns)}; the longest:"
         return f"<div>{chart}<p>{said}</p>{rows_html(head, rows)}</div>"
 
     def __repr__(self) -> str:

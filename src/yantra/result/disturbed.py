@@ -1,4 +1,4 @@
-"""What disturbed a run and what it cost: failures, slow ranks, traffic of nobody's job.
+"""What disturbed a run and what it cost: failures, slow ranks, background traffic.
 
 Costs are the time of the run over that of the same run without the disturbance, all else the same.
 """

@@ -171,7 +171,7 @@ class Partial:
         ]
         links = Grid(("dimension", "messages", "carried", "utilisation", "busy"), uses)
         more = len(rows) - _SHOWN
-        told = f"\n{more} more ranks, which have done a larger share" if more > 0 else ""
+        told = f"\n{count(more, 'more rank')} with a larger share done" if more > 0 else ""
         return "\n\n".join([head, as_text(ranks) + told, as_text(links)])
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The names of a result's tables. A file of its own, for command lines list them before any run."""
+"""The names of a result's tables. A file of its own: command lines list them before any run."""
 
 from __future__ import annotations
 

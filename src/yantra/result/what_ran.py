@@ -168,9 +168,10 @@ def _load(about: Mapping[str, Any]) -> str | None:
     if not batch:
         return None
     if about.get("phase") == "decode":
-        return f"{batch} sequences after {context} tokens" if context else None
+        return f"{count(batch, 'sequence')} after {context} tokens" if context else None
     if about.get("phase") == "mixed":
-        return f"{batch} sequences and {whole(about, 'prompts') or 0} prompts of {prompt} tokens"
+        prompts = count(whole(about, "prompts") or 0, "prompt")
+        return f"{count(batch, 'sequence')} and {prompts} of {prompt} tokens"
     before = f" after {context}" if context else ""
     return f"{batch} x {prompt} tokens{before}" if prompt else None
 

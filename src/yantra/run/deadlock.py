@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import inf
 
 from yantra import _core
+from yantra.base.text import count
 from yantra.base.units import format_size, format_time
 from yantra.compile import Model
 from yantra.compile.what_fails import in_words
@@ -24,7 +25,7 @@ def explain(model: Model, outcome: _core.Outcome) -> str:
     finished = set(outcome.finish_order)
     lines += [_line(model, entry, finished) for entry in outcome.waiting]
     if unfinished > len(outcome.waiting):
-        lines.append(f"and {unfinished - len(outcome.waiting)} more ranks")
+        lines.append(f"and {count(unfinished - len(outcome.waiting), 'more rank')}")
     if Quirk.PHASES_AS_READY in model.quirks and any(_TANGLED in line for line in lines):
         lines.append(f"ASTRA-sim hangs here, too, by its quirk {Quirk.PHASES_AS_READY.value}")
     return "\n".join(lines)
@@ -37,12 +38,12 @@ def lost(model: Model, outcome: _core.Outcome) -> list[str]:
     of_links = [event for event in model.failures.events if event.part.links and not event.keeps]
     for_ever = [in_words(event) for event in of_links if event.until_ns == inf]
     lines = [
-        f"{text}, for ever: messages that no other way is left for never arrive; say how long it "
-        "lasts (for), or give the fabric another way"
+        f"{text}, for ever: messages without another way never arrive; say how long it lasts "
+        "(for), or give the fabric another way"
         for text in for_ever[:_LOST_SHOWN]
     ]
     if len(for_ever) > _LOST_SHOWN:
-        lines.append(f"and {len(for_ever) - _LOST_SHOWN} more that never return")
+        lines.append(f"and {count(len(for_ever) - _LOST_SHOWN, 'more failure')} for ever")
     if not lines and model.changed_at_ns:
         lines = [
             "messages wait for links that are down; does link_changes let each of them return?"
@@ -93,7 +94,7 @@ def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
         other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"
         return f"{text}, in whose place {other}"
     if entry.missing:
-        verb = "never entered" if entry.is_cause else "did not enter yet"
+        verb = "never entered" if entry.is_cause else "has not entered yet"
         return f"{text}, which {_missing(entry, finished)} {verb}"
     if entry.inner_node is not None:
         inner = f"whose node {entry.inner_node} '{entry.inner_name}' waits for a message"

@@ -71,7 +71,7 @@ def difference(known: Told, inputs: Mapping[str, str], scenario: Scenario, file:
     now = digests(scenario, folder)
     digest = digest_of(scenario, tree_of(scenario, folder), now)
     if digest is None:
-        return f"{file} is of a class that is in no file, which may have changed"
+        return f"{file} is of a class that is not in a file, so it may have changed"
     if digest == known["digest"]:
         return ""
     changed = [name for name in now if now[name] != inputs.get(name)]

@@ -85,8 +85,8 @@ class Work(NamedTuple):
     def text(self) -> str:
         """Return it as one line."""
         return (
-            f"{self.flows:,} flows over {self.crossings:,} links in all, at most {self.steps:,} "
-            "steps"
+            f"{self.flows:,} {'flow' if self.flows == 1 else 'flows'} over {self.crossings:,} "
+            f"links in all, at most {self.steps:,} steps"
         )
 
 

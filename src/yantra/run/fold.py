@@ -37,8 +37,8 @@ _DIFFERENCES = {
 def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
     """Return the classes of ranks of a model, or why there are none.
 
-    There are none where a class would have fewer ranks than that on average, but where a run by
-    classes is spared so many messages that it pays anyway (`spares_messages`).
+    There are none where classes would have fewer than `least_ranks_per_class` ranks on average,
+    unless running by classes saves so many messages that it pays anyway (`spares_messages`).
     """
     return _core.fold(model.native, least_ranks_per_class)
 

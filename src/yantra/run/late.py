@@ -9,7 +9,7 @@ from yantra.compile import Model
 from yantra.compile.limits import how_long, longest_ns
 
 NOTABLE_TICKS = 2**60
-"""A run that ends so late is told of: it is right, and seldom meant."""
+"""A run that ends later than this gets a warning: it is right, and seldom meant."""
 
 
 def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:

@@ -1,8 +1,8 @@
 """Obfuscates a job's files, and says what the new ones do differently on a cluster.
 
-The traces are hidden by `yantra.tracing.obfuscate`; here both forms are run, for that needs
-the simulator, and files and report are written. Accepted is a difference of the makespan of 1 % at
-levels 1 and 2 and of 5 % at levels 3 and 4.
+`yantra.tracing.obfuscate` hides the traces. Running both forms needs the simulator, so it is done
+here, and so are the files and the report. The makespan may differ by 1 % at levels 1 and 2 and by
+5 % at levels 3 and 4.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.errors import ConfigError, YantraError
 from yantra.base.output import write_text
 from yantra.base.regular import read_regular
+from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.run.trial import Trial, try_out
 from yantra.tracing.inspect.groups import Groups
@@ -101,7 +102,7 @@ class ObfuscatedJob(NamedTuple):
 
     def text(self) -> str:
         """Return the report for people."""
-        lines = [f"level {self.level}: {len(self.hidden.traces)} traces written"]
+        lines = [f"level {self.level}: {count(len(self.hidden.traces), 'trace')} written"]
         lines += [f"  {file}" for file in self.files[:4]]
         lines += [f"  and {len(self.files) - 4} more"] if len(self.files) > 4 else []
         lines.append("what still shows")

@@ -265,8 +265,8 @@ def check_not_stuck(run: _core.PacketRun, graph: Graph) -> None:
     if stuck.drops:
         where = link_name(graph, stuck.dropped_on)
         raise DeadlockError(
-            f"livelock: {stuck.drops:,} packets were dropped since a byte was acknowledged last, "
-            f"most of those that came from {where[1]} to {where[2]}. {rest}. Take larger buffers, "
+            f"livelock: {stuck.drops:,} packets were dropped since the last byte was acknowledged, "
+            f"most on the way from {where[1]} to {where[2]}. {rest}. Take larger buffers, "
             "a window or another congestion control"
         )
     raise DeadlockError(

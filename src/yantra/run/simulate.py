@@ -183,7 +183,7 @@ def _run_folded(
         return None, None, folding.tie(model, classes, simulation.tie)
     outcome = simulation.take_outcome()
     if simulation.mismatch is not None or not outcome.finished or outcome.unreceived:
-        return None, None, "it ends with something to tell of single ranks"
+        return None, None, "it ends with something to report about single ranks"
     return outcome, _recording(model, outcome, simulation), ""
 
 
@@ -233,7 +233,7 @@ def _simulation(
     if record and model.has_switches:
         raise UnsupportedError(
             "recordings do not follow messages of switches, which take part in a collective here, "
-            "so there is no critical path; yantra run does without (--no-record)"
+            "so there is no critical path; run without a recording (yantra run --no-record)"
         )
     kind = _core.RecordedSimulation if record else _core.Simulation
     try:
@@ -333,8 +333,12 @@ def _mismatch(model: Model, found: _core.Mismatch) -> str:
 
 
 def _unreceived(messages: list[_core.Unreceived]) -> str:
+    from yantra.base.text import count
+
     first = messages[0]
-    others = f"; so were {len(messages) - 1} more messages" if len(messages) > 1 else ""
+    more = len(messages) - 1
+    was = "was" if more == 1 else "were"
+    others = f"; nor {was} {count(more, 'more message')}" if more else ""
     return (
         f"rank {first.source} sent a message to rank {first.destination} (tag {first.tag}, "
         f"{format_size(first.bytes)}) that was never received{others}"

@@ -86,7 +86,7 @@ def try_order(report: Report) -> None:
     except YantraError as error:
         report.remark(f"trial run: could not be made: {error}")
     else:
-        report.remark(f"trial run: the job comes to its end on the stated cluster: {tried.cluster}")
+        report.remark(f"trial run: the job ends on the stated cluster: {tried.cluster}")
 
 
 def stated_scenario(traces: Sequence[Trace], workload: Traces) -> Scenario:
@@ -124,7 +124,7 @@ def numbered(groups: Mapping[str, Sequence[int]]) -> tuple[tuple[int, tuple[int,
     """Return groups as scenarios take them: by ascending number."""
     for name in groups:
         if not (name.isascii() and name.isdigit() and int(name) > 0):
-            raise ConfigError(f"group {name!r}", "needs a positive whole number for a name to run")
+            raise ConfigError(f"group {name!r}", "needs a positive whole number as its name to run")
     return tuple(sorted((int(name), tuple(ranks)) for name, ranks in groups.items()))
 
 

@@ -91,9 +91,9 @@ def cluster_parts(
     """Return `topology`, `device`, `memory` and `collectives` of a named cluster of so many ranks.
 
     They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
-    cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it; what
-    the options mean, `yantra.fabric.clusters.Cluster.scenario_parts` says; a `profile` corrects
-    measured speeds by kernels of the very machine, `collectives` is a file of its collectives.
+    cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it. For
+    the options see `yantra.fabric.clusters.Cluster.scenario_parts`. A `profile` corrects measured
+    speeds by kernels of that very machine; `collectives` is a file of collectives measured on it.
     Raises ConfigError.
     """
     from yantra.scenario.named import cluster_parts
@@ -106,10 +106,10 @@ def load(
 ) -> Scenario:
     """Read a scenario file, or the scenario that a result (JSON) carries.
 
-    Or what runs on a named `cluster`, which may be the path of its file: a workload (`.yw`), the
-    pattern of traces (`step.{rank}.et`), a training job. Relative paths in a file are resolved
-    against its folder. `settings` change single fields, as `--set` does: `{"network": "ideal",
-    "cluster.topology[0].bandwidth": "x2"}`. Raises ConfigError.
+    With a `cluster`, a name or the path of its file, `path` names what runs on it: a workload
+    (`.yw`), a pattern of traces (`step.{rank}.et`) or a training job. Relative paths in a file are
+    resolved against its folder. `settings` change single fields, as `--set` does: `{"network":
+    "ideal", "cluster.topology[0].bandwidth": "x2"}`. Raises ConfigError.
     """
     from yantra.scenario.text import load
 

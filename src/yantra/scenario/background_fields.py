@@ -37,11 +37,15 @@ _FILE = Section(_OfFile, {"path": ("path", File(), "a list of flows: src,dst,byt
 OF_ALL = Section(
     BackgroundTraffic,
     {
-        "hosts": ("hosts", Ranks(), "between which flows are; all if left out"),
+        "hosts": ("hosts", Ranks(), "the hosts that send and receive; all if left out"),
         "at": ("at_ns", Quantity("time", "ns", whole=True, at_least=0), "when it begins"),
-        "every": ("every_ns", Quantity("time", "ns", whole=True, above=0), "when it comes again"),
-        "times": ("times", Whole(at_least=1, at_most=1_000_000), "how often it comes"),
-        "seed": ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of what is drawn"),
+        "every": (
+            "every_ns",
+            Quantity("time", "ns", whole=True, above=0),
+            "time from one start to the next",
+        ),
+        "times": ("times", Whole(at_least=1, at_most=1_000_000), "how many times it starts"),
+        "seed": ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of the random draws"),
     },
 )
 """What all kinds have."""

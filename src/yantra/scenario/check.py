@@ -1,6 +1,6 @@
 """What must hold for a scenario: each field by itself, and what relates several.
 
-Of one field `layout.py` says all: type, names, range. This file has what depends on another field.
+`layout.py` says all of a single field: type, names, range. This file has what relates fields.
 Errors name a field as a scenario file does (`cluster.topology[1].size`), wherever the scenario came
 from. What only the traces can say (which collectives occur, whether memory is accessed) and which
 collective algorithms exist is found by `compile`.
@@ -88,7 +88,8 @@ def _failures(scenario: Scenario) -> None:
     for at, failure in enumerate(scenario.failures):
         if failure.ranks is None and scenario.fabric is None:
             problem = (
-                "only ranks can fail without cluster.fabric, whose switches and links these are"
+                "needs cluster.fabric, which has the switches and links; without it only ranks "
+                "can fail"
             )
             raise ConfigError(f"cluster.failures[{at}]", problem)
 
@@ -101,7 +102,7 @@ def _stack(scenario: Scenario) -> None:
         return
     _own_semantics("stack", scenario.semantics)
     if any(named(device.compute) == "recorded" for device in scenario.all_devices()):
-        problem = "not with recorded durations, which hold what the framework costs already"
+        problem = "not with recorded durations, which already include what the framework costs"
         raise ConfigError("stack", problem)
 
 
@@ -110,7 +111,7 @@ def _host(scenario: Scenario) -> None:
         return
     _own_semantics("host", scenario.semantics)
     if scenario.replay_only:
-        raise ConfigError("host", "not with replay_only: launches are in what was recorded")
+        raise ConfigError("host", "not with replay_only: the recording already includes launches")
     if scenario.host.launch_ns is None and not (scenario.stack and scenario.stack.launch_ns):
         problem = "expected how long a launch takes, such as 9 us"
         raise ConfigError("host.launch", f"{problem}; `yantra microbench` measures it")
@@ -175,7 +176,7 @@ def _protocol(scenario: Scenario) -> None:
     where = "collectives.protocol"
     _own_semantics(where, scenario.semantics)
     if scenario.collectives.shared_bus is not None:
-        raise ConfigError(where, "not with shared_bus, which has times of hand-overs of its own")
+        raise ConfigError(where, "not with shared_bus, which has its own hand-over times")
 
 
 def _interference(scenario: Scenario) -> None:
@@ -350,5 +351,5 @@ def check_members(members: Any, ranks: int, where: str) -> tuple[int, ...]:
         raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {wrong}")
     if len(set(members)) < len(members):
         twice = next(member for member in members if members.count(member) > 1)
-        raise ConfigError(where, f"rank {twice} stands more than once")
+        raise ConfigError(where, f"rank {twice} is listed more than once")
     return tuple(members)

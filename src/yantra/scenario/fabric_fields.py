@@ -269,7 +269,7 @@ class PlacementField(Field):
             raise ConfigError(where, f"only a list has devices, not {value.kind}")
         if len(set(value.devices)) < len(value.devices):
             twice = next(one for one in value.devices if value.devices.count(one) > 1)
-            raise ConfigError(where, f"device {twice} is there more than once")
+            raise ConfigError(where, f"device {twice} is listed more than once")
 
     def write(self, value: Any, folder: str) -> Any:
         if value.kind == "list":

@@ -119,7 +119,7 @@ def _check_together(failure: Failure, where: str) -> None:
 def _check_times(failure: Failure, where: str) -> None:
     if failure.mean_ns is not None:
         if failure.for_ns is None:
-            problem = "missing; what fails by a rate needs the time that its repair takes"
+            problem = "missing; a failure by rate needs the time that its repair takes"
             raise ConfigError(f"{where}.for", problem)
         if failure.every_ns is not None or failure.times != 1:
             raise ConfigError(f"{where}.every", "only with at; a rate says how often")
@@ -142,20 +142,20 @@ FAILURE = FailureSection(
         "switch": ("switch", Text(), "a switch, or all of a tier: spine"),
         "nic": ("nic", Ranks(), "ranks whose links all fail"),
         "link": ("link", EndsField(), "the cables between two devices, or two tiers; both ways"),
-        "ranks": ("ranks", Ranks(), "ranks that compute slower"),
+        "ranks": ("ranks", Ranks(), "ranks that compute more slowly"),
         "to": ("to", Text(), "of a nic: only the port to this device"),
         "at": ("at_ns", _TIME, "when it begins"),
-        "rate": ("mean_ns", RateField(), "how often each of them fails, in place of at"),
+        "rate": ("mean_ns", RateField(), "how often each part fails, in place of at"),
         "for": ("for_ns", _SPAN, "how long it lasts; to the end if left out"),
-        "every": ("every_ns", _SPAN, "it flaps: from one beginning to the next"),
-        "times": ("times", Whole(at_least=1, at_most=1_000_000), "how often it flaps"),
+        "every": ("every_ns", _SPAN, "if it flaps: time from one start to the next"),
+        "times": ("times", Whole(at_least=1, at_most=1_000_000), "if it flaps: how many times"),
         "keeps": (
             "keeps",
             Number(at_least=0, at_most=1),
             "share of the rate that links keep meanwhile; 0 is down",
         ),
-        "slower": ("slower", Number(above=0), "of ranks: a kernel takes so many times as long"),
-        "seed": ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of what a rate draws"),
+        "slower": ("slower", Number(above=0), "of ranks: how many times as long a kernel takes"),
+        "seed": ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of the random draws by a rate"),
     },
 )
 FAILURES = Many(FAILURE)

@@ -220,7 +220,7 @@ class GroupTable(Numbered):
         last = 0
         for group, _ in value:
             if group <= last:
-                problem = f"groups stand by ascending id; got it after {last}"
+                problem = f"expected groups by ascending id; got it after {last}"
                 raise ConfigError(f"{where}.{group}", problem)
             last = group
 

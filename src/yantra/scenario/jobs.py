@@ -20,7 +20,7 @@ from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, hint
 from yantra.base.fields import File, Quantity, Section, Text
 from yantra.base.records import Record
-from yantra.base.text import rank_list
+from yantra.base.text import count, rank_list
 from yantra.scenario.fields import Ranks
 from yantra.scenario.layout import CLUSTER, DOCUMENT, WORKLOAD, Document, scenario_of
 from yantra.scenario.named import expanded, ranks_of_workload
@@ -230,8 +230,8 @@ def _common(
             if value != values[0]:
                 raise ConfigError(
                     key,
-                    f"{names[at]} has not the same as {names[0]}, and jobs on one cluster share "
-                    "it; say it here, beside jobs",
+                    f"differs between {names[0]} and {names[at]}, but jobs on one cluster share "
+                    "it; set it here, beside jobs",
                 )
         if any(key in dict(one.shared) for one in read):
             common[key] = field.write(values[0], folder)
@@ -278,13 +278,13 @@ def _placed(read: list[_Read], ranks: int) -> list[tuple[int, ...]]:
         named = one.entry.ranks or ()
         if named and len(named) != one.count:
             raise ConfigError(
-                where, f"expected {one.count} ranks, as the job has; got {len(named)}"
+                where, f"expected {count(one.count, 'rank')}, as the job has; got {len(named)}"
             )
         for rank in named:
             if rank >= ranks:
                 raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {rank}")
             if rank in whose:
-                raise ConfigError(where, f"rank {rank} is jobs[{whose[rank]}]'s already")
+                raise ConfigError(where, f"rank {rank} already belongs to jobs[{whose[rank]}]")
             whose[rank] = at
     free = [rank for rank in range(ranks) if rank not in whose]
     placed: list[tuple[int, ...]] = []
@@ -294,8 +294,8 @@ def _placed(read: list[_Read], ranks: int) -> list[tuple[int, ...]]:
             continue
         if len(free) < one.count:
             left = rank_list(tuple(free)) if free else "none"
-            problem = f"the job has {one.count} ranks, and of the {ranks} of the cluster are free: "
-            raise ConfigError(f"jobs[{at}]", f"{problem}{left}")
+            problem = f"expected {count(one.count, 'free rank')} on the cluster of {ranks}"
+            raise ConfigError(f"jobs[{at}]", f"{problem}; free: {left}")
         placed.append(tuple(free[: one.count]))
         free = free[one.count :]
     return placed

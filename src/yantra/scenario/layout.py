@@ -230,8 +230,12 @@ DEVICE = Section(
 DEVICE_OF = Section(
     types.DeviceOf,
     {
-        "ranks": ("ranks", Ranks(), "whose device it is"),
-        "device": ("device", DEVICE, "all keys of it; none is taken from cluster.device"),
+        "ranks": ("ranks", Ranks(), "the ranks that have this device"),
+        "device": (
+            "device",
+            DEVICE,
+            "the device with all its keys; none is taken from cluster.device",
+        ),
     },
 )
 
@@ -283,8 +287,12 @@ MEMORY = MemorySection(
             Quantity("bandwidth", "GB/s", at_least=0),
             "of each memory",
         ),
-        "ranks_per_node": ("ranks_per_node", Whole(at_least=0), "where nodes share a memory"),
-        "nodes": ("nodes", Whole(at_least=0), "where nodes share a memory"),
+        "ranks_per_node": (
+            "ranks_per_node",
+            Whole(at_least=0),
+            "ranks of a node, if those of a node share a memory",
+        ),
+        "nodes": ("nodes", Whole(at_least=0), "number of nodes, if ranks of a node share a memory"),
     },
 )
 
@@ -299,18 +307,22 @@ MACHINE = Section(
             Quantity("flops", "FLOP/s", above=0),
             "dense rate of a device on its data sheet, of which MFU is a share",
         ),
-        "memory": ("memory_bytes", Quantity("size", "B", whole=True, above=0), "of a device"),
+        "memory": (
+            "memory_bytes",
+            Quantity("size", "B", whole=True, above=0),
+            "memory of a device",
+        ),
         "reserve": (
             "reserve_bytes",
             Quantity("size", "B", whole=True, at_least=0),
-            "of it, not there for a job: the driver's context, what an allocator loses",
+            "memory that jobs cannot use: the driver's context, what an allocator loses",
         ),
         "communicator": (
             "communicator_bytes",
             Quantity("size", "B", whole=True, at_least=0),
-            "of it, the buffers of each communicator that a rank is in",
+            "memory for the buffers of each communicator that a rank is in",
         ),
-        "power": ("power_w", Quantity("power", "W", above=0), "that a device draws"),
+        "power": ("power_w", Quantity("power", "W", above=0), "what a device draws"),
         "price": (
             "price_usd_per_h",
             Quantity("price", "USD/h", above=0),
@@ -379,15 +391,23 @@ _COUNTS = Section(
             "a .csv file: a line for each member, with what it sends to each",
         ),
         "routing": ("routing", Text(), "zipf:<alpha>, in place of a file"),
-        "experts": ("experts", Whole(at_least=0, at_most=1 << 20), "that tokens are routed to"),
-        "ranks": ("ranks", Whole(at_least=0), "of the groups that are routed; 0: any"),
+        "experts": (
+            "experts",
+            Whole(at_least=0, at_most=1 << 20),
+            "how many experts tokens are routed to",
+        ),
+        "ranks": ("ranks", Whole(at_least=0), "size of the groups that are routed; 0: any"),
     },
 )
 _PROTOCOL = Section(
     types.Protocol,
     {
-        "kind": ("kind", Choice(ProtocolName), "which of NCCL's"),
-        "step": ("step_ns", _WHOLE_NS, "of a hand-over of received data; else the protocol's"),
+        "kind": ("kind", Choice(ProtocolName), "which of NCCL's protocols"),
+        "step": (
+            "step_ns",
+            _WHOLE_NS,
+            "time of a hand-over of received data; by default the protocol's",
+        ),
     },
 )
 _INTERFERENCE = Section(
@@ -398,12 +418,12 @@ _INTERFERENCE = Section(
         "memory_bandwidth": (
             "memory_bytes_per_s",
             Quantity("bandwidth", "B/s", at_least=0),
-            "that collectives want of the memory's",
+            "how much of the memory's bandwidth collectives want",
         ),
         "all_to_all_sms": (
             "all_to_all_sms",
             Whole(at_least=0),
-            "units that all-to-alls take; by default the `sms` of deepep, else as others",
+            "units that all-to-alls take; by default the `sms` of deepep, else those of others",
         ),
     },
 )
@@ -444,7 +464,7 @@ COLLECTIVES = Section(
         "reductions": (
             "reductions",
             Choice(types.Reductions),
-            "after a message, for the time its bytes take the memory, or while it arrives",
+            "after a message, for as long as the memory takes for its bytes, or while it arrives",
         ),
         "shared_bus": ("shared_bus", _SHARED_BUS, "LogGP bus in place of the endpoint delay"),
         "rendezvous": ("rendezvous", Flag(), "announce every message before it is sent"),
@@ -479,12 +499,12 @@ _HOST = Section(
         "launch": (
             "launch_ns",
             _WHOLE_NS,
-            "of each kernel, collective, message and copy; else the stack's",
+            "time to launch a kernel, collective, message or copy; by default the stack's",
         ),
         "graphs": (
             "graphs",
             Choice(types.LaunchedAtOnce),
-            "what is a CUDA graph, launched at once: nothing, each pass, or all a rank does",
+            "what is launched at once as a CUDA graph: nothing, each pass, or all a rank does",
         ),
     },
 )
@@ -515,7 +535,7 @@ _PLAN_INTERVAL = Section(
     types.PlanInterval,
     {
         "tp": ("tp", Whole(at_least=1), "tensor parallelism of the plans"),
-        "interval": ("interval", Number(above=0), "as that of the stack"),
+        "interval": ("interval", Number(above=0), "like that of the stack"),
         "micro_batch": (
             "micro_batch",
             Whole(at_least=1),
@@ -527,18 +547,18 @@ STACK = StackSection(
     types.Stack,
     {
         "name": ("name", Text(), "what results call it"),
-        "products": ("products", Number(above=0), "times of matrix products, times"),
-        "attention": ("attention", Number(above=0), "times of attention, times"),
-        "rest": ("rest", Number(above=0), "times of other kernels and communication, times"),
+        "products": ("products", Number(above=0), "factor on the time of matrix products"),
+        "attention": ("attention", Number(above=0), "factor on the time of attention"),
+        "rest": ("rest", Number(above=0), "factor on the time of other kernels and communication"),
         "communication": (
             "communication",
             Number(above=0),
-            "times of messages and collectives, times this beside `rest`",
+            "further factor on the time of messages and collectives, on top of `rest`",
         ),
         "launch": (
             "launch_ns",
             Quantity("time", "ns", at_least=0),
-            "the least that a kernel takes, as the host launches no faster",
+            "the least time a kernel takes, as the host launches no faster",
         ),
         "straggling": (
             "straggling",
@@ -582,7 +602,7 @@ DOCUMENT = Section(
         "run_undisturbed": (
             "run_undisturbed",
             Flag(),
-            "run again without failures, and without background, to say what they cost",
+            "run again without failures, and without background, to show what they cost",
         ),
         "host": ("host", _HOST, "the thread of each rank that launches what its device does"),
         "fold": ("fold", Choice(types.Fold), "whether to run one rank for all that do the same"),

@@ -61,5 +61,7 @@ def _ranks_of(cluster: str, settings: Settings) -> int:
         return prod(dimension["size"] for dimension in cluster_tree(cluster, settings)["topology"])
     domain = clusters.load(cluster).network[0].members
     if domain is None:
-        raise ConfigError("--ranks", f"expected how many, for {cluster} has no domains of a size")
+        raise ConfigError(
+            "--ranks", f"expected a number, as {cluster} has no domains of a fixed size"
+        )
     return int(domain.value)

@@ -46,15 +46,15 @@ STORIES: dict[Quirk, Story] = {
     Quirk.HALF_QUEUES: Story(
         "with several queues per dimension, lets reduce-scatter and all-reduce phases of a "
         "hierarchical all-reduce use the first half of them and all-gather phases the second",
-        "uses all queues in turn, the chunk's number deciding",
+        "uses all queues in turn, by the number of the chunk",
         "half of the configured concurrency would stay idle, and ranks that also work in other "
         "groups would take different queues and directions for one chunk",
     ),
     Quirk.PHASES_AS_READY: Story(
         "queues the chunks of all communicators together and starts their phases as they become "
-        "ready, which ranks that are not in step do in different orders",
-        "gives each communicator its queues, and starts the phases on all ranks in the order of "
-        "the rank that comes first to each",
+        "ready, in an order that differs between ranks that are not in step",
+        "gives each communicator its own queues, and all ranks start the phases in the order of "
+        "the rank that reaches each first",
         "ranks that run different chunks wait for each other for ever: every all-reduce over three "
         "dimensions whose ranks start a little apart",
     ),
@@ -89,8 +89,8 @@ STORIES: dict[Quirk, Story] = {
         "a message of 4 GiB would be free",
     ),
     Quirk.MISMATCHED_COLLECTIVES_MEET: Story(
-        "pairs messages by tag and size alone, so that different collectives that ranks enter as "
-        "the same one of a communicator complete each other where their messages have equal sizes",
+        "pairs messages by tag and size alone, so that if ranks enter different collectives as the "
+        "k-th of a communicator, these complete each other where messages have equal sizes",
         "lets only equal collectives complete each other and reports others as a deadlock",
         "an all-gather must not end because of a reduce-scatter; with the quirk Yantra warns",
     ),
@@ -105,7 +105,7 @@ STORIES: dict[Quirk, Story] = {
         "it moves data",
     ),
     Quirk.SKIPPED_NODES_DO_NOT_WAKE: Story(
-        "starts no issue pass after a node that is skipped (invalid, metadata, a kernel of no "
+        "does not look for ready nodes after it skips a node (invalid, metadata, a kernel of no "
         "bytes), so its children wait for the next completion on the rank",
         "starts the children at once",
         "dependencies are met",
@@ -136,14 +136,14 @@ STORIES: dict[Quirk, Story] = {
         "work must not vanish; with the quirk Yantra warns",
     ),
     Quirk.DUPLICATE_IDS_MERGE: Story(
-        "makes one node of all with the same id: the last body, all dependencies",
+        "merges nodes with the same id into one: the body of the last, the dependencies of all",
         "refuses the trace",
         "it is a defect of the writer; with the quirk Yantra warns",
     ),
     Quirk.TUTORIAL_HOTI2024: Story(
         "(only the tutorial's release) takes a node without is_cpu_op for a CPU operation, so "
         "that collectives without a recorded duration are skipped",
-        "takes it for a device operation, as upstream does since",
+        "takes it for a device operation, as upstream has done since",
         "explains the tutorial's 195206000; the same traces take 195350188",
     ),
 }

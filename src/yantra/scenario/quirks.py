@@ -1,7 +1,7 @@
 """The quirks: every oddity of ASTRA-sim 2 that changes a result, by name, in one place.
 
 `semantics: astra-sim` turns on all but the tutorial's; `semantics: yantra` turns them off. A
-scenario may name its own set. What each is, `quirk_stories.py` tells.
+scenario may name its own set. `quirk_stories.py` describes each.
 
 Source: behaviour of ASTRA-sim 2 (master of 2026-03), measured on its binaries.
 """
@@ -13,7 +13,7 @@ from yantra.base.light import StrEnum
 
 
 class Quirk(StrEnum):
-    """Names as they stand in scenarios and on the command line."""
+    """Names as written in scenarios and on the command line."""
 
     __hash__ = str.__hash__  # Enum's own is a call of Python, for every look at a set of quirks
 

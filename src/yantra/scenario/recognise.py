@@ -1,7 +1,7 @@
-"""What a file is that a user names: told by its content, so that its name does not matter.
+"""What kind of file a user names: recognised by its content, so that its name does not matter.
 
-Every command that runs something asks here. Only a pattern of traces is told by its name: it holds
-`{rank}`, for it stands for as many files as there are ranks.
+Every command that runs something asks here. Only a pattern of traces is recognised by its name: it
+holds `{rank}` and stands for a file for each rank.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def _kind_of(tree: Any, name: str) -> Kind:
     if isinstance(tree, dict) and "jobs" in tree and "workload" not in tree:
         return "jobs"
     if isinstance(tree, dict) and tree.get("format") == "yantra-partial":
-        problem = "what an interrupted run had come to; expected its scenario, or a whole result"
+        problem = (
+            "the partial result of an interrupted run; expected its scenario, or a whole result"
+        )
         raise ConfigError(name, problem)
     if not isinstance(tree, dict) or not tree.keys().isdisjoint(("workload", "cluster")):
         return "scenario"

@@ -44,8 +44,8 @@ class TierField(Field):
         if value != "analytical" and value in networks.names():
             raise UnsupportedError(
                 f"{where}: a tier cannot go by the network {value}; a tier may be analytical, and "
-                "all others go by the network of the scenario. Where two networks meet in which "
-                "messages wait, what waits in one would hold up the other, which neither knows"
+                "all others go by the network of the scenario. If messages wait in both of two "
+                "networks that meet, waiting in one would hold up the other, unknown to both"
             )
         return str(self._network.read(value, where, folder))
 

@@ -80,11 +80,10 @@ class Device(Record):
 class Machine(Record):
     """What a machine is called and what its data sheet states; no time depends on it.
 
-    The figures of a result are made of it: MFU of the dense `peak_flops` of `dtype`, headroom of
-    `memory_bytes`, cost of `price_usd_per_h` and energy of `power_w`, each of one device. Of the
-    memory `reserve_bytes` are not there for a job, nor `communicator_bytes` for each communicator
-    of a rank. What is
-    None is not stated.
+    The figures of a result follow from it: MFU from the dense `peak_flops` of `dtype`, headroom
+    from `memory_bytes`, cost from `price_usd_per_h` and energy from `power_w`, each of one device.
+    Jobs cannot use `reserve_bytes` of the memory, nor `communicator_bytes` for each communicator of
+    a rank. None means not stated.
     """
 
     name: str | None = None
@@ -134,7 +133,7 @@ class SharedBus(Record):
 class Counts(Record):
     """What pairs of an all-to-all exchange, where it is unequal: a file, or a routing to experts.
 
-    `ranks` are those of the groups that it is of, 0 for any; a file tells them itself.
+    `ranks` is the size of the groups that it is for, 0 for any; a file determines it itself.
     """
 
     file: str | None = None
@@ -154,7 +153,7 @@ class Protocol(Record):
 
 
 class Interference(Record):
-    """What collectives take of a device while a rank is in one, for as long as it is.
+    """What collectives take from a device as long as its rank is in one.
 
     `sms` of its `of` units, and `memory_bytes_per_s` of what its kernels, reductions and copies
     share; see `yantra.compute.interference`. All-to-alls take `all_to_all_sms`; without it what
@@ -171,7 +170,7 @@ class Custom(Record):
     """A collective given by execution traces, one per position: `<prefix>.<position>.et`.
 
     `instead_of` are the algorithms that ASTRA-sim's files name beside it. None of them runs, but
-    ASTRA-sim's log tells their rings.
+    ASTRA-sim's log names their rings.
     """
 
     prefix: str
@@ -350,7 +349,7 @@ class Host(Record):
 
 
 class Stack(Record):
-    """By how much software and a machine take longer than kernels and collectives were measured to.
+    """How much longer software and a machine take than the measured kernels and collectives.
 
     `products` multiplies the times of matrix products, `attention` those of attention, `rest` those
     of other kernels, messages and collectives, and `communication` those of the last two once more.
@@ -387,7 +386,7 @@ class Scenario(Record):
     `scheduler` names who says which of a rank's ready nodes starts first (`yantra.schedulers`).
     `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
     `device` is that of every rank that none of `devices` names; what reductions take of the memory
-    follows from it alone. `machine` says what it is called and stated to be. `replay_only` lets
+    follows from it alone. `machine` has its name and its data sheet. `replay_only` lets
     every node take its recorded duration. `trace_nodes` logs the issue and the completion of each
     node; `track_local_memory` follows tensors and writes `<local_memory_trace>.<rank>.json`. `fold`
     lets one rank stand for all that do the same at the same times, which changes no result. A
@@ -398,10 +397,10 @@ class Scenario(Record):
     `link_changes` is a file that says when links fail, return or change their rate, `failures` what
     fails and which ranks are slow; ways avoid a link that is down, and use one that is back,
     `reroute_delay_ns` later. Links of some tiers go by another network: `tier_networks` are pairs
-    of a label, or the number of a dimension, and its name. The `background` is traffic of nobody's
-    job. With `run_undisturbed` a run that anything disturbs is made without that, too, to say what
-    it cost. With a `host` nothing starts before the host of its rank has launched it, in place of
-    the least time of a kernel that the stack has.
+    of a label, or the number of a dimension, and its name. The `background` is traffic of no job.
+    With `run_undisturbed` a disturbed run is made again undisturbed, to show what that cost.
+    With a `host` nothing starts before the host of its rank has launched it, in place of the least
+    time of a kernel that the stack has.
     """
 
     workload: Workload

@@ -77,7 +77,7 @@ def _opened(data: bytes, limits: ArchiveLimits) -> ZipFile:
     if len(data) > limits.packed:
         raise _refused(f"is larger than {format_size(limits.packed)}")
     if not data.startswith(_HEADS):
-        raise _refused("is no ZIP archive; expected one that begins with a file")
+        raise _refused("is not a ZIP archive; expected one that begins with a file")
     # The directory is read as a whole, before anything of it can be looked at.
     if data.count(_ENTRY_OF_DIRECTORY) > limits.entries:
         raise _refused(f"has more than {limits.entries} entries")
@@ -145,7 +145,7 @@ def _path(entry: ZipInfo) -> tuple[str, ...]:
     try:
         longest = max(len(part.encode()) for part in parts)
     except UnicodeEncodeError:
-        raise _refused("has a name that is no text", name) from None
+        raise _refused("has a name that is not text", name) from None
     if longest > _LONGEST_NAME:
         raise _refused(f"has a name longer than {_LONGEST_NAME} bytes", name)
     return parts

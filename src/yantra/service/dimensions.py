@@ -84,7 +84,7 @@ def shapes_of(graph: Graph, name: str) -> list[Shape]:
     found = next(_products(inner, block), None) if frozenset().union(*copies) == pairs else None
     if found is None:
         raise UnsupportedError(
-            f"{name}: its ranks are linked as no product of up to {_MOST_DIMENSIONS} rings and "
+            f"{name}: its links are not a product of up to {_MOST_DIMENSIONS} rings and "
             "full meshes; the backends ns3 and htsim run over any graph"
         )
     first = np.flatnonzero(direct)[0]

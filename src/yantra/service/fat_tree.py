@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.text import count
 
 LINKS = "htsim-links.csv"
 _MOST_LINKS = 10_000_000
@@ -102,7 +103,9 @@ def _core(tiers: list[_Tier], pods: int, per_pod: int, name: str) -> Iterator[_C
     cores = uplinks // bundle
     down = tiers[2].number("radix_down", pods * bundle)
     if down != pods * bundle:
-        problem = f"is {down}; expected {pods * bundle}, {pods} pods with {bundle} links each"
+        problem = (
+            f"is {down}; expected {pods * bundle}, {pods} pods with {count(bundle, 'link')} each"
+        )
         raise ConfigError(f"{name}: Tier 2, radix_down", problem)
     for pod in range(pods):
         for at in range(per_pod):

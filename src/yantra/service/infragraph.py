@@ -29,7 +29,7 @@ def files(backend: str, network: Mapping[str, Any], given: Mapping[str, Any], wh
     """Return the files of a backend over an infrastructure. Raises ConfigError."""
     infrastructure = given.get("infrastructure")
     if not infrastructure:
-        raise ConfigError("infragraph.infrastructure", "missing, and the topology is infragraph")
+        raise ConfigError("infragraph.infrastructure", "missing; the topology infragraph needs it")
     annotations = read_annotations(given.get("annotations", b""))
     unsaid = _speeds(infrastructure, _of_links(annotations))
     tree = {"infrastructure": infrastructure, "annotations": {"nodes": _ranks(annotations)}}

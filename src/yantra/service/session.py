@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Literal, NamedTuple
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.service import archive, files
 from yantra.service.archive import ArchiveLimits
@@ -83,7 +84,7 @@ class Session:
                 self._prepared = None
             self._empty_results()
             self._status = "inactive"
-        return f"{len(found)} files uploaded"
+        return f"{count(len(found), 'file')} uploaded"
 
     def configure(self, config: dict[str, Any]) -> tuple[str, ...]:
         """Make ASTRA-sim's files of a configuration; return the warnings."""

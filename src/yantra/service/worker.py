@@ -41,7 +41,7 @@ class Worker:
             self._process.stdin.close()
 
     def wait(self, seconds: float) -> int | None:
-        """Return the exit status, or None if it runs still."""
+        """Return the exit status, or None if it is still running."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""What a replay of a recorded trace does not tell by itself: serialised streams, and delays.
+"""What a replay of a recorded trace does not show by itself: serialised streams, and delays.
 
 A rank of ASTRA-sim has one slot for the CPU and one for kernels. A recording of several threads and
 streams takes longer there, by what they did at the same time. And time that nothing recorded
@@ -15,10 +15,10 @@ from yantra import _core
 from yantra.base.units import format_time
 
 WORTH_TELLING = 0.01
-"""A replay that is longer by less than this share of the recorded time is not told."""
+"""A replay that is longer by less than this share of the recorded time is not reported."""
 
 MANY_DELAYS = 0.1
-"""A share of delays in the recorded time above which a run tells it."""
+"""A share of delays in the recorded time above which a run reports it."""
 
 _NS_PER_US = 1000
 

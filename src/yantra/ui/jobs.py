@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
-from yantra.base.text import format_bytes
+from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
 from yantra.explore.best import best_plans
 from yantra.explore.space import PlanSpace
@@ -146,7 +146,8 @@ def best(job: Job) -> dict[str, Any]:
     space = PlanSpace(ranks=job.ranks, global_batch=job.global_batch, sequence=job.sequence)
     found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST)
     return {
-        "judged": f"{found.legal} legal plans, {found.fitting} fit, {found.simulated} simulated",
+        "judged": f"{count(found.legal, 'legal plan')}, {found.fitting} fit, "
+        f"{found.simulated} simulated",
         "plans": [
             {
                 "time": format_time(one.time_ns),

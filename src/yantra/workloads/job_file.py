@@ -4,8 +4,8 @@
     sequence: 8192
     plan: {tp: 8, pp: 8, dp: 16, global_batch: 1024, zero: 1}
 
-What says the same in other programs' words is read too (`names.py`, `description.py`). What is
-given later covers what was given before: Megatron-LM's arguments, then a job file, then flags. A
+The words of other programs are read, too (`names.py`, `description.py`). What is given later
+overrides what was given before: Megatron-LM's arguments, then a job file, then flags. A
 job that is written names the model as it was given and every field of the plan.
 """
 
@@ -142,7 +142,7 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
             hint = did_you_mean(key, known) or "; expected model, sequence, plan"
             raise ConfigError(f"{where}: {key}", f"unknown key{hint}")
     if len(sequences) > 1:
-        raise ConfigError(f"{where}: {sequences[1]}", f"says what {sequences[0]} says; give one")
+        raise ConfigError(f"{where}: {sequences[1]}", f"means the same as {sequences[0]}; give one")
     plan = tree.get("plan", {})
     if not isinstance(plan, dict):
         raise ConfigError(f"{where}: plan", expected_got("fields of a plan", plan))

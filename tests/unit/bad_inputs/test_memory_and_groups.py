@@ -70,8 +70,8 @@ GROUPS: list[tuple[str, str]] = [
     ("[[0, 1]]", 'groups.json: expected a JSON object such as {"1": [0, 1]}, got [[0, 1]]'),
     (
         '{"0": [0, 1]}',
-        'groups.json: "0": group 0 cannot be defined, for pg_name 0 always means all ranks; use a '
-        "positive id (ASTRA-sim aborts here)",
+        'groups.json: "0": group 0 cannot be defined, because pg_name 0 always means all ranks; '
+        "use a positive id (ASTRA-sim aborts here)",
     ),
     (
         '{"default": [0]}',
@@ -84,7 +84,7 @@ GROUPS: list[tuple[str, str]] = [
     ('{"1": [0, 8]}', 'groups.json: "1": expected ranks from 0 to 7, got 8'),
     ('{"1": [-1, 2]}', 'groups.json: "1": expected ranks from 0 to 7, got -1'),
     ('{"1": [0, true]}', 'groups.json: "1": expected a rank (an integer), got true'),
-    ('{"1": [3, 2, 3]}', 'groups.json: "1": rank 3 stands more than once'),
+    ('{"1": [3, 2, 3]}', 'groups.json: "1": rank 3 is listed more than once'),
     ('{"1": [0 1]}', "groups.json, line 1, column 10: not JSON: expecting ',' delimiter"),
 ]
 

@@ -69,11 +69,11 @@ def test_a_model_may_be_a_config(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((), "--model: expected a known model"),
+        ((), "--model: expected either a known model"),
         (("--model", "llama3-8bb"), "did you mean 'llama3-8b'"),
         ((*SMALL, "--tp", "3"), "tp: llama3-8b: 3 ranks cannot share"),
         ((*SMALL, "--max-num-seqs", "4"), "--max-num-seqs: says for one replica"),
-        ((*SMALL, "--memory", "8 GiB", "--cluster", "x"), "--memory: is what --cluster says"),
+        ((*SMALL, "--memory", "8 GiB", "--cluster", "x"), "--memory: is given by --cluster"),
         ((*SMALL, "--decode", "tp"), "--decode: expected fields"),
         ((*SMALL, "--decode", "tp=2"), "only the phase disaggregated"),
         (

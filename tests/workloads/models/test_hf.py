@@ -78,7 +78,7 @@ def test_what_is_no_config_is_refused(tmp_path: Path) -> None:
         ("[1]", "config.json: expected an object of keys, got [1]"),
         ("{", "config.json, line 1, column 2: not JSON"),
         ('{"a": 1, "a": 2}', 'config.json: "a": given twice'),
-        ('{"hidden_size": 1}', "needs the key 'model_type'; covered are bert, "),
+        ('{"hidden_size": 1}', "needs the key 'model_type', one of bert, "),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(ConfigError) as error:

@@ -165,7 +165,7 @@ def test_a_written_job_says_everything() -> None:
         ("model: 3", "job.yaml: model: expected a name, or a mapping, got 3"),
         ("model: {name: a, file: b}", "file and name both say which model; give one"),
         ("model: {hf_config: 3}", "job.yaml: model.hf_config: expected a text, got 3"),
-        ("seq: 3\nsequence: 4", "job.yaml: sequence: says what seq says; give one"),
+        ("seq: 3\nsequence: 4", "job.yaml: sequence: means the same as seq; give one"),
         ("model: llama3-8c", "no model is named 'llama3-8c'"),
         ("model: llama3-8b\nplan: {tpp: 2}", "tpp: a plan has no field of this name"),
         ("model: llama3-8b\nsequence: -1", "sequence: expected a whole number of at least 1"),

@@ -88,7 +88,7 @@ def test_a_model_may_be_given_by_its_sizes() -> None:
         ([*SMALL, "--memory", "1MiB"], "memory: stage 0 of 1 needs"),
         ([*SMALL, "--memory", "80"], "--memory: a number needs its unit"),
         ([*SMALL, "--cluster", "hgx"], "cluster: no cluster is named 'hgx'"),
-        ([*SMALL, "--cluster", "hgx-h100", "--memory", "1GiB"], "is what --cluster says, too"),
+        ([*SMALL, "--cluster", "hgx-h100", "--memory", "1GiB"], "is given by --cluster, too"),
         ([*SMALL, "--seq-length", "64"], "--seq-length: contradicts --seq: 64 and 128"),
         ([*SMALL, "--hf-config", "c.json"], "--hf-config: contradicts --model"),
         (["--hf-config", "absent.json"], "absent.json: cannot be read"),

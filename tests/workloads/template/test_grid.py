@@ -181,7 +181,7 @@ PEERS = {
     "pp": (
         "comm_peer \"pp\": expected axis+k, axis-k or axis=k, several with commas, such as 'pp+1'"
     ),
-    "pp+1,pp=0": 'comm_peer "pp+1,pp=0": an axis stands twice',
+    "pp+1,pp=0": 'comm_peer "pp+1,pp=0": an axis is named twice',
     "pq+1": "grids.train: no axis is named 'pq'; it has tp, cp, dp, pp, etp, ep, edp",
     "pp=9": 'comm_peer "pp=9": pp is 0 to 1',
     "decod:pp=0": "comm_peer \"decod:pp=0\": no grid is named 'decod'; did you mean 'decode'?",
@@ -200,7 +200,7 @@ def test_a_wrong_peer_is_named(expression: str) -> None:
 
 ORDERS = {
     "tp-dp": "order: 'tp-dp' lacks pp, which is 2",
-    "tp-dp-dp-pp": "order: dp stands twice in 'tp-dp-dp-pp'",
+    "tp-dp-dp-pp": "order: dp is named twice in 'tp-dp-dp-pp'",
     "tp-xp": "order: expected names among tp, cp, ep, dp, pp with '-' between, got 'tp-xp'",
 }
 

@@ -66,7 +66,7 @@ class Field:
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Return what may stand in a file, for people."""
+        """Return what a file may hold, for people."""
         return self.expected
 
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 Entry = tuple[str, Field, str]
-"""What stands at a key: the name of the record's field, its kind, and one line of meaning."""
+"""What a key holds: the name of the record's field, its kind, and one line of meaning."""
 
 _REQUIRED: Any = object()
 _MOST_KEYS = 5  # so that a file of another kind has one line
 
 
 class Section(Field):
-    """A mapping with known keys, held as a record; `entries` say what stands at each key.
+    """A mapping with known keys, held as a record; `entries` say what each key holds.
 
     A key may be left out if the record has a default, and `write` leaves it out where the value is
     the default. Defaults are taken for granted: the record's own are not checked again.
@@ -144,7 +144,7 @@ class Changes(Section):
 
 
 def read_options(section: Section | None, tree: Any, where: str, folder: str) -> Any:
-    """Return the options of a plug-in, which stand at `<where>.options`, as its record.
+    """Return the options of a plug-in, which are at `<where>.options`, as its record.
 
     `section` describes them, None if the plug-in has none; then so is what is returned. `tree` is
     None where the file gives no options: each must then have a default. Raises ConfigError naming

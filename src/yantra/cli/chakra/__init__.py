@@ -23,8 +23,8 @@ class _Tools(Commands):
         "timeline": "Turn a trace or a simulator's log into a timeline for Perfetto.",
         "generate": "Write small synthetic traces.",
         "feed": "Print the order in which a simulator would issue the nodes.",
-        "upgrade": "Rewrite a trace of an older layout in today's.",
-        "obfuscate": "Hide what a trace tells about its model, and report what still shows.",
+        "upgrade": "Rewrite a trace of an older layout in the current one.",
+        "obfuscate": "Hide what a trace reveals about its model, and report what still shows.",
         "replay": "Run the operators of a trace with PyTorch and compare the times.",
     }
 

@@ -1,4 +1,4 @@
-"""`yantra chakra diff`: tells how two traces differ, with the exit status of diff(1)."""
+"""`yantra chakra diff`: shows how two traces differ, with the exit status of diff(1)."""
 
 from __future__ import annotations
 

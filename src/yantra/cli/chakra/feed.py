@@ -28,15 +28,15 @@ from yantra.cli.command import WithExamples, json_option, print_json
     help="v1 waits for data dependencies, v3 for data and control.",
 )
 @click.option("--names", is_flag=True, help="Print type and name beside every id.")
-@click.option("--limit", type=click.IntRange(min=0), help="Print so many nodes at most.")
+@click.option("--limit", type=click.IntRange(min=0), help="Print at most this many nodes.")
 @json_option()
 def command(
     trace: str, semantics: Literal["v1", "v3"], names: bool, limit: int | None, as_json: bool
 ) -> int:
     """Print the ids of TRACE in the order of issue, one per line.
 
-    Every node ends before the next one is issued; of those that wait for none, the lowest id goes
-    first.
+    Every node ends before the next one is issued; of those that wait for nothing, the lowest id
+    goes first.
     """
     from yantra.chakra import Feeder
     from yantra.chakra.show import printable

@@ -18,12 +18,14 @@ from yantra.cli.command import WithExamples
     ],
 )
 @click.argument("source", type=click.Path())
-@click.option("-o", "--output", type=click.Path(), help="The file to write; else standard output.")
+@click.option(
+    "-o", "--output", type=click.Path(), help="The file to write; by default standard output."
+)
 def command(source: str, output: str | None) -> int:
     """Turn the trace SOURCE into the jsonizer's text, or JSON text into a trace (.et).
 
-    What SOURCE is, its content tells and not its name. JSON is the text of upstream's jsonizer or a
-    workload of the v1 feeder. A result whose name ends in .gz is packed.
+    The content of SOURCE decides which it is, not its name. JSON is the text of upstream's
+    jsonizer or a workload of the v1 feeder. A result whose name ends in .gz is packed.
     """
     from yantra import chakra
     from yantra.chakra import files
@@ -33,7 +35,7 @@ def command(source: str, output: str | None) -> int:
     trace = chakra.Trace.from_bytes(data, source)
     if files.is_json(data):
         if output is None:
-            raise click.UsageError("a trace is no text: name the file to write with -o")
+            raise click.UsageError("a trace is binary: name the file to write with -o")
         trace.write(output)
     elif output is None:
         sys.stdout.writelines(objects(trace))

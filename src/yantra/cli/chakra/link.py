@@ -115,7 +115,7 @@ def _link(found: Sequence[Pair], output: str, how: _How) -> list[dict[str, Any]]
             linked = _linked(pair, how)
             name = output_name(output, pair, linked.rank, len(found) > 1)
             if any(form["output"] == name for form in forms):
-                raise ConfigError(pair.device, f"is of rank {linked.rank}, as one before it")
+                raise ConfigError(pair.device, f"is of rank {linked.rank}, like an earlier pair")
             linked_file.write(linked, name)
             about = {"output": name, "rank": linked.rank, "world_size": linked.world_size}
             forms.append(about | linked.report.as_dict())

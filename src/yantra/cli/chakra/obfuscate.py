@@ -1,4 +1,4 @@
-"""`yantra chakra obfuscate`: hides what traces tell about their model, and reports what shows."""
+"""`yantra chakra obfuscate`: hides what traces reveal about their model, and reports what shows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(
     report: str | None,
     as_json: bool,
 ) -> int:
-    """Hide what TRACE... tell: names (1), numbers (2), exact sizes and times (3), nodes (4).
+    """Hide what TRACE... reveal: names (1), numbers (2), exact sizes and times (3), nodes (4).
 
     TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. Each level does what
     those below it do. All ranks of a job must be given together.

@@ -62,6 +62,8 @@ def command(
 
 
 def _lines(report: Report) -> Iterator[str]:
+    from yantra.base.text import count
+
     rows = [row for row in report.rows() if row.replayed]
     width = max([8, *(len(row.name) for row in rows[:_MOST_ROWS])])
     heads = f"{'calls':>6}  {'recorded us':>12}  {'measured us':>12}  {'ratio':>6}"
@@ -69,18 +71,18 @@ def _lines(report: Report) -> Iterator[str]:
     for row in rows[:_MOST_ROWS]:
         yield _row(row.name, row.replayed, row.recorded_ns, row.measured_ns, row.ratio, width)
     if len(rows) > _MOST_ROWS:
-        yield f"... and {len(rows) - _MOST_ROWS} more operators"
+        yield f"... and {count(len(rows) - _MOST_ROWS, 'more operator')}"
     done = report.replayed
     yield _row("all", len(done), report.recorded_ns, report.measured_ns, report.ratio, width)
     share = (
         "of the recorded time" if any(o.recorded_ns for o in report.operators) else "of the calls"
     )
-    counts = f"{len(done)} of {len(report.operators)} operators"
+    counts = f"{len(done)} of {count(len(report.operators), 'operator')}"
     yield f"replayed {counts}, {report.coverage:.1%} {share}"
     if report.communication:
-        yield f"left out: {report.communication} communications, which need other ranks"
+        yield f"left out: {count(report.communication, 'communication')}, which need other ranks"
     for reason, names in report.reasons().items():
-        yield f"left out: {len(names)} operators ({_some(names)}): {reason}"
+        yield f"left out: {count(len(names), 'operator')} ({_some(names)}): {reason}"
     different = [operator for operator in done if operator.different]
     for operator in different[:_MOST_NAMES]:
         yield f"different: {operator.name} (node {operator.id}): {operator.different}"

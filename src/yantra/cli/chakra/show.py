@@ -24,7 +24,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     type=click.IntRange(min=0),
     default=40,
     show_default=True,
-    help="Print so many nodes at most.",
+    help="Print at most this many nodes.",
 )
 @click.option("--all", "everything", is_flag=True, help="Print all nodes.")
 @json_option()

@@ -1,4 +1,4 @@
-"""`yantra chakra stats`: tells what the traces of a job hold."""
+"""`yantra chakra stats`: shows what the traces of a job hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`yantra chakra upgrade`: a trace of an older layout, rewritten in today's."""
+"""`yantra chakra upgrade`: a trace of an older layout, rewritten in the current one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from yantra.cli.complete import layouts
 )
 @json_option()
 def command(old: str, output: str, layout: str | None, as_json: bool) -> int:
-    """Read the trace OLD, of whatever layout, and write it in today's.
+    """Read the trace OLD, of any layout, and write it in the current one.
 
     JSON text is read too. A result whose name ends in .gz is packed.
     """

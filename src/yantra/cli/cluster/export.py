@@ -35,6 +35,7 @@ def command(
 
     from yantra.base.errors import ConfigError
     from yantra.base.output import write_text
+    from yantra.base.text import count
     from yantra.fabric.graphs.describe import shown
     from yantra.fabric.infragraph import ENDINGS
     from yantra.fabric.infragraph.writing import document
@@ -54,4 +55,4 @@ def command(
     if as_json:
         print_json({"output": output, "ranks": graph.ranks, "edges": edges})
     else:
-        sys.stdout.write(f"{output}: {graph.ranks} ranks, {edges} edges\n")
+        sys.stdout.write(f"{output}: {count(graph.ranks, 'rank')}, {count(edges, 'edge')}\n")

@@ -21,7 +21,7 @@ from yantra.cli.complete import clusters as cluster_names
     ],
 )
 @click.argument("name", shell_complete=cluster_names)
-@click.option("--ranks", type=int, help="Show also the scenario of this many ranks.")
+@click.option("--ranks", type=int, help="Also show the scenario of this many ranks.")
 @click.option("--dtype", help="The data type whose peak rate the scenario uses.")
 @click.option(
     "--speeds",

@@ -28,7 +28,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
     ],
     epilog="A collective runs alone on a network of links, without hand-overs at its ranks. Bus "
     "bandwidth is that of nccl-tests; the bound has no latency, and holds where only "
-    "ranks add: algorithms whose switches add may pass it.",
+    "ranks add: algorithms whose switches add may exceed it.",
 )
 @click.argument("fabric", metavar="KIND|FILE...", nargs=-1, required=True, shell_complete=fabrics)
 @click.option(
@@ -36,14 +36,14 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set an option of the kind; with one fabric.",
+    help="Set an option of the kind; needs a single fabric.",
 )
 @collective_option
 @sizes_option("64 KiB, 1 MiB, 16 MiB, 256 MiB")
 @click.option(
     "--algorithms",
     metavar="NAMES",
-    help="Names with commas; by default all that perform it, and 'synthesized'.",
+    help="Names, with commas between them; by default all that perform it, and 'synthesized'.",
 )
 @click.option(
     "--chunks",
@@ -57,7 +57,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
     type=click.Choice(["flow", "store_and_forward", "packet"]),
     default="flow",
     show_default=True,
-    help="What carries the messages.",
+    help="The network that carries the messages.",
 )
 @click.option(
     "--routing",

@@ -23,8 +23,8 @@ from yantra.cli.plugin_option import option as plugin_option
         "yantra collective bound leaf_spine --set spines=4 --set oversubscription=2",
         "yantra collective bound pod.csv --size '1 GiB' --json",
     ],
-    epilog="Bounds are of bandwidth: latency is 0. An all-reduce is one of ranks, without switches "
-    "that reduce or multicast. A broadcast is from rank 0.",
+    epilog="Bounds are of bandwidth: latency is 0. In an all-reduce only ranks add, and no switch "
+    "reduces or multicasts. A broadcast starts at rank 0.",
 )
 @fabric_argument
 @set_option

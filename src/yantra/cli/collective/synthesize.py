@@ -60,7 +60,7 @@ _HEAD = ("method", "chunks of a rank", "messages", "time", "of the bound")
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How often TACOS tries; the one that ends first is kept.",
+    help="How often TACOS tries; the plan that ends first is kept.",
 )
 @click.option(
     "--seed",

@@ -16,7 +16,7 @@ class _Studies(Commands):
         "next": "Say what the next dollar is best spent on.",
         "odds": "Say how sure the winner of a study is.",
         "report": "Write the page of a study.",
-        "run": "Run a study, or what is not finished of it.",
+        "run": "Run a study, or the rest of an unfinished one.",
         "why": "Say why a study did not choose a plan.",
     }
 

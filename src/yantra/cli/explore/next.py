@@ -24,7 +24,7 @@ from yantra.cli.explore.trials import trial_of, trial_option
     "offers",
     multiple=True,
     metavar="RATE xFACTOR [PRICE]",
-    help="A faster part and what it costs more, an hour and device; or 'ranks x2'.",
+    help="A faster part and its extra cost per hour and device, or 'ranks x2'.",
 )
 @trial_option()
 @json_option()

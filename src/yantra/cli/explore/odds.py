@@ -23,7 +23,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     "widths",
     multiple=True,
     metavar="[CLUSTER=]N%",
-    help="The 90 % interval of the values, in place of that of their estimates.",
+    help="The 90 % interval of the values, in place of the interval of their estimates.",
 )
 @click.option(
     "--stack",

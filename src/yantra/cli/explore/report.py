@@ -23,7 +23,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     type=click.Choice(["none", "front", "all"]),
     default="none",
     show_default=True,
-    help="Simulate these trials; their points open the reports of the runs, beside the page.",
+    help="Simulate these trials; their points link to reports of the runs, beside the page.",
 )
 @json_option()
 def command(study: str, output: str, runs: str, as_json: bool) -> int:

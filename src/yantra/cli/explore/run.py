@@ -22,7 +22,11 @@ from yantra.cli.complete import backends
 @click.option("-o", "--output", type=click.Path(), required=True, help="Folder of the trials.")
 @click.option("--resume", is_flag=True, help="Continue with the trials in the folder.")
 @click.option(
-    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time."
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that run at a time.",
 )
 @click.option(
     "--backend",
@@ -52,7 +56,7 @@ def command(
 ) -> int:
     """Find the best plan for each cluster, size and scale of STUDY, and the Pareto front.
 
-    Each finished trial is a line of trials.jsonl in the folder, on the disk before the next. The
+    Each finished trial is a line of trials.jsonl in the folder, written to disk at once. The
     front is the same for any number of workers and on any backend, and whether the study was
     interrupted or not. Its best trials are simulated, and the error of the closed form on them is
     printed. The exit status is 3 where no trial is feasible.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from yantra.explore.study import Finished
     from yantra.explore.study_file import Study
 
-_HELP = "Number of a trial; that on the front with the best first objective if left out."
+_HELP = "Number of a trial; if left out, the one on the front with the best first objective."
 
 
 def trial_option() -> Callable[..., Any]:

@@ -30,4 +30,4 @@ class _Tools(Commands):
     ],
 )
 def command() -> None:
-    """Run a job on every network, or study one by flows, without a job."""
+    """Run a job on every network, or study one with flows, without a job."""

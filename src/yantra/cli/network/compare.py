@@ -62,8 +62,8 @@ def command(
 ) -> int:
     """Run FILE, which yantra run takes, on every network, and print a row for each.
 
-    The difference is that of the time from the time on the finest network that runs the file. A
-    network that refuses it is told with its reason. Ctrl-C keeps the rows that are complete.
+    The difference is from the time on the finest network that runs the file. A network that
+    refuses it is listed with its reason. Ctrl-C keeps the rows that are complete.
     """
     from yantra.base.errors import ConfigError
     from yantra.cli.progress import progress
@@ -162,7 +162,7 @@ def _print(networks: Networks) -> None:
     rows = [_cells(row) for row in networks.rows if row.cost]
     sys.stdout.write(f"{networks.what}; {count(networks.ranks, 'rank')}\n")
     sys.stdout.write("\n".join(table(_HEAD, rows)) + "\n")
-    sys.stdout.write(f"difference: of the time from that on {networks.finest}\n")
+    sys.stdout.write(f"difference: from the time on {networks.finest}\n")
     for row in networks.rows:
         if row.refused:
             sys.stdout.write(f"{row.network} does not run it: {row.refused}\n")

@@ -57,7 +57,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "    --links links.csv --svg loads.svg",
     ],
     epilog="The list has the columns src, dst, bytes and start_ns. What is printed and written is "
-    "in the reference, docs/reference/traffic.md. Ctrl-C keeps the flows that are through.",
+    "in the reference, docs/reference/traffic.md. Ctrl-C keeps the flows that have ended.",
 )
 @flows_or_workload
 @click.option(
@@ -144,21 +144,21 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Seed of the hash that chooses routes, and of what is drawn.",
+    help="Seed of the hash that chooses routes, and of the random draws.",
 )
 @click.option("--rtt-fairness", is_flag=True, help="Share by 1 / round trip, not equally.")
 @click.option(
     "--changes",
     type=click.Path(),
-    help="A CSV of at_ns,from,to,bandwidth: links that change their rate, or fail with 0.",
+    help="A CSV of at_ns,from,to,bandwidth: when links change their rate; 0 is a failure.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(),
     callback=_table_file,
-    help="Write a row for each flow, to a file .csv, .csv.gz or .parquet; so do --links, --ports, "
-    "--queues and --rates.",
+    help="Write a row for each flow to a .csv, .csv.gz or .parquet file; --links, --ports, "
+    "--queues and --rates take the same.",
 )
 @click.option(
     "--links",
@@ -176,8 +176,8 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
 @click.option(
     "--over-time",
     is_flag=True,
-    help="With --svg: colours change over the time of the run, again and again. Where links "
-    "have rates: on flow and store_and_forward.",
+    help="With --svg: colours change over the time of the run, in a loop. Only where links have "
+    "rates: on flow and store_and_forward.",
 )
 @plugin_option
 @json_option("Print the summary as JSON.")
@@ -425,9 +425,9 @@ def _tell_partial(simulation: Simulation, output: str | None) -> None:
 
     through = f"{len(simulation.result.through):,} of {simulation.work.flows:,} flows"
     if output is not None:
-        warn([f"interrupted: {partial_name(output)} has the {through} that were through"])
+        warn([f"interrupted: {partial_name(output)} has the {through} that had ended"])
     else:
-        warn([f"interrupted: {through} were through"])
+        warn([f"interrupted: {through} had ended"])
 
 
 def _print(
@@ -480,7 +480,7 @@ def _print(
     ]
     head = [f"p{percentile}" for percentile in PERCENTILES]
     said = counted(total, "flow") if through == total else f"{through} of {total} flows"
-    sys.stdout.write(f"{said}, the last through at {format_time(result.makespan_ns)}\n")
+    sys.stdout.write(f"{said}, the last ends at {format_time(result.makespan_ns)}\n")
     sys.stdout.write("slowdown against alone, and time to completion\n")
     columns = ("size from", "flows", *head, *(f"time {name}" for name in head))
     sys.stdout.write("\n".join(table(columns, cells)) + "\n")

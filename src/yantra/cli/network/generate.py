@@ -34,7 +34,7 @@ from yantra.cli.complete import traffic
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Seed of what is drawn.",
+    help="Seed of the random draws.",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the KIND."
@@ -53,6 +53,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Make a list of flows of a KIND: poisson, incast, permutation, all_to_all."""
+    from yantra.base.text import count as counted
     from yantra.base.units import format_size
     from yantra.network.traffic import generate
     from yantra.network.traffic.writing import write
@@ -68,4 +69,4 @@ def command(
         print_json(form)
     else:
         mean = format_size(total // count) if count else "0 B"
-        sys.stdout.write(f"{output}: {count} flows of {mean} on average\n")
+        sys.stdout.write(f"{output}: {counted(count, 'flow')} of {mean} on average\n")

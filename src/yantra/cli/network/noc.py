@@ -80,13 +80,13 @@ def _count(name: str, default: int, help: str) -> Callable[[Callable[..., Any]],
     help="xy, west_first or adaptive.",
 )
 @_count("vcs", 4, "Virtual channels of each port.")
-@_count("buffer-flits", 8, "Flits that one of them holds.")
+@_count("buffer-flits", 8, "Flits that a virtual channel holds.")
 @_count("packet-flits", 1, "Flits of a packet.")
-@_count("nodes-per-router", 1, "Of a concentrated mesh.")
+@_count("nodes-per-router", 1, "Nodes on each router of a concentrated mesh.")
 @_count("link-cycles", 1, "Latency of a channel between routers.")
-@_count("router-cycles", 1, "Latency of a router one_stage.")
-@_count("hotspot", 0, "The node that all send to, of that traffic.")
-@_count("seed", 1, "Of all that is drawn.")
+@_count("router-cycles", 1, "Latency of a one_stage router.")
+@_count("hotspot", 0, "The node that all send to, in hotspot traffic.")
+@_count("seed", 1, "Seed of the random draws.")
 @_count("sample-cycles", 1000, "Cycles of a sample.")
 @_count("samples", 10, "Most samples; the first three warm up. Longer ones say more.")
 @json_option("Print the points as JSON.")
@@ -99,7 +99,7 @@ def command(rate: float | None, curve: bool, as_json: bool, **given: Any) -> Non
     from yantra.network import noc as networks
 
     if (rate is None) is not curve:
-        raise click.UsageError("expected --rate FLITS or --curve, one of them")
+        raise click.UsageError("expected either --rate FLITS or --curve")
     with as_typed(_FLAGS):
         noc = networks.Noc(
             **_of(networks.Noc, given) | {"sizes": networks.sizes_of(given["sizes"])}

@@ -21,11 +21,17 @@ _DURATION = "10 ms"
 _OPTIONS = {
     "--workload": (
         "SIZES",
-        "In place of FLOWS: Poisson arrivals of such sizes (websearch, hadoop, alistorage, or a "
+        "In place of FLOWS: Poisson arrivals of these sizes (websearch, hadoop, alistorage, or a "
         "file of bytes,percent).",
     ),
-    "--load": ("SHARE", "Of --workload: bytes that hosts send over the rate of their links."),
-    "--duration": ("TIME", f"Of --workload: in which flows start. By default {_DURATION}."),
+    "--load": (
+        "SHARE",
+        "With --workload: bytes that hosts send over the rate of their links.",
+    ),
+    "--duration": (
+        "TIME",
+        f"With --workload: the time in which flows start. By default {_DURATION}.",
+    ),
 }
 
 

@@ -20,7 +20,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @plugin_option
 @json_option("Print the list as JSON.")
 def command(as_json: bool) -> None:
-    """List the kinds of fabrics: what each needs to know, and may be told."""
+    """List the kinds of fabrics, and the options that each needs and takes."""
     from yantra.base.text import table
     from yantra.fabric.graphs.describe import HEAD, overview
 

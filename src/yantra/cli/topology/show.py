@@ -23,8 +23,8 @@ from yantra.cli.plugin_option import option as plugin_option
         "yantra topology show 'R(4)_FC(8)_SW(32)' --json",
         "yantra topology show pod.csv",
     ],
-    epilog="Without --set it is the example of the kind. Else options that are not set and have no "
-    "default are those of the example, and are named.",
+    epilog="Without --set the fabric is the example of its kind. With --set, options that are not "
+    "set and have no default are those of the example, and are named.",
 )
 @fabric_argument
 @set_option
@@ -35,7 +35,7 @@ from yantra.cli.plugin_option import option as plugin_option
     metavar="NAME=USD",
     help="What each device of a name, or each directed link of a label, costs in US dollars.",
 )
-@click.option("--svg", "svg", type=click.Path(), metavar="FILE", help="Draw it to a file.")
+@click.option("--svg", "svg", type=click.Path(), metavar="FILE", help="Draw it into a file.")
 @click.option(
     "--load",
     type=click.Path(),
@@ -46,7 +46,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.option(
     "--over-time",
     is_flag=True,
-    help="With --load: colours change over the time of the table, again and again.",
+    help="With --load: colours change over the time of the table, in a loop.",
 )
 @plugin_option
 @json_option()

@@ -1,7 +1,7 @@
 """`chakra_converter`: upstream's command line for converting PyTorch traces and text workloads.
 
-`--compat upstream` gives upstream's output; without it PyTorch traces are converted rightly. A line
-with `--input_type` has the flags of before July 2024, and does the same.
+`--compat upstream` gives upstream's output; without it PyTorch traces are converted correctly. A
+line with `--input_type` has the flags of before July 2024, and does the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`chakra_trace_link`: upstream's command line for linking.
 
-`--compat upstream` gives upstream's output; without it the traces are linked rightly, into the same
-form with more in it. `--rank` may be left out, and the traces have two names each, as it was until
-July 2024.
+`--compat upstream` gives upstream's output; without it the traces are linked correctly, into the
+same form with more in it. `--rank` may be left out, and the traces have two names each, as it was
+until July 2024.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option(
     "--ordering",
     type=click.Choice(["serial", "streams"]),
-    help="All collectives of a rank in one order, as ASTRA-sim needs, or each group in its own; "
-    "else as the workload says, usually serial.",
+    help="All collectives of a rank in one order, as ASTRA-sim needs (serial), or each group in "
+    "its own (streams); by default as the workload says, usually serial.",
 )
 @click.option(
     "--prefix", default="workload", show_default=True, help="How the names of the traces begin."

@@ -107,7 +107,9 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--prompt", type=int, help="Tokens of a prompt.")
 @click.option("--context", type=int, help="Tokens in the cache before.")
 @click.option("--prompts", type=int, help="Prompts of a mixed phase, over all replicas.")
-@click.option("--iterations", type=int, help="How many; by default until prompts are done, or 1.")
+@click.option(
+    "--iterations", type=int, help="Number of iterations; by default until prompts are done, or 1."
+)
 @click.option("--max-num-batched-tokens", type=int, help="Most tokens of an iteration (chunks).")
 @click.option("--enable-chunked-prefill/--no-enable-chunked-prefill", default=None, hidden=True)
 @_plan_options
@@ -145,7 +147,7 @@ def command(
     as_json: bool,
     **rest: Any,
 ) -> None:
-    """Make a workload file of iterations of inference; without -o only tell what they do.
+    """Make a workload file of iterations of inference; without -o only print what they do.
 
     The names of vLLM are read too: --tensor-parallel-size, --enable-expert-parallel, ...
     """
@@ -189,7 +191,7 @@ def _model(name: str | None, config: str | None) -> Any:
     from yantra.workloads.models.assemble import model_of
 
     if (name is None) == (config is None):
-        raise ConfigError("--model", "expected a known model or --hf-config FILE, one of both")
+        raise ConfigError("--model", "expected either a known model or --hf-config FILE")
     return catalogue.find(name, "--model") if name is not None else model_of(hf.load(config or ""))
 
 
@@ -197,7 +199,9 @@ def _batch(batch: int | None, per_replica: int | None, replicas: int) -> int | N
     if per_replica is None:
         return batch
     if batch is not None:
-        raise ConfigError("--max-num-seqs", "says for one replica what --batch says for all")
+        raise ConfigError(
+            "--max-num-seqs", "says for one replica what --batch says for all; give one of the two"
+        )
     return per_replica * replicas
 
 
@@ -205,7 +209,7 @@ def _chunk(tokens: int | None, is_on: bool | None) -> int | None:
     if is_on and tokens is None:
         return _CHUNK
     if is_on is False and tokens is not None:
-        problem = "without chunks an iteration takes whole prompts; leave one of both out"
+        problem = "without chunks an iteration takes whole prompts; leave one of the two out"
         raise ConfigError("--no-enable-chunked-prefill", problem)
     return tokens
 
@@ -244,7 +248,7 @@ def _value(text: str) -> int | float | bool | str:
 
 def _capacity(memory: str | None, cluster: str | None) -> int | None:
     if memory is not None and cluster is not None:
-        raise ConfigError("--memory", "is what --cluster says, too; give one of both")
+        raise ConfigError("--memory", "is given by --cluster, too; give one of the two")
     if memory is not None:
         from yantra.base.units import parse
 

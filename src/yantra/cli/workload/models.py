@@ -22,7 +22,7 @@ from yantra.cli.complete import models as model_names
 @click.argument("models", nargs=-1, metavar="[MODEL]...", shell_complete=model_names)
 @click.option("--json", "as_json", is_flag=True, help="Print every count, and sources, as JSON.")
 def command(models: tuple[str, ...], as_json: bool) -> None:
-    """List the models that are known by name, or count MODEL....
+    """List the models that are known by name, or count each MODEL.
 
     MODEL is a name, a Python file that gives a model, a Hugging Face config.json, or a YAML file
     of sizes. The cache of keys and values holds bf16.

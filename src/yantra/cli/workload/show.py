@@ -1,4 +1,4 @@
-"""`yantra workload show`: tells what a workload holds: totals, communication, memory, schedule."""
+"""`yantra workload show`: shows what a workload holds: totals, communication, memory, schedule."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def command(
 def _capacity(memory: str | None, cluster: str | None) -> int | None:
     """Return the bytes of a device that the step must fit into, None if nothing is said."""
     if memory is not None and cluster is not None:
-        raise ConfigError("--memory", "is what --cluster says, too; give one of both")
+        raise ConfigError("--memory", "is given by --cluster, too; give one of the two")
     if memory is not None:
         from yantra.base.units import parse
 

@@ -1,7 +1,7 @@
-"""Bruck's all-to-all: what has to go a way sends it there in powers of two, all together.
+"""Bruck's all-to-all: blocks hop 1, 2, 4, ... positions, all blocks of a hop in one message.
 
-ceil(log2 n) rounds for any n in place of n - 1, but a block travels once for each bit of its way,
-so each position sends up to n / 2 blocks a round: best for short messages.
+ceil(log2 n) rounds for any n in place of n - 1, but a block travels once for each bit of its
+distance, so each position sends up to n / 2 blocks a round: best for short messages.
 
 Source: Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-to-all communications
 in multiport message-passing systems", IEEE TPDS 8 (1997).
@@ -14,7 +14,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class Bruck(CollectiveAlgorithm):
-    """In round k a block whose way has bit k goes 2^k on."""
+    """In round k each block whose distance has bit k moves 2^k positions on."""
 
     kinds = frozenset({Kind.ALL_TO_ALL})
 

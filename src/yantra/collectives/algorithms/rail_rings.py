@@ -1,4 +1,4 @@
-"""Rings of NCCL's channels over nodes: one for each place of a node, each on a rail of its own.
+"""Rail rings: NCCL's rings over nodes, one for each place of a node, each on its own rail.
 
 Ring k enters every node at place k, goes round the node, and leaves it at the place before k. That
 one's adapter is on another rail than the next node's place k, so its data goes over NVLink to place

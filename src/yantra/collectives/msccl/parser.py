@@ -229,7 +229,7 @@ def _distinct(elements: Iterable[_Element], name: str) -> None:
     for element in elements:
         id = element.number("id", 0)
         if id in lines:
-            element.fail(f"<{name}> {id} stands on line {lines[id]} already")
+            element.fail(f"<{name}> {id} is on line {lines[id]} already")
         lines[id] = element.line
 
 

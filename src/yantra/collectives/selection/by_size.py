@@ -50,7 +50,7 @@ RULE = Section(
 class BySize(Selection):
     """Algorithms by ranges of bytes and ranks."""
 
-    options = Section(Rules, {"rules": ("rules", Many(RULE), "the last that holds counts")})
+    options = Section(Rules, {"rules": ("rules", Many(RULE), "the last rule that applies counts")})
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
         """Return the last rule that holds, from every size on at which one begins to."""

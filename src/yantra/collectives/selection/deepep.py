@@ -65,23 +65,23 @@ class DeepEP(Selection):
     options = Section(
         Options,
         {
-            "gpu": ("gpu", Text(), "whose kernels were measured: h100_sxm, h200_sxm, b200_sxm, "
+            "gpu": ("gpu", Text(), "GPU whose kernels were measured: h100_sxm, h200_sxm, b200_sxm, "
                     "gb200, gb300"),
             "hidden": ("hidden", Whole(at_least=1), "elements of a token"),
             "top_k": ("top_k", Whole(at_least=1, at_most=1024), "experts of a token"),
             "experts": ("experts", Whole(at_least=1), "experts of all ranks together"),
             "kernels": ("kernels", Name(Kernels), "normal, elastic (the second version), or of "
                         "low latency, which send a token to each of its experts"),
-            "sms": ("sms", Whole(at_least=1), "that the kernels run on; not of low latency"),
-            "dispatch": ("dispatch", Name(Dtype), "in which tokens go to the experts"),
-            "combine": ("combine", Name(Dtype), "in which results come back"),
-            "nodes": ("nodes", Whole(at_least=0), "that routing is limited to; 0: any number"),
-            "ranks": ("ranks", Whole(at_least=0), "of the groups whose all-to-alls are those of "
-                      "experts; 0: any"),
+            "sms": ("sms", Whole(at_least=1), "SMs that the kernels run on; not for low_latency"),
+            "dispatch": ("dispatch", Name(Dtype), "type in which tokens go to the experts"),
+            "combine": ("combine", Name(Dtype), "type in which results come back"),
+            "nodes": ("nodes", Whole(at_least=0), "nodes that routing is limited to; 0: any"),
+            "ranks": ("ranks", Whole(at_least=0), "size of the groups whose all-to-alls are those "
+                      "of experts; 0: any"),
             "adapter": (
                 "adapter_bytes_per_ns",
                 Quantity("bandwidth", "GB/s", above=0),
-                "of a rank to other nodes",
+                "bandwidth of a rank to other nodes",
             ),
             "others": ("others", _Others(selections), "the selection of all other collectives"),
         },

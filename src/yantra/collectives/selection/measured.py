@@ -80,15 +80,15 @@ class Measured(Selection):
             "system": (
                 "system",
                 Text(),
-                "whose node was measured: a100, h100, h200, b200, gb200; or give a file",
+                "machine whose node was measured: a100, h100, h200, b200, gb200; or give a file",
             ),
             "adapter": (
                 "adapter_bytes_per_ns",
                 Quantity("bandwidth", "GB/s", at_least=0),
-                "of a rank's adapters to other nodes; without it, collectives over nodes keep "
-                "their algorithms",
+                "bandwidth of a rank's adapters to other nodes; without it, collectives over nodes "
+                "keep their algorithms",
             ),
-            "nodes": ("nodes", Text(), "whose nodes were measured: a100-ndv4 or a100-p4de"),
+            "nodes": ("nodes", Text(), "site whose nodes were measured: a100-ndv4 or a100-p4de"),
             "copies": (
                 "copies",
                 Whole(at_least=1),

@@ -85,19 +85,19 @@ class Options(Record):
 _GRAPH = Section(
     GraphLine,
     {
-        "algorithm": ("algorithm", Name(Algorithm), "of which algorithm"),
+        "algorithm": ("algorithm", Name(Algorithm), "algorithm of the graph"),
         "nodes": ("nodes", Name(Nodes), "for groups on one node, or on several"),
         "local": ("local", Whole(at_least=0), "for groups with so many ranks in a node; 0: any"),
         "channels": ("channels", Whole(at_least=1, at_most=MOST_CHANNELS), "how many channels"),
         "intra": (
             "intra_bytes_per_ns",
             Quantity("bandwidth", "GB/s", above=0),
-            "of a channel inside a node",
+            "bandwidth of a channel inside a node",
         ),
         "inter": (
             "inter_bytes_per_ns",
             Quantity("bandwidth", "GB/s", at_least=0),
-            "of a channel between nodes; by default as inside",
+            "bandwidth of a channel between nodes; by default as inside",
         ),
         "nvlink": ("nvlink", Flag(), "paths inside a node are NVLink, else PCI"),
     },
@@ -135,12 +135,13 @@ class Nccl(Selection):
             "nic": (
                 "nic_bytes_per_ns",
                 Quantity("bandwidth", "GB/s", above=0),
-                "of each adapter of that topology; without it there are no graphs over nodes",
+                "bandwidth of each adapter of that topology; without it there are no graphs "
+                "over nodes",
             ),
             "adapter_latency": (
                 "adapter_latency_ns",
                 Quantity("time", "ns", at_least=0),
-                "of a network adapter",
+                "latency of a network adapter",
             ),
             "ll128": ("ll128", Flag(), "LL128 is on, as between nodes over PXB or, on Hopper, PXN"),
             "nvls": ("nvls", Flag(), "NVLink SHARP is on"),

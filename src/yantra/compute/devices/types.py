@@ -83,7 +83,7 @@ class Process(Record):
 
 
 class Rates(Record):
-    """How many products of a type an array does for each of FP16; 0 for types that it has not."""
+    """How many products of a type an array does for each of FP16; 0 for types that it lacks."""
 
     fp4: float = 0.0
     fp8: float = 0.0
@@ -169,9 +169,9 @@ _VECTOR = Section(
 _BUFFER = Section(
     GlobalBuffer,
     {
-        "size": ("size_bytes", _SIZE, "that works"),
+        "size": ("size_bytes", _SIZE, "bytes that are on"),
         "bandwidth": ("bytes_per_s", _RATE, "to all cores together"),
-        "on_die": ("on_die_bytes", _SIZE, "with what is off"),
+        "on_die": ("on_die_bytes", _SIZE, "bytes on the die, those that are off included"),
     },
 )
 _MEMORY = Section(
@@ -189,7 +189,10 @@ _LINKS = Section(
 )
 _RATES = Section(
     Rates,
-    {name: (name, Number(at_least=0.0), "products for each of FP16") for name in Rates.field_names},
+    {
+        name: (name, Number(at_least=0.0), "products in the time of one in FP16")
+        for name in Rates.field_names
+    },
 )
 _HOST = Section(
     Host,
@@ -198,7 +201,7 @@ _HOST = Section(
 _PROCESS = Section(
     Process,
     {
-        "node": ("node", Choice(Node), "whose SRAM cells are known"),
+        "node": ("node", Choice(Node), "process node, by which SRAM cells are known"),
         "density": (
             "million_transistors_per_mm2",
             _POSITIVE,
@@ -206,7 +209,7 @@ _PROCESS = Section(
         ),
         "wafer_usd": ("wafer_usd", _POSITIVE, "price of a wafer in US dollars"),
         "wafer_mm": ("wafer_mm", _POSITIVE, "diameter of a wafer"),
-        "defects_per_cm2": ("defects_per_cm2", Number(at_least=0.0), "that kill a die"),
+        "defects_per_cm2": ("defects_per_cm2", Number(at_least=0.0), "defects that kill a die"),
         "clustering": ("clustering", _POSITIVE, "of defects: alpha of the yield"),
     },
 )
@@ -216,8 +219,8 @@ FILE = Section(
         "name": ("name", Text(), "of the device"),
         "source": ("source", Text(), "of these numbers"),
         "clock": ("clock_hz", Quantity("frequency", "Hz", above=0), "of cores and buffers"),
-        "cores": ("cores", _COUNT, "that work"),
-        "cores_on_die": ("cores_on_die", _COUNT, "with those that are off"),
+        "cores": ("cores", _COUNT, "cores that are on"),
+        "cores_on_die": ("cores_on_die", _COUNT, "cores on the die, those that are off included"),
         "lanes": ("lanes", _COUNT, "of a core"),
         "array": ("array", _ARRAY, "of a lane, in FP16 multipliers that add in FP32"),
         "rates": ("rates", _RATES, "of types other than FP16 and BF16"),
@@ -228,7 +231,7 @@ FILE = Section(
         "memory": ("memory", _MEMORY, "of the device"),
         "links": ("links", _LINKS, "to other devices"),
         "host": ("host", _HOST, "link to the host"),
-        "vendor": ("vendor", Choice(Vendor), "whose control and crossbars it has"),
+        "vendor": ("vendor", Choice(Vendor), "vendor whose control and crossbars the die has"),
         "launch": ("launch_ns", Quantity("time", "ns", at_least=0), "of a kernel"),
         "process": ("process", _PROCESS, "of the die"),
     },

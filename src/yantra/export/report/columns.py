@@ -21,7 +21,7 @@ _LEVEL = 6
 
 
 class Column(NamedTuple):
-    """Where a column lies in the unpacked bytes, and how to read it."""
+    """Where a column is in the unpacked bytes, and how to read it."""
 
     offset: int
     length: int
@@ -67,7 +67,7 @@ class Columns:
         return self._texts.setdefault(value, len(self._texts) + 1)
 
     def directory(self) -> dict[str, list[int | str]]:
-        """Return where each column lies, for the page; the texts come behind all columns."""
+        """Return where each column is, for the page; the texts come behind all columns."""
         return {name: list(column) for name, column in self.columns.items()}
 
     def packed(self) -> str:

@@ -142,7 +142,8 @@ def _notes(run: Run, kernels: Kernels) -> list[str]:
         )
     elif kernels.without:
         notes.append(
-            f"Not shown: {kernels.without:,} calls of kernels without operations, bytes or time."
+            f"Not shown: {kernels.without:,} {'call' if kernels.without == 1 else 'calls'} of "
+            "kernels without operations, bytes or time."
         )
     if kernels.placed and not (device.peak_flops and device.memory_bytes_per_s):
         lacking = [] if device.peak_flops else ["cluster.device.peak"]

@@ -4,7 +4,7 @@ Two sources. With `track_local_memory` every node names the tensors it reads and
 lives from its first write to its last read (`yantra.export.local_memory`). Else `act_alloc` and
 `act_free`, the bytes of saved activations that begin before and end after a node: an allocation
 counts from the start of its node, a release from its end. Weights, gradients and optimizer state
-that a workload file states lie below them all the time.
+that a workload file states are below them all the time.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def section(run: Run, found: Timelines) -> Html:
         "and outputs of single operations, and what an allocator wastes, are not counted.",
     }[found.source]
     if found.left_out:
-        told += f" {found.left_out} more classes are not drawn."
+        told += (
+            f" Not drawn: {found.left_out} more {'class' if found.left_out == 1 else 'classes'}."
+        )
     fixed = [name for name in _FIXED if any(one.fixed.get(name) for one in found.classes)]
     heads = [
         Head("ranks", False),

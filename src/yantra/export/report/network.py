@@ -1,6 +1,6 @@
 """The network: a table of dimensions, their bandwidth over time, and a drawing with link load.
 
-A small network is drawn whole: ranks stand in rows and columns, even dimensions to the right, odd
+A small network is drawn whole: ranks are in rows and columns, even dimensions to the right, odd
 ones downwards, each block of lower dimensions apart from the next (a single dimension is a circle);
 switches are bars beside what they link. A large one is drawn by one group of each dimension. A
 fabric is drawn as its graph (`link_drawing.py`). On a network that keeps links each has the load it

@@ -66,7 +66,11 @@ def breakdown(run: Run) -> Html:
     keys = [(PART_NAMES[part], part) for part, mean in zip(PARTS, means, strict=True) if mean]
     drawn = [bars.row(*row[:2], _pieces(row[2]), run.makespan, run.told) for row in rows]
     left = len(run.classes) - _BARS_SHOWN
-    more = f"{left} more classes are in the table of ranks." if left > 0 else None
+    more = (
+        f"The table of ranks has {_count(left, 'more class', 'more classes')}."
+        if left > 0
+        else None
+    )
     return join([bars.legend(keys), element("div", *drawn, class_="bars"), _note(more)])
 
 
@@ -131,7 +135,7 @@ def _facts(run: Run) -> Iterable[tuple[str, Content]]:
     yield "semantics", scenario.semantics
     yield "network", f"{network}; {_network(scenario.network)}"
     yield "run", _folded(run)
-    yield "events", f"{result.events:,} handled, {result.messages:,} messages"
+    yield "events", f"{result.events:,} handled, {_count(result.messages, 'message', 'messages')}"
     yield "made by", f"Yantra {__version__}"
 
 

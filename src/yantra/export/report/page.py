@@ -82,7 +82,8 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
         "memory": memory.as_data(run, lives),
         "waits": waits.as_data(run),
     }
-    size = f"{result.model.ranks:,} ranks, {format_time(result.makespan_ns)}"
+    ranks = result.model.ranks
+    size = f"{ranks:,} {'rank' if ranks == 1 else 'ranks'}, {format_time(result.makespan_ns)}"
     title = f"{result.what_ran.short}: {size}"
     return render(Page(title, head, sections, _SCRIPTS, _STYLES, data, run.columns))
 

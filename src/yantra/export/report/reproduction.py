@@ -1,6 +1,6 @@
 """The scenario itself, as text to copy, and the versions that made the result.
 
-A workload that lies in memory has no file: the text then names one, and says to write it first.
+A workload that is only in memory has no file: the text then names one, and says to write it first.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def _with_files(scenario: Scenario) -> tuple[Scenario, str]:
     """Return the scenario with files as its workload, and what is to be written first."""
     workload = scenario.workload
     if isinstance(workload, Templates):
-        first = "The workload lay in memory; save it as workload.yw first (Workload.save)."
+        first = "The workload was only in memory; save it as workload.yw first (Workload.save)."
         return scenario.replace(workload=WorkloadFile(path="workload.yw")), first
     if isinstance(workload, Traces):
-        first = "The traces lay in memory; write each to trace.<rank>.et first (Trace.write)."
+        first = "The traces were only in memory; write each to trace.<rank>.et first (Trace.write)."
         groups = workload.groups
         if len(groups) > _MOST_GROUPS:
             first += f" Its {len(groups):,} groups are left out here."

@@ -6,7 +6,7 @@
 
 `scripts` and `styles` name files of the folder `parts`; those of the shell come first.
 The scripts are modules (each exports what others import) and are joined into one, each in a
-function of its own, in the order given: what a script imports must stand before it. The last one
+function of its own, in the order given: what a script imports must come before it. The last one
 starts the page (`setUpTheme`, `setUpTables`, ...). `data` is JSON that scripts read with
 `pageData()`, `columns` what they read with `loadColumns()` (parts/data.js).
 Tables (`markup.table`) sort and unfold without further scripts.

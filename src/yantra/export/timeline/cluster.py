@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from yantra import _core
+from yantra.base.text import count as counted
 from yantra.export.timeline.messages import no_messages
 from yantra.export.timeline.sink import Sink
 from yantra.export.timeline.tracks import ABSENT, REAL, TEXT, WHOLE, Wholes
@@ -17,7 +18,7 @@ _MOST_LINKS = 32
 _BINS, _FEWEST_BINS, _MOST_CELLS = 200, 20, 1_000_000
 _ENDS = ("dimension", "source", "destination")
 _NOT_RECORDED = (
-    "no messages, no network over time and no critical path, for the run was not recorded "
+    "no messages, no network over time and no critical path, because the run was not recorded "
     "(yantra run --record; from Python run(model, record=True))"
 )
 
@@ -84,7 +85,7 @@ def _links(result: Result, sink: Sink, process: int) -> list[str]:
     if not count:
         return []
     if count * _FEWEST_BINS > _MOST_CELLS:
-        return [f"no link over time, for {count} links are too many to follow"]
+        return [f"no link over time, because {count} links are too many to follow"]
     order = np.argsort(-result.links["bytes"], kind="stable")[:_MOST_LINKS].tolist()
     names = _link_names(result)
     exact = int(result.links["messages"].sum()) <= _MOST_CELLS
@@ -95,7 +96,7 @@ def _links(result: Result, sink: Sink, process: int) -> list[str]:
     for link in order:
         _counter(sink, process, f"network: link {names[link]}", table, row_of == link)
     rest = count - len(order)
-    return [f"{rest} links that carried less have no counter"] if rest else []
+    return [f"without a counter: {counted(rest, 'link')} that carried less"] if rest else []
 
 
 def _link_names(result: Result) -> list[str]:

@@ -82,7 +82,7 @@ class Messages:
         received = (table["peer_node"] != ABSENT) & ~np.isnan(table["arrived_ns"])
         lost = int((~received).sum())
         if lost:
-            self.notes.append(f"{_messages(lost)} that no node received not drawn")
+            self.notes.append(f"not drawn: {_messages(lost)} that no node received")
         chosen = self._choose((sent_by != _NOWHERE) & (sent_to != _NOWHERE) & received, most)
         self._message = chosen
         out = Side(sent_by[chosen], *self._moments("source", "node", "sent_ns"))
@@ -91,7 +91,7 @@ class Messages:
         self._flow = np.where(points, chosen.astype(np.uint64) + np.uint64(1), ABSENT)
         short = len(chosen) - int(points.sum())
         if short:
-            self.notes.append(f"{_messages(short)} within one nanosecond drawn without an arrow")
+            self.notes.append(f"drawn without an arrow: {_messages(short)} within one nanosecond")
         self._sides = out, into
         self._places = [_by_rank(side.rank) for side in (out, into)]
 

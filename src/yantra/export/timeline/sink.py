@@ -30,7 +30,7 @@ class Sink:
         self._file.write(self.writer.take())
 
     def process(self, number: int, name: str, *, first: bool = False) -> int:
-        """Add a process and return its track; processes stand by number, or before all."""
+        """Add a process and return its track; processes are sorted by number, or come first."""
         self.writer.process(self._next(), number, name, 0 if first else number + 1)
         return self._tracks
 

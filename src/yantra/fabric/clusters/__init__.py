@@ -8,7 +8,7 @@ for a number of ranks, it gives the parts of a scenario that fit it.
     machine = clusters.load("hgx-h100")
     parts = machine.scenario_parts(64)
 
-The parts have the form of a scenario file, as this part of Yantra lies beneath the scenario;
+The parts have the form of a scenario file, as this part of Yantra is below the scenario;
 `yantra.scenario.cluster_parts("hgx-h100", 64)` gives them as fields of a `Scenario`.
 """
 

@@ -27,14 +27,17 @@ LINKS: Mapping[str, Entry] = {
 """The two keys of builders whose links are all alike."""
 
 
+_ELSE = "; by default that of the ranks' links"
+
+
 def speed_keys(name: str, of: str) -> Mapping[str, Entry]:
     """Return the keys of other links than the ranks', `NAME_bandwidth` and `NAME_latency`.
 
     Both may be left out; `speed_of` then takes the ranks' own.
     """
     return {
-        f"{name}_bandwidth": (f"{name}_bytes_per_ns", BANDWIDTH, f"{of}; if not as of the ranks"),
-        f"{name}_latency": (f"{name}_latency_ns", LATENCY, f"{of}; if not as of the ranks"),
+        f"{name}_bandwidth": (f"{name}_bytes_per_ns", BANDWIDTH, f"{of}{_ELSE}"),
+        f"{name}_latency": (f"{name}_latency_ns", LATENCY, f"{of}{_ELSE}"),
     }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from yantra.base.contract import Contract, first_broken
 from yantra.base.errors import ConfigError
+from yantra.base.text import count
 from yantra.fabric.graphs import builders, cuts, graph_of, read
 from yantra.fabric.graphs.builder import Builder
 from yantra.fabric.graphs.distances import distances
@@ -99,8 +100,8 @@ def summary(kind: type[Builder]) -> str:
     most = of.diameter.value
     return (
         "every law holds over its example\n"
-        f"{of.ranks} ranks: {of.devices - of.ranks} other devices, {of.links} links"
-        + (f", {most:g} links at most between ranks" if most is not None else "")
+        f"{of.ranks} ranks: {count(of.devices - of.ranks, 'other device')}, {of.links} links"
+        + (f", {count(int(most), 'link')} at most between ranks" if most is not None else "")
     )
 
 

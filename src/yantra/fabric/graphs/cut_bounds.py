@@ -52,7 +52,7 @@ def bounded_fabric(graph: Graph, where: str) -> Fabric:
         problem = f"{count(graph.ranks, 'rank')} and {count(len(fabric.links), 'link')}"
         raise UnsupportedError(
             f"{where}: its {problem} would take minutes to bound; "
-            "make it smaller, for its ranks are too different to look at some for all"
+            "make it smaller, as its ranks differ too much for some to stand for all"
         )
     return fabric
 

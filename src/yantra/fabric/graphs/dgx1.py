@@ -54,20 +54,28 @@ class Dgx1(Builder):
         {
             "bandwidth": ("bytes_per_ns", BANDWIDTH, "of one NVLink, per direction"),
             "latency": LINKS["latency"],
-            "boxes": ("boxes", Whole(at_least=1), "each of 8 GPUs"),
+            "boxes": ("boxes", Whole(at_least=1), "number of boxes of 8 GPUs each"),
             "generation": ("generation", Choice(Generation), "of the GPUs: 4 or 6 NVLinks each"),
             "pcie_bandwidth": (
                 "pcie_bytes_per_ns",
                 BANDWIDTH,
                 "from a GPU to its network card; needed with several boxes",
             ),
-            "pcie_latency": ("pcie_latency_ns", LATENCY, "of that link; needed likewise"),
+            "pcie_latency": (
+                "pcie_latency_ns",
+                LATENCY,
+                "of that link; needed with several boxes",
+            ),
             "network_bandwidth": (
                 "network_bytes_per_ns",
                 BANDWIDTH,
-                "from a network card to the switch; needed likewise",
+                "from a network card to the switch; needed with several boxes",
             ),
-            "network_latency": ("network_latency_ns", LATENCY, "of that link; needed likewise"),
+            "network_latency": (
+                "network_latency_ns",
+                LATENCY,
+                "of that link; needed with several boxes",
+            ),
         },
     )
     example: ClassVar = {"bandwidth": "25 GB/s", "latency": "700 ns"}

@@ -45,7 +45,7 @@ class FatTree(Builder):
             "oversubscription": (
                 "oversubscription",
                 Whole(at_least=1, at_most=64),
-                "ranks of an edge switch over its cables upwards; 1 where nothing is said",
+                "ranks of an edge switch over its cables upwards; by default 1",
             ),
         },
     )

@@ -40,7 +40,11 @@ class MultiPlane(Builder):
     options = Section(
         Options,
         {
-            "planes": ("planes", Whole(at_least=1, at_most=1024), "and so many ports of a rank"),
+            "planes": (
+                "planes",
+                Whole(at_least=1, at_most=1024),
+                "number of planes; a rank has a port into each",
+            ),
             "ranks_per_leaf": ("ranks_per_leaf", Whole(at_least=1), "ranks on each leaf"),
             **LINKS,
             "leaves": ("leaves", Whole(at_least=1), "of a plane"),

@@ -47,7 +47,11 @@ class Nvl72(Builder):
                 BANDWIDTH,
                 "from a rank to the leaf of its rail; needed where there are several racks",
             ),
-            "rail_latency": ("rail_latency_ns", LATENCY, "of that link; needed likewise"),
+            "rail_latency": (
+                "rail_latency_ns",
+                LATENCY,
+                "of that link; needed where there are several racks",
+            ),
         },
     )
     example: ClassVar = {"bandwidth": "50 GB/s", "latency": "300 ns"}

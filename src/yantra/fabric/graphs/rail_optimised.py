@@ -43,8 +43,12 @@ class RailOptimised(Builder):
     options = Section(
         Options,
         {
-            "boxes": ("boxes", Whole(at_least=1), "such as servers"),
-            "ranks_per_box": ("ranks_per_box", Whole(at_least=2), "and so many rails"),
+            "boxes": ("boxes", Whole(at_least=1), "number of boxes, such as servers"),
+            "ranks_per_box": (
+                "ranks_per_box",
+                Whole(at_least=2),
+                "ranks in each box, and number of rails",
+            ),
             "box_bandwidth": (
                 "box_bytes_per_ns",
                 BANDWIDTH,
@@ -59,7 +63,11 @@ class RailOptimised(Builder):
                 Whole(at_least=1),
                 "boxes that share their leaves; by default all",
             ),
-            "spines": ("spines", Whole(at_least=0), "that all leaves have a cable to"),
+            "spines": (
+                "spines",
+                Whole(at_least=0),
+                "number of spines; all leaves have a cable to each",
+            ),
             **two_tiers.KEYS,
         },
     )

@@ -33,14 +33,18 @@ KEYS: Mapping[str, Entry] = {
     "oversubscription": (
         "oversubscription",
         Number(above=0),
-        "bandwidth of a leaf's ranks over that of its uplinks; 1 where nothing is said",
+        "bandwidth of a leaf's ranks over that of its uplinks; by default 1",
     ),
     "uplink_bandwidth": (
         "uplink_bytes_per_ns",
         BANDWIDTH,
         "of each cable to a spine, in place of oversubscription",
     ),
-    "uplink_latency": ("uplink_latency_ns", LATENCY, "of it, if not as of the ranks"),
+    "uplink_latency": (
+        "uplink_latency_ns",
+        LATENCY,
+        "of each cable to a spine; by default that of the ranks' links",
+    ),
 }
 """The options of uplinks, for tables of options."""
 

@@ -74,7 +74,7 @@ def report(stack: Stack) -> str:
         if number.value
     ]
     rows += [
-        (f"  {machine}: profile", terms.profile, "published", "kernels of the very machine")
+        (f"  {machine}: profile", terms.profile, "published", "kernels measured on that machine")
         for machine, terms in stack.machines
         if terms.profile
     ]

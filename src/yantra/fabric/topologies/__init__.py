@@ -18,8 +18,8 @@ _LONGEST_NUMBER = 5  # digits
 def find(name: Named, where: str | None = None) -> Block:
     """Return the block of a name such as `mesh`, `two_level_tree` or `two_level_tree4`.
 
-    In its place stands a file (`./mine.py`, or `./mine.py:4` with a number) or a class. `where` is
-    the field that an unknown name or an impossible number is reported at.
+    It may also be a file (`./mine.py`, or `./mine.py:4` with a number) or a class. `where` is the
+    field that an unknown name or an impossible number is reported at.
     """
     if isinstance(name, type):
         return topologies.get(name, where)()

@@ -16,6 +16,7 @@ from itertools import permutations
 
 from yantra.base import contract
 from yantra.base.contract import Contract, asked
+from yantra.base.text import count
 from yantra.fabric.topologies import find
 from yantra.fabric.topologies.routes import Table, TopologyError, table_of
 from yantra.fabric.topologies.topology import Block
@@ -132,9 +133,10 @@ def _table(block: Block, n: int) -> Table | None:
 
 def _figures(table: Table) -> str:
     hops = [table.hops(*pair) for pair in permutations(range(table.ranks), 2)]
+    switches = table.devices - table.ranks
     return (
-        f"{table.devices - table.ranks} switches, {len(table.links)} links, "
-        f"{max(hops)} hops at most, {sum(hops) / len(hops):.2f} on average"
+        f"{switches} {'switch' if switches == 1 else 'switches'}, {len(table.links)} links, "
+        f"{count(max(hops), 'hop')} at most, {sum(hops) / len(hops):.2f} on average"
     )
 
 

@@ -24,7 +24,7 @@ class Options(Record):
 class AllToAll(Traffic):
     """A flow for every ordered pair; the seed changes nothing."""
 
-    options = Section(Options, {"size": ("bytes", SIZE, "that each host sends to each other")})
+    options = Section(Options, {"size": ("bytes", SIZE, "what each host sends to each other")})
 
     def expected(self, hosts: int) -> float:
         return float(hosts * (hosts - 1))

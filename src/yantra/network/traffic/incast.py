@@ -29,8 +29,8 @@ class Incast(Traffic):
     options = Section(
         Options,
         {
-            "size": ("bytes", SIZE, "that each sends"),
-            "senders": ("senders", Whole(at_least=1), "how many; by default all others"),
+            "size": ("bytes", SIZE, "what each sender sends"),
+            "senders": ("senders", Whole(at_least=1), "how many hosts send; by default all others"),
             "receiver": ("receiver", Whole(at_least=0), "the host that all send to"),
         },
     )

@@ -24,7 +24,7 @@ class Options(Record):
 class Permutation(Traffic):
     """The hosts in a random circle, each sending to the next: nobody sends to itself."""
 
-    options = Section(Options, {"size": ("bytes", SIZE, "that each host sends")})
+    options = Section(Options, {"size": ("bytes", SIZE, "what each host sends")})
 
     def expected(self, hosts: int) -> float:
         return float(hosts)

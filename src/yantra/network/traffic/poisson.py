@@ -36,17 +36,29 @@ class Poisson(Traffic):
     options = Section(
         Options,
         {
-            "load": ("load", Number(above=0, at_most=1), "bytes that hosts send over their rate"),
-            "bandwidth": ("bytes_per_ns", BANDWIDTH, "of a host"),
-            "duration": ("duration_ns", Quantity("time", "ns", above=0), "in which flows start"),
-            "sizes": ("sizes", Text(), f"of flows: {', '.join(NAMES)}, or a file of bytes,percent"),
+            "load": (
+                "load",
+                Number(above=0, at_most=1),
+                "what hosts send, as a share of their rate",
+            ),
+            "bandwidth": ("bytes_per_ns", BANDWIDTH, "rate of a host"),
+            "duration": (
+                "duration_ns",
+                Quantity("time", "ns", above=0),
+                "time in which flows start",
+            ),
+            "sizes": (
+                "sizes",
+                Text(),
+                f"sizes of flows: {', '.join(NAMES)}, or a file of bytes,percent",
+            ),
             "incast_load": (
                 "incast_load",
                 Number(at_least=0, at_most=1),
-                "bytes of incast over the rate of all hosts, beyond `load`",
+                "incast traffic as a share of the rate of all hosts, on top of `load`",
             ),
             "incast_senders": ("incast_senders", Whole(at_least=1), "hosts that send to one"),
-            "incast_size": ("incast_bytes", SIZE, "that each of them sends"),
+            "incast_size": ("incast_bytes", SIZE, "what each of them sends"),
         },
     )
 

@@ -77,7 +77,7 @@ class Local(Backend):
                 yield running[future], future.result()
         except BrokenProcessPool:
             raise UnsupportedError(
-                "a worker was ended from outside, perhaps for want of memory; "
+                "a worker was killed from outside, perhaps for lack of memory; "
                 "what was finished is kept: go on with --resume and fewer --workers"
             ) from None
         finally:

@@ -1,4 +1,4 @@
-"""Hides what the traces of a job tell about its model; how much, is a level from 1 to 4.
+"""Hides what the traces of a job reveal about its model, at a level from 1 to 4.
 
 hidden = obfuscate(load_job(["job.{rank}.et"]), level=3, key=b"secret")
 hidden.traces[0].write("hidden.0.et")
@@ -6,7 +6,7 @@ for leak in hidden.leaks: print(leak.what, leak.shows, leak.evidence)
 
 Each level does what those below it do: (1) `strip` names, (2) `renumber`, (3) `quantise`, (4)
 `coarsen`. The same key gives the same traces; all ranks of a job are treated alike, so that it runs
-as before. `leaks` tells what still shows.
+as before. `leaks` lists what still shows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MESSAGES = (NodeType.COMM_SEND, NodeType.COMM_RECV)
 class Obfuscated(NamedTuple):
     """The obfuscated job. Ranks with equal traces share one again, unless noise or sizes differ.
 
-    `originals` and `old_groups` are the job as it was, but for what `remarks` tell was mended;
+    `originals` and `old_groups` are the job as it was, except what `remarks` say was mended;
     `groups` are the members of the groups by their new names.
     """
 
@@ -108,7 +108,7 @@ def _mended(path: str, trace: Trace, remarks: list[str]) -> Trace:
         codes.add(finding.code)
         if finding.code in ("duplicate-id", "cycle"):
             raise TraceError(
-                f"{path}: node {finding.node_id}: {finding.text}; mend it before it is hidden"
+                f"{path}: node {finding.node_id}: {finding.text}; mend it before you obfuscate it"
             )
     if "dangling-dependency" not in codes:
         return trace

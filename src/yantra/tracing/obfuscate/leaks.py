@@ -114,7 +114,7 @@ def _hidden_size(old: Columns, new: Columns, level: int) -> Leak:
         if level < 3:
             evidence.append(f"all sizes are multiples of {divisor} bytes")
     if level == 1 and any(new.trace.native.inputs(record) for record in new.record):
-        evidence.append("shapes of tensors stand in the nodes")
+        evidence.append("the nodes have shapes of tensors")
     if not evidence:
         return Leak("hidden size", "no longer", ["nothing is communicated"])
     return Leak("hidden size", "exactly" if level < 3 or same else "roughly", evidence)

@@ -97,8 +97,9 @@ class ConvertReport(Struct):
     def summary(self) -> str:
         """Return the counts as text, a line per kind of thing."""
         lines = [
-            f"{self.ranks} traces, {self.nodes} nodes, {self.delays} of them delays",
-            f"{self.collectives} collectives, {self.messages} sends and receives",
+            f"{count(self.ranks, 'trace')}, {count(self.nodes, 'node')}, {self.delays} of them "
+            "delays",
+            f"{count(self.collectives, 'collective')}, {self.messages} sends and receives",
         ]
         if self.resized:
             lines.append(f"{self.resized} collectives take the largest of their ranks' sizes")

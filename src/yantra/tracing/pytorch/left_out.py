@@ -10,6 +10,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw
 
+from yantra.base.text import count
+
 T = TypeVar("T")
 
 
@@ -28,8 +30,8 @@ class LeftOut:
         """Return what to tell the user, a sentence or none."""
         if not self.reasons:
             return []
-        count = len(self.reasons)
-        return [f"{count} events that cannot be are left out; the first: {self.reasons[0]}"]
+        events = count(len(self.reasons), "impossible event")
+        return [f"{events} left out; the first: {self.reasons[0]}"]
 
 
 def one_by_one(events: list[Raw], kind: type[T], left_out: LeftOut) -> list[T | None]:

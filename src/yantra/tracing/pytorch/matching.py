@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
+from yantra.base.text import count as counted
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.pytorch.communication import Communication
 from yantra.tracing.pytorch.communicators import Communicators
@@ -57,8 +58,8 @@ def match(items: Items, communicators: Communicators, *, split: bool = False) ->
     uneven = sum(item.uneven for made in items.values() for item in made)
     if uneven and len(items) == 1:
         found.problems.append(
-            f"{uneven} collectives send other amounts to other ranks; convert all ranks in one "
-            "call, so that their sizes agree"
+            f"{counted(uneven, 'collective')} with different amounts for different ranks; convert "
+            "all ranks in one call, so that their sizes agree"
         )
     return found
 
@@ -97,8 +98,8 @@ def _align(id: int, by_rank: dict[int, list[Communication]], found: Matches) -> 
     if lonely:
         group = f"communicator {id}" if id else "all ranks"
         found.problems.append(
-            f"{lonely} collectives of {group} are not the same on every rank, or of unknown kind "
-            "or size; they stay computations of their recorded duration"
+            f"{counted(lonely, 'collective')} of {group} not the same on every rank, or of unknown "
+            "kind or size; kept as computations of the recorded duration"
         )
 
 
@@ -204,8 +205,8 @@ def _messages(items: Items, communicators: Communicators, found: Matches) -> Non
                 receives[item.peer, rank, communicators.id(item), item.tag].append(item)
     if lost:
         found.problems.append(
-            f"{lost} sends or receives do not say with which other rank; they stay computations "
-            "of their recorded duration"
+            f"{counted(lost, 'message')} without the rank at the other end; kept as computations "
+            "of the recorded duration"
         )
     found.unmatched_messages += lost
     pairs = _pairs(sends, receives, set(items), found)
@@ -238,8 +239,8 @@ def _pairs(
         if count:
             found.unmatched_messages += count
             found.problems.append(
-                f"{count} messages from rank {source} to rank {target} have no counterpart; they "
-                "stay computations of their recorded duration"
+                f"{counted(count, 'message')} from rank {source} to rank {target} without a "
+                "counterpart; kept as computations of the recorded duration"
             )
     return pairs
 

@@ -43,7 +43,7 @@ class CannotReplayError(Exception):
 
 
 class Recorded(NamedTuple):
-    """A tensor as the trace tells it; `offset` and `strides` count elements."""
+    """A tensor as recorded in the trace; `offset` and `strides` count elements."""
 
     storage: tuple[int, str]
     offset: int

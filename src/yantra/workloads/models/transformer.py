@@ -1,6 +1,6 @@
 """The sizes of a decoder-only transformer: the neutral form that every importer fills.
 
-The names are Megatron-LM's; where Hugging Face's differs it stands beside. One record covers dense
+The names are Megatron-LM's; where Hugging Face's differs it is given, too. One record covers dense
 and mixture-of-experts layers, grouped and latent attention; a model that is none of these is built
 from blocks instead (`zoo/resnet.py`). What costs nothing is not in it: the base of rotary
 embeddings, dropout rates, which smooth function a gate has.

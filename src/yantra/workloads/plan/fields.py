@@ -37,19 +37,19 @@ MEANINGS: Mapping[str, str] = {
     "overlap_tensor": "compute gradients of weights while those of inputs are summed over tp",
     "gather_again": "the backward pass gathers again what the forward pass gathered over tp and "
     "cp; else that is kept",
-    "messages": "what a tp rank sends to the next stage: the whole tensor, its part of it, which "
-    "is gathered there, or a part that it has as the last layer of a stage works as with "
-    "sequence_parallel, where all send parts anyway",
+    "messages": "what a tp rank sends to the next stage: the whole tensor; a slice of it, which is "
+    "gathered there; or the part that it has if the last layer of a stage scatters its result, as "
+    "all layers do with sequence_parallel",
     "bucket_elements": "gradients reduced together, in elements; if left out as in Megatron-LM: "
     "max(40e6, 1e6 x dp x cp) on the first stage, all at once on others",
     "offload_optimizer": "the optimizer's state lives in the host's memory",
     "offload_activations": "activations wait in the host's memory for their backward pass",
-    "flash_attention": "attention keeps no square of the sequence",
+    "flash_attention": "attention keeps nothing that grows with the square of the sequence",
     "dropout": "activations hold the masks of dropout",
     "fused_loss": "the loss keeps one copy of the logits, in fp32; else it keeps them in the type "
     "of activations, in fp32, and the logarithms of their softmax in fp32",
     "embedding_as_layer": "the embedding counts as a layer; stages then get equally many",
-    "loss_as_layer": "the head with the loss counts as a layer likewise",
+    "loss_as_layer": "the head with the loss counts as a layer, too",
     "routing": "share of tokens of each expert: uniform, or zipf:<alpha>",
     "capacity_factor": "tokens an expert takes, as a multiple of the average; all if left out",
 }

@@ -16,8 +16,8 @@ _LIST_ENDINGS = (".yaml", ".yml", ".json")
 def get(name: Named, where: str | None = None) -> Schedule:
     """Return the schedule of a name such as `zb-h1`, of a Python file or of a list of operations.
 
-    A file is recognised by its ending: .py, or .yaml, .yml or .json for a list. In place of a name
-    stands a class, too. `where` is the field that an unknown name is reported at.
+    A file is recognised by its ending: .py, or .yaml, .yml or .json for a list. A class may be
+    given in place of a name. `where` is the field that an unknown name is reported at.
     """
     if isinstance(name, str) and name.endswith(_LIST_ENDINGS):
         from yantra.workloads.schedules.listed import Listed

@@ -1,6 +1,6 @@
 """Checks what was made: an inference workload must run to its end on any simulator.
 
-It looks at one rank of each class, at the coordinates 0 of all axes that tell no classes apart:
+It looks at one rank of each class, at coordinate 0 of all axes that do not distinguish classes:
 every send has its receive, of the same tag and size; the members of a group enter the same
 collectives in the same order; and if every rank worked through its file strictly in order, all
 would reach the end. Any execution that respects the dependencies then ends too, as they are fewer

@@ -67,7 +67,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
                     raise ConfigError(f"{where}: {show(name)}", f"unknown member; {problem}")
                 templates.append(template)
         if len(set(archive.namelist())) < len(archive.namelist()):
-            raise ConfigError(where, "a member stands twice in it")
+            raise ConfigError(where, "a member is in it twice")
         content = _member(archive, MANIFEST, where, _LONGEST_MANIFEST)
     try:
         return content.decode(), tuple(templates)

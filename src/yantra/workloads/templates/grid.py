@@ -292,7 +292,7 @@ class Peer(NamedTuple):
 def parse_peer(expression: str) -> Peer:
     """Read a peer expression: `pp+1`, `cp-1,tp=0`, `decode:tp=3,pp=0`.
 
-    Raises ConfigError for anything else, and for an axis that stands twice.
+    Raises ConfigError for anything else, and for an axis that is named twice.
     """
     grid, colon, rest = expression.rpartition(":")
     steps = []
@@ -303,7 +303,7 @@ def parse_peer(expression: str) -> Peer:
             raise ConfigError(f"comm_peer {show(expression)}", problem)
         steps.append(Step(found[1], found[2], int(found[3])))
     if len({step.axis for step in steps}) < len(steps):
-        raise ConfigError(f"comm_peer {show(expression)}", "an axis stands twice")
+        raise ConfigError(f"comm_peer {show(expression)}", "an axis is named twice")
     return Peer(grid if colon else None, tuple(steps))
 
 
@@ -408,7 +408,7 @@ def _order(order: str, sizes: Mapping[str, int]) -> list[str]:
             problem = f"expected names among {', '.join(_MEGATRON_AXES)} with '-' between"
             raise ConfigError("order", f"{problem}, got '{order}'{hint}")
         if names.count(name) > 1:
-            raise ConfigError("order", f"{name} stands twice in '{order}'")
+            raise ConfigError("order", f"{name} is named twice in '{order}'")
     for name in _MEGATRON_AXES:
         if name not in names:
             if sizes[name] > 1:
@@ -495,7 +495,7 @@ def _check_axes(where: str, axes: Axes) -> None:
                 f"{where}.{name}", f"must be a whole number above 0; got {show(size)}"
             )
     if len({name for name, _ in axes}) < len(axes):
-        raise ConfigError(where, "an axis stands twice")
+        raise ConfigError(where, "an axis is named twice")
 
 
 def _check_parts(where: str, axis: Axis, parts: Parts) -> None:

@@ -161,7 +161,7 @@ class Layout:
         total = prod(sizes[axis] for axis in axes)
         if total > _MOST_CELLS:
             raise ConfigError(
-                "classes", f"they tell {total} cases apart; at most {_MOST_CELLS} can"
+                "classes", f"they distinguish {total} cases; expected at most {_MOST_CELLS}"
             )
         cells: dict[tuple[int, ...], int] = {}
         for at, one in mine:

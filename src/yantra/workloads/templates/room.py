@@ -21,8 +21,8 @@ def lack_of_memory(
 ) -> str:
     """Return which ranks need more than `capacity` bytes, and for what; empty if none does.
 
-    Of the capacity `reserve` bytes are not there for a job, and `communicator` bytes for each
-    communicator of a rank.
+    Jobs cannot use `reserve` bytes of the capacity, nor `communicator` bytes for each communicator
+    of a rank.
     """
     needs = {
         name: peak + (reserve or 0) + in_communicators(workload, name, communicator)

@@ -31,11 +31,13 @@ _FORMS = ("upstream-head", "upstream-sized")
 @click.option("-o", "--output", type=click.Path(), help="Write OUTPUT.0.et, OUTPUT.1.et, ...")
 @click.option("--size", help="Size of the collective, such as 1MiB; without it traces have none.")
 @click.option(
-    "--collective", shell_complete=msccl_collectives, help="What to prove it is: allreduce, ..."
+    "--collective",
+    shell_complete=msccl_collectives,
+    help="The collective to prove it against: allreduce, ...",
 )
 @click.option("--memory-bandwidth", help="With --size: the rate of reductions, by default 50 GB/s.")
 @click.option("--check-only", is_flag=True, help="Prove the program and write nothing.")
-@click.option("--compat", type=click.Choice(_FORMS), help="Write what upstream's converter does.")
+@click.option("--compat", type=click.Choice(_FORMS), help="Write what upstream's converter writes.")
 @json_option("Print what was proven and written as JSON.")
 def command(
     program: str,
@@ -71,10 +73,12 @@ def command(
         if not as_json:
             _print(read, proof.collective, proof.lines)
     if output is not None:
+        from yantra.base.text import count
+
         paths, nodes = _write(read, proof, sizes, compat, output)
         form |= {"traces": paths, "nodes": nodes}
         if not as_json:
-            sys.stdout.write(f"wrote: {paths[0]} to {paths[-1]}, {nodes} nodes\n")
+            sys.stdout.write(f"wrote: {paths[0]} to {paths[-1]}, {count(nodes, 'node')}\n")
     if as_json:
         print_json(form)
     return 0
@@ -95,7 +99,9 @@ def _write(
 
 
 def _print(program: Program, collective: str, lines: tuple[str, ...]) -> None:
-    sys.stdout.write(f"{program.name}: {collective} over {len(program.gpus)} GPUs\n")
+    from yantra.base.text import count
+
+    sys.stdout.write(f"{program.name}: {collective} over {count(len(program.gpus), 'GPU')}\n")
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
@@ -109,7 +115,7 @@ def _sizes(size: str | None, memory_bandwidth: str | None, compat: str | None) -
     if compat == "upstream-sized" and size is None:
         raise click.UsageError("--compat upstream-sized needs a --size")
     if memory_bandwidth is not None and (size is None or compat is not None):
-        raise click.UsageError("--memory-bandwidth counts with --size and without --compat only")
+        raise click.UsageError("--memory-bandwidth goes with --size, and without --compat")
     rate = MEMORY_BYTES_PER_S
     if memory_bandwidth is not None:
         rate = parse(memory_bandwidth, "bandwidth", "B/s", "--memory-bandwidth")

@@ -48,6 +48,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Make Chakra traces OUTPUT.RANK.et from the text workload WORKLOAD."""
+    from yantra.base.text import count
     from yantra.cli import warn
     from yantra.workloads.importers.layer_text import convert, convert_upstream, parse_dims
 
@@ -61,7 +62,7 @@ def command(
         if as_json:
             print_json({"output": output, "traces": len(traces)})
         else:
-            click.echo(f"wrote {len(traces)} traces: {output}.RANK.et")
+            click.echo(f"wrote {count(len(traces), 'trace')}: {output}.RANK.et")
         return 0
     done = convert(
         workload,
@@ -79,7 +80,8 @@ def command(
         counts = {"traces": len(done.traces), "nodes": done.nodes}
         print_json({"output": output, **counts, "groups": done.groups})
         return 0
-    click.echo(f"wrote {len(done.traces)} traces of {done.nodes} nodes: {output}.RANK.et")
+    made = f"{count(len(done.traces), 'trace')} of {count(done.nodes, 'node')}"
+    click.echo(f"wrote {made}: {output}.RANK.et")
     if done.groups:
         click.echo(f"wrote the communicator groups they name: {done.groups}")
     return 0

@@ -36,6 +36,7 @@ def command() -> None:
 
 def save(workload: Workload, output: str, as_json: bool) -> None:
     """Write a workload and say what was written; its notes are warnings."""
+    from yantra.base.text import count
     from yantra.cli import warn
 
     warn(workload.sections.get("notes", []))
@@ -46,6 +47,5 @@ def save(workload: Workload, output: str, as_json: bool) -> None:
         made = {"ranks": workload.ranks, "templates": len(names), "nodes": nodes}
         print_json({"output": output, **made})
         return
-    what = "1 template" if len(names) == 1 else f"{len(names)} templates"
-    ranks = "1 rank" if workload.ranks == 1 else f"{workload.ranks} ranks"
-    click.echo(f"wrote {output}: {ranks}, {what}, {nodes} nodes")
+    what = f"{count(len(names), 'template')}, {count(nodes, 'node')}"
+    click.echo(f"wrote {output}: {count(workload.ranks, 'rank')}, {what}")

@@ -26,7 +26,10 @@ from yantra.cli.typed import as_typed
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 16x64.")
 @passes_option
 @click.option("--peak", help="Peak rate of a device; times are as recorded if left out.")
-@click.option("--memory-bandwidth", help="Of a device, for files that say what a layer moves.")
+@click.option(
+    "--memory-bandwidth",
+    help="Memory bandwidth of a device, for files that say what a layer moves.",
+)
 @json_option("Print what was written as JSON.")
 def command(
     workload: str,

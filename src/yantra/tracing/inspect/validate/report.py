@@ -51,7 +51,7 @@ ADVICE = {
     "message-size-order": "order sends and receives alike, or use different tags",
     "self-message": "remove the message, or correct its peer",
     "peer-out-of-range": "correct the peer, or give the traces of all ranks",
-    "wrong-own-rank": "set the own end to the rank of the trace, or leave it out",
+    "wrong-own-rank": "set the trace's own end to its rank, or leave it out",
     "deadlock": "order the communications of these ranks alike",
     "deadlock-under-rendezvous": "let one of the ranks receive before it sends",
     "order-left-to-timing": "add dependencies, so that all ranks keep one order at any speed",

@@ -31,17 +31,17 @@ def lines(linked: Linked) -> list[str]:
 def warnings(report: LinkReport) -> list[str]:
     """Return what a user should know before trusting the result."""
     counts = {
-        "operators are not in the device trace": report.unmatched,
-        "operators have a parent that is not in the host trace": report.missing_parents,
-        "operators of the device trace are not in the host trace": report.unclaimed,
-        "device ops have neither a launch call nor an operator": report.orphans,
-        "blocking calls do not say what they waited for": report.waits_unexplained,
-        "calls of cudaStreamWaitEvent could not be explained": report.stream_waits_unexplained,
-        "times contradict the order of causes": report.clock_problems,
+        "operators not in the device trace": report.unmatched,
+        "operators with a parent that is not in the host trace": report.missing_parents,
+        "operators of the device trace that are not in the host trace": report.unclaimed,
+        "device ops with neither a launch call nor an operator": report.orphans,
+        "blocking calls that do not say what they waited for": report.waits_unexplained,
+        "unexplained calls of cudaStreamWaitEvent": report.stream_waits_unexplained,
+        "times that contradict the order of causes": report.clock_problems,
     }
-    said = [f"{count} {what}" for what, count in counts.items() if count]
+    said = [f"{what}: {count}" for what, count in counts.items() if count]
     unread = [
-        f"{count} events of the category '{name}' are not read"
+        f"events of the category '{name}', which is not read: {count}"
         for name, count in sorted(report.unread.items())
     ]
     return [*said, *unread, *report.problems]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from yantra.base.text import count
 from yantra.chakra.builder import TraceBuilder
 from yantra.chakra.schema import Attribute, CollectiveType, Node
 from yantra.chakra.trace import Trace
@@ -73,7 +74,8 @@ def not_issued(workload: Workload, split: Split) -> Iterator[str]:
             if _phase(layer, name).collectives and not _is_issued(workload, split, number, name)
         ]
         if left_out:
-            more = f" and {len(left_out) - 1} more layers" if len(left_out) > 1 else ""
+            others = len(left_out) - 1
+            more = f" and {count(others, 'more layer')}" if others else ""
             yield (
                 f"{workload.where}: the {words} communication of {left_out[0]}{more} is left out: "
                 f"{workload.policy} has none there"

@@ -52,7 +52,7 @@ def from_config(config: Mapping[str, Any], where: str = "config", name: str = ""
     kind = config.get("model_type")
     if not isinstance(kind, str):
         raise ConfigError(
-            where, f"needs the key 'model_type'; covered are {', '.join(families.names())}"
+            where, f"needs the key 'model_type', one of {', '.join(families.names())}"
         )
     read = families.get(kind, f"{where}: model_type")
     loaded = config.get("_name_or_path")
