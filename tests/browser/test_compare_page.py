@@ -6,10 +6,12 @@ Needs Chromium (`apt-get install chromium`); without it the tests are skipped an
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.browser.chromium import Chromium, find_chromium
+from tests.browser.saving import saved
 from tests.unit.test_compare_page import ran
 from yantra.explain import compare, side_by_side
 
@@ -45,6 +47,15 @@ def test_timelines_of_several_results_zoom_together(tmp_path: Path) -> None:
         assert page.evaluate(f"[...{boxes}]") == whole
         assert page.evaluate("document.querySelectorAll('button.export').length") > 5
         assert page.evaluate("document.querySelector('#path .bars + .export').textContent") == "SVG"
+        assert page.evaluate("document.querySelectorAll('.lanes .bars + .export').length") == 3
+        root = ElementTree.fromstring(saved(page, ".lanes .bars + .export"))
+        texts = [node.text or "" for node in root.iter() if node.tag.endswith("}text")]
+        assert texts[0].startswith("run 1, 64.457 us; shown: 0 ns to ") and texts[1].startswith(
+            "rank 0: kernels "
+        )
+        assert texts[-1] == page.evaluate(
+            "document.querySelector('.lanes .legend').lastChild.textContent"
+        )
         assert page.problems() == []
         assert [url for url in page.requests() if not url.startswith("file:")] == []
         page.close()

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.browser.chromium import Chromium, Page, find_chromium
+from tests.browser.saving import saved, share_that_differs
 from tests.reports import EVIL, forget, many, packets, shared, step, uneven
 from yantra.export.report import html
 
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 SHIFT = 8
+TEXTS = 0.03  # the share of a timeline's pixels in which texts are smoothed in another way
 MADE = {
     "uneven": uneven,
     "queueing": lambda: uneven("store_and_forward"),
@@ -365,21 +367,6 @@ def test_a_slider_shows_the_load_of_links_in_a_stretch_of_the_run(opened: Any, n
     assert page.evaluate(colours) == whole
 
 
-SAVED = """
-new Promise((resolve) => {
-  URL.createObjectURL = (blob) => { blob.text().then(resolve); return "blob:none"; };
-  HTMLAnchorElement.prototype.click = function () {};
-  document.querySelector(QUERY).click();
-})
-"""
-
-
-def saved(page: Page, query: str) -> str:
-    """Return the text of the file that a button saves."""
-    text: str = page.evaluate(SAVED.replace("QUERY", repr(query)))
-    return text
-
-
 def test_a_table_is_saved_as_csv_with_all_its_rows(opened: Any) -> None:
     page = opened("uneven")
     rows = list(csv.reader(io.StringIO(saved(page, "#ranks .export"))))
@@ -455,13 +442,45 @@ def test_bars_are_saved_as_svg_with_their_words_and_their_key(opened: Any, box: 
     assert filled and filled <= swatches
 
 
-def test_every_table_and_every_chart_but_the_timeline_can_be_saved(opened: Any) -> None:
+def test_every_table_and_every_chart_can_be_saved(opened: Any) -> None:
     page = opened("step")
     tables = "[...document.querySelectorAll('table')]"
     assert page.evaluate(f"{tables}.every(one => one.parentElement.querySelector('.export'))")
     charts = "[...document.querySelectorAll('svg[role=img]:not(.bar)')]"
     assert page.evaluate(f"{charts}.length") >= 4
     assert page.evaluate(f"{charts}.every(one => one.parentElement.querySelector('.export'))")
+    canvases = "[...document.querySelectorAll('canvas')]"
+    assert page.evaluate(f"{canvases}.length") == 1
+    assert page.evaluate("document.querySelectorAll('#timeline .export').length") == 1
+
+
+@pytest.mark.parametrize("name", ["step", "uneven"])
+def test_the_timeline_is_saved_as_svg_that_looks_as_on_the_page(
+    browser: Chromium, opened: Any, name: str, tmp_path: Path
+) -> None:
+    page = opened(name)
+    picture = saved(page, "#timeline .export")
+    assert share_that_differs(browser, page, picture, tmp_path) < TEXTS
+    root = ElementTree.fromstring(picture)
+    texts = [node.text for node in root.iter() if node.tag.endswith("}text")]
+    keys = page.evaluate(
+        "[...document.getElementById('timeline-legend').children].map(key => key.textContent)"
+    )
+    assert keys and texts[-len(keys) :] == keys
+
+
+def test_a_zoomed_timeline_is_saved_as_it_is_seen(
+    browser: Chromium, opened: Any, tmp_path: Path
+) -> None:
+    page = opened("step")
+    whole = saved(page, "#timeline .export")
+    press(page, "#unfold")
+    for _ in range(4):
+        press(page, "#zoom-in")
+    page.settle()
+    zoomed = saved(page, "#timeline .export")
+    assert share_that_differs(browser, page, zoomed, tmp_path) < TEXTS
+    assert share_that_differs(browser, page, whole, tmp_path) > 0.1
 
 
 def test_what_would_help_has_the_bound_first(opened: Any) -> None:

@@ -6,10 +6,12 @@ Needs Chromium (`apt-get install chromium`); without it the test is skipped and 
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.browser.chromium import Chromium, find_chromium
+from tests.browser.saving import saved
 from yantra.explore.next_dollar import next_dollar
 from yantra.explore.odds import odds_of
 from yantra.explore.point import write_reports
@@ -53,6 +55,8 @@ def test_a_study_is_drawn_and_fits_a_narrow_screen(tmp_path: Path, dark: bool) -
         assert page.evaluate("document.querySelectorAll('svg.study circle').length") == 4
         nameless = "[...document.querySelectorAll('button')].filter(one => !one.textContent.trim())"
         assert page.evaluate(f"{nameless}.length") == 0
+        root = ElementTree.fromstring(saved(page, "svg.study + .export"))
+        assert len([node for node in root.iter() if node.tag.endswith("}circle")]) == 4
         assert page.problems() == []
         assert [url for url in page.requests() if not url.startswith("file:")] == []
         page.close()

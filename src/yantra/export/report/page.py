@@ -33,6 +33,7 @@ _SCRIPTS = (
     "rows.js",
     "path.js",
     "waits.js",
+    "svg_context.js",
     "painter.js",
     "details.js",
     "search.js",

@@ -54,4 +54,7 @@ setUpTheme();
 setUpTables();
 setUpZoom();
 for (const box of document.querySelectorAll("#path .bars")) box.after(barsButton(box));
+for (const box of document.querySelectorAll(".lanes .bars")) {
+  box.after(barsButton(box, (title) => `${title}; shown: ${byId("window").textContent}`));
+}
 document.documentElement.dataset.ready = "yes";

@@ -31,19 +31,33 @@ export function csvButton(table) {
 
 export function svgButton(picture) {
   const name = picture.getAttribute("aria-label") ?? "chart";
-  return button("SVG", `Save the chart "${name}" as SVG`, () =>
-    save(svgOf(picture), `${fileName(name)}.svg`, "image/svg+xml"),
+  return pictureButton(`the chart "${name}"`, name, () => svgOf(picture));
+}
+
+// The bars in a box, with what is said beside them and their key. `head` returns a first line.
+export function barsButton(box, head = null) {
+  const [before, key] = [box.previousElementSibling, keyOf(box)];
+  const title = inWords(isKey(before) ? box.closest("section").querySelector("h2") : before);
+  return pictureButton(`the bars "${title}"`, title, () =>
+    picturedBars(box, key, head === null ? [] : [head(title)]),
   );
 }
 
-// The stacked bars in a box, with what is said beside them and their key, which is next to the box.
-export function barsButton(box) {
-  const [before, behind] = [box.previousElementSibling, box.nextElementSibling];
-  const isKey = before.classList.contains("legend");
-  const title = (isKey ? box.closest("section").querySelector("h2") : before).textContent;
-  return button("SVG", `Save the bars "${title}" as SVG`, () =>
+function isKey(element) {
+  return element !== null && element.classList.contains("legend");
+}
+
+// The key is next to the box, or one for several boxes.
+function keyOf(box) {
+  const near = [box.previousElementSibling, box.nextElementSibling];
+  return near.find(isKey) ?? box.closest("section").querySelector(".legend");
+}
+
+// Saves an SVG that is drawn when the button is pressed; the file is called by the title.
+export function pictureButton(what, title, drawn) {
+  return button("SVG", `Save ${what} as SVG`, () =>
     save(
-      new XMLSerializer().serializeToString(picturedBars(box, isKey ? before : behind)),
+      new XMLSerializer().serializeToString(drawn()),
       `${fileName(title)}.svg`,
       "image/svg+xml",
     ),
@@ -84,7 +98,7 @@ function svgOf(picture) {
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   copy.prepend(paper());
-  return new XMLSerializer().serializeToString(copy);
+  return copy;
 }
 
 function lookingAlike(picture) {
@@ -107,19 +121,22 @@ function inWords(element) {
   return [...element.childNodes].map((node) => node.textContent.trim()).join(", ");
 }
 
-function picturedBars(box, legend) {
+function picturedBars(box, legend, heads) {
   const { color, fontFamily } = getComputedStyle(box);
   const look = { fill: color, "font-family": fontFamily, "font-size": TEXT };
   const words = (x, y, text) => svg("text", { x, y, ...look }, text);
-  const parts = [...box.querySelectorAll(".bar")].flatMap((bar, at) => {
+  const top = 20 * heads.length;
+  const bars = [...box.querySelectorAll("svg")];
+  const parts = bars.flatMap((bar, at) => {
     const copy = lookingAlike(bar);
-    const place = { x: 0, y: ROW * at + 20, width: BAR, height: 18 };
+    const place = { x: 0, y: top + ROW * at + 20, width: BAR, height: 18 };
     for (const [name, value] of Object.entries(place)) copy.setAttribute(name, value);
     const said = [".bar-name", ".bar-text"].map((one) => bar.parentElement.querySelector(one));
     const text = said.filter(Boolean).map(inWords).join(": ");
-    return [words(0, ROW * at + 14, text), copy];
+    return [words(0, top + ROW * at + 14, text), copy];
   });
-  let y = ROW * box.querySelectorAll(".bar").length + 20;
+  parts.unshift(...heads.map((text, at) => words(0, 20 * at + 14, text)));
+  let y = top + ROW * bars.length + 20;
   for (const key of legend.querySelectorAll(".key")) {
     const fill = getComputedStyle(key.querySelector(".swatch")).backgroundColor;
     parts.push(svg("rect", { x: 0, y: y - 10, width: 12, height: 12, fill }));

@@ -3,11 +3,14 @@
 
 import { shortTime, ticksBetween } from "./format.js";
 import { AXIS, PATH } from "./rows.js";
+import { SvgContext } from "./svg_context.js";
 import { colour } from "./theme.js";
 
 const LEAST_TEXT = 34;
 const WEAKEST = 0.25;
 const DIMMED = 0.16;
+const KEY = 24; // the height of a row of the key below a picture
+const KEY_FONT = "11px system-ui, sans-serif";
 
 export const STEP_COLOURS = {
   compute: "compute",
@@ -52,6 +55,29 @@ export class Painter {
     this.canvas.style.width = `${view.width}px`;
     this.canvas.style.height = `${view.height}px`;
     context.setTransform(density, 0, 0, density, 0, 0);
+    this.draw(context, view);
+  }
+
+  // Returns a view as an SVG with the key of its colours: pairs of a text and a colour.
+  picture(view, keys) {
+    const context = new SvgContext();
+    this.draw(context, view);
+    context.font = KEY_FONT;
+    const placed = placedKeys(keys, view.width, (text) => context.measureText(text).width);
+    const height = view.height + KEY * (placed.length ? placed.at(-1).row + 1 : 0);
+    context.fillStyle = this.ink.paper;
+    context.fillRect(0, view.height, view.width, height - view.height);
+    for (const { text, fill, x, row } of placed) {
+      const middle = view.height + KEY * (row + 0.5);
+      context.fillStyle = fill;
+      context.fillRect(x, middle - 6, 12, 12);
+      context.fillStyle = this.ink.ink;
+      context.fillText(text, x + 18, middle);
+    }
+    return context.finished(view.width, height);
+  }
+
+  draw(context, view) {
     this.context = context;
     this.view = view;
     this.scale = (view.width - view.gutter) / (view.to - view.from);
@@ -286,6 +312,18 @@ export class Painter {
     context.fillText(shortened(context, text, room), x, y);
     context.textAlign = "left";
   }
+}
+
+// Returns keys with their places, in rows as wide as a picture.
+function placedKeys(keys, width, widthOf) {
+  let [x, row] = [10, 0];
+  return keys.map(([text, fill]) => {
+    const wide = 34 + widthOf(text);
+    if (x > 10 && x + wide > width) [x, row] = [10, row + 1];
+    const placed = { text, fill, x, row };
+    x += wide;
+    return placed;
+  });
 }
 
 export function nameOf(one) {

@@ -1,6 +1,7 @@
 // The page of a study: filters of its trials, and what the point one points at tells.
 
 import { el } from "./dom.js";
+import { svgButton } from "./download.js";
 import { setUpTables } from "./tables.js";
 import { setUpTheme } from "./theme.js";
 
@@ -10,6 +11,7 @@ setUpTheme();
 setUpTables();
 setUpFilters();
 setUpPoints();
+for (const picture of document.querySelectorAll("svg.study")) picture.after(svgButton(picture));
 document.documentElement.dataset.ready = "yes";
 
 function setUpFilters() {

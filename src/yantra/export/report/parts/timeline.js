@@ -3,11 +3,12 @@
 import { colourings } from "./colours.js";
 import { Details } from "./details.js";
 import { byId, el } from "./dom.js";
+import { pictureButton } from "./download.js";
 import { formatCount, formatTime } from "./format.js";
 import { nameOf, Painter } from "./painter.js";
 import { AXIS, PATH, Rows } from "./rows.js";
 import { Found } from "./search.js";
-import { onTheme } from "./theme.js";
+import { colour, onTheme } from "./theme.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const GUTTER = 176;
@@ -43,6 +44,9 @@ export class Timeline {
       this.paint();
     });
     this.showLegend();
+    byId("timeline-legend").after(
+      pictureButton("what the timeline shows", "timeline", () => this.picture()),
+    );
     this.layOut();
   }
 
@@ -69,7 +73,19 @@ export class Timeline {
   }
 
   paint() {
-    this.painter.paint({
+    this.painter.paint(this.view());
+    this.status();
+  }
+
+  picture() {
+    return this.painter.picture(
+      this.view(),
+      this.keys().map(([text, name]) => [text, colour(name)]),
+    );
+  }
+
+  view() {
+    return {
       from: this.from,
       to: this.to,
       gutter: GUTTER,
@@ -80,8 +96,7 @@ export class Timeline {
       selected: this.selected,
       found: this.found,
       path: this.state.showsPath ? this.path : null,
-    });
-    this.status();
+    };
   }
 
   status() {
@@ -177,14 +192,17 @@ export class Timeline {
     });
   }
 
-  showLegend() {
+  // Returns what the colours mean: pairs of a text and the name of its colour.
+  keys() {
     const { legend, classes } = this.state.colouring;
-    const keys = legend.map((text, at) =>
-      text === null
-        ? null
-        : el("li", { class: "key" }, el("span", { class: `swatch ${classes[at]}` }), text),
+    return legend.map((text, at) => [text, classes[at]]).filter(([text]) => text !== null);
+  }
+
+  showLegend() {
+    const keys = this.keys().map(([text, name]) =>
+      el("li", { class: "key" }, el("span", { class: `swatch ${name}` }), text),
     );
-    byId("timeline-legend").replaceChildren(...keys.filter((key) => key !== null));
+    byId("timeline-legend").replaceChildren(...keys);
   }
 
   unfoldAll() {
