@@ -12,6 +12,8 @@ const LANE = 17;
 const THIN = 5;
 const MANY = 10; // lanes
 const FEW = 3; // lanes of messages, most of which only wait
+const ROOM = 90; // for more of them, in pixels, while they can be seen apart
+const THINNEST = 3;
 
 export class Rows {
   constructor(job, hasPath) {
@@ -67,8 +69,7 @@ export class Rows {
     const found = [];
     this.lanesOf(one.at).forEach((lanes, stream) => {
       if (lanes.length === 0) return;
-      const most = this.job.about.streams[stream] === "messages" ? FEW : MANY;
-      const each = lanes.length > most ? THIN : LANE;
+      const each = heightOfLane(lanes.length, this.job.about.streams[stream] === "messages");
       found.push({ stream, lanes, y, each, height: lanes.length * each });
       y += lanes.length * each + 2;
     });
@@ -122,4 +123,11 @@ export class Rows {
     }
     return group.y;
   }
+}
+
+// A pipeline posts its receives long before they are due, one lane each: they share little room.
+function heightOfLane(count, areMessages) {
+  if (!areMessages) return count > MANY ? THIN : LANE;
+  if (count <= FEW) return LANE;
+  return Math.min(Math.max(Math.floor(ROOM / count), THINNEST), THIN);
 }
