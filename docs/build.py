@@ -13,6 +13,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+import yantra
 from docs import api_pages, command_pages
 
 DOCS = Path(__file__).resolve().parent
@@ -27,8 +28,9 @@ Nav = list[Any]
 
 
 def on_config(config: Any) -> Any:
-    """Set the order of the pages."""
+    """Set the order of the pages, and say in their foot which version they are of."""
     config["nav"] = navigation()
+    config["copyright"] = f"Yantra {yantra.__version__}"
     return config
 
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import yantra
 from docs import api_pages, build, command_pages
 from tests.cli.tree import EVERY
 from tests.docs_site import NEEDS_MKDOCS, built
@@ -131,6 +132,7 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
         assert not re.search(r'<(?:script|img|iframe)[^>]* src="(?:https?:)?//', text), page
         assert not re.search(r'<link[^>]* href="(?:https?:)?//', text), page
         assert 'data-md-component="search-query"' in text
+        assert f"Yantra {yantra.__version__}\n" in text and "logo.svg" in text, page
         copied = re.findall(r'<div data-copy="([^"]*)" class="language-console', text)
         assert len(copied) == text.count("language-console highlight")
         assert not any(one.startswith("$") for one in copied)
