@@ -49,16 +49,19 @@ def wheel_of_pip():
 
 
 def make(folder):
-    """Make the environment; what else is in the folder stays, as with `python -m venv`."""
+    """Make the environment; what else is in the folder stays, as with `python -m venv`.
+
+    Its python comes after its pip: `make` takes an environment that has one as made, also if this
+    was interrupted.
+    """
     import venv
 
     wheel = wheel_of_pip()
-    builder = venv.EnvBuilder(symlinks=os.name != "nt", with_pip=wheel is None)
-    builder.create(folder)
     if wheel is not None:
         at = sysconfig.get_path("purelib", "venv", {"base": str(folder)})
         with zipfile.ZipFile(wheel) as packed:
             packed.extractall(at)
+    venv.EnvBuilder(symlinks=os.name != "nt", with_pip=wheel is None).create(folder)
 
 
 if __name__ == "__main__":

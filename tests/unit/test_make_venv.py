@@ -41,6 +41,21 @@ def test_what_else_is_in_the_folder_stays(make_venv: ModuleType, tmp_path: Path)
     assert "pip==" in pips(tmp_path)
 
 
+def test_an_environment_that_was_interrupted_is_made_again(
+    make_venv: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(make_venv.zipfile.ZipFile, "extractall", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make_venv.make(tmp_path / "made")
+    assert not (tmp_path / "made" / "bin" / "python").exists()
+    make_venv.make(tmp_path / "made")
+    assert "pip==" in pips(tmp_path / "made")
+
+
 def test_without_the_wheel_it_is_made_as_python_does(
     make_venv: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
