@@ -124,8 +124,8 @@ class PredictedStep:
 
         `cluster` and `settings` are those of `yantra.scenario.load`. The step fails if it takes
         more than 1 + `slower` times its baseline, or if a number is beyond a limit. Numbers are
-        those of `yantra.result.metrics`; a limit may be a text with its unit. `name` tells several
-        steps of one test apart.
+        those of `yantra.result.metrics`; a limit may be a text with its unit. `name` distinguishes
+        several steps of one test.
         """
         __tracebackhide__ = True
         from yantra.base.errors import YantraError
@@ -133,10 +133,12 @@ class PredictedStep:
         try:
             result = _run(scenario, cluster, settings)
             problems = self._problems(result, name, slower, at_most or {}, at_least or {})
+            if problems:
+                problems.insert(0, result.what_ran.text)
         except YantraError as error:
-            pytest.fail(str(error), pytrace=False)
-        if problems:
-            pytest.fail("\n".join([result.what_ran.text, *problems]), pytrace=False)
+            problems = [str(error)]
+        if problems:  # outside the handler, where pytest would show the error once more
+            pytest.fail("\n".join(problems), pytrace=False)
         return result
 
     def _problems(

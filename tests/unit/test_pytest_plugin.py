@@ -94,9 +94,13 @@ def test_a_limit_is_kept_whatever_the_baseline_says(project: Project) -> None:
         (", cluster='hgx-h100'", "cluster and settings are for files"),
     ],
 )
-def test_a_mistake_is_said_in_one_line(project: Project, arguments: str, said: str) -> None:
+def test_a_mistake_is_said_once_and_in_one_line(
+    project: Project, arguments: str, said: str
+) -> None:
     status, text = project.run(1 << 20, arguments)
-    assert status == 1 and said in text
+    whole, _, summary = text.partition("short test summary")
+    assert status == 1 and whole.count(said) == 1
+    assert "another exception" not in text and "Traceback" not in text and summary
 
 
 def test_the_baseline_is_json_that_is_read_back_or_refused(project: Project) -> None:
