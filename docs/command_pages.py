@@ -1,4 +1,8 @@
-"""The pages of the commands, made of what `--help` is made of: one page for each of `yantra`'s."""
+"""The pages of the commands, made of what `--help` is made of: one page for each of `yantra`'s.
+
+Trade-off: mkdocs-click would do without this file. Its version 0.9 leaves out the examples that
+commands end with, and its tables have `Sentinel.UNSET` as the default of most options.
+"""
 
 from __future__ import annotations
 
