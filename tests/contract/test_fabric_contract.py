@@ -329,7 +329,7 @@ def test_distances_that_would_take_minutes_are_left_out() -> None:
     builder, graph = built("ring", {"ranks": 20_000})
     begun = process_time()
     found = figures(graph, builder)
-    assert process_time() - begun < 10.0
+    assert process_time() - begun < 60.0  # of the processor, under a sanitizer, too
     assert found.mean_hops.value is None and found.mean_hops.how.startswith("not computed")
     assert (found.diameter.value, found.diameter.how) == (10_000, "formula")
 
