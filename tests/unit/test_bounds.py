@@ -1,6 +1,6 @@
 """Times and sizes that do not fit are refused with their place, or end the run with the moment.
 
-No sum and no product wraps or is cut off, and none is a fault of Yantra.
+No sum and no product wraps or is cut off, and none is a bug in Yantra.
 """
 
 from __future__ import annotations

@@ -68,10 +68,10 @@ class UnsupportedError(YantraError):
 
 
 class InternalError(YantraError):
-    """A fault of Yantra itself."""
+    """A bug in Yantra itself."""
 
     exit_code = 70
-    """70: a fault of Yantra."""
+    """70: a bug in Yantra."""
 
 
 def internal_error(error: Exception) -> YantraError:
@@ -82,7 +82,7 @@ def internal_error(error: Exception) -> YantraError:
         return UnsupportedError(out_of_memory())
     return InternalError(
         f"internal error: {type(error).__name__}: {error}\n"
-        "This is a fault of Yantra and not of your input. Please report it with the input files "
+        "This is a bug in Yantra, not in your input. Please report it with the input files "
         "and what the\nsame command prints with YANTRA_DEBUG=1 in its environment."
     )
 

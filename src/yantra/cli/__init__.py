@@ -2,7 +2,7 @@
 
 What a command line asks for decides what is imported: `--version` needs nothing, `astra-sim` no
 click, no numpy and no rich. Exit status: 0, 2 for a mistake in the input, 3 where the model has no
-answer (deadlock, unsupported), 70 for a fault of Yantra, 130 when interrupted.
+answer (deadlock, unsupported), 70 for a bug in Yantra, 130 when interrupted.
 """
 
 from __future__ import annotations

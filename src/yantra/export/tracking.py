@@ -1,4 +1,4 @@
-"""What goes wrong in a tracker of runs is reported as its error, not as a fault of Yantra.
+"""What goes wrong in a tracker of runs is reported as its error, not as a bug in Yantra.
 
 Trade-off: any exception counts, as a tracker may raise what it likes (no account, no network, a
 store it no longer writes to).
