@@ -125,6 +125,7 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     assert 'id="yantra.workloads.plan.plan.Plan.tp"' in described
     assert "Ranks that share every layer (tensor parallelism)." in described
     assert list(undescribed(site.folder / "api")) == []
+    assert list(site.folder.rglob("*.py*")) == []
     pages = list(site.folder.rglob("*.html"))
     assert len(pages) > len(list(DOCS.rglob("*.md")))
     for page in pages:
