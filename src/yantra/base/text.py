@@ -42,9 +42,10 @@ def filled(text: str, width: int = 80) -> str:
     return "\n".join(wrap(bound, width)).replace(_NO_BREAK, " ")
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, nouns: str = "", *, commas: bool = False) -> str:
+    """Return `1 node`, `2 nodes`; `nouns` is a plural without an s, `commas` part thousands."""
+    said = f"{number:,}" if commas else f"{number}"
+    return f"{said} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def rank_list(ranks: Sequence[int], most: int = 6) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.base.text import count
 from yantra.cli.command import WithExamples
 from yantra.cli.file_options import case_of, cluster_option, set_option
 from yantra.cli.memory_option import option as memory_option
@@ -76,14 +77,10 @@ def _text(report: Report) -> str:
     lines = [f"{finding.severity}: {finding.text}" for finding in report.findings]
     errors = sum(finding.severity == "error" for finding in report.findings)
     warnings = len(report.findings) - errors
-    counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+    counts = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
     if report.valid:
-        size = f"{_count(report.ranks, 'rank')}, {_count(report.nodes, 'node')}"
-        counts = f"valid: {size}; {_count(warnings, 'warning')}"
+        size = f"{count(report.ranks, 'rank')}, {count(report.nodes, 'node')}"
+        counts = f"valid: {size}; {count(warnings, 'warning')}"
     if report.work:
         counts += f"\nwork: {report.work.text()}"
     return "\n".join([*lines, counts]) + "\n"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

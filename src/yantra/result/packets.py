@@ -233,22 +233,23 @@ _EMPTY = _Nothing()
 
 def lines(summary: dict[str, Any]) -> list[str]:
     """Return the counts of a whole run as sentences."""
-    dropped = f"{_many(summary['drops'], 'packet')} {'was' if summary['drops'] == 1 else 'were'}"
+    from yantra.base.text import count
+
+    packets = count(summary["packets"], "packet", commas=True)
+    acks = count(summary["acks"], "ACK", commas=True)
+    dropped = count(summary["drops"], "packet", commas=True)
+    was = "was" if summary["drops"] == 1 else "were"
     found = [
-        f"{_many(summary['packets'], 'packet')} crossed a link; {summary['marked_acks']:,} of "
-        f"{_many(summary['acks'], 'ACK')} carried a mark, {dropped} dropped"
+        f"{packets} crossed a link; {summary['marked_acks']:,} of {acks} carried a mark, "
+        f"{dropped} {was} dropped"
     ]
     if summary["pauses"]:
         paused = format_time(summary["paused_ns"])
-        found.append(f"{_many(summary['pauses'], 'pause')}, {paused} over all ports")
+        found.append(f"{count(summary['pauses'], 'pause', commas=True)}, {paused} over all ports")
     if "longest_queue" in summary:
         size = format_size(summary["queue_max_bytes"])
         found.append(f"the longest queue had {size}, from {summary['longest_queue']}")
     return found
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _whole(columns: dict[str, NDArray[Any]], name: str) -> Column:

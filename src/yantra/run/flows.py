@@ -24,6 +24,7 @@ import numpy as np
 
 from yantra import _core
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.base.text import count
 from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import LinkChange
@@ -85,7 +86,7 @@ class Work(NamedTuple):
     def text(self) -> str:
         """Return it as one line."""
         return (
-            f"{self.flows:,} {'flow' if self.flows == 1 else 'flows'} over {self.crossings:,} "
+            f"{count(self.flows, 'flow', commas=True)} over {self.crossings:,} "
             f"links in all, at most {self.steps:,} steps"
         )
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from yantra.base.text import count as counted
 from yantra.base.units import format_bandwidth, format_flops, format_size, format_time
 from yantra.export.report.classes import RankClass
 from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
@@ -142,8 +143,8 @@ def _notes(run: Run, kernels: Kernels) -> list[str]:
         )
     elif kernels.without:
         notes.append(
-            f"Not shown: {kernels.without:,} {'call' if kernels.without == 1 else 'calls'} of "
-            "kernels without operations, bytes or time."
+            f"Not shown: {counted(kernels.without, 'call', commas=True)} of kernels without "
+            "operations, bytes or time."
         )
     if kernels.placed and not (device.peak_flops and device.memory_bytes_per_s):
         lacking = [] if device.peak_flops else ["cluster.device.peak"]

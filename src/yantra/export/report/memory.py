@@ -12,6 +12,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from yantra.base.text import count
 from yantra.base.units import format_size
 from yantra.export import local_memory
 from yantra.export.report.classes import RankClass
@@ -74,9 +75,7 @@ def section(run: Run, found: Timelines) -> Html:
         "and outputs of single operations, and what an allocator wastes, are not counted.",
     }[found.source]
     if found.left_out:
-        told += (
-            f" Not drawn: {found.left_out} more {'class' if found.left_out == 1 else 'classes'}."
-        )
+        told += f" Not drawn: {count(found.left_out, 'more class', 'more classes')}."
     fixed = [name for name in _FIXED if any(one.fixed.get(name) for one in found.classes)]
     heads = [
         Head("ranks", False),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from yantra.base.fields import PluginChoice
+from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.export.report import bars
 from yantra.export.report.bars import Piece
@@ -67,7 +68,7 @@ def breakdown(run: Run) -> Html:
     drawn = [bars.row(*row[:2], _pieces(row[2]), run.makespan, run.told) for row in rows]
     left = len(run.classes) - _BARS_SHOWN
     more = (
-        f"The table of ranks has {_count(left, 'more class', 'more classes')}."
+        f"The table of ranks has {count(left, 'more class', 'more classes', commas=True)}."
         if left > 0
         else None
     )
@@ -131,11 +132,12 @@ def _facts(run: Run) -> Iterable[tuple[str, Content]]:
     scenario = result.model.scenario
     network = " x ".join(use.linked for use in result.dimension_uses)
     yield from _job(run)
-    yield "ranks", f"{result.model.ranks:,} in {_count(len(run.classes), 'class', 'classes')}"
+    classes = count(len(run.classes), "class", "classes", commas=True)
+    yield "ranks", f"{result.model.ranks:,} in {classes}"
     yield "semantics", scenario.semantics
     yield "network", f"{network}; {_network(scenario.network)}"
     yield "run", _folded(run)
-    yield "events", f"{result.events:,} handled, {_count(result.messages, 'message', 'messages')}"
+    yield "events", f"{result.events:,} handled, {count(result.messages, 'message', commas=True)}"
     yield "made by", f"Yantra {__version__}"
 
 
@@ -167,11 +169,7 @@ def _time(run: Run, ticks: int) -> Cell:
 
 
 def _ranks(number: int) -> str:
-    return _count(number, "rank", "ranks")
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+    return count(number, "rank", commas=True)
 
 
 def as_data(run: Run) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yantra.base.output import Path, write_text
+from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.export.report import (
     bounds,
@@ -84,7 +85,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
         "waits": waits.as_data(run),
     }
     ranks = result.model.ranks
-    size = f"{ranks:,} {'rank' if ranks == 1 else 'ranks'}, {format_time(result.makespan_ns)}"
+    size = f"{count(ranks, 'rank', commas=True)}, {format_time(result.makespan_ns)}"
     title = f"{result.what_ran.short}: {size}"
     return render(Page(title, head, sections, _SCRIPTS, _STYLES, data, run.columns))
 

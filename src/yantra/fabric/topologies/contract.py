@@ -135,7 +135,7 @@ def _figures(table: Table) -> str:
     hops = [table.hops(*pair) for pair in permutations(range(table.ranks), 2)]
     switches = table.devices - table.ranks
     return (
-        f"{switches} {'switch' if switches == 1 else 'switches'}, {len(table.links)} links, "
+        f"{count(switches, 'switch', 'switches')}, {len(table.links)} links, "
         f"{count(max(hops), 'hop')} at most, {sum(hops) / len(hops):.2f} on average"
     )
 

@@ -10,7 +10,8 @@ const LEAST_TEXT = 34;
 const WEAKEST = 0.25;
 const DIMMED = 0.16;
 const KEY = 24; // the height of a row of the key below a picture
-const KEY_FONT = "11px system-ui, sans-serif";
+const FAMILY = "system-ui, sans-serif";
+const SMALL = `11px ${FAMILY}`;
 
 export const STEP_COLOURS = {
   compute: "compute",
@@ -62,7 +63,7 @@ export class Painter {
   picture(view, keys) {
     const context = new SvgContext();
     this.draw(context, view);
-    context.font = KEY_FONT;
+    context.font = SMALL;
     const placed = placedKeys(keys, view.width, (text) => context.measureText(text).width);
     const height = view.height + KEY * (placed.length ? placed.at(-1).row + 1 : 0);
     context.fillStyle = this.ink.paper;
@@ -130,7 +131,7 @@ export class Painter {
     context.fillStyle = this.ink.panel;
     context.fillRect(0, 0, view.width, AXIS);
     context.fillStyle = this.ink.soft;
-    context.font = "11px system-ui, sans-serif";
+    context.font = SMALL;
     context.textBaseline = "middle";
     context.textAlign = "left";
     for (const value of this.ticks().values) {
@@ -190,7 +191,7 @@ export class Painter {
     else this.foldedRow(group, y);
     context.restore();
     if (!group.isOpen) return;
-    context.font = "11px system-ui, sans-serif";
+    context.font = SMALL;
     if (left + context.measureText(`${many}${shownAs}`).width + 16 < view.gutter) {
       this.label(`${many}${shownAs}`, view.gutter - 8, y + 12, false, "right");
     }
@@ -294,7 +295,7 @@ export class Painter {
     context.clip();
     context.globalAlpha = 1;
     context.fillStyle = isDimmed ? this.ink.soft : readableOn(context.fillStyle);
-    context.font = "11px system-ui, sans-serif";
+    context.font = SMALL;
     context.textBaseline = "middle";
     context.textAlign = "left";
     context.fillText(text, left + 4, middle + 0.5);
@@ -303,7 +304,7 @@ export class Painter {
 
   label(text, x, y, isStrong, align = "left") {
     const { context, view } = this;
-    context.font = `${isStrong ? "600 12px" : "11px"} system-ui, sans-serif`;
+    context.font = isStrong ? `600 12px ${FAMILY}` : SMALL;
     context.fillStyle = isStrong ? this.ink.ink : this.ink.soft;
     context.textBaseline = "middle";
     context.textAlign = align;
