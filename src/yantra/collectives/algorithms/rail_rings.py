@@ -6,17 +6,18 @@ k, which sends it on: NCCL's PXN. So all adapters of a node are busy, where one 
 uses those at its ends. `rail_rings8` has nodes of 8 ranks, one after the other; without a number
 they have the divisor of n next to its square root.
 
-A step is a hop inside the nodes and one between them, and all steps are alike. Alone, with l_1 and
-B_1 from a rank to its node's switch, l_2 and B_2 from a rank to the leaf of its rail, and
-hand-overs of d ns, an all-reduce of S bytes over n = g N ranks takes
+A block goes on as soon as it is there, so hops inside nodes and between them go on side by side;
+what has to leave the node goes first. Alone, with B_1 from a rank to its node's switch and B_2 from
+a rank to the leaf of its rail, an all-reduce of S bytes over n = g N ranks comes close to
 
-    d + 2 (n - 1) (2 d + 2 l_1 + S / (n B_1) + 2 l_2 + S / (n g B_2))
+    2 (n - 1) / n S max(1 / B_1, 1 / (g B_2))
 
-A reduce-scatter takes half of the steps, and so does an all-gather of what it has at last.
+where the adapters bound it; a reduce-scatter takes half of that, and so does an all-gather of what
+it has at last. Where NVLink is as busy as the adapters, hops wait for each other.
 
-Trade-off: a step waits for its slower hop; with several chunks of a collective hops overlap. A ring
-inside one node is that of `ring`. Source: NCCL 2.30.7, src/graph/rings.cc and src/graph/paths.cc;
-NVIDIA, "Doubling all2all performance with NCCL 2.12" (2022), for PXN.
+Trade-off: 2 (n - 1) hops one after the other. A ring inside one node is that of `ring`. Source:
+NCCL 2.30.7, src/graph/rings.cc and src/graph/paths.cc; NVIDIA, "Doubling all2all performance with
+NCCL 2.12" (2022), for PXN.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class RailRings(OfNodes):
             Kind.ALL_GATHER: gather,
             Kind.ALL_REDUCE: scatter + gather,
         }
-        return Schedule(kind, n, n * rings.local, tuple(one for one in rounds[kind] if one.moves))
+        used = tuple(one for one in rounds[kind] if one.moves)
+        return Schedule(kind, n, n * rings.local, used, lockstep=False)
 
 
 class _Rings:
@@ -56,16 +58,20 @@ class _Rings:
         return node * self.local + (ring + along) % self.local
 
     def step(self, step: int, *, reduce: bool) -> tuple[Round, Round]:
-        """Return the hops inside nodes, those to the relay included, and those between nodes."""
-        inside: dict[tuple[int, int, bool], list[int]] = {}
-        across: dict[tuple[int, int, bool], list[int]] = {}
+        """Return the hops inside nodes, those to the relay included, and those between nodes.
+
+        Each ring has messages of its own, so none waits for what another has yet to get.
+        """
+        inside: list[Move] = []
+        to_relay: list[Move] = []  # before others, as the slowest links wait for them
+        across: list[Move] = []
         for ring in range(self.local):
             for at in range(self.n):
                 owner = (at - step - (1 if reduce else 0)) % self.n
-                block = self.position(ring, owner) * self.local + ring
+                blocks = (self.position(ring, owner) * self.local + ring,)
                 src, dst = self.position(ring, at), self.position(ring, at + 1)
                 if at % self.local < self.local - 1 or self.local == self.n:
-                    inside.setdefault((src, dst, reduce), []).append(block)
+                    inside.append(Move(src, dst, blocks, reduce))
                     continue
                 # The first of the node passes on what its last has. It has added its own to that
                 # before, unless the block's way began behind it: then it adds it now.
@@ -73,17 +79,11 @@ class _Rings:
                 begins_behind = first <= owner < at
                 relay = self.position(ring, first)
                 if relay != src:
-                    inside.setdefault((src, relay, reduce and begins_behind), []).append(block)
+                    to_relay.append(Move(src, relay, blocks, reduce and begins_behind))
                 next_ = (at + 1) % self.n
                 adds = reduce and not next_ <= owner < next_ + self.local - 1
-                across.setdefault((relay, dst, adds), []).append(block)
-        return _round(inside), _round(across)
-
-
-def _round(moves: dict[tuple[int, int, bool], list[int]]) -> Round:
-    return Round(
-        tuple(Move(src, dst, tuple(blocks), adds) for (src, dst, adds), blocks in moves.items())
-    )
+                across.append(Move(relay, dst, blocks, adds))
+        return Round((*to_relay, *inside)), Round(tuple(across))
 
 
 PLUGIN = RailRings
