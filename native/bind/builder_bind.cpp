@@ -135,6 +135,7 @@ void bind_layouts(nb::module_& module) {
         .def(nb::init<u32, u32, Vector<u32>>(), nb::kw_only(), "count"_a, "stride"_a, "listed"_a);
     Class<AddedLayout>(module, "Layout")
         .field("id", &AddedLayout::id)
+        .field("coordinates", &AddedLayout::coordinates)
         .field("whole", &AddedLayout::whole)
         .def_prop_ro("lowest", [](const AddedLayout& l) { return unless_none(l.lowest); })
         .def_prop_ro("aligned", [](const AddedLayout& l) {
@@ -143,17 +144,19 @@ void bind_layouts(nb::module_& module) {
     nb::class_<Family::Axis>(module, "FamilyAxis")
         .def(nb::init<u32, u32, u32>(), nb::kw_only(), "count"_a, "base_stride"_a, "index_stride"_a);
     nb::class_<AddedFamily>(module, "Family")
-        .def(nb::init<LayoutId, u32, u64, u64, u32, Vector<Family::Axis>>(), nb::kw_only(),
-             "layout"_a, "first_index"_a, "first_chunk"_a, "chunks_each"_a, "base"_a, "axes"_a);
+        .def(nb::init<LayoutId, u32, u64, u64, u32, Vector<Family::Axis>, u32,
+                      Vector<std::pair<u32, LayoutId>>>(),
+             nb::kw_only(), "layout"_a, "first_index"_a, "first_chunk"_a, "chunks_each"_a, "base"_a,
+             "axes"_a, "inner"_a = 1, "split"_a = Vector<std::pair<u32, LayoutId>>{});
     nb::class_<AddedLevel>(module, "Level")
         .def("__init__", [](AddedLevel* self, u32 size, u32 stride, u32 index_stride, u32 dimension,
                             bool fixed_hand_over, Programs programs, Programs alternates,
-                            std::optional<PhaseCounterId> counter) {
-            new (self) AddedLevel{size, stride, index_stride, dimension, fixed_hand_over,
-                                  std::move(programs), std::move(alternates),
+                            std::optional<PhaseCounterId> counter, Vector<u32> coordinates) {
+            new (self) AddedLevel{size, stride, index_stride, dimension, std::move(coordinates),
+                                  fixed_hand_over, std::move(programs), std::move(alternates),
                                   counter.value_or(PhaseCounterId::none)};
         }, nb::kw_only(), "size"_a, "stride"_a, "index_stride"_a, "dimension"_a, "fixed_hand_over"_a,
-           "programs"_a, "alternates"_a, "counter"_a.none());
+           "programs"_a, "alternates"_a, "counter"_a.none(), "coordinates"_a = Vector<u32>{});
 }
 
 void bind_templates(nb::module_& module) {
@@ -211,11 +214,12 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
         .def("add_custom", &ModelBuilder::add_custom, "graphs"_a, "over_members"_a)
         .def("add_plan", [](ModelBuilder& self, Vector<AddedLevel> levels, bool over_members,
                             u32 communicator_size, std::optional<CustomId> custom, bool masked,
-                            bool shared_load, bool whole) {
+                            bool shared_load, bool in_stages, u32 chunks) {
             return self.add_plan({std::move(levels), over_members, communicator_size,
-                                  custom.value_or(CustomId::none), masked, shared_load, whole});
+                                  custom.value_or(CustomId::none), masked, shared_load, in_stages, chunks});
         }, nb::kw_only(), "levels"_a, "over_members"_a, "communicator_size"_a, "custom"_a.none(),
-           "masked"_a, "shared_load"_a, "whole"_a = false)
+           "masked"_a, "shared_load"_a, "in_stages"_a = false, "chunks"_a = 0)
+        .def("set_partial_plan", &ModelBuilder::set_partial_plan, "layout"_a, "kind"_a, "plan"_a)
         .def("set_plan", &ModelBuilder::set_plan, "layout"_a, "kind"_a, "plan"_a,
              "from_bytes"_a = 0);
 }
@@ -303,6 +307,7 @@ void bind_builder(nb::module_& module) {
             self.add_dimension(dimension, std::move(table));
         }, "dimension"_a, "table"_a.none() = nb::none())
         .def("add_layout", &ModelBuilder::add_layout, "axes"_a, "ascending"_a)
+        .def("add_split", &ModelBuilder::add_split, "layout"_a)
         .def("add_communicator", &ModelBuilder::add_communicator, "layout"_a, "base"_a,
              "first_chunk"_a)
         .def("add_family", &ModelBuilder::add_family, "family"_a)

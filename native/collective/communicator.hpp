@@ -49,11 +49,22 @@ struct PlanFrom {
 };
 
 struct GroupLayout {
+    using Plans = std::array<u32, collective_kinds>;   // into Model::plans; none where not offered
+
     std::shared_ptr<const Shape> shape;
-    std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
+    Plans plan = nothing();
+    Plans partial = nothing();             // over some of the dimensions, where that is another plan
     Vector<PlanFrom> larger;               // of each kind by ascending bytes; mostly empty
 
-    u32 plan_of(std::size_t kind, u64 bytes) const {
+    static constexpr Plans nothing() {
+        Plans plans{};
+        plans.fill(none);
+        return plans;
+    }
+    u32 plan_of(std::size_t kind, u64 bytes, bool over_some = false) const {
+        if (over_some && partial[kind] != none) {
+            return partial[kind];
+        }
         u32 found = plan[kind];
         for (const PlanFrom& from : larger) {
             found = from.kind == kind && bytes >= from.bytes ? from.plan : found;
@@ -64,6 +75,9 @@ struct GroupLayout {
     template <class Visit>
     void for_each_plan(std::size_t kind, Visit&& visit) const {
         visit(plan[kind], 0);
+        if (partial[kind] != none) {
+            visit(partial[kind], 0);
+        }
         for (const PlanFrom& from : larger) {
             if (from.kind == kind) {
                 visit(from.plan, from.bytes);

@@ -1,7 +1,8 @@
 // Plan: over which levels a communicator runs one kind of collective, and with which programs.
 //
-// A level is a one-dimensional ring of members: every `stride`-th rank of the grid, or those of the
-// communicator. The levels of a plan are the dimensions of a hierarchical collective, innermost first.
+// A level is a one-dimensional ring of members: along a dimension of the grid all that are there, or those
+// that are in the communicator; or all members of the communicator. The levels of a plan are the dimensions
+// of a hierarchical collective, innermost first, or stages in their order.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 
 #include "base/types.hpp"
 #include "base/vector.hpp"
+#include "collective/communicator.hpp"
 #include "collective/kind.hpp"
 #include "collective/program.hpp"
 
@@ -21,6 +23,10 @@ struct Level {
     u32 stride = 1;                  // ignored where the plan runs over the communicator's members
     u32 index_stride = 1;            // same, counting only members of the communicator
     u32 dimension = 0;               // whose queues the level uses
+    // Where a communicator has some ranks of a dimension: how many there are, `stride` apart, and which of
+    // them are members, as distances from the first. None: it has all.
+    u32 extent = 0;
+    std::shared_ptr<const Shape> members;
     bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
     std::array<u32, collective_kinds> program{};    // by kind; no_program where not offered
     std::array<u32, collective_kinds> alternate{};  // of every second phase, where `alternation` is set
@@ -33,8 +39,10 @@ struct Plan {
     u32 communicator_size = 0;
     u32 custom = none;               // index of a custom collective that replaces the levels
     bool masked = true;              // the node's involved dimensions select among the levels
-    bool shared_load = false;        // inter-dimension schedulers apply (the whole grid)
-    bool whole = false;              // a collective is one chunk, as its time is known of the whole
+    bool shared_load = false;        // inter-dimension schedulers apply
+    // Each level once, in their order, with its program of the kind itself and queues of its own.
+    bool in_stages = false;
+    u32 chunks = 0;                  // that a collective is cut into; 0: as many as all others
 };
 
 // Position of a rank in a level and back.
@@ -44,7 +52,8 @@ struct Place {
     u32 index_stride = 1;
     u32 base = 0;
     u32 position = 0;
-    const u32* offsets = nullptr;    // of the positions from `base`, where no stride gives them
+    const u32* offsets = nullptr;    // of the positions from `base`, where no stride gives them,
+    u32 unit = 1;                    // in so many ranks
 
     // The position so far along the ring, or the partner so far away.
     u32 position_at(i32 offset, bool by_xor, bool clockwise) const {
@@ -61,7 +70,7 @@ struct Place {
         return static_cast<u32>(there);
     }
     u32 rank_at(u32 position_) const {
-        return base + (offsets != nullptr ? offsets[position_] : position_ * stride);
+        return base + (offsets != nullptr ? offsets[position_] * unit : position_ * stride);
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -14,18 +15,19 @@ constexpr u64 threshold_divisor = 16;  // Themis, section 4: chunk / 16 on the l
 
 }  // namespace
 
-Themis::Themis(const Grid& grid, bool flexible) : grid_(grid), flexible_(flexible) {
-    for (u32 d = 0; d < grid.dimensions(); ++d) {
+Themis::Themis(Vector<Along> dimensions, u32 members, bool flexible)
+    : dimensions_(std::move(dimensions)), members_(members), flexible_(flexible) {
+    for (u32 d = 0; d < dimensions_.size(); ++d) {
         table_.push_back({0.0, d});
     }
 }
 
-void Themis::collective_starts(u32 rank, u64 now) {
-    if (rank != 0 || now == last_start_) {
+void Themis::collective_starts(u64 now) {
+    if (now == last_start_) {
         return;
     }
     last_start_ = now;
-    for (u32 d = 0; d < grid_.dimensions(); ++d) {
+    for (u32 d = 0; d < dimensions_.size(); ++d) {
         table_[d] = {0.0, d};
     }
 }
@@ -38,7 +40,7 @@ ThemisDecision Themis::choose(u64 id, u64 remaining, u64 recommended, Collective
         known = memo_.emplace(id, Memo{decide(remaining, recommended, gather, involved), 0}).first;
     }
     ThemisDecision decision = known->second.decision;
-    if (++known->second.consumers == grid_.ranks()) {
+    if (++known->second.consumers == members_) {
         memo_.erase(known);
     }
     return decision;
@@ -113,22 +115,22 @@ u64 Themis::balancing_bytes(u32 first, bool gather, u64 involved) const {
     u64 bytes = bytes_for(std::fabs(table_[last].value - base), table_[last].dimension, gather);
     for (u32 p = last; p-- > first;) {
         if (takes_part(table_[p].dimension, involved)) {
-            bytes /= grid_.dimension(table_[p].dimension).size;
+            bytes /= dimensions_[table_[p].dimension].size;
         }
     }
     return bytes;
 }
 
 u64 Themis::bytes_for(double load, u32 dimension, bool gather) const {
-    const double n = grid_.dimension(dimension).size;
-    const double relative = grid_.dimension(dimension).weight / grid_.dimension(0).weight;
+    const double n = dimensions_[dimension].size;
+    const double relative = dimensions_[dimension].weight / dimensions_[0].weight;
     const double share = gather ? n - 1.0 : (n - 1.0) / n;
     return TimeScale::truncate(load * relative / share * mebibyte);
 }
 
 void Themis::add(Load& load, u32 dimension, u64& chunk, bool gather) const {
-    const u32 n = grid_.dimension(dimension).size;
-    const double relative = grid_.dimension(dimension).weight / grid_.dimension(0).weight;
+    const u32 n = dimensions_[dimension].size;
+    const double relative = dimensions_[dimension].weight / dimensions_[0].weight;
     const double size = static_cast<double>(chunk) / mebibyte;
     const double share = gather ? n - 1.0 : (n - 1.0) / n;
     load.value += size * share / relative;

@@ -3,7 +3,7 @@
 // (Rashidi et al., "Themis: a network bandwidth-aware collective scheduling policy for distributed
 // training of DL models", ISCA 2022, algorithm 1.) This is the form that upstream compiled as
 // OfflineGreedy and OfflineGreedyFlex, oddities included (astra-sim-semantics 4.7): one load table
-// for all ranks, reset when rank 0 starts a collective at a new time; an order is decided by whichever
+// for all members, reset when the first of them starts a collective at a new time; an order is decided by whichever
 // rank asks first and then replayed to the others.
 #pragma once
 
@@ -12,7 +12,6 @@
 #include "base/types.hpp"
 #include "base/vector.hpp"
 #include "collective/kind.hpp"
-#include "fabric/grid.hpp"
 
 namespace yantra {
 
@@ -23,10 +22,16 @@ struct ThemisDecision {
 
 class Themis {
 public:
-    Themis(const Grid& grid, bool flexible);
+    // A dimension: how many members are along it, and its bandwidth in any unit.
+    struct Along {
+        u32 size = 1;
+        double weight = 1.0;
+    };
 
-    // To be called when `rank` starts a collective.
-    void collective_starts(u32 rank, u64 now);
+    Themis(Vector<Along> dimensions, u32 members, bool flexible);
+
+    // To be called when the first member starts a collective.
+    void collective_starts(u64 now);
 
     // The decision for chunk `id`; `remaining` is what the asking rank has left to place.
     ThemisDecision choose(u64 id, u64 remaining, u64 recommended, CollectiveKind kind, u64 involved);
@@ -48,7 +53,8 @@ private:
     void add(Load& load, u32 dimension, u64& chunk, bool gather) const;
     ThemisDecision in_plain_order(u64 remaining, u64 chunk, u64 taken, bool gather, u64 involved);
 
-    const Grid& grid_;
+    Vector<Along> dimensions_;
+    u32 members_;
     bool flexible_;
     u64 last_start_ = 0;
     Vector<Load> table_;

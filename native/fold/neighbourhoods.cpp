@@ -12,11 +12,14 @@ namespace {
 
 // All of a plan but its members.
 Vector<u64> content_of(const Plan& plan) {
-    Vector<u64> content{plan.communicator_size, plan.masked, plan.shared_load,
-                             !plan.over_members, plan.whole};
+    Vector<u64> content{plan.communicator_size, plan.masked,    plan.shared_load,
+                        !plan.over_members,     plan.in_stages, plan.chunks};
     for (const Level& level : plan.levels) {
         content.insert(content.end(), {level.size, level.stride, level.index_stride, level.dimension,
-                                       level.fixed_hand_over, level.alternation});
+                                       level.fixed_hand_over, level.alternation, level.extent});
+        for (u32 at = 0; level.members != nullptr && at < level.members->size(); ++at) {
+            content.push_back(level.members->offset(at));
+        }
         content.insert(content.end(), level.program.begin(), level.program.end());
         content.insert(content.end(), level.alternate.begin(), level.alternate.end());
     }

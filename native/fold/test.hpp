@@ -120,7 +120,8 @@ inline Model any_model(Random& random, u64 kinds) {
     const auto whole = std::make_shared<Shape>(all);
     model.layouts.clear();
     for (u32 plan : {plain, halves, listed, by_position, on_table, mixed_kinds}) {
-        GroupLayout layout{plan == listed ? std::make_shared<Shape>(Vector<u32>{0, 9, 3, 6}) : whole, {}, {}};
+        GroupLayout layout;
+        layout.shape = plan == listed ? std::make_shared<Shape>(Vector<u32>{0, 9, 3, 6}) : whole;
         layout.plan.fill(plan);
         model.layouts.push_back(layout);
         model.communicators.resize(model.layouts.size());

@@ -42,14 +42,6 @@ Vector<u32> places_of_bits(u64 bits) {
     return places;
 }
 
-u64 bits_of(const std::optional<Vector<u32>>& places) {
-    u64 bits = 0;
-    for (u32 at : places.value_or(Vector<u32>{})) {
-        bits |= u64{1} << at;
-    }
-    return bits;
-}
-
 }  // namespace
 
 ModelBuilder::ModelBuilder(TimeScale scale) : model_(std::make_shared<Model>()) {
@@ -167,14 +159,17 @@ AddedLayout ModelBuilder::add_layout(const Vector<OffsetAxis>& axes, bool ascend
     if (ascending) {
         std::sort(offsets.begin(), offsets.end());
     }
-    GroupLayout layout{std::make_shared<const Shape>(std::move(offsets)), {}, {}};
-    layout.plan.fill(none);
-    const Span span = span_of(model(), *layout.shape);
+    GroupLayout layout;
+    layout.shape = std::make_shared<const Shape>(std::move(offsets));
+    Span span = span_of(model(), *layout.shape);
     AddedLayout added;
     added.id = layouts_.next();
     added.lowest = span.lowest;
     if (span.whole) {
         added.whole = places_of_bits(*span.whole);
+    }
+    if (!span.coordinates.empty()) {
+        added.coordinates = std::move(span.coordinates);
         added.aligned = LayoutId(added.id.index() + 1);
         model().layouts.push_back(layout);
         layouts_.add(added);
@@ -184,18 +179,41 @@ AddedLayout ModelBuilder::add_layout(const Vector<OffsetAxis>& axes, bool ascend
     return added;
 }
 
+LayoutId ModelBuilder::add_split(LayoutId layout) {
+    ensure(layouts_.has(layout), "model builder: no such layout");
+    AddedLayout added;
+    added.id = layouts_.next();
+    added.lowest = layouts_[layout].lowest;
+    GroupLayout split;
+    split.shape = model().layouts[layout.index()].shape;
+    model().layouts.push_back(std::move(split));
+    layouts_.add(added);
+    return added.id;
+}
+
 CommunicatorId ModelBuilder::add_communicator(LayoutId layout, u32 base, u64 first_chunk) {
     const u32 index = static_cast<u32>(model().communicators.size());
-    add_family({layout, index, first_chunk, 0, base, {}});
+    add_family({layout, index, first_chunk, 0, base, {}, 1, {}});
     return CommunicatorId(index);
 }
 
 void ModelBuilder::add_family(const AddedFamily& family) {
     ensure(layouts_.has(family.layout), "model builder: no such layout");
     const AddedLayout& layout = layouts_[family.layout];
+    ensure(family.inner > 0, "model builder: nodes without ranks");
     const LayoutId aligned = layout.aligned.is_none() ? layout.id : layout.aligned;
+    Vector<u32> farthest;
+    for (const Vector<u32>& coordinates : layout.coordinates) {
+        farthest.push_back(coordinates.back());
+    }
+    Vector<std::pair<u32, u32>> split;
+    for (const auto& [place, other] : family.split) {
+        ensure(layouts_.has(other), "model builder: no such layout");
+        split.emplace_back(place, other.index());
+    }
     add_communicators(model(), {family.first_index, family.first_chunk, family.chunks_each, family.base,
-                                family.axes, layout.id.index(), aligned.index(), bits_of(layout.whole)});
+                                family.axes, layout.id.index(), aligned.index(), std::move(farthest),
+                                family.inner, std::move(split)});
 }
 
 LayoutId ModelBuilder::layout_of(CommunicatorId communicator) const {
@@ -283,6 +301,13 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
         level.stride = from.stride;
         level.index_stride = from.index_stride;
         level.dimension = from.dimension;
+        if (!from.coordinates.empty()) {
+            level.extent = model().dimensions[from.dimension].size;
+            ensure(from.coordinates.size() == from.size && from.coordinates.front() == 0 &&
+                       from.coordinates.back() < level.extent,
+                   "model builder: a level whose members are not on its dimension");
+            level.members = std::make_shared<const Shape>(from.coordinates);
+        }
         level.fixed_hand_over = from.fixed_hand_over;
         set_programs(level.program, from.programs);
         set_programs(level.alternate, from.alternates);
@@ -295,7 +320,8 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
     plan.custom = added.custom.index();
     plan.masked = added.masked;
     plan.shared_load = added.shared_load;
-    plan.whole = added.whole;
+    plan.in_stages = added.in_stages;
+    plan.chunks = added.chunks;
     model().plans.push_back(std::move(plan));
     return PlanId(static_cast<u32>(model().plans.size() - 1));
 }
@@ -314,6 +340,12 @@ void ModelBuilder::set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u
     });
     ensure(of.plan[at] != none && ascends, "model builder: plans by size that do not ascend");
     of.larger.push_back({at, from_bytes, plan.index()});
+}
+
+void ModelBuilder::set_partial_plan(LayoutId layout, CollectiveKind kind, PlanId plan) {
+    ensure(layouts_.has(layout), "model builder: no such layout");
+    ensure(plan.index() < model().plans.size(), "model builder: no such plan");
+    model().layouts[layout.index()].partial[static_cast<std::size_t>(kind)] = plan.index();
 }
 
 Assignment ModelBuilder::assign(const Vector<TemplateUse>& templates,

@@ -29,8 +29,10 @@ struct OffsetAxis {
 struct AddedLayout {
     LayoutId id;
     u32 lowest = none;               // of those dimensions
-    // Where the members of a communicator that lies at 0 are exactly the product of whole dimensions:
-    // these, and the layout that such communicators have in place of the other.
+    // Where the members of a communicator that lies at 0 are exactly a product of coordinates: these, by
+    // dimension, the whole dimensions where it has no part of another, and the layout that communicators
+    // have that lie so.
+    Vector<Vector<u32>> coordinates;
     std::optional<Vector<u32>> whole;
     LayoutId aligned;
 };
@@ -44,6 +46,8 @@ struct AddedFamily {
     u64 chunks_each = 0;
     u32 base = 0;
     Vector<Family::Axis> axes;
+    u32 inner = 1;                   // as in Family
+    Vector<std::pair<u32, LayoutId>> split;
 };
 
 using Programs = std::map<CollectiveKind, ProgramId>;
@@ -54,6 +58,7 @@ struct AddedLevel {
     u32 stride = 1;
     u32 index_stride = 1;
     u32 dimension = 0;
+    Vector<u32> coordinates;         // of the members along the dimension, from that of the first; or empty: all
     bool fixed_hand_over = false;
     Programs programs;
     Programs alternates;             // of every second phase that `counter` counts
@@ -68,7 +73,8 @@ struct AddedPlan {
     CustomId custom;                 // in place of levels; or none
     bool masked = true;
     bool shared_load = false;
-    bool whole = false;              // not cut into chunks
+    bool in_stages = false;
+    u32 chunks = 0;
 };
 
 class ModelBuilder {
@@ -100,6 +106,8 @@ public:
 
     // The members are the sums of one offset of each axis, in this order or ascending.
     AddedLayout add_layout(const Vector<OffsetAxis>& axes, bool ascending);
+    // The same for communicators whose lowest rank is at another place of a node, so that other members share one.
+    LayoutId add_split(LayoutId layout);
     CommunicatorId add_communicator(LayoutId layout, u32 base, u64 first_chunk);
     void add_family(const AddedFamily& family);
     LayoutId layout_of(CommunicatorId communicator) const;
@@ -121,6 +129,8 @@ public:
     // Of collectives of at least so many bytes. The first plan of a kind is for all sizes, and each that
     // follows takes over from more bytes on.
     void set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u64 from_bytes);
+    // What runs where a node involves some of the dimensions alone, if that is another plan.
+    void set_partial_plan(LayoutId layout, CollectiveKind kind, PlanId plan);
 
     Assignment assign(const Vector<TemplateUse>& templates,
                       const Vector<u32>& template_of) const;

@@ -21,15 +21,26 @@ void each_member(const Model& model, const Communicator& communicator, Visit vis
     }
 }
 
-bool lies_at_zero(const Model& model, u32 rank, u64 dimensions) {
+// Whether no member is beyond the end of a dimension.
+bool lies_within(const Model& model, u32 base, const Vector<u32>& farthest) {
     u32 stride = 1;
-    for (u32 d = 0; d < model.dimensions.size(); ++d) {
-        if ((dimensions >> d & 1) != 0 && rank / stride % model.dimensions[d].size != 0) {
+    for (u32 d = 0; d < farthest.size(); ++d) {
+        const u32 size = model.dimensions[d].size;
+        if (base / stride % size + farthest[d] >= size) {
             return false;
         }
-        stride *= model.dimensions[d].size;
+        stride *= size;
     }
     return true;
+}
+
+u32 layout_at(const Model& model, const Family& family, u32 base) {
+    if (!family.farthest.empty() && lies_within(model, base, family.farthest)) {
+        return family.aligned_layout;
+    }
+    const auto found = std::find_if(family.split.begin(), family.split.end(),
+                                    [&](const auto& one) { return one.first == base % family.inner; });
+    return found == family.split.end() ? family.layout : found->second;
 }
 
 class Assigner {
@@ -112,6 +123,17 @@ Place place_on(const Model& model, const Plan& plan, u32 level_index, u32 commun
     Place place;
     place.size = level.size;
     place.index_stride = level.index_stride;
+    if (level.members != nullptr) {
+        const u32 first = model.communicators[communicator].base / level.stride % level.extent;
+        const u32 distance = rank / level.stride % level.extent - first;
+        place.position = level.members->position(distance);
+        ensure(place.position != none, "rank is not on its level");
+        place.base = rank - distance * level.stride;
+        place.stride = level.members->stride() * level.stride;
+        place.offsets = level.members->listed();
+        place.unit = level.stride;
+        return place;
+    }
     place.stride = level.stride;
     place.position = rank / level.stride % level.size;
     place.base = rank - place.position * level.stride;
@@ -122,7 +144,7 @@ Span span_of(const Model& model, const Shape& shape) {
     Span span;
     u64 whole = 0;
     u64 product = 1;
-    bool is_product = shape.ascends() && shape.offset(0) == 0;
+    bool is_whole = shape.ascends() && shape.offset(0) == 0;
     u32 stride = 1;
     span.lowest = none;
     for (u32 d = 0; d < model.dimensions.size(); ++d) {
@@ -135,15 +157,23 @@ Span span_of(const Model& model, const Shape& shape) {
         if (count > 1 && span.lowest == none) {
             span.lowest = d;
         }
+        product *= static_cast<u64>(count);
         if (static_cast<u32>(count) == size) {
             whole |= u64{1} << d;
-            product *= size;
         } else if (count > 1) {
-            is_product = false;
+            is_whole = false;
+        }
+        Vector<u32>& coordinates = span.coordinates.emplace_back();
+        for (u32 at = 0; at < size; ++at) {
+            if (present[at]) {
+                coordinates.push_back(at);
+            }
         }
         stride *= size;
     }
-    if (is_product && product == shape.size()) {
+    if (product != shape.size()) {
+        span.coordinates.clear();
+    } else if (is_whole) {
         span.whole = whole;
     }
     return span;
@@ -158,9 +188,8 @@ void add_communicators(Model& model, const Family& family) {
         if (model.communicators.size() <= index) {
             model.communicators.resize(index + 1, Communicator{0, 0, none});
         }
-        const bool is_aligned = lies_at_zero(model, base, family.whole);
         model.communicators[index] = {family.first_chunk + step * family.chunks_each, base,
-                                      is_aligned ? family.aligned_layout : family.layout};
+                                      layout_at(model, family, base)};
         std::size_t axis = 0;
         for (; axis < at.size(); ++axis) {
             const Family::Axis& along = family.axes[axis];

@@ -16,7 +16,10 @@ namespace yantra {
 // Which dimensions of the network the members of a layout differ in.
 struct Span {
     u32 lowest = none;           // of those dimensions
-    std::optional<u64> whole;    // as bits, where the members that lie at 0 are exactly their product
+    // Where the members that lie at 0 are exactly a product of coordinates: these, by dimension.
+    Vector<Vector<u32>> coordinates;
+    // Which dimensions they have whole, as bits, where they have no part of another.
+    std::optional<u64> whole;
 };
 
 // Precondition: the model has its dimensions.
@@ -36,8 +39,11 @@ struct Family {
     u32 base = 0;
     Vector<Axis> axes;
     u32 layout = 0;
-    u32 aligned_layout = 0;      // of those whose base lies at 0 in the dimensions of `whole`
-    u64 whole = 0;
+    u32 aligned_layout = 0;      // of those whose members are all within a dimension, by `farthest`
+    Vector<u32> farthest;        // coordinate of a member from that of the lowest, by dimension
+    // Layouts of others by where their lowest rank is among `inner` ranks; those not listed have `layout`.
+    u32 inner = 1;
+    Vector<std::pair<u32, u32>> split;
 };
 
 void add_communicators(Model& model, const Family& family);

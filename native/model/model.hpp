@@ -3,6 +3,7 @@
 // A ModelBuilder makes it; from then on it is const, and whoever holds it sees the same numbers for ever.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -122,6 +123,26 @@ struct Model {
         return rank >= at.base && layouts[at.layout].shape->place(rank - at.base) != none;
     }
 };
+
+// Whether a node leaves out a dimension; bits are dimensions.
+inline bool involves_some(const Model& model, u64 involved) {
+    const u64 all = ~u64{0} >> (64 - std::min<std::size_t>(model.dimensions.size(), 64));
+    return (involved & all) != all;
+}
+
+// Into how many chunks a collective is cut.
+inline u32 chunks_of(const Plan& plan, const SystemParameters& system) {
+    return plan.chunks != 0 ? plan.chunks : system.chunks;
+}
+
+// The queues of a communicator: those of each dimension, or of each stage where a plan has more of them.
+inline u32 queues_per_set(const Model& model) {
+    std::size_t most = model.dimensions.size();
+    for (const Plan& plan : model.plans) {
+        most = plan.in_stages ? std::max(most, plan.levels.size()) : most;
+    }
+    return static_cast<u32>(most) * model.system.queues_per_dimension;
+}
 
 // The place of a rank on a level of a plan of its communicator.
 Place place_on(const Model& model, const Plan& plan, u32 level, u32 communicator, u32 rank);

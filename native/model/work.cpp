@@ -133,7 +133,7 @@ private:
         if (is_new) {
             const GroupLayout& of = model_.layouts[layout];
             const std::size_t kind = static_cast<std::size_t>(op.collective);
-            const Plan& plan = model_.plans[of.plan_of(kind, op.bytes)];
+            const Plan& plan = model_.plans[of.plan_of(kind, op.bytes, involves_some(model_, op.involved))];
             const u32 custom = op.custom != none ? op.custom : plan.custom;
             found->second = custom != none ? traced(op, model_.custom[custom]) : planned(op, plan);
         }
@@ -143,7 +143,7 @@ private:
     Cost planned(const Op& op, const Plan& plan) const {
         const SystemParameters& system = model_.system;
         const Cut cut =
-            cut_of(op.collective, op.bytes, plan.whole ? 1 : system.chunks, model_.quirks.padded_chunks,
+            cut_of(op.collective, op.bytes, chunks_of(plan, system), model_.quirks.padded_chunks,
                    ranks_);
         const Cost each = chunk(op, plan, static_cast<double>(cut.chunk));
         const double pieces = plan.levels.empty() ? 0.0 : static_cast<double>(cut.pieces);
@@ -164,12 +164,13 @@ private:
             }
         }
         const CollectiveKind kind = op.collective;
-        if (kind == CollectiveKind::all_gather || kind == CollectiveKind::gather ||
-            kind == CollectiveKind::broadcast) {
+        if (!plan.in_stages && (kind == CollectiveKind::all_gather || kind == CollectiveKind::gather ||
+                                kind == CollectiveKind::broadcast)) {
             std::reverse(levels.begin(), levels.end());
         }
         Cost cost;
-        const bool hierarchical = kind == CollectiveKind::all_reduce && model_.system.local_bw_aware;
+        const bool hierarchical =
+            kind == CollectiveKind::all_reduce && model_.system.local_bw_aware && !plan.in_stages;
         if (!hierarchical) {
             for (const Level* level : levels) {
                 phase(*level, kind, data, cost);
@@ -243,8 +244,7 @@ double queues_in_a_rank(const Model& model) {
     for (u32 set : model.queue_sets) {
         sets = std::max(sets, set + 1);
     }
-    return static_cast<double>(sets) * static_cast<double>(model.dimensions.size()) *
-           static_cast<double>(model.system.queues_per_dimension);
+    return static_cast<double>(sets) * static_cast<double>(queues_per_set(model));
 }
 
 }  // namespace

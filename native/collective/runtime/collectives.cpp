@@ -26,7 +26,7 @@ Collectives::Collectives(const Model& model, const Grid& grid, const Actors& act
       options_(options),
       planner_(model, grid, actors),
       tables_(actors.communicator_classes()),
-      queues_(model, grid, actors, engine, chunks_, options.watcher),
+      queues_(model, actors, engine, chunks_, options.watcher),
       exchange_(model, actors, engine, transport, tables_, bus, local, *this, options.watcher),
       graph_(model, actors, engine, transport, bus, local, *this),
       custom_(model, actors, engine, transport, local, chunks_, *this),
@@ -44,7 +44,6 @@ Collectives::Collectives(const Model& model, const Grid& grid, const Actors& act
 }
 
 void Collectives::start(const CollectiveRequest& request) {
-    planner_.collective_starts(request.actor, engine_.now());
     probe_.collective_starts(
         request.place, actors_.communicator_class(request.actor, request.communicator),
         planner_.chunks_made(request.actor, request.communicator));
@@ -53,8 +52,10 @@ void Collectives::start(const CollectiveRequest& request) {
         options_.watcher->collective_starts(request.actor, request.communicator);
     }
     const std::size_t kind = static_cast<std::size_t>(request.kind);
-    const u32 plan_index = model_.layout_of(request.communicator).plan_of(kind, request.bytes);
+    const u32 plan_index = model_.layout_of(request.communicator).plan_of(
+        kind, request.bytes, involves_some(model_, request.involved));
     const Plan& plan = model_.plans[plan_index];
+    planner_.collective_starts(request.actor, request.communicator, plan, engine_.now());
     Entry entry;
     entry.plan = plan_index;
     entry.custom = request.custom != none ? request.custom : plan.custom;
@@ -184,7 +185,8 @@ u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) cons
         return actors_.rank(actor).index();
     }
     u32 member = 0;
-    for (u32 level = 0; level < plan.levels.size(); ++level) {
+    const std::size_t apart = plan.over_members ? 1 : plan.levels.size();   // else every level has all members
+    for (u32 level = 0; level < apart; ++level) {
         const Place place = planner_.place_on(plan, level, communicator, actor);
         member += place.position * place.index_stride;
     }

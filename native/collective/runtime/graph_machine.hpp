@@ -32,7 +32,8 @@ public:
           bus_(bus),
           local_(local),
           phases_(phases),
-          probe_(engine.recorder()) {}
+          probe_(engine.recorder()),
+          sends_end_when_gone_(!model.quirks.send_completes_on_arrival) {}
 
     void start(ChunkId chunk, const PhaseInput& input);
     [[gnu::noinline]] void handle(const RankEvent& event);
@@ -85,6 +86,7 @@ private:
     LocalBandwidth& local_;
     PhaseEnd& phases_;
     GraphProbe probe_;
+    bool sends_end_when_gone_;   // as those of workloads; else a send ends at once, as upstream's
     Vector<Phase> phases_of_chunks_;
     std::deque<Phase> phases_of_switches_;
     Vector<u32> free_phases_;   // of switches

@@ -21,11 +21,7 @@ bool has_root_at_start(CollectiveKind kind) {
 }  // namespace
 
 Planner::Planner(const Model& model, const Grid& grid, const Actors& actors)
-    : model_(model), grid_(grid), actors_(actors) {
-    const InterDimension order = model.system.inter_dimension;
-    if (order == InterDimension::themis || order == InterDimension::themis_flex) {
-        themis_.emplace(grid, order == InterDimension::themis_flex);
-    }
+    : model_(model), grid_(grid), actors_(actors), queues_per_set_(queues_per_set(model)) {
     const u32 queues = model.system.queues_per_dimension;
     OfActor fresh;
     fresh.robin.resize(grid.dimensions());
@@ -36,27 +32,46 @@ Planner::Planner(const Model& model, const Grid& grid, const Actors& actors)
     state_.actors.assign(actors.count(), fresh);
 }
 
-void Planner::collective_starts(ActorId actor, u64 now) {
-    if (themis_) {
-        themis_->collective_starts(actors_.rank(actor).index(), now);
+void Planner::collective_starts(ActorId actor, u32 communicator, const Plan& plan, u64 now) {
+    const bool is_first = actors_.rank(actor).index() == model_.communicators[communicator].base;
+    if (is_first && balances() && plan.shared_load) {
+        themis_of(plan, communicator).collective_starts(now);
     }
 }
 
 bool Planner::is_balanced(const CollectiveRequest& request, const Plan& plan, const Cut& cut) const {
-    return themis_ && plan.shared_load && cut.left > 0 &&
+    return balances() && plan.shared_load && cut.left > 0 &&
            (gathers_or_scatters(request.kind) || request.kind == CollectiveKind::all_reduce);
 }
 
 bool Planner::cuts_alike(CollectiveKind kind, const Plan& plan) const {
-    return !themis_ && chunks_are_alike(plan) && !has_root_at_start(kind) && !has_root_at_end(kind);
+    return !balances() && chunks_are_alike(plan) && !has_root_at_start(kind) && !has_root_at_end(kind);
+}
+
+// The table of loads of a communicator: of its levels, which of all ranks are the dimensions.
+Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
+    const auto known = themis_.find(communicator);
+    if (known != themis_.end()) {
+        return known->second;
+    }
+    Vector<Themis::Along> levels;
+    for (u32 d = 0; plan.masked && d < grid_.dimensions(); ++d) {
+        levels.push_back({grid_.dimension(d).size, grid_.dimension(d).weight});
+    }
+    for (u32 at = 0; !plan.masked && at < plan.levels.size(); ++at) {
+        levels.push_back({plan.levels[at].size, grid_.dimension(plan.levels[at].dimension).weight});
+    }
+    const bool flexible = model_.system.inter_dimension == InterDimension::themis_flex;
+    return themis_.try_emplace(communicator, std::move(levels), plan.communicator_size, flexible).first->second;
 }
 
 // Takes the next chunk, of the size and in the order that balance the load of the dimensions. Upstream
 // takes more than there is, and then never comes to an end.
-u64 Planner::take_balanced(const CollectiveRequest& request, Cut& cut) {
+u64 Planner::take_balanced(const CollectiveRequest& request, const Plan& plan, Cut& cut) {
     const u64 number = chunks_made(request.actor, request.communicator);
-    ThemisDecision decision =
-        themis_->choose(number, cut.left, cut.chunk, request.kind, request.involved);
+    const u64 involved = plan.masked ? request.involved : ~u64{0};
+    ThemisDecision decision = themis_of(plan, request.communicator)
+                                  .choose(number, cut.left, cut.chunk, request.kind, involved);
     overdrawn_ |= decision.bytes > cut.left;   // ranks may disagree of how much there is
     const u64 taken = std::min(decision.bytes, cut.left);
     cut.left -= taken;
@@ -71,17 +86,27 @@ void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
     for (u32 level = 0; level < order_.size(); ++level) {
         order_[level] = level;
     }
-    if (request.kind == CollectiveKind::all_gather || request.kind == CollectiveKind::gather ||
-        request.kind == CollectiveKind::broadcast) {
+    if (!plan.in_stages && (request.kind == CollectiveKind::all_gather || request.kind == CollectiveKind::gather ||
+                            request.kind == CollectiveKind::broadcast)) {
         std::reverse(order_.begin(), order_.end());
     }
     if (rotates(plan)) {
-        // A collective before may have had more levels than this one.
-        u32& rotation = state_.actors[request.actor].rotation;
-        const auto levels = static_cast<u32>(order_.size());
-        std::rotate(order_.begin(), order_.begin() + rotation % levels, order_.end());
-        rotation = (rotation + 1) % levels;
+        const u32 turns = turns_before(request, static_cast<u32>(order_.size()));
+        std::rotate(order_.begin(), order_.begin() + turns, order_.end());
     }
+}
+
+// By how much the order of the next chunk is turned: by the number of the chunk in its communicator, on which
+// all members agree. Upstream turns with every chunk of a rank.
+u32 Planner::turns_before(const CollectiveRequest& request, u32 levels) {
+    if (!model_.quirks.phases_as_ready) {
+        return static_cast<u32>(chunks_made(request.actor, request.communicator) % levels);
+    }
+    // A collective before may have had more levels than this one.
+    u32& rotation = state_.actors[request.actor].rotation;
+    const u32 turns = rotation % levels;
+    rotation = (rotation + 1) % levels;
+    return turns;
 }
 
 void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u64 data,
@@ -99,7 +124,7 @@ void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u6
     }
     ensure(!usable_.empty(), "a collective over no dimension");
     const bool hierarchical =
-        request.kind == CollectiveKind::all_reduce && model_.system.local_bw_aware;
+        request.kind == CollectiveKind::all_reduce && model_.system.local_bw_aware && !plan.in_stages;
     if (!hierarchical) {
         for (u32 level : usable_) {
             add_phase(member, level, request.kind, Half::any, data);
@@ -123,7 +148,7 @@ void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u6
 // the root if it was first in all phases before, on the way from the root if it is first in all after.
 void Planner::leave_out_phases(const Member& member, CollectiveKind kind) {
     const bool to_root = has_root_at_end(kind);
-    if (!to_root && !has_root_at_start(kind)) {
+    if (member.plan.in_stages || (!to_root && !has_root_at_start(kind))) {
         return;
     }
     bool idle = false;
@@ -148,9 +173,9 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
-    const u32 per_set = grid_.dimensions() * model_.system.queues_per_dimension;
-    phase.queue = model_.queue_sets[member.communicator] * per_set +
-                  level.dimension * model_.system.queues_per_dimension;
+    const u32 lane = member.plan.in_stages ? level_index : level.dimension;
+    phase.queue = model_.queue_sets[member.communicator] * queues_per_set_ +
+                  lane * model_.system.queues_per_dimension;
     if (model_.quirks.half_queues) {
         choose_queue_by_half(member.actor, level.dimension, half, phase);
     } else {

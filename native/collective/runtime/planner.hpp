@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
+#include <map>
 
 #include "base/ids.hpp"
 #include "base/variant.hpp"
@@ -59,7 +59,7 @@ public:
     Planner(const Model& model, const Grid& grid, const Actors& actors);
 
     // To be called when an actor enters a collective.
-    void collective_starts(ActorId actor, u64 now);
+    void collective_starts(ActorId actor, u32 communicator, const Plan& plan, u64 now);
     // Cuts a collective: calls `make(phases)` for each chunk; false if there is nothing to do.
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
@@ -96,12 +96,18 @@ private:
         const Plan& plan;
     };
     bool is_balanced(const CollectiveRequest& request, const Plan& plan, const Cut& cut) const;
-    u64 take_balanced(const CollectiveRequest& request, Cut& cut);
+    u64 take_balanced(const CollectiveRequest& request, const Plan& plan, Cut& cut);
+    Themis& themis_of(const Plan& plan, u32 communicator);
+    u32 turns_before(const CollectiveRequest& request, u32 levels);
     // Whether chunks of as many bytes have the same phases, whatever their number.
     bool chunks_are_alike(const Plan& plan) const {
         return model_.system.queues_per_dimension == 1 && !rotates(plan) &&
                std::all_of(plan.levels.begin(), plan.levels.end(),
                            [](const Level& level) { return level.alternation == none; });
+    }
+    bool balances() const {
+        const InterDimension order = model_.system.inter_dimension;
+        return order == InterDimension::themis || order == InterDimension::themis_flex;
     }
     bool rotates(const Plan& plan) const {
         return model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load;
@@ -118,7 +124,8 @@ private:
     const Model& model_;
     const Grid& grid_;
     const Actors& actors_;
-    std::optional<Themis> themis_;
+    u32 queues_per_set_;
+    std::map<u32, Themis> themis_;   // by communicator; empty where another order is asked for
     State state_;
     bool overdrawn_ = false;
     // Of the chunk being planned.
@@ -132,7 +139,7 @@ private:
 // rounds their number up; without the quirk the chunks add up to the collective's size.
 template <class Make>
 bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& make) {
-    const u64 splits = plan.whole ? 1 : model_.system.chunks;
+    const u64 splits = chunks_of(plan, model_.system);
     Cut cut = cut_of(request.kind, request.bytes, splits, model_.quirks.padded_chunks,
                      grid_.ranks());
     overdrawn_ = false;
@@ -148,7 +155,7 @@ bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& mak
     for (u64 piece = 0; balanced ? cut.left > 0 : piece < cut.pieces; ++piece) {
         u64 data = cut.chunk;
         if (balanced) {
-            data = take_balanced(request, cut);
+            data = take_balanced(request, plan, cut);
         } else if (!model_.quirks.padded_chunks) {
             data = each + (piece < larger ? 1 : 0);
         }

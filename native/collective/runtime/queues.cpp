@@ -6,14 +6,14 @@
 
 namespace yantra {
 
-ChunkQueues::ChunkQueues(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
-                         Chunks& chunks, OrderWatcher* watcher)
+ChunkQueues::ChunkQueues(const Model& model, const Actors& actors, Engine& engine, Chunks& chunks,
+                         OrderWatcher* watcher)
     : model_(model),
       actors_(actors),
       engine_(engine),
       chunks_(chunks),
       watcher_(watcher),
-      queues_per_set_(grid.dimensions() * model.system.queues_per_dimension),
+      queues_per_set_(yantra::queues_per_set(model)),
       most_running_((model.system.active_chunks + model.system.queues_per_dimension - 1) /
                     model.system.queues_per_dimension),
       probe_(engine.recorder()) {

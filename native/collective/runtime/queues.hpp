@@ -40,8 +40,7 @@ public:
         Vector<Vector<PhaseOrder>> orders;   // by communicator class and queue of a set
     };
 
-    ChunkQueues(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
-                Chunks& chunks, OrderWatcher* watcher);
+    ChunkQueues(const Model& model, const Actors& actors, Engine& engine, Chunks& chunks, OrderWatcher* watcher);
 
     // A chunk enters the queue of its phase, or leaves the one it is in. The place it held there is
     // free only when `place_free` says so.
@@ -75,7 +74,7 @@ public:
         const Queue& q = state_.queues[actor][queue];
         return q.chunks.size() > q.running;
     }
-    // The queues of each set: one for each dimension and queue of it.
+    // The queues of each set: one for each dimension, or stage, and queue of it.
     u32 queues_per_set() const { return queues_per_set_; }
 
     State& state() { return state_; }

@@ -29,7 +29,7 @@ public:
           grid_(model_.dimensions),
           actors_(2, 1),
           engine_(2),
-          queues_(model_, grid_, actors_, engine_, chunks_, nullptr) {}
+          queues_(model_, actors_, engine_, chunks_, nullptr) {}
 
     // A chunk whose phases wait in these queues.
     ChunkId make(u32 actor, u64 number, i64 priority, const Vector<u32>& queues) {

@@ -184,7 +184,9 @@ def _whole(name: str, base: Cluster, source: str, curves: Sequence[Curve]) -> st
     kept |= {(one.collective, one.where): one.fit for one in curves}
     # A top-level key ends where the next line begins that is neither indented nor empty.
     rest = re.sub(r"(?m)^collectives:.*\n?(?:(?:[ \t].*)?\n|[ \t].*$)*", "", text).rstrip()
-    lines = [rest, "", "collectives:", f"  chunks: {base.chunks}"]
+    lines = [rest, "", "collectives:"]
+    if base.chunks is not None:
+        lines.append(f"  chunks: {base.chunks}")
     lines.append(f"  inter_dimension: {base.inter_dimension}")
     for key in ("measured", "measured_over_nodes"):
         if getattr(base, key) is not None:

@@ -3,7 +3,8 @@
 Every received block is handed over to memory once, and charged a reduction once if it is added.
 In lockstep, a position starts the messages of a round when all it received in earlier rounds is
 handed over. Otherwise a message waits for the data it carries, and messages to one peer keep their
-order. A message that waits for no received data is handed over first, as its own data.
+order; in turn, a position's messages wait for each other. A message that waits for no received data
+is handed over first, as its own data.
 
 A schedule whose rounds are all symmetric in the same way becomes one list of operations, whatever
 n. A switch that takes part has a list, too; its host is the rank whose data comes to it first, by
@@ -25,7 +26,7 @@ def lower(schedule: Schedule) -> GraphProgram:
     """Return the program of a schedule, sizes rounded up."""
     symmetry = _common_symmetry(schedule)
     count = schedule.members if symmetry == "none" else 1
-    pace = _Lockstep if schedule.lockstep else _Dataflow
+    pace = _Lockstep if schedule.lockstep else _InTurn if schedule.in_turn else _Dataflow
     writers = [pace(schedule.parts) for _ in range(count)]
     for round_ in schedule.rounds:
         moves = round_.moves if symmetry != "none" else tuple(schedule.moves(round_))
@@ -162,6 +163,10 @@ class _Dataflow(_Writer):
         self.blocks: dict[int, _Block] = {}
         self.last_send_to: dict[int, int] = {}
 
+    def line_of(self, move: Move) -> int:
+        """Return in which line a message waits for those before it."""
+        return move.dst
+
     def play_round(self, sends: list[Move], receives: list[Move]) -> None:
         for move in sends:
             self.send(move)
@@ -172,10 +177,9 @@ class _Dataflow(_Writer):
     def send(self, move: Move) -> None:
         carried = [self.blocks.setdefault(block, _Block()) for block in move.blocks]
         deps = set().union(*(block.makers for block in carried)) or {self.hand_over_own(move)}
-        if move.dst in self.last_send_to:
-            deps.add(self.last_send_to[move.dst])
-        index = self.transfer("send", move, deps)
-        self.last_send_to[move.dst] = index
+        before = self.last_send_to.get(self.line_of(move))
+        index = self.transfer("send", move, deps if before is None else deps | {before})
+        self.last_send_to[self.line_of(move)] = index
         for block in carried:
             block.readers.add(index)
 
@@ -192,3 +196,8 @@ class _Dataflow(_Writer):
                 block.makers.add(index)
             else:
                 block.makers, block.fence = {index}, {index}
+
+
+class _InTurn(_Dataflow):
+    def line_of(self, move: Move) -> int:
+        return 0

@@ -136,15 +136,16 @@ class GraphProgram(NamedTuple):
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
         """Yield source, destination and bytes of every message."""
-        for position, op, peer in self._transfers("send"):
+        for position, op, peer in self.transfers("send"):
             yield position, peer, scaled(data_bytes, op.num, op.den, self.round_up)
 
     def receives(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
         """Yield source, destination and bytes of every receive posted."""
-        for position, op, peer in self._transfers("recv"):
+        for position, op, peer in self.transfers("recv"):
             yield peer, position, scaled(data_bytes, op.num, op.den, self.round_up)
 
-    def _transfers(self, kind: str) -> Iterator[tuple[int, Op, int]]:
+    def transfers(self, kind: str) -> Iterator[tuple[int, Op, int]]:
+        """Yield position, operation and peer of every operation of a kind."""
         for position in range(self.n + len(self.switches)):
             for op in self.ops[0 if self.symmetry != "none" else position]:
                 if op.kind == kind:

@@ -94,7 +94,8 @@ class Schedule(NamedTuple):
     Blocks have owners when their number is a multiple of n (n * n in an all-to-all); otherwise a
     symmetric round moves the same block numbers at every position. `lockstep` says how a position
     is paced: True: it enters a round when it has finished its earlier ones; False: a message goes
-    as soon as the data it carries is there. `switches` are positions n, n + 1 and so on.
+    as soon as the data it carries is there; `in_turn` then lets a position send one message at a
+    time, in the order of the rounds. `switches` are positions n, n + 1 and so on.
     """
 
     kind: Kind
@@ -109,6 +110,8 @@ class Schedule(NamedTuple):
     """Whether a position enters a round only when it has finished its earlier ones."""
     switches: tuple[str, ...] = ()
     """The names of switches that take part: positions n, n + 1 and so on."""
+    in_turn: bool = False
+    """Whether a position sends one message at a time; without `lockstep` alone."""
 
     @property
     def members(self) -> int:

@@ -265,9 +265,9 @@ def _compile(
         from yantra.compile.tiers import set_tiers
 
         set_tiers(builder, scenario, on_fabric, failures)
-    communicators = Communicators(
-        builder, scenario.topology.ranks, scenario.topology.dimensions[0].size
-    )
+    sizes = [dimension.size for dimension in scenario.topology.dimensions]
+    by_node = scenario.semantics == "yantra" and Quirk.GROUP_RING not in quirks
+    communicators = Communicators(builder, scenario.topology.ranks, sizes, by_node=by_node)
     planner = Planner(
         builder, scenario, quirks, communicators, scale.ticks_per_ns, without, on_fabric
     )
@@ -370,7 +370,7 @@ def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.Sy
     system.inter_dimension = _core.InterDimension[collectives.inter_dimension.upper()]
     system.intra_dimension = _core.IntraDimension[collectives.intra_dimension.upper()]
     system.local_bw_aware = collectives.all_reduce_shape == "local_bw_aware"
-    system.chunks = collectives.chunks
+    system.chunks = collectives.chunks or 1
     system.active_chunks = collectives.active_chunks
     system.queues_per_dimension = collectives.queues_per_dimension
     hand_over_ticks = 0 if "hand_overs" in without else ticks_per_ns

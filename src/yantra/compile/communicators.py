@@ -21,6 +21,9 @@ _TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags
 _MOST_QUEUE_SETS = 240  # slots are numbered in a byte
 _STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim numbers the streams of group g from this times g
 
+Axes = tuple[tuple[int, int, tuple[int, ...]], ...]
+"""Offsets are sums of one of each: (count, stride, list), where a list takes the place of steps."""
+
 
 class Layout(NamedTuple):
     """What communicators that lie alike have in common.
@@ -28,7 +31,10 @@ class Layout(NamedTuple):
     `id` is the core's, `key` equal for equal offsets, `whole` the dimensions of which their ranks
     are exactly the product, if so, and `lowest` the lowest dimension in which they differ. `local`
     is how many of them lie on one member of all dimensions but the innermost, if the lowest rank
-    lies so that none crosses from one to the next.
+    lies so that none crosses from one to the next. `coordinates` are those of the members from the
+    lowest, by dimension, where the members are exactly their product. `residue` is where the lowest
+    rank lies in its node, where that decides which members share one. `axes` say what the offsets
+    are sums of.
     """
 
     id: _core.LayoutId
@@ -39,6 +45,22 @@ class Layout(NamedTuple):
     whole: frozenset[int] | None
     lowest: int | None
     local: int
+    coordinates: tuple[tuple[int, ...], ...] | None
+    residue: int | None
+    axes: Axes
+
+    def offsets(self) -> list[int]:
+        """Return the distances of the members from the lowest, in their order."""
+        offsets = [0]
+        for count, stride, listed in self.axes:
+            steps = listed or [at * stride for at in range(count)]
+            offsets = [one + step for step in steps for one in offsets]
+        return offsets if self.is_listed else sorted(offsets)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether a list says who the members are, in its order."""
+        return len(self.axes) == 1 and bool(self.axes[0][2])
 
 
 class Communicators:
@@ -47,15 +69,30 @@ class Communicators:
     Each has one of a few queue sets; those that share a rank have different ones.
     """
 
-    def __init__(self, builder: _core.ModelBuilder, ranks: int, innermost: int = 0) -> None:
+    def __init__(
+        self,
+        builder: _core.ModelBuilder,
+        ranks: int,
+        sizes: Sequence[int] = (),
+        *,
+        by_node: bool = False,
+    ) -> None:
+        """Begin with all ranks; `sizes` are those of the dimensions.
+
+        `by_node`: groups that lie otherwise in the nodes, the members of the innermost dimension,
+        have layouts of their own.
+        """
         self._builder = builder
         self._ranks = ranks
-        self._innermost = innermost or ranks
-        self._known: dict[Hashable, _core.LayoutId] = {}
+        self._sizes = tuple(sizes) or (ranks,)
+        self._innermost = self._sizes[0]
+        self._by_node = by_node and 1 < self._innermost < ranks
+        self._known: dict[Hashable, Layout] = {}
+        self._split: dict[tuple[Hashable, int], _core.LayoutId] = {}
         self.layouts: list[Layout] = []
         self.last_id = 0
         layout = self._layout((None, ((ranks, 1, ()),)), ((ranks, 1, ()),), ranks, ascending=True)
-        world = builder.add_communicator(layout, base=0, first_chunk=0)
+        world = builder.add_communicator(layout.id, base=0, first_chunk=0)
         self.by_name = {"": world, "0": world}
 
     def add_groups(self, groups: Iterable[tuple[int, Sequence[int]]]) -> None:
@@ -67,7 +104,13 @@ class Communicators:
             layout = known.get(offsets)
             if layout is None:
                 layout = self._layout(offsets, ((len(offsets), 0, offsets),), len(offsets))
-            added = self._builder.add_communicator(layout, base, group * _STREAMS_PER_GROUP)
+            of_node = dict(self._splits(layout, {base % self._innermost}))
+            own = (
+                layout.id
+                if self._fits(layout, base)
+                else of_node.get(base % self._innermost, layout.id)
+            )
+            added = self._builder.add_communicator(own, base, group * _STREAMS_PER_GROUP)
             self.by_name[str(group)] = added
             self.last_id = group
 
@@ -81,9 +124,12 @@ class Communicators:
                 _core.FamilyAxis(count=count, base_stride=base_step, index_stride=id_step)
                 for count, base_step, id_step in family.axes
             ]
+            layout = self._layout(family.offsets, family.offsets, size, ascending=True)
             self._builder.add_family(
                 _core.Family(
-                    layout=self._layout(family.offsets, family.offsets, size, ascending=True),
+                    layout=layout.id,
+                    inner=self._innermost,
+                    split=self._splits(layout, self._residues(family)),
                     first_index=family.first_id,
                     first_chunk=family.first_id * _STREAMS_PER_GROUP,
                     chunks_each=_STREAMS_PER_GROUP,
@@ -100,10 +146,10 @@ class Communicators:
         size: int,
         *,
         ascending: bool = False,
-    ) -> _core.LayoutId:
+    ) -> Layout:
         """Return the layout of some offsets, which lists or strides give.
 
-        Where members can be exactly a product of dimensions there is a second one beside it, of
+        Where members can be exactly a product of coordinates there is a second one beside it, of
         those communicators whose base makes them that; the core tells them apart.
         """
         if key in self._known:
@@ -114,12 +160,58 @@ class Communicators:
         )
         about = (size, key, not self.layouts, size == self._ranks)
         local = _below(axes, self._innermost)
-        self.layouts.append(Layout(added.id, *about, None, added.lowest, local))
-        if added.whole is not None and added.aligned is not None:
-            whole = frozenset(added.whole)
-            self.layouts.append(Layout(added.aligned, *about, whole, added.lowest, local))
-        self._known[key] = added.id
-        return added.id
+        axes = tuple((count, stride, tuple(listed)) for count, stride, listed in axes)
+        layout = Layout(added.id, *about, None, added.lowest, local, None, None, axes)
+        self.layouts.append(layout)
+        if added.aligned is not None:
+            whole = None if added.whole is None else frozenset(added.whole)
+            coordinates = tuple(tuple(along) for along in added.coordinates)
+            aligned = layout._replace(id=added.aligned, whole=whole, coordinates=coordinates)
+            self.layouts.append(aligned)
+        self._known[key] = layout
+        return layout
+
+    def _coordinates(self, layout: Layout) -> tuple[tuple[int, ...], ...] | None:
+        at = self.layouts.index(layout) + 1
+        is_next = at < len(self.layouts) and self.layouts[at].key == layout.key
+        return self.layouts[at].coordinates if is_next else None
+
+    def _fits(self, layout: Layout, base: int) -> bool:
+        """Return whether the members from a lowest rank on are the product that they can be."""
+        coordinates = self._coordinates(layout)
+        if coordinates is None:
+            return False
+        for along, size in zip(coordinates, self._sizes, strict=True):
+            if base % size + along[-1] >= size:
+                return False
+            base //= size
+        return True
+
+    def _splits(self, layout: Layout, residues: set[int]) -> list[tuple[int, _core.LayoutId]]:
+        """Return layouts by where the lowest rank lies in its node, if its place decides."""
+        if not self._by_node or layout.size == 1 or layout.spans_all:
+            return []
+        coordinates = self._coordinates(layout)
+        within = self._innermost - (0 if coordinates is None else coordinates[0][-1])
+        splits = []
+        for residue in sorted(residues):
+            if coordinates is not None and residue < within:
+                continue
+            key = (layout.key, residue)
+            if key not in self._split:
+                self._split[key] = self._builder.add_split(layout.id)
+                own = layout._replace(id=self._split[key], residue=residue)
+                self.layouts.append(own)
+            splits.append((residue, self._split[key]))
+        return splits
+
+    def _residues(self, family: Family) -> set[int]:
+        """Return where the lowest ranks of communicators lie in their nodes."""
+        found = {family.base % self._innermost}
+        for count, step, _ in family.axes:
+            turns = range(min(count, self._innermost))
+            found = {(one + turn * step) % self._innermost for one in found for turn in turns}
+        return found
 
     def tags_may_collide(self) -> bool:
         """Return whether upstream's tags of two communicators can be equal."""

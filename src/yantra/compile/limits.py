@@ -50,7 +50,7 @@ def check_limits(scenario: Scenario, ticks_per_ns: int) -> None:
     for where, rate, unit in _rates(scenario):
         check_rate(where, rate, unit)
     for where, count in _counts(scenario):
-        if count > _MOST:
+        if count is not None and count > _MOST:
             raise ConfigError(where, f"must be at most {_MOST} (2^31 - 1); got {count}")
 
 

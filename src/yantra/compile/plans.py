@@ -20,7 +20,21 @@ from yantra.collectives.program import ExchangeProgram, GraphProgram, Op, Progra
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
+from yantra.compile import candidates
+from yantra.compile.candidates import CHAIN, ROOTED, InNodes, Over
 from yantra.compile.communicators import Communicators, Layout
+from yantra.compile.cutting import (
+    CHAINED,
+    SYMMETRIC,
+    Cost,
+    Phase,
+    Way,
+    cost_of,
+    cuts,
+    phase,
+    shape_of,
+    visits,
+)
 from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.removal import NOTHING, Without
 from yantra.compile.slowdown import slowdown_of
@@ -31,7 +45,7 @@ from yantra.scenario.types import COLLECTIVE_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from yantra.collectives.algorithm import CollectiveAlgorithm
     from yantra.collectives.counts import Counts
@@ -58,6 +72,11 @@ _OPERATIONS = {
 }
 _ROOTED = "binomial_tree"
 
+Choices = tuple[Named, ...] | Custom | Timed
+"""What a scenario or a selection may choose for a size."""
+Runs = tuple[Named, ...] | Custom | Timed | str
+"""What runs: algorithms, traces, a measured time, or stages in nodes in words."""
+
 _Programs = dict[_core.CollectiveKind, _core.ProgramId]
 
 
@@ -71,18 +90,23 @@ class _LevelPrograms(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a level lies: its members in the grid, and whose queues it uses."""
+    """Where a level lies: its members in the grid, and whose queues it uses.
+
+    `coordinates` are those of the members along the dimension, from the first; empty for all.
+    """
 
     size: int
     stride: int
     index_stride: int
     dimension: int
+    coordinates: tuple[int, ...] = ()
 
 
 class Chosen(NamedTuple):
     """What runs a kind of collective in groups that lie alike: from so many bytes on, these names.
 
-    The rest is as in `yantra.collectives.selection.selection.Group`.
+    `chunks` are those of each such size, 0 where there is no word of them. The rest is as in
+    `yantra.collectives.selection.selection.Group`.
     """
 
     kind: str
@@ -90,7 +114,32 @@ class Chosen(NamedTuple):
     whole: frozenset[int] | None
     lowest: int | None
     local: int
-    by_size: tuple[tuple[int, tuple[Named, ...] | Custom | Timed], ...]
+    by_size: tuple[tuple[int, Runs], ...]
+    chunks: tuple[int, ...] = ()
+
+
+class _Way(NamedTuple):
+    """The levels of a plan, their dimensions, and what each takes for each kind that runs there.
+
+    `costs` are of messages, whether all members do the same, and by what the data is multiplied.
+    """
+
+    levels: list[_core.Level]
+    dimensions: tuple[int, ...]
+    costs: dict[tuple[int, Kind], tuple[Cost, bool, float] | None]
+    runs: Runs
+    chained: bool
+    over_members: bool
+    in_stages: bool
+
+
+class _Planned(NamedTuple):
+    """A plan, what it runs, and in how many chunks from so many bytes on."""
+
+    from_bytes: int
+    plan: _core.PlanId
+    runs: Runs
+    chunks: int
 
 
 class Planner:
@@ -137,6 +186,8 @@ class Planner:
         self._counted: dict[tuple[int, Counts], _core.ProgramId] = {}
         self._custom: dict[tuple[str, Hashable], _core.CustomId] = {}
         self._whole: dict[tuple[Kind, tuple[Named, ...], frozenset[int]], _core.PlanId] = {}
+        self._written: dict[tuple[Named, Kind, int, RingKind], Program] = {}
+        self._native: dict[Hashable, list[_Planned]] = {}
         self._flat: dict[tuple[Kind, tuple[Named, ...], int, int], _core.PlanId] = {}
         self._by_type = scenario.collectives.by_type()
         chosen = scenario.collectives.selection
@@ -149,16 +200,171 @@ class Planner:
             for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
                 by_size = self._by_size(layout, kind)
                 where = (layout.size, layout.whole, layout.lowest, layout.local)
-                runs = tuple((size, self._runs(layout, kind, one)) for size, one in by_size)
-                self.chosen.append(Chosen(kind.value, *where, runs))
                 if layout.is_world and all(isinstance(chosen, Custom) for _, chosen in by_size):
                     self.by_traces.add(native_kind(kind))
-                for from_bytes, chosen in by_size:
-                    plan = self._plan(layout, kind, chosen)
-                    self.builder.set_plan(layout.id, native_kind(kind), plan, from_bytes)
+                planned = list(self._planned(layout, kind, by_size))
+                for one in planned:
+                    self.builder.set_plan(layout.id, native_kind(kind), one.plan, one.from_bytes)
                     self.offered.add(native_kind(kind))
+                runs = tuple((one.from_bytes, one.runs) for one in planned)
+                chunks = tuple(one.chunks for one in planned)
+                self.chosen.append(Chosen(kind.value, *where, runs, chunks))
         for node, prefix in self.scenario.collectives.custom_per_node:
             self.custom_by_node[node] = self._add_custom(prefix, self.communicators.layouts[0])
+
+    def _planned(
+        self, layout: Layout, kind: Kind, by_size: Sequence[tuple[int, Choices]]
+    ) -> Iterator[_Planned]:
+        """Yield the plans of a group by ascending size: what is chosen, as it is best cut."""
+        for at_choice, (begin, chosen) in enumerate(by_size):
+            after = by_size[at_choice + 1 : at_choice + 2]
+            end = after[0][0] if after else None
+            if not self._is_free(layout, kind, chosen):
+                runs = self._runs(layout, kind, chosen)
+                yield _Planned(begin, self._plan(layout, kind, chosen), runs, 0)
+                continue
+            assert isinstance(chosen, tuple) and not isinstance(chosen, Timed)
+            found = self._native_plans(layout, kind, chosen)
+            first = max(at for at, one in enumerate(found) if one.from_bytes <= begin)
+            for at, one in enumerate(found):
+                if at >= first and (end is None or one.from_bytes < end):
+                    yield one._replace(from_bytes=max(begin, one.from_bytes))
+
+    def _is_free(self, layout: Layout, kind: Kind, chosen: Choices) -> bool:
+        """Return whether a group runs as it lies, and not as ASTRA-sim, traces or times say."""
+        return (
+            self.scenario.semantics == "yantra"
+            and Quirk.GROUP_RING not in self.quirks
+            and not isinstance(chosen, Custom | Timed)
+            and layout.size > 1
+            and self._counts(layout, kind, chosen) is None
+        )
+
+    def _native_plans(self, layout: Layout, kind: Kind, names: tuple[Named, ...]) -> list[_Planned]:
+        """Return the plans of a group by size, each with the chunks that its closed form likes."""
+        usual = kind.value not in self._by_type and names == self._algorithms(kind)
+        found = candidates.ways(self.scenario, layout, kind, names, usual=usual)
+        key = (kind, layout.size, layout.lowest, layout.is_world, layout.residue, tuple(
+            one if isinstance(one, Over) else one.nodes for one in found
+        ))  # fmt: skip
+        if key not in self._native or layout.is_world:
+            self._native[key] = list(self._cut(layout, kind, found))
+        return self._native[key]
+
+    def _cut(
+        self, layout: Layout, kind: Kind, found: Sequence[Over | InNodes]
+    ) -> Iterator[_Planned]:
+        made = [self._made_way(layout, kind, way) for way in found]
+        given = self.scenario.collectives.chunks
+        choices = []
+        for way in made:
+            counts = (given,) if given else CHAINED if way.chained else SYMMETRIC
+            if kind is Kind.BARRIER:
+                counts = (1,)
+            choices.append((self._orders(kind, way), counts))
+        plans: dict[tuple[int, int], _core.PlanId] = {}
+        for cut in cuts(choices):
+            way = made[cut.candidate]
+            if cut[1:] not in plans:
+                chunks = 0 if given else cut.chunks
+                plans[cut[1:]] = self._plan_of_way(layout, way, chunks)
+            yield _Planned(cut.from_bytes, plans[cut[1:]], way.runs, cut.chunks)
+        if layout.is_world and any(way.in_stages for way in made):
+            plan = self._plan_of_way(layout, made[0], 0 if given else 1)
+            self.builder.set_partial_plan(layout.id, native_kind(kind), plan)
+
+    def _made_way(self, layout: Layout, kind: Kind, way: Over | InNodes) -> _Way:
+        """Make the levels of a way, and remember what each takes."""
+        if isinstance(way, InNodes):
+            return self._staged_way(layout, kind, way)
+        if not way.levels:
+            level = self._flat_level(kind, way.names[0], layout, layout.lowest or 0)
+            costs = {(0, kind): self._cost(way.names[0], kind, layout.size, "group")}
+            chained = way.names[0] == CHAIN
+            return _Way([level], (layout.lowest or 0,), costs, way.names, chained, True, False)
+        levels, costs = [], {}
+        for at, (name, place) in enumerate(zip(way.names, way.levels, strict=True)):
+            implementation = self._implementation(name, kind, place.dimension)
+            is_last = None if layout.is_world else at == len(way.levels) - 1
+            levels.append(self._level(kind, implementation, _Place(*place), layout, is_last))
+            if layout.is_world:
+                self.covered.setdefault(native_kind(kind), set()).add(place.dimension)
+            for needed in self._needed(kind):
+                costs[at, needed] = self._cost(name, needed, place.size, "usual")
+        dimensions = tuple(place.dimension for place in way.levels)
+        return _Way(levels, dimensions, costs, way.names, CHAIN in way.names, False, False)
+
+    def _staged_way(self, layout: Layout, kind: Kind, way: InNodes) -> _Way:
+        levels, dimensions = [], []
+        costs: dict[tuple[int, Kind], tuple[Cost, bool, float] | None] = {}
+        for at, dimension in enumerate((0, 1, 0)):
+            if not way.stages.parts[at]:
+                continue
+            program = lower(way.stages.part(at))._replace(final_num=1, final_den=1)
+            costs[len(levels), kind] = cost_of(program), False, 1.0
+            wired = self._on_the_wire(program)
+            added = {native_kind(kind): add_program(self.builder, wired, None, self._step_ticks())}
+            place = _Place(layout.size, 1, 1, dimension)
+            levels.append(_level(place, False, _LevelPrograms(added, added, None, {})))
+            dimensions.append(dimension)
+        self._cover_all(layout, kind)
+        chained = kind in ROOTED
+        return _Way(levels, tuple(dimensions), costs, way.words, chained, True, True)
+
+    def _cost(
+        self, name: Named, kind: Kind, n: int, ring_kind: RingKind
+    ) -> tuple[Cost, bool, float] | None:
+        """Return what a program takes, whether all do the same, and what it leaves of the data."""
+        made = self._written.get((name, kind, n, ring_kind))
+        if made is None:
+            return None
+        return cost_of(made), isinstance(made, ExchangeProgram), shape_of(made)
+
+    def _orders(self, kind: Kind, way: _Way) -> list[list[Phase]]:
+        """Return the phases of a chunk, of each of those in turn."""
+        collectives = self.scenario.collectives
+        turns = collectives.inter_dimension != "ascending" and not way.over_members
+        hierarchical = collectives.all_reduce_shape == "local_bw_aware" and not way.in_stages
+        count = len(way.levels)
+        orders = []
+        for turn in range(count if turns else 1):
+            visited = [(level, kind) for level in range(count)]
+            if not way.in_stages:
+                visited = visits(kind, count, hierarchical=hierarchical, turns=turn)
+            share, phases = 1.0, []
+            for level, part in visited:
+                cost = way.costs.get((level, part))
+                if cost is None:  # it cannot run there, which is said where a node needs it
+                    continue
+                dimension = way.dimensions[level]
+                queue = level if way.in_stages else dimension
+                over = self._way_along(dimension)
+                phases.append(phase(cost[0], over, queue, share, alike=cost[1]))
+                share *= cost[2]
+            orders.append(phases)
+        return orders
+
+    def _way_along(self, dimension: int) -> Way:
+        """Return what a message along a dimension takes, of the closed form."""
+        along = self.scenario.topology.dimensions[dimension]
+        kind = topologies.shown(along.kind)
+        hops = 2 if kind == "switch" else 1
+        delay = self.scenario.collectives.endpoint_delay_ns
+        latency = hops * along.latency_ns + delay
+        return Way(latency, along.bytes_per_ns, kind == "fully_connected")
+
+    def _plan_of_way(self, layout: Layout, way: _Way, chunks: int) -> _core.PlanId:
+        shares = not way.over_members and (layout.is_world or len(way.levels) > 1)
+        return self.builder.add_plan(
+            levels=way.levels,
+            over_members=way.over_members,
+            communicator_size=layout.size,
+            custom=None,
+            masked=layout.is_world and not way.over_members,
+            shared_load=shares,
+            in_stages=way.in_stages,
+            chunks=chunks,
+        )
 
     def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
         """Return the kinds that the collectives of graphs run, by layout of their communicators."""
@@ -268,7 +474,7 @@ class Planner:
         self.rests_on[chosen.basis] = None
         self._cover_all(layout, kind)
         points = [(size, self._ticks_of(ns, chosen)) for size, ns in chosen.points]
-        return self._plan_of_members(layout, kind, self.builder.add_timed(points), whole=True)
+        return self._plan_of_members(layout, kind, self.builder.add_timed(points), chunks=1)
 
     def _counts(
         self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
@@ -308,10 +514,10 @@ class Planner:
             program = self._on_the_wire(program_of(counts))
             added = add_program(self.builder, program, step_ticks=self._step_ticks())
             self._counted[key] = added
-        return self._plan_of_members(layout, kind, self._counted[key], whole=False)
+        return self._plan_of_members(layout, kind, self._counted[key])
 
     def _plan_of_members(
-        self, layout: Layout, kind: Kind, program: _core.ProgramId, *, whole: bool
+        self, layout: Layout, kind: Kind, program: _core.ProgramId, *, chunks: int = 0
     ) -> _core.PlanId:
         """Plan one phase over the members of a group, whatever dimensions they are in."""
         native = native_kind(kind)
@@ -324,7 +530,7 @@ class Planner:
             custom=None,
             masked=False,
             shared_load=False,
-            whole=whole,
+            chunks=chunks,
         )
 
     def _ticks_of(self, ns: float, timed: Timed) -> int:
@@ -531,6 +737,7 @@ class Planner:
             made = (self._on_the_wire(lower(algorithm.schedule(kind, n))),)
         if len(made) > 2:
             return f"{len(made)} programs that take turns; at most two can"
+        self._written[name, kind, n, ring_kind] = made[0]
         named = {switch for one in made for switch in getattr(one, "switches", ())}
         lack = self._lack_of_switches(n) if named else None
         if lack is not None:
@@ -639,6 +846,7 @@ def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.
         programs=made.programs,
         alternates=made.alternates,
         counter=made.counter,
+        coordinates=list(place.coordinates),
     )
 
 

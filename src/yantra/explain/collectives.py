@@ -84,6 +84,8 @@ def _texts(by_size: Sequence[tuple[int, Any]]) -> list[str]:
 def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
     if isinstance(chosen, Custom):
         return [(size, f"traces {chosen.prefix}")]
+    if isinstance(chosen, str):
+        return [(size, chosen)]
     if not is_timed(chosen):
         names = [algorithms.shown(name) for name in chosen]
         return [(size, " x ".join(names if len(set(names)) > 1 else names[:1]))]

@@ -185,10 +185,12 @@ class Collectives(Record):
     """Which algorithm runs each collective, in how many chunks, and in which order.
 
     `custom_per_node` holds (node id, trace prefix) pairs, which come before the algorithm of the
-    type. `active_chunks` counts per dimension over all its queues. A `serial` reduction begins when
-    its message has arrived and takes its time of the memory; an `overlapped` one proceeds while the
-    message arrives and ends with it. A `selection` chooses algorithms by size and group; it comes
-    before the names of the types, which stay for what it leaves open.
+    type. Without `chunks` the planner cuts each into as many as its closed form likes best; under
+    ASTRA-sim's semantics that is one. `active_chunks` counts per dimension over all its queues. A
+    `serial` reduction begins when its message has arrived and takes its time of the memory; an
+    `overlapped` one proceeds while the message arrives and ends with it. A `selection` chooses
+    algorithms by size and group; it comes before the names of the types, which stay for what it
+    leaves open.
     """
 
     all_reduce: Algorithms = None
@@ -197,7 +199,7 @@ class Collectives(Record):
     all_to_all: Algorithms = None
     custom_per_node: tuple[tuple[int, str], ...] = ()
     all_reduce_shape: AllReduceShape = "local_bw_aware"
-    chunks: int = 1
+    chunks: int | None = None
     active_chunks: int = 1
     queues_per_dimension: int = 1
     priority: Priority = "lifo"

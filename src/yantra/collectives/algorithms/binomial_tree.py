@@ -31,7 +31,8 @@ class BinomialTree(CollectiveAlgorithm):
             for r in reversed(up)
         ]
         rounds = {Kind.BROADCAST: down, Kind.SCATTER: down, Kind.BARRIER: up + down}.get(kind, up)
-        return Schedule(kind, n, n if per_position else 1, tuple(rounds), lockstep=False)
+        blocks = n if per_position else 1
+        return Schedule(kind, n, blocks, tuple(rounds), lockstep=False, in_turn=True)
 
 
 def _round(n: int, bit: int, per_position: bool) -> Round:

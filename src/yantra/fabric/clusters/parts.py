@@ -178,7 +178,11 @@ def _collectives(
         written[collective] = named
     written["reductions"] = "overlapped"
     if len(members) > 1:
-        written |= {"chunks": cluster.chunks, "inter_dimension": inter_dimension}
+        written["inter_dimension"] = inter_dimension
+        # ASTRA-sim has no planner of chunks.
+        chunks = cluster.chunks or (2 * len(members) if semantics == "astra-sim" else None)
+        if chunks is not None:
+            written["chunks"] = chunks
     return written
 
 

@@ -82,7 +82,9 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         network=_network(place.key("network"), top["network"]),
         **_texts(collectives_at, collectives, _MEASURED),
         fits=_fits(collectives_at, collectives, path),
-        chunks=collectives_at.key("chunks").whole(collectives.get("chunks", 1)),
+        chunks=collectives_at.key("chunks").whole(collectives["chunks"])
+        if "chunks" in collectives
+        else None,
         inter_dimension=collectives_at.key("inter_dimension").choice(
             collectives.get("inter_dimension", "ascending"), _ORDERS
         ),

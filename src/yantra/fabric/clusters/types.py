@@ -135,8 +135,8 @@ class Cluster(Record):
     """Of an access of the host's memory, in ns."""
     network: tuple[Level, ...]
     """The levels, innermost first."""
-    chunks: int = 1
-    """Into how many chunks a collective is divided."""
+    chunks: int | None = None
+    """Into how many chunks a collective is divided; None leaves it to the planner."""
     inter_dimension: str = "ascending"
     """The order in which chunks go through the dimensions."""
     achievable: tuple[tuple[str, Number], ...] = ()

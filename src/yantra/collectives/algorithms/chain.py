@@ -1,0 +1,35 @@
+"""Chain: every position passes what it gets on to the next one.
+
+Chunks follow each other, so each link carries the data once while others carry other chunks: with c
+chunks of S bytes over n positions, ways of l ns and B bytes/ns and hand-overs of d ns, alone, about
+
+    (n - 2 + c) (d + S / (c B)) + (n - 1) l
+
+which comes close to S / B, the least that a port takes, where a tree sends the data log2(n) times.
+Trade-off: n - 1 messages one after the other, so it is for large data or few positions.
+
+Source: Barnett, Gupta, Payne, Shuler, van de Geijn and Watts, "Interprocessor collective
+communication library", SHPCC 1994; NCCL broadcasts and reduces so (ring broadcast).
+"""
+
+from __future__ import annotations
+
+from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.schedule import Kind, Move, Round, Schedule
+
+
+class Chain(CollectiveAlgorithm):
+    """From position 0 upwards for a broadcast, down to it for a reduce."""
+
+    kinds = frozenset({Kind.BROADCAST, Kind.REDUCE})
+
+    def schedule(self, kind: Kind, n: int) -> Schedule:
+        self.require(kind, n)
+        if kind is Kind.BROADCAST:
+            rounds = [Round((Move(at, at + 1, (0,)),)) for at in range(n - 1)]
+        else:
+            rounds = [Round((Move(at, at - 1, (0,), True),)) for at in range(n - 1, 0, -1)]
+        return Schedule(kind, n, 1, tuple(rounds), lockstep=False, in_turn=True)
+
+
+PLUGIN = Chain

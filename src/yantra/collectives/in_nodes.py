@@ -1,0 +1,271 @@
+"""Collectives of members that share nodes: inside them, across them on every rail, inside again.
+
+`nodes` are the positions of each node. As many rails as the node with the fewest members has them
+go from node to node: the k-th member of every node is on rail k, and its adapter carries it. What a
+node has for a rail goes to that member over the links inside the node, from member to member, so
+that each of those links carries every byte once; so does what comes over a rail to the others.
+
+| stage | all-reduce | broadcast from position 0 |
+| --- | --- | --- |
+| inside | sums of a share end at the member on its rail | a chain of the root's node |
+| across | a ring of nodes on each rail | a chain of nodes on each rail |
+| inside | each share goes round the node | each share goes round the other nodes |
+
+A reduce is a broadcast backwards, a gather a scatter backwards, an all-gather a reduce-scatter
+backwards. Bytes: an adapter carries 2 (N - 1) / N of its share of an all-reduce over N nodes, and
+its share once of a broadcast; the links of the root carry a broadcast once.
+
+Trade-off: chains inside nodes take as many steps as a node has members; chunks make them overlap.
+It suits whatever lies unevenly, and what starts or ends at one member; where members fill a grid,
+symmetric algorithms on its dimensions need far less work. Sources: NCCL 2.30.7, src/graph/rings.cc
+(a ring for each rail) and src/graph/paths.cc (PXN, which passes data to a member on the right
+rail); van de Geijn and Watts, "SUMMA", Concurrency 9 (1997), for pipelined broadcasts.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from yantra.base.tuples import NamedTuple
+from yantra.collectives.schedule import Kind, Move, Round, Schedule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MOST_MOVES = 1 << 20
+"""More than these moves are not written out; one ring of the members takes their place."""
+
+Nodes = tuple[tuple[int, ...], ...]
+"""The positions of each node, those on rails first, in the order of the rails."""
+
+_Moves = list[list[Move]]
+
+
+class Stages(NamedTuple):
+    """The rounds inside nodes, across them and inside again, over so many blocks."""
+
+    kind: Kind
+    n: int
+    blocks: int
+    parts: tuple[tuple[Round, ...], tuple[Round, ...], tuple[Round, ...]]
+
+    def schedule(self) -> Schedule:
+        """Return all of it as one schedule."""
+        rounds = tuple(round_ for part in self.parts for round_ in part)
+        return Schedule(self.kind, self.n, self.blocks, rounds, lockstep=False, in_turn=True)
+
+    def part(self, at: int) -> Schedule:
+        """Return one stage, of the data of the whole collective."""
+        return self.schedule()._replace(rounds=self.parts[at])
+
+
+def stages(kind: Kind, nodes: Nodes) -> Stages | None:
+    """Return the stages of a collective; None where they are more moves than are written out."""
+    n = sum(len(node) for node in nodes)
+    if _moves(kind, nodes, n) > MOST_MOVES:
+        return None
+    over = _Nodes(nodes, n)
+    if kind in (Kind.REDUCE, Kind.GATHER, Kind.ALL_GATHER):
+        forth = {
+            Kind.REDUCE: Kind.BROADCAST,
+            Kind.GATHER: Kind.SCATTER,
+            Kind.ALL_GATHER: Kind.REDUCE_SCATTER,
+        }[kind]
+        blocks, parts = _FORTH[forth](over)
+        adds = kind is Kind.REDUCE
+        return _made(kind, n, blocks, [_backwards(part, adds) for part in reversed(parts)])
+    if kind is Kind.ALL_REDUCE:
+        blocks, (inside, across, _) = over.reduce_scatter(over.ring_blocks())
+        spread = [_backwards(across, False), _backwards(inside, False)]
+        return _made(kind, n, blocks, [inside, [*across, *spread[0]], spread[1]])
+    blocks, parts = _FORTH[kind](over)
+    return _made(kind, n, blocks, parts)
+
+
+def _moves(kind: Kind, nodes: Nodes, n: int) -> int:
+    rails = min(len(node) for node in nodes)
+    across = len(nodes) * len(nodes) * rails
+    inside = sum(len(node) for node in nodes) * rails
+    if kind is Kind.ALL_TO_ALL:
+        inside = sum(len(node) ** 2 for node in nodes) + n * rails
+        return max(2 * (across + inside), n * n // 4)  # whose blocks are listed
+    return 2 * (across + inside)
+
+
+def _made(kind: Kind, n: int, blocks: int, parts: Sequence[_Moves]) -> Stages:
+    inside, across, back = (tuple(Round(tuple(one)) for one in part if one) for part in parts)
+    return Stages(kind, n, blocks, (inside, across, back))
+
+
+def _backwards(moves: _Moves, adds: bool) -> _Moves:
+    return [[Move(one.dst, one.src, one.blocks, adds) for one in round_] for round_ in moves[::-1]]
+
+
+class _Nodes:
+    """Where positions are, and how shares go about in a node."""
+
+    def __init__(self, nodes: Nodes, n: int) -> None:
+        self.n = n
+        self.nodes = nodes
+        self.rails = min(len(node) for node in nodes)
+        self.node_of = {position: at for at, node in enumerate(nodes) for position in node}
+        self.rail_of = {
+            position: at % self.rails for node in nodes for at, position in enumerate(node)
+        }
+
+    def ring_blocks(self) -> list[tuple[int, int]]:
+        """Return the node and the rail of each block of an all-reduce: one for every pair."""
+        return [(node, rail) for rail in range(self.rails) for node in range(len(self.nodes))]
+
+    def reduce_scatter(self, homes: Sequence[tuple[int, int]]) -> tuple[int, list[_Moves]]:
+        """Return the moves that sum up each block on its rail, at a node."""
+        of_rail: list[list[int]] = [[] for _ in range(self.rails)]
+        for block, (_, rail) in enumerate(homes):
+            of_rail[rail].append(block)
+        inside = _side_by_side(self._to_rail(node, of_rail) for node in range(len(self.nodes)))
+        return len(homes), [inside, self._ring(homes), []]
+
+    def _to_rail(self, node: int, of_rail: Sequence[Sequence[int]]) -> _Moves:
+        """Return the chains that sum up the blocks of each rail at its member of a node."""
+        members = self.nodes[node]
+        m = len(members)
+        return [
+            [
+                Move(members[(rail - step) % m], members[(rail - step + 1) % m], blocks, True)
+                for rail, blocks in enumerate(of_rail)
+                if blocks
+            ]
+            for step in range(m - 1, 0, -1)
+        ]
+
+    def _ring(self, homes: Sequence[tuple[int, int]]) -> _Moves:
+        """Return the ring of nodes on each rail at whose end a block is summed up at its node."""
+        count = len(self.nodes)
+        rounds: _Moves = []
+        for step in range(1, count):
+            moving: dict[tuple[int, int], list[int]] = {}
+            for block, (node, rail) in enumerate(homes):
+                at = (node + step) % count
+                moving.setdefault((at, rail), []).append(block)
+            rounds.append(
+                [
+                    Move(self.nodes[at][rail], self.nodes[(at + 1) % count][rail], blocks, True)
+                    for (at, rail), blocks in moving.items()
+                ]
+            )
+        return rounds
+
+    def around(self, members: Sequence[int], start: int, block: int) -> _Moves:
+        """Return how a block goes from one member to all others."""
+        m = len(members)
+        at = members.index(start)
+        return [
+            [Move(members[(at + step) % m], members[(at + step + 1) % m], (block,))]
+            for step in range(m - 1)
+        ]
+
+
+def _reduce_scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
+    homes = [(over.node_of[position], over.rail_of[position]) for position in range(over.n)]
+    blocks, parts = over.reduce_scatter(homes)
+    last = [
+        Move(over.nodes[node][rail], position, (position,))
+        for position, (node, rail) in enumerate(homes)
+        if over.nodes[node][rail] != position
+    ]
+    return blocks, [parts[0], parts[1], [last]]
+
+
+def _broadcast(over: _Nodes) -> tuple[int, list[_Moves]]:
+    home = over.node_of[0]
+    order = [home, *(node for node in range(len(over.nodes)) if node != home)]
+    on_rails = [[over.nodes[node][rail] for node in order] for rail in range(over.rails)]
+    first = [0, *(position for position in over.nodes[home] if position != 0)]
+    whole = tuple(range(over.rails))
+    given = [[Move(src, dst, whole)] for src, dst in pairwise(first)]
+    across = _side_by_side(
+        [[Move(src, dst, (block,))] for src, dst in pairwise(rail)]
+        for block, rail in enumerate(on_rails)
+    )
+    around = _side_by_side(
+        over.around(over.nodes[node], over.nodes[node][rail], rail)
+        for node in order[1:]
+        for rail in range(over.rails)
+    )
+    return over.rails, [given, across, around]
+
+
+def _scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
+    home = over.node_of[0]
+    far: dict[int, list[int]] = {}
+    across: list[list[Move]] = []
+    last: list[Move] = []
+    for node, members in enumerate(over.nodes):
+        if node == home:
+            continue
+        carried: dict[int, list[int]] = {}
+        for position in members:
+            carried.setdefault(over.rail_of[position], []).append(position)
+        for rail, blocks in carried.items():
+            far.setdefault(over.nodes[home][rail], []).extend(blocks)
+            across.append([Move(over.nodes[home][rail], members[rail], blocks)])
+            last += [
+                Move(members[rail], position, (position,))
+                for position in blocks
+                if position != members[rail]
+            ]
+    given = [[Move(0, dst, blocks)] for dst, blocks in far.items() if dst != 0]
+    own = [[Move(0, position, (position,))] for position in over.nodes[home] if position != 0]
+    return over.n, [[*given, *own], across, [last]]
+
+
+def _all_to_all(over: _Nodes) -> tuple[int, list[_Moves]]:
+    n = over.n
+    inside: list[Move] = []
+    across: list[Move] = []
+    last: list[Move] = []
+    for at, node in enumerate(over.nodes):
+        for src in node:
+            for rail in range(over.rails):
+                far = [
+                    src * n + dst
+                    for dst in range(n)
+                    if over.node_of[dst] != at and over.rail_of[dst] == rail
+                ]
+                if far and node[rail] != src:
+                    inside.append(Move(src, node[rail], far))
+            inside += [Move(src, dst, (src * n + dst,)) for dst in node if dst != src]
+        for away in range(1, len(over.nodes)):
+            other = over.nodes[(at + away) % len(over.nodes)]
+            for rail in range(over.rails):
+                there = [dst for dst in other if over.rail_of[dst] == rail]
+                blocks = [src * n + dst for src in node for dst in there]
+                across.append(Move(node[rail], other[rail], blocks))
+                last += [
+                    Move(other[rail], dst, [src * n + dst for src in node])
+                    for dst in there
+                    if dst != other[rail]
+                ]
+    return n * n, [[inside], [across], [last]]
+
+
+def _side_by_side(several: Iterable[_Moves]) -> _Moves:
+    """Return the rounds of what goes on at once: the k-th of each together."""
+    joined: _Moves = []
+    for moves in several:
+        for at, round_ in enumerate(moves):
+            if at == len(joined):
+                joined.append([])
+            joined[at].extend(round_)
+    return joined
+
+
+_FORTH = {
+    Kind.REDUCE_SCATTER: _reduce_scatter,
+    Kind.BROADCAST: _broadcast,
+    Kind.SCATTER: _scatter,
+    Kind.ALL_TO_ALL: _all_to_all,
+}
+KINDS = frozenset(Kind) - {Kind.BARRIER}
+"""What it performs."""

@@ -1,0 +1,165 @@
+"""Ways to run a collective of a group under native semantics, of which its closed form takes one.
+
+| the members | ways |
+| --- | --- |
+| a product of coordinates | the algorithm of each dimension, over those that are in it |
+| others that share nodes, or a collective with a root | stages in and across nodes (`in_nodes`) |
+| any others | one algorithm over all of them |
+
+A broadcast or reduce may run as a tree, which is best for few bytes, or as a chain.
+"""
+
+from __future__ import annotations
+
+from yantra.base.tuples import NamedTuple
+from yantra.collectives import in_nodes
+from yantra.collectives.schedule import Kind
+from yantra.fabric.topologies import topologies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yantra.base.plugin_files import Named
+    from yantra.compile.communicators import Layout
+    from yantra.scenario import Scenario
+
+ROOTED = (Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER)
+TREE, CHAIN = "binomial_tree", "chain"
+_ANY = {Kind.ALL_TO_ALL: "direct1"}
+_OF_NODES = ("switch", "fully_connected")
+
+
+class Along(NamedTuple):
+    """A level: how many members, their stride in ranks, in members, dimension and coordinates.
+
+    Coordinates are empty where the members have the whole dimension.
+    """
+
+    size: int
+    stride: int
+    index_stride: int
+    dimension: int
+    coordinates: tuple[int, ...] = ()
+
+
+class Over(NamedTuple):
+    """An algorithm for each level, or for all members together where there are no levels."""
+
+    names: tuple[Named, ...]
+    levels: tuple[Along, ...] = ()
+
+
+class InNodes(NamedTuple):
+    """Stages in and across nodes; `rails` go from node to node, `fewest` members a node has."""
+
+    nodes: in_nodes.Nodes
+    stages: in_nodes.Stages
+
+    @property
+    def words(self) -> str:
+        """What it is, for people."""
+        sizes = sorted({len(node) for node in self.nodes})
+        members = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        rails = sizes[0]
+        return (
+            f"rails: {len(self.nodes)} nodes of {members}, "
+            f"{rails} {'adapters' if rails > 1 else 'adapter'} each"
+        )
+
+
+def ways(
+    scenario: Scenario, layout: Layout, kind: Kind, names: tuple[Named, ...], *, usual: bool
+) -> list[Over | InNodes]:
+    """Return the ways of a group that has more than one member, the simplest first.
+
+    `names` are the algorithms of the dimensions, or one for all; `usual` says that nobody chose
+    them.
+    """
+    dimensions = scenario.topology.dimensions
+    by_dimension = len(names) == len(dimensions)
+    levels = _levels(scenario, layout) if by_dimension else ()
+    staged = _staged(scenario, layout, kind) if usual or _is_uneven(layout) else None
+    pairs = kind in (Kind.BROADCAST, Kind.REDUCE) and usual
+    if levels:
+        fitting = tuple(_fitting(kind, names[one.dimension], one.size) for one in levels)
+        found: list[Over | InNodes] = [Over(fitting, levels)]
+        if pairs and staged is None:
+            found.append(Over((CHAIN,) * len(levels), levels))
+    elif staged is not None and by_dimension and not pairs:
+        found = []
+    else:
+        found = [Over(_flat(kind, names, layout))]
+        if pairs and staged is None:
+            found.append(Over((CHAIN,)))
+    if staged is not None and (kind in ROOTED or not levels):
+        found.append(staged)
+    return found
+
+
+def _is_uneven(layout: Layout) -> bool:
+    return layout.residue is not None
+
+
+def _levels(scenario: Scenario, layout: Layout) -> tuple[Along, ...]:
+    """Return the levels of members that are a product of coordinates, none for others."""
+    sizes = [dimension.size for dimension in scenario.topology.dimensions]
+    coordinates = layout.coordinates
+    if layout.spans_all and not layout.is_listed:
+        coordinates = tuple(tuple(range(size)) for size in sizes)
+    if coordinates is None:
+        return ()
+    levels = []
+    stride = index_stride = 1
+    for dimension, (along, size) in enumerate(zip(coordinates, sizes, strict=True)):
+        if len(along) > 1 or layout.spans_all:
+            part = () if len(along) == size else along
+            levels.append(Along(len(along), stride, index_stride, dimension, part))
+        index_stride *= len(along)
+        stride *= size
+    return tuple(levels)
+
+
+def _fitting(kind: Kind, name: Named, size: int) -> Named:
+    """Return the algorithm of a dimension, or one that runs over as few of its ranks as these."""
+    from yantra.collectives import find
+
+    if size < 2 or find(name).supports(kind, size) is None:
+        return name
+    other = _ANY.get(kind, "ring")
+    return other if find(other).supports(kind, size) is None else name
+
+
+def _flat(kind: Kind, names: tuple[Named, ...], layout: Layout) -> tuple[Named, ...]:
+    """Return the algorithm over all members: that of all dimensions, or one that suits any."""
+    if len(set(names)) == 1:
+        return names[:1]
+    return (_ANY.get(kind, "ring"),)
+
+
+def _staged(scenario: Scenario, layout: Layout, kind: Kind) -> InNodes | None:
+    """Return the stages over nodes; None where there are none, or they would be too many moves."""
+    dimensions = scenario.topology.dimensions
+    inner = dimensions[0]
+    has_nodes = len(dimensions) > 1 and topologies.shown(inner.kind) in _OF_NODES
+    is_placed = layout.spans_all or layout.residue is not None or layout.coordinates is not None
+    if not has_nodes or not is_placed or kind not in in_nodes.KINDS or scenario.fabric is not None:
+        return None
+    nodes = nodes_of(layout, inner.size)
+    if len(nodes) < 2:
+        return None
+    stages = in_nodes.stages(kind, nodes)
+    return None if stages is None else InNodes(nodes, stages)
+
+
+def nodes_of(layout: Layout, inner: int) -> in_nodes.Nodes:
+    """Return the positions of each node, those at places that all nodes have first."""
+    by_node: dict[int, dict[int, int]] = {}
+    for position, offset in enumerate(layout.offsets()):
+        node, place = divmod((layout.residue or 0) + offset, inner)
+        by_node.setdefault(node, {})[place] = position
+    everywhere = set.intersection(*(set(places) for places in by_node.values()))
+    return tuple(
+        tuple(
+            places[place] for place in sorted(places, key=lambda one: (one not in everywhere, one))
+        )
+        for _, places in sorted(by_node.items())
+    )

@@ -1,0 +1,233 @@
+"""Into how many chunks a collective is cut: as many as its closed form likes best.
+
+A chunk goes through phases. While it is in one, others are in other dimensions, or on the way from
+rank to rank of a chain. With c chunks of S bytes in all, phase i takes a_i + b_i S / c from its
+first to its last rank and keeps a rank's queue for u_i + v_i S / c, so a collective takes
+
+    sum_i (a_i + b_i S / c) + (c - 1) max_q sum_(i in q) (u_i + v_i S / c)
+
+over queues q: all phases once, and the busiest queue for each further chunk. On one level of a
+symmetric algorithm that is least for one chunk, as more only pay latencies again; over several
+levels chunks let these work side by side. Orders that turn from chunk to chunk put their phases
+into other queues each time, and the busiest counts over all of them.
+
+Trade-off: what waits for messages in other ways (windows, barriers, rates that a fabric shares) is
+not in it, so it says how many chunks to take, and not how long they take. Source: the pipelined
+collectives of Barnett et al. (SHPCC 1994), section 4; for levels Cho et al., "BlueConnect",
+MLSys 2019.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from yantra.base.tuples import NamedTuple
+from yantra.collectives.program import ExchangeProgram, GraphProgram
+from yantra.collectives.schedule import Kind, shifted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yantra.collectives.program import Program
+
+SYMMETRIC = (1, 2, 4, 8, 16)
+"""Numbers of chunks of what all members do alike: each costs events of its own."""
+CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
+"""Those of what goes from member to member, where each chunk more is a hop that overlaps."""
+_GAIN = 0.99  # more chunks, or a plan for more bytes, must save a hundredth
+_SIZES = tuple(1 << exponent for exponent in range(41))
+
+
+class Cost(NamedTuple):
+    """What a program takes of a phase's data: messages one after the other, and shares of bytes.
+
+    `steps` and `path` are those of the longest way from the first message to the last, `port` is
+    the most that a position sends or receives, `link` the most to one peer.
+    """
+
+    steps: int
+    path: float
+    port: float
+    link: float
+
+
+class Way(NamedTuple):
+    """What a message crosses on a level: ns of latency and hand-over, bytes/ns, links per peer."""
+
+    latency_ns: float
+    bytes_per_ns: float
+    by_peer: bool
+
+
+class Phase(NamedTuple):
+    """Its queue and times, of all ranks and of one: a, b, u and v of this file, b and v by byte."""
+
+    queue: int
+    first_ns: float
+    first_per_byte: float
+    each_ns: float
+    each_per_byte: float
+
+
+class Cut(NamedTuple):
+    """From so many bytes on, the number of a candidate and its chunks."""
+
+    from_bytes: int
+    candidate: int
+    chunks: int
+
+
+def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Phase:
+    """Return a phase of `share` times the bytes of the collective; `alike`: all ranks wait."""
+    busiest = cost.link if way.by_peer else cost.port
+    first = cost.steps * way.latency_ns
+    per_byte = share * max(cost.path, busiest) / way.bytes_per_ns
+    if alike:
+        return Phase(queue, first, per_byte, first, per_byte)
+    return Phase(queue, first, per_byte, way.latency_ns, share * busiest / way.bytes_per_ns)
+
+
+def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -> float:
+    """Return the closed form: chunk k goes through the phases of `orders[k % len(orders)]`."""
+    size = size_bytes / chunks
+    busy: dict[int, float] = {}
+    for at, order in enumerate(orders):
+        times = len(range(at, chunks, len(orders)))
+        for one in order:
+            each = one.each_ns + one.each_per_byte * size
+            busy[one.queue] = busy.get(one.queue, 0.0) + times * each
+    first = sum(one.first_ns + one.first_per_byte * size for one in orders[0])
+    of_first: dict[int, float] = {}
+    for one in orders[0]:
+        each = one.each_ns + one.each_per_byte * size
+        of_first[one.queue] = of_first.get(one.queue, 0.0) + each
+    return first + max(busy[queue] - of_first.get(queue, 0.0) for queue in busy)
+
+
+def cuts(
+    candidates: Sequence[tuple[Sequence[Sequence[Phase]], Sequence[int]]],
+) -> list[Cut]:
+    """Return which candidate runs in how many chunks, from which size on.
+
+    A candidate is its phases, by turns, and the numbers of chunks it may be cut into. The first
+    takes fewer than all others where they gain nothing.
+    """
+    found: list[Cut] = []
+    for size in _SIZES:
+        best, least = (0, candidates[0][1][0]), float("inf")
+        for number, (orders, counts) in enumerate(candidates):
+            for chunks in counts:
+                taken = time_ns(orders, float(size), chunks)
+                if taken < least * _GAIN:
+                    best, least = (number, chunks), taken
+        if not found or found[-1][1:] != best:
+            found.append(Cut(size if found else 0, *best))
+    return found
+
+
+@cache
+def cost_of(program: Program) -> Cost:
+    """Return the cost of a program, of messages alone."""
+    if isinstance(program, ExchangeProgram):
+        return _cost_of_exchange(program)
+    return _cost_of_graph(program)
+
+
+def _cost_of_exchange(program: ExchangeProgram) -> Cost:
+    left, port = program.sends, 0.0
+    by_peer: dict[tuple[str, int], float] = {}
+    for run in program.runs:
+        times = min(run.count, left)
+        left -= times
+        sent = times * run.num / run.den
+        port += sent
+        by_peer[run.peer, run.out] = by_peer.get((run.peer, run.out), 0.0) + sent
+    steps = -(-program.sends // program.window)
+    return Cost(steps, port if program.window == 1 else port / program.sends * steps, port,
+                max(by_peer.values(), default=0.0))  # fmt: skip
+
+
+class _Sent(NamedTuple):
+    steps: int
+    path: float
+
+
+def _cost_of_graph(program: GraphProgram) -> Cost:
+    sent: dict[int, float] = {}
+    got: dict[int, float] = {}
+    by_peer: dict[tuple[int, int], float] = {}
+    for position, op, peer in program.transfers("send"):
+        share = op.num / op.den
+        sent[position] = sent.get(position, 0.0) + share
+        got[peer] = got.get(peer, 0.0) + share
+        by_peer[position, peer] = by_peer.get((position, peer), 0.0) + share
+    steps, path = _longest(program)
+    port = max((*sent.values(), *got.values()), default=0.0)
+    return Cost(steps, path, port, max(by_peer.values(), default=0.0))
+
+
+def _longest(program: GraphProgram) -> tuple[int, float]:
+    """Return the messages and the shares of the longest way through a program.
+
+    A receive waits for the send that it is matched with, so positions are gone through until all
+    are done. Ways are as long as they have most bytes, and messages where bytes are equal.
+    """
+    positions = program.n + len(program.switches)
+    done: list[list[_Sent]] = [[] for _ in range(positions)]
+    mail: dict[tuple[int, int, int, int], list[_Sent]] = {}
+    taken: dict[tuple[int, int, int, int], int] = {}
+    ready = list(range(positions))
+    blocked: dict[tuple[int, int, int, int], int] = {}
+    while ready:
+        position = ready.pop()
+        written = program.ops[0 if program.symmetry != "none" else position]
+        for op in written[len(done[position]) :]:
+            before = max(((done[position][dep].path, done[position][dep].steps) for dep in op.deps),
+                         default=(0.0, 0))  # fmt: skip
+            here = _Sent(before[1], before[0])
+            peer = shifted(op.peer, position, program.n, program.symmetry)
+            if op.kind == "send":
+                here = _Sent(here.steps + 1, here.path + op.num / op.den)
+                key = (position, peer, op.num, op.den)
+                mail.setdefault(key, []).append(here)
+                if key in blocked:
+                    ready.append(blocked.pop(key))
+            elif op.kind == "recv":
+                key = (peer, position, op.num, op.den)
+                at = taken.get(key, 0)
+                if at == len(mail.get(key, ())):
+                    blocked[key] = position
+                    break
+                taken[key] = at + 1
+                came = mail[key][at]
+                here = max(here, came, key=lambda one: (one.path, one.steps))
+            done[position].append(here)
+    ends = [one for of in done for one in of]
+    longest = max(ends, key=lambda one: (one.path, one.steps), default=_Sent(0, 0.0))
+    return max((one.steps for one in ends), default=0), longest.path
+
+
+def shape_of(program: Program) -> float:
+    """Return by what a phase multiplies the data of a chunk."""
+    return program.final_num / program.final_den
+
+
+def visits(kind: Kind, levels: int, *, hierarchical: bool, turns: int) -> list[tuple[int, Kind]]:
+    """Return the levels that a chunk goes through, and what it does on each.
+
+    It begins at the innermost, or the outermost where data grows or spreads from a root, and as
+    many levels later as it has `turns`. As `Planner` in native/collective/runtime does.
+    """
+    order = list(range(levels))
+    if kind in (Kind.ALL_GATHER, Kind.GATHER, Kind.BROADCAST):
+        order.reverse()
+    order = order[turns:] + order[:turns]
+    if kind is not Kind.ALL_REDUCE or not hierarchical:
+        return [(level, kind) for level in order]
+    *inner, last = order
+    return [
+        *((level, Kind.REDUCE_SCATTER) for level in inner),
+        (last, Kind.ALL_REDUCE),
+        *((level, Kind.ALL_GATHER) for level in reversed(inner)),
+    ]
