@@ -8,8 +8,8 @@ first to its last rank and keeps a rank's queue for u_i + v_i S / c, so a collec
 
 over queues q: all phases once, and the busiest queue for each further chunk. On one level of a
 symmetric algorithm that is least for one chunk, as more only pay latencies again; over several
-levels chunks let these work side by side. Orders that turn from chunk to chunk put their phases
-into other queues each time, and the busiest counts over all of them.
+levels chunks let these work side by side. Where orders turn from chunk to chunk, chunks begin in
+different queues, and the busiest queue or the longest chunk says how long all take.
 
 Trade-off: what waits for messages in other ways (windows, barriers, rates that a fabric shares) is
 not in it, so it says how many chunks to take, and not how long they take. Source: the pipelined
@@ -35,6 +35,7 @@ SYMMETRIC = (1, 2, 4, 8, 16)
 """Numbers of chunks of what all members do alike: each costs events of its own."""
 CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
 """Those of what goes from member to member, where each chunk more is a hop that overlaps."""
+_TURNS = (1, 2, 4, 8)  # chunks of each order where orders turn
 _GAIN = 0.99  # more chunks, or a plan for more bytes, must save a hundredth
 _SIZES = tuple(1 << exponent for exponent in range(41))
 
@@ -70,6 +71,13 @@ class Phase(NamedTuple):
     each_per_byte: float
 
 
+def counts_of(turns: int, *, chained: bool) -> tuple[int, ...]:
+    """Return the numbers of chunks to choose from; as many of each order where orders turn."""
+    if turns > 1:
+        return (1, *(turns * each for each in _TURNS))
+    return CHAINED if chained else SYMMETRIC
+
+
 class Cut(NamedTuple):
     """From so many bytes on, the number of a candidate and its chunks."""
 
@@ -98,6 +106,8 @@ def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -
             each = one.each_ns + one.each_per_byte * size
             busy[one.queue] = busy.get(one.queue, 0.0) + times * each
     first = sum(one.first_ns + one.first_per_byte * size for one in orders[0])
+    if len(orders) > 1:
+        return max(first, *busy.values())
     of_first: dict[int, float] = {}
     for one in orders[0]:
         each = one.each_ns + one.each_per_byte * size

@@ -24,12 +24,11 @@ from yantra.compile import candidates
 from yantra.compile.candidates import CHAIN, ROOTED, InNodes, Over
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.cutting import (
-    CHAINED,
-    SYMMETRIC,
     Cost,
     Phase,
     Way,
     cost_of,
+    counts_of,
     cuts,
     phase,
     shape_of,
@@ -258,10 +257,11 @@ class Planner:
         given = self.scenario.collectives.chunks
         choices = []
         for way in made:
-            counts = (given,) if given else CHAINED if way.chained else SYMMETRIC
+            orders = self._orders(kind, way)
+            counts = (given,) if given else counts_of(len(orders), chained=way.chained)
             if kind is Kind.BARRIER:
                 counts = (1,)
-            choices.append((self._orders(kind, way), counts))
+            choices.append((orders, counts))
         plans: dict[tuple[int, int], _core.PlanId] = {}
         for cut in cuts(choices):
             way = made[cut.candidate]

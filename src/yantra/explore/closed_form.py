@@ -137,7 +137,9 @@ class ClosedForm:
                     size, stride = groups.get(operation.group, (1, 1))
                     if size == 1 or not operation.size_bytes:
                         return 0.0
-                    start, slope = self.machine.line_of(operation.collective, size, stride)
+                    start, slope = self.machine.line_of(
+                        operation.collective, size, stride, operation.size_bytes
+                    )
                     return max(start + slope * operation.size_bytes, 0.0)
                 if operation.peer:
                     return float(self.machine.message_ns(tp, operation.size_bytes))

@@ -1,8 +1,8 @@
 """A machine as a search sees it: times of kernels, of collectives of groups, and of messages.
 
 Kernels take the roofline's time. Collectives are simulated once per group and kind, alone on the
-cluster, at two sizes; others are on the line through both, as they are on the analytical network
-where algorithms are not chosen by size. A group is `size` ranks, `stride` apart.
+cluster, at two sizes of each plan that the compiler has for them; others are on the lines through
+both, as they are on the analytical network. A group is `size` ranks, `stride` apart.
 
 Trade-off: nothing contends here. What two groups cost each other is left to the simulation.
 """
@@ -14,20 +14,31 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.compile import compile
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from yantra.workloads.operators.operations import Operation
 
 _SIZES = (1 << 26, 1 << 29)
+_LARGEST = 1 << 36  # bytes of one collective that a plan may have
 _FINE = 1 << 22
 """Collectives are measured on a network as many times slower: a slope needs digits behind ticks."""
 _LONGEST_NS = 1e15  # a ninth of what the clock holds
+
+
+class Line(NamedTuple):
+    """From so many bytes on, a collective takes `start` ns and `slope` ns for each byte."""
+
+    from_bytes: int
+    start: float
+    slope: float
 
 
 class Scale(NamedTuple):
@@ -96,7 +107,7 @@ class Machine:
         # What was measured does not hang on the other rates, so machines with equal links share it.
         own = self._dimensions, self._delays_ns
         shares = like is not None and own == (like._dimensions, like._delays_ns)
-        self._measured: dict[tuple[CollectiveType, int, int], tuple[float, float]] = (
+        self._measured: dict[tuple[CollectiveType, int, int], tuple[Line, ...]] = (
             like._measured if like is not None and shares else {}
         )
 
@@ -114,19 +125,30 @@ class Machine:
         """Return the time of a collective alone; `size_bytes` per rank, a number or an array."""
         if size == 1:
             return size_bytes * 0.0
-        start, slope = self.line_of(kind, size, stride)
         amount = np.asarray(size_bytes, float)
+        start, slope = self.lines_at(kind, size, stride, amount)
         return np.where(amount > 0, np.maximum(start + slope * amount, 0.0), 0.0)
 
-    def line_of(self, kind: CollectiveType, size: int, stride: int) -> tuple[float, float]:
-        """Return the time of a collective of no bytes in ns, and what each byte adds."""
+    def lines_at(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
+        """Return, for sizes, the start in ns and the slope by byte of the line that they are on."""
+        lines = np.array(self.lines_of(kind, size, stride))
+        at = np.searchsorted(lines[1:, 0], size_bytes, side="right")
+        return lines[at, 1], lines[at, 2]
+
+    def line_of(
+        self, kind: CollectiveType, size: int, stride: int, size_bytes: float
+    ) -> tuple[float, float]:
+        """Return the start in ns, and what each byte adds, of the line that a size is on."""
+        start, slope = self.lines_at(kind, size, stride, size_bytes)
+        return float(start), float(slope)
+
+    def lines_of(self, kind: CollectiveType, size: int, stride: int) -> tuple[Line, ...]:
+        """Return the lines that the times of a collective are on, by ascending bytes."""
         if size == 1:
-            return 0.0, 0.0
+            return (Line(0, 0.0, 0.0),)
         key = kind, size, stride
         if key not in self._measured:
-            low, high = self._measure(kind, size, stride)
-            slope = (high - low) / (_SIZES[1] - _SIZES[0])
-            self._measured[key] = low - slope * _SIZES[0], slope
+            self._measured[key] = self._measure(kind, size, stride)
         return self._measured[key]
 
     def occupancy(self, size: int, stride: int) -> tuple[float, ...]:
@@ -165,32 +187,40 @@ class Machine:
         start = sum(empty) / len(empty)
         return start, sum(one) / len(one) - start
 
-    def _measure(self, kind: CollectiveType, size: int, stride: int) -> tuple[float, ...]:
-        outer = self.ranks // (size * stride)
-        axes = [("inner", stride), ("member", size), ("outer", outer)]
-        trace = TraceBuilder()
-        last: Any = []
-        for size_bytes in _SIZES:
-            last = trace.collective(kind, size_bytes, name="one", group="g", after=last)
-        workload = Workload(
-            grids=[Grid("all", views={"all": axes})],
-            groups={"g": Group("all", ("member",), grid="all")},
-            classes=[RankClass("all", {}, "one")],
-            templates={"one": trace.build()},
-        )
-        fine = self._fine(size)
-        result = simulate(Scenario(workload=Templates(workload=workload), **self._slow(fine)))
+    def _measure(self, kind: CollectiveType, size: int, stride: int) -> tuple[Line, ...]:
+        begins = self._begins(kind, size, stride)
+        pairs = [_ends(*both) for both in zip(begins, [*begins[1:], None], strict=True)]
+        times = iter(self._times(kind, size, stride, [one for pair in pairs for one in pair]))
+        lines = []
+        for begin, (low, high) in zip(begins, pairs, strict=True):
+            first, last = next(times), next(times)
+            slope = (last - first) / (high - low)
+            lines.append(Line(begin, first - slope * low, slope))
+        return tuple(lines)
+
+    def _begins(self, kind: CollectiveType, size: int, stride: int) -> list[int]:
+        """Return from which sizes on the compiler has another plan for a collective."""
+        scenario = Scenario(workload=_alone(kind, size, stride, self.ranks, (1,)), **self.parts)
+        chosen = compile(scenario).chosen
+        begins = {begin for one in chosen for begin, _ in one.by_size if begin <= _LARGEST}
+        return sorted(begins | {0})
+
+    def _times(self, kind: CollectiveType, size: int, stride: int, sizes: list[int]) -> list[float]:
+        """Return the times of collectives one after the other, in ns."""
+        fine = self._fine(size, sizes)
+        workload = _alone(kind, size, stride, self.ranks, sizes)
+        result = simulate(Scenario(workload=workload, **self._slow(fine)))
         outcome, first = result.outcome, result.outcome.first_node[0]
-        nodes = slice(first, first + len(_SIZES))
+        nodes = slice(first, first + len(sizes))
         times = zip(outcome.start[nodes], outcome.end[nodes], strict=True)
         ticks = fine * result.model.ticks_per_ns
-        return tuple((end - start) / ticks for start, end in times)
+        return [(end - start) / ticks for start, end in times]
 
-    def _fine(self, size: int) -> int:
+    def _fine(self, size: int, sizes: Sequence[int]) -> int:
         """Return how many times slower a group of so many may be measured: what the clock holds."""
         slowest = min(one.bytes_per_ns for one in self._dimensions)
         latest = max(one.latency_ns for one in self._dimensions) + sum(self._delays_ns)
-        most = size * (8 * _SIZES[1] / slowest + 64 * latest)
+        most = size * (2 * sum(sizes) / slowest + 16 * len(sizes) * latest)
         fine = _FINE
         while fine > 1 and fine * most > _LONGEST_NS:
             fine //= 2
@@ -231,3 +261,31 @@ class Machine:
     def rates(self) -> tuple[str, ...]:
         """The names of all rates, as `Scale.times` knows them."""
         return ("peak", "memory", "latency", *(f"links {at}" for at in range(self.dimensions)))
+
+
+def _ends(begin: int, after: int | None) -> tuple[int, int]:
+    """Return two sizes of the line between those at which it and the next one begin."""
+    if begin == 0 and after is None:
+        return _SIZES
+    if after is None:
+        return begin, 8 * begin
+    return max(begin, after // 4), after - 1
+
+
+def _alone(
+    kind: CollectiveType, size: int, stride: int, ranks: int, sizes: Sequence[int]
+) -> Templates:
+    """Return the workload of all groups of `size` ranks that run collectives of these sizes."""
+    axes = [("inner", stride), ("member", size), ("outer", ranks // (size * stride))]
+    trace = TraceBuilder()
+    last: Any = []
+    for size_bytes in sizes:
+        last = trace.collective(kind, size_bytes, name="one", group="g", after=last)
+    return Templates(
+        workload=Workload(
+            grids=[Grid("all", views={"all": axes})],
+            groups={"g": Group("all", ("member",), grid="all")},
+            classes=[RankClass("all", {}, "one")],
+            templates={"one": trace.build()},
+        )
+    )

@@ -151,11 +151,12 @@ def _reduced(
     machine: Machine, domain: Domain, elements: _Column, cut: _Cut, sharded: _Column
 ) -> _Sums:
     start, slope = np.zeros_like(elements), np.zeros_like(elements)
+    each = 4 * elements * cut.others
     for kind, rows in (
         (CollectiveType.ALL_REDUCE, np.flatnonzero(~sharded)),
         (CollectiveType.REDUCE_SCATTER, np.flatnonzero(sharded)),
     ):
-        _lines(machine, kind, domain.groups, rows, start, slope)
+        _lines(machine, kind, domain.groups, rows, each, start, slope)
     return _sums(start, slope * 4 * elements, cut, elements > 0)
 
 
@@ -164,7 +165,8 @@ def _gathered(
 ) -> _Sums:
     start, slope = np.zeros_like(elements), np.zeros_like(elements)
     rows = np.flatnonzero(sharded)
-    _lines(machine, CollectiveType.ALL_GATHER, domain.groups, rows, start, slope)
+    each = 2 * elements / domain.size * cut.others
+    _lines(machine, CollectiveType.ALL_GATHER, domain.groups, rows, each, start, slope)
     return _sums(start, slope * 2 * elements / domain.size, cut, elements > 0)
 
 
@@ -204,14 +206,13 @@ def _lines(
     kind: CollectiveType,
     groups: Groups,
     rows: _Column,
+    each: _Column,
     start: _Column,
     slope: _Column,
 ) -> None:
-    """Write the line of each row's group, for those rows."""
-    if not len(rows):
-        return
+    """Write the line that one collective of each row's group is on, for those rows."""
     back = groups.back[rows]
-    lines = np.zeros((len(groups.size), 2))
-    for at in np.flatnonzero(np.bincount(back, minlength=len(lines))):
-        lines[at] = machine.line_of(kind, int(groups.size[at]), int(groups.stride[at]))
-    start[rows], slope[rows] = lines[back, 0], lines[back, 1]
+    for at in np.unique(back):
+        own = rows[back == at]
+        group = int(groups.size[at]), int(groups.stride[at])
+        start[own], slope[own] = machine.lines_at(kind, *group, each[own])
