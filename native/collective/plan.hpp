@@ -26,7 +26,7 @@ struct Level {
     // Where a communicator has some ranks of a dimension: how many there are, `stride` apart, and which of
     // them are members, as distances from the first. None: it has all.
     u32 extent = 0;
-    std::shared_ptr<const Shape> members;
+    std::shared_ptr<const Shape> members{};
     bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
     std::array<u32, collective_kinds> program{};    // by kind; no_program where not offered
     std::array<u32, collective_kinds> alternate{};  // of every second phase, where `alternation` is set

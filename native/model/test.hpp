@@ -110,7 +110,10 @@ inline Model model_of(Vector<Dimension> dimensions, Vector<std::shared_ptr<const
     model.plans = {plan};
     Vector<u32> offsets(ranks);
     std::iota(offsets.begin(), offsets.end(), 0);
-    model.layouts = {{std::make_shared<Shape>(offsets), {}, {}}};   // all kinds by the first plan
+    GroupLayout layout;
+    layout.shape = std::make_shared<Shape>(offsets);
+    layout.plan = {};   // all kinds by the first plan
+    model.layouts = {layout};
     model.communicators = {{}};
     model.queue_sets = {0};
     model.job_of.resize(ranks);

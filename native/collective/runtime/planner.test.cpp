@@ -35,7 +35,7 @@ struct World {
         request.kind = kind;
         request.bytes = bytes;
         request.actor = ActorId(actor);
-        planner.collective_starts(request.actor, 0);
+        planner.collective_starts(request.actor, 0, model.plans[0], 0);
         Vector<Phases> chunks;
         planner.cut(request, model.plans[0], [&](const Phases& phases) {
             chunks.push_back(phases);

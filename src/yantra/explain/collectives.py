@@ -67,14 +67,15 @@ def at_best(result: Result) -> dict[str, Any] | None:
 
 
 def _ran(one: Chosen) -> dict[str, Any]:
-    return {"kind": one.kind, "ranks": one.ranks, "by": _texts(one.by_size)}
+    return {"kind": one.kind, "ranks": one.ranks, "by": _texts(one.by_size, one.chunks)}
 
 
-def _texts(by_size: Sequence[tuple[int, Any]]) -> list[str]:
+def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[str]:
     """Return what runs, and from which size on where that changes."""
     pieces: list[tuple[int, str]] = []
-    for size, chosen in by_size:
-        pieces += _named(size, chosen)
+    for (size, chosen), cut in zip(by_size, chunks, strict=True):
+        of_it = f" in {cut} chunks" if cut > 1 else ""
+        pieces += [(at, f"{text}{of_it}") for at, text in _named(size, chosen)]
     several = [next(same) for _, same in groupby(pieces, key=lambda piece: piece[1])]
     if len(several) == 1:
         return [several[0][1]]

@@ -441,7 +441,11 @@ COLLECTIVES = Section(
             Choice(types.AllReduceShape),
             "all-reduce in every dimension, or reduce-scatter, all-reduce, all-gather",
         ),
-        "chunks": ("chunks", Whole(at_least=1), "pieces a collective is cut into"),
+        "chunks": (
+            "chunks",
+            Whole(at_least=1),
+            "pieces a collective is cut into; by default as many as its closed form likes best",
+        ),
         "active_chunks": ("active_chunks", Whole(at_least=1), "chunks in flight per dimension"),
         "queues_per_dimension": ("queues_per_dimension", Whole(at_least=1), "queues of chunks"),
         "priority": ("priority", Choice(types.Priority), "which collective goes first"),
