@@ -18,6 +18,7 @@
 #include "fabric/graph.hpp"
 #include "fold/rank_classes.hpp"
 #include "model/model.hpp"
+#include "network/level.hpp"
 #include "network/packet/settings.hpp"
 #include "trace/graph.hpp"
 #include "trace/launches.hpp"
@@ -113,6 +114,7 @@ YANTRA_CHOICE(yantra::CellKind, "CellKind");
 YANTRA_CHOICE(yantra::CollectiveKind, "CollectiveKind");
 YANTRA_CHOICE(yantra::DeviceKind, "DeviceKind");
 YANTRA_CHOICE(yantra::Difference, "Difference");
+YANTRA_CHOICE(yantra::FlowLists, "FlowLists");
 YANTRA_CHOICE(yantra::GraphOp::Kind, "OperationKind");
 YANTRA_CHOICE(yantra::Happening::What, "Happening.What");
 YANTRA_CHOICE(yantra::IntColumn::Kind, "IntColumn.Kind");

@@ -21,6 +21,7 @@
 #include "bind/vectors.hpp"
 #include "fabric/graph.hpp"
 #include "fabric/routing/routing.hpp"
+#include "fabric/routing/routing_laws.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -134,6 +135,7 @@ void bind_routings(nb::module_& module) {
         .field("by_load", &RoutingKind::by_load)
         .field("options", &RoutingKind::options);
     module.def("routing_kinds", [] { return routing_kinds(); });
+    module.def("broken_routing_law", nb::overload_cast<const RoutingKind&>(&broken_law), "kind"_a);
     Class<Paths> paths(module, "Paths");
     paths.column("first", &Paths::first);
     paths.column("links", &Paths::links);

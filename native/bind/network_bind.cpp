@@ -117,6 +117,12 @@ void register_networks(nb::module_& module) {
         .field("help", &NetworkOption::help)
         .field("choices", &NetworkOption::choices)
         .field("by_rate", &NetworkOption::by_rate);
+    Choices<FlowLists>(module, "FlowLists")
+        .value("AS_MESSAGES", FlowLists::as_messages)
+        .value("ALONE", FlowLists::alone)
+        .value("STORED", FlowLists::stored)
+        .value("SHARED", FlowLists::shared)
+        .value("PACKETS", FlowLists::packets);
     Class<NetworkLevel>(module, "NetworkLevel")
         .field("name", &NetworkLevel::name)
         .field("help", &NetworkLevel::help)
@@ -130,6 +136,7 @@ void register_networks(nb::module_& module) {
         .field("links_change", &NetworkLevel::links_change)
         .field("takes_background", &NetworkLevel::takes_background)
         .field("takes_tiers", &NetworkLevel::takes_tiers)
+        .field("flow_lists", &NetworkLevel::flow_lists)
         .field("options", &NetworkLevel::options)
         .def("check", [](const NetworkLevel& level, const std::map<std::string, double>& options) {
             if (level.check != nullptr) {

@@ -79,7 +79,8 @@ void bind_findings(nb::module_& module) {
         .field("waited", &Disturbance::waited)
         .field("waited_ticks", &Disturbance::waited_ticks)
         .field("lost_packets", &Disturbance::lost_packets)
-        .field("lost_bytes", &Disturbance::lost_bytes);
+        .field("lost_bytes", &Disturbance::lost_bytes)
+        .field("undelivered", &Disturbance::undelivered);
     Class<LinkRecord>(module, "LinkRecord")
         .field("dimension", &LinkRecord::dimension)
         .field("use", &LinkRecord::use)

@@ -24,6 +24,7 @@ const RegisteredNetwork registered_analytical({
     .detail = 1,
     .has_links = false,
     .knows_lowest_dimension_only = true,
+    .flow_lists = FlowLists::alone,
     .options = {},
 });
 

@@ -44,6 +44,7 @@ const RegisteredNetwork registered_flow({
     .takes_tiers = true,
     .links_change = true,
     .knows_lowest_dimension_only = false,
+    .flow_lists = FlowLists::shared,
     .options = {{"rtt_fairness", "", 0.0, 0.0, "1: shares in proportion to 1 / round trip, 0: equal shares"},
                 {"in_order", "", 0.0, 0.0,
                  "1: messages between two ranks follow each other, as over one connection; 0: they share"},

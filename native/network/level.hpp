@@ -26,6 +26,15 @@ enum class NetworkFolding : u8 {
     shares_links,              // messages share links, in whatever order they come: make_over() has one of a class
 };
 
+// How a list of flows runs on it alone, without a job.
+enum class FlowLists : u8 {
+    as_messages,   // a flow is a message of a job: what every level can do
+    alone,         // each takes its latency and its bytes: nothing is simulated
+    stored,        // flows cross each link whole, one after the other (network/flow/flow_run.hpp)
+    shared,        // flows share links max-min fairly
+    packets,       // flows go as packets, with settings of their own
+};
+
 }  // namespace yantra
 
 namespace yantra::inline YANTRA_RUN {
@@ -51,6 +60,7 @@ struct NetworkLevel {
     bool links_change = false;   // whose links may fail, or change their rate, at stated times
     // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
     bool knows_lowest_dimension_only = false;
+    FlowLists flow_lists = FlowLists::as_messages;
     Vector<NetworkOption> options{};
     bool has_headers = false;    // what it sends is longer than the messages
     bool needs_fabric = false;   // it runs over nothing else

@@ -50,6 +50,7 @@ const RegisteredNetwork registered_packet({
     .on_fabric = true,
     .takes_tiers = true,
     .links_change = true,
+    .flow_lists = FlowLists::packets,
     .has_headers = true,
     .needs_fabric = true,
     .later_options = &packet_network_options,

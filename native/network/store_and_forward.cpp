@@ -30,6 +30,7 @@ const RegisteredNetwork registered_store_and_forward({
     .takes_tiers = true,
     .links_change = true,
     .knows_lowest_dimension_only = false,
+    .flow_lists = FlowLists::stored,
     .options = {},
 });
 

@@ -41,12 +41,12 @@ void Transport::handle(const Event& event) {
             return;
         case departed:
             probe_.departed(event);
-            complete(state_.flights[flight].sent);
+            depart(flight);
             return;
         case receive_ready: {
             probe_.receive_ready(event);
             const Completion received = state_.flights[flight].received;
-            state_.flights.give_back(flight);
+            let_go(flight);
             complete(received);
             return;
         }
@@ -62,7 +62,7 @@ void Transport::arrive(u32 flight) {
     const Completion sent = f.sent;   // copies, as who completes may post the next message in its place
     const Completion received = f.received;
     if (receive_posted) {
-        state_.flights.give_back(flight);
+        let_go(flight);
     } else {
         f.delivered = true;
     }
@@ -78,6 +78,26 @@ void Transport::arrive(u32 flight) {
         const Recorder::Scope scope(engine_.recorder());
         probe_.received(flight, engine_.now());
         complete(received);
+    }
+}
+
+void Transport::depart(u32 flight) {
+    Flight& f = state_.flights[flight];
+    const Completion sent = f.sent;
+    f.departing = false;
+    if (f.over) {
+        state_.flights.give_back(flight);
+    }
+    complete(sent);
+}
+
+// Both halves have met, and the message is there.
+void Transport::let_go(u32 flight) {
+    Flight& f = state_.flights[flight];
+    if (f.departing) {
+        f.over = true;
+    } else {
+        state_.flights.give_back(flight);
     }
 }
 

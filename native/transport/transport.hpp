@@ -34,6 +34,8 @@ public:
         Completion received;
         bool receive_posted = false;
         bool delivered = false;
+        bool departing = false;   // its sender is yet to hear that it has left: some hear it after the arrival
+        bool over = false;        // but for that
     };
     static_assert(sizeof(Flight) == 64);
     // What waits for a control message, at either end.
@@ -155,6 +157,8 @@ private:
     }
     u64 carried(u64 bytes) const;
     void arrive(u32 flight);
+    void depart(u32 flight);
+    void let_go(u32 flight);
     void complete(const Completion& then);
     u32 meet(const MatchKey& key, Matcher::Side side, bool& fresh);
 
@@ -183,6 +187,8 @@ private:
     f.received = {};
     f.receive_posted = false;
     f.delivered = false;
+    f.departing = false;
+    f.over = false;
     state_.matcher.wait(place, key, side, flight, waiting);
     return flight;
 }
@@ -210,6 +216,7 @@ private:
     state_.messages += ranks;
     probe_.sent(flight, fresh, key.bytes, peer, key.tag);
     const bool departs = !then.kind.is_none() && !parameters_.send_completes_on_arrival;
+    f.departing = departs;
     network_.send({rank, peer, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
                   departs ? Notice{{Owner::transport, departed}, flight} : Notice{});
     return false;

@@ -743,6 +743,7 @@ class RoutingKind:
     def options(self) -> list[RoutingOption]: ...
 
 def routing_kinds() -> list[RoutingKind]: ...
+def broken_routing_law(kind: RoutingKind) -> str: ...
 
 class Paths:
     @property
@@ -1251,6 +1252,17 @@ class NetworkOption:
     @property
     def by_rate(self) -> bool: ...
 
+class FlowLists(enum.Enum):
+    AS_MESSAGES = 0
+
+    ALONE = 1
+
+    STORED = 2
+
+    SHARED = 3
+
+    PACKETS = 4
+
 class NetworkLevel:
     @property
     def name(self) -> str: ...
@@ -1276,6 +1288,8 @@ class NetworkLevel:
     def takes_background(self) -> bool: ...
     @property
     def takes_tiers(self) -> bool: ...
+    @property
+    def flow_lists(self) -> FlowLists: ...
     @property
     def options(self) -> list[NetworkOption]: ...
     def check(self, options: Mapping[str, float]) -> None: ...
@@ -1917,6 +1931,8 @@ class Disturbance:
     def lost_packets(self) -> int: ...
     @property
     def lost_bytes(self) -> int: ...
+    @property
+    def undelivered(self) -> int: ...
 
 class LinkRecord:
     @property

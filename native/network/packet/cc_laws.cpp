@@ -21,6 +21,12 @@ constexpr u64 most_left = 100000;    // events after the last flow
 constexpr u64 most_apart = 8;
 constexpr u64 trial_bytes = 400000;
 constexpr u64 rates_every = 64;       // events between two looks at rates
+constexpr u64 long_bytes = 20000000;
+constexpr u64 most_slowed = 3;
+constexpr u32 many_flows = 128;
+constexpr u64 most_endured = 100000;   // events
+constexpr double kmin_bytes = 10000.0;   // of marks, where a scheme brings none along
+constexpr double kmax_bytes = 20000.0;
 
 // Hosts on a switch: link 2 h goes from host h to it, link 2 h + 1 comes back.
 FabricSpec star_of(const Settings& settings) {
@@ -45,23 +51,49 @@ public:
     Vector<u64> send(u32 count) {
         const u64 start = simulator_.now();
         const u32 first = static_cast<u32>(ends_.size());
-        ends_.resize(first + std::size_t{count}, none_yet);
         for (u32 flow = 0; flow < count; ++flow) {
-            const u32 host = 1 + flow;
-            const Vector<u32> there = {2 * host, 2 * trial_receiver + 1};
-            const Vector<u32> back = {2 * trial_receiver, 2 * host + 1};
-            simulator_.send({first + flow, trial_bytes, simulator_.add_route(there), simulator_.add_route(back), 0, 0, host,
-                             trial_receiver},
-                            start);
+            add(1 + flow, trial_bytes);
         }
-        left_ = count;
-        const u64 line_ns = count * trial_bytes * 8 / static_cast<u64>(trial_gbps);
-        run_until(start + trial_patience * line_ns * ticks_per_ns_);
+        run_until(start + trial_patience * line_ns(count * trial_bytes) * ticks_per_ns_);
         Vector<u64> took;
         for (u32 flow = first; flow < ends_.size() && left_ == 0; ++flow) {
             took.push_back((ends_[flow] - start) / ticks_per_ns_);
         }
         return took;
+    }
+
+    // A long flow and others into its port, which end first. Sets `broken` where the rest of it takes too long.
+    void outlast() {
+        add(1, long_bytes);
+        for (u32 host = 2; host < trial_hosts; ++host) {
+            add(host, trial_bytes);
+        }
+        run_until(patient(trial_hosts * long_bytes), 1);
+        if (!broken.empty() || simulator_.senders()[0].has_ended) {
+            return;
+        }
+        const u64 alone_from = simulator_.now();
+        const u64 rest = long_bytes - std::min(long_bytes, simulator_.senders()[0].acknowledged);
+        run_until(patient(trial_hosts * long_bytes));
+        const u64 took = (simulator_.now() - alone_from) / ticks_per_ns_;
+        const u64 most = most_slowed * line_ns(rest);
+        if (broken.empty() && rest > trial_bytes && took > most) {
+            breaks("it_speeds_up_again: alone again, a flow takes " + std::to_string(took) + " ns for the last " +
+                   std::to_string(rest) + " bytes, which the line carries in " + std::to_string(line_ns(rest)));
+        }
+    }
+
+    // So many flows that a packet of each fills the line, and all are marked: what they make of that is their own matter,
+    // but for the laws of rates and windows.
+    void endure() {
+        for (u32 flow = 0; flow < many_flows; ++flow) {
+            add(1 + flow % (trial_hosts - 1), trial_bytes);
+        }
+        for (u64 events = 0; left_ > 0 && !simulator_.empty() && broken.empty() && events < most_endured; ++events) {
+            simulator_.step();
+            check_windows();
+            check_rates();
+        }
     }
 
     // Goes on until nothing is left to happen.
@@ -87,10 +119,24 @@ private:
         --left_;
     }
 
+    static u64 line_ns(u64 bytes) { return bytes * 8 / static_cast<u64>(trial_gbps); }
+    u64 patient(u64 bytes) const { return simulator_.now() + trial_patience * line_ns(bytes) * ticks_per_ns_; }
+
+    void add(u32 host, u64 bytes) {
+        const Vector<u32> there = {2 * host, 2 * trial_receiver + 1};
+        const Vector<u32> back = {2 * trial_receiver, 2 * host + 1};
+        simulator_.send({static_cast<u32>(ends_.size()), bytes, simulator_.add_route(there), simulator_.add_route(back), 0,
+                         0, host, trial_receiver},
+                        simulator_.now());
+        ends_.push_back(none_yet);
+        ++left_;
+    }
+
     void breaks(const std::string& what) { broken = broken.empty() ? what : broken; }
 
-    void run_until(u64 tick) {
-        for (u64 events = 0; left_ > 0 && broken.empty(); ++events) {
+    // Until so many flows are left, or the tick has come.
+    void run_until(u64 tick, u32 left = 0) {
+        for (u64 events = 0; left_ > left && broken.empty(); ++events) {
             if (simulator_.empty() || simulator_.now() > tick) {
                 breaks("all_flows_end: " + std::to_string(left_) + " of " + std::to_string(ends_.size()) +
                        " flows have not ended after " + std::to_string(simulator_.now() / ticks_per_ns_ / 1000) + " us" +
@@ -98,8 +144,25 @@ private:
                 return;
             }
             simulator_.step();
+            check_windows();
             if (events % rates_every == 0) {
                 check_rates();
+            }
+        }
+    }
+
+    void check_windows() {
+        windowed_.resize(simulator_.senders().count(), none);
+        for (u32 sender = 0; sender < simulator_.senders().count(); ++sender) {
+            const Sender& flow = simulator_.senders()[sender];
+            if (flow.has_ended) {
+                continue;
+            }
+            if (flow.window_now == 0 && windowed_[sender] == flow.serial) {
+                breaks("a_window_stays_a_window: the window of a flow falls to 0 bytes, which is no window at all");
+            }
+            if (flow.window_now != 0) {
+                windowed_[sender] = flow.serial;
             }
         }
     }
@@ -117,6 +180,7 @@ private:
     const u64 ticks_per_ns_;
     Simulator simulator_;
     Vector<u64> ends_;   // by flow
+    Vector<u32> windowed_;   // by sender: the serial of the last flow that had a window
     u32 left_ = 0;
 };
 
@@ -150,6 +214,21 @@ std::string check_pace(const Vector<Vector<u64>>& took) {
     return "";
 }
 
+std::string run_beside_others(Settings settings) {
+    if (settings.limits.empty()) {
+        settings.limits = {{trial_gbps, kmin_bytes, kmax_bytes, 1.0}};
+    }
+    FlowTrial trial(settings);
+    trial.outlast();
+    if (!trial.broken.empty()) {
+        return trial.broken;
+    }
+    settings.limits = {{trial_gbps, 0.0, 1.0, 1.0}};   // all of them
+    FlowTrial marked(settings);
+    marked.endure();
+    return marked.broken;
+}
+
 }  // namespace
 
 std::string broken_law(const Scheme& scheme) {
@@ -167,6 +246,10 @@ std::string broken_law(const Scheme& scheme) {
     if (broken.empty() && took != again) {
         broken = "equal_runs_are_equal: flows end at other ticks when they are run again";
     }
+    if (!broken.empty()) {
+        return broken;
+    }
+    broken = run_beside_others(settings);
     if (!broken.empty()) {
         return broken;
     }

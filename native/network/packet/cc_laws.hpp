@@ -14,6 +14,8 @@ namespace yantra::packet {
 //   a_place_begins_anew: a flow alone takes what it took before others had its place, within a tenth.
 //   timers_end_with_their_flow: soon after the last flow has ended nothing is left to happen.
 //   nobody_starves: of equal flows into one port that begin together, the last takes at most 8 times the first.
+//   a_window_stays_a_window: what has a window keeps one above 0 bytes, as 0 is none at all.
+//   it_speeds_up_again: when others into its port have ended, what is left takes at most 3 times what the line does.
 //   equal_runs_are_equal: what is run twice ends at the same ticks.
 std::string broken_law(const Scheme& scheme);
 

@@ -62,6 +62,9 @@ struct Scheme {
     Vector<SchemeOption> options;
     std::optional<Recovery> recovery = {};   // that it goes with; else what the settings say
     bool connects = false;              // a round trip goes before data
+    // The window, the marks and the ACKs that go with it, for hosts of a rate, as a preset of its name; null: those of
+    // `static_window`.
+    void (*beside)(Settings& settings, double host_gbps) = nullptr;
 };
 
 // All schemes, by name.

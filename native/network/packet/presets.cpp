@@ -150,18 +150,41 @@ Vector<Preset> other_presets() {
     };
 }
 
+bool has_preset(const Vector<Preset>& some, const Scheme& scheme) {
+    return std::any_of(some.begin(), some.end(), [&scheme](const Preset& preset) {
+        Settings made;
+        preset.make(made, base_gbps);
+        return preset.name == scheme.name || made.congestion_control == scheme.name;
+    });
+}
+
+Vector<Preset> presets_of_schemes(const Vector<Preset>& others) {
+    Vector<Preset> made;
+    for (const Scheme& scheme : schemes()) {
+        if (!has_preset(others, scheme)) {
+            made.push_back({scheme.name, scheme.help, [scheme](Settings& to, double gbps) {
+                                to.congestion_control = scheme.name;
+                                if (scheme.beside != nullptr) {
+                                    scheme.beside(to, gbps);
+                                }
+                            }});
+        }
+    }
+    return made;
+}
+
 }  // namespace
 
 const Vector<Preset>& presets() {
     static const Vector<Preset> all = [] {
-        Vector<Preset> made;   // by name
-        for (const Vector<Preset>& some : {presets_of_dcqcn(), other_presets()}) {
-            for (const Preset& preset : some) {
-                const auto later = std::find_if(made.begin(), made.end(),
-                                                [&preset](const Preset& other) { return preset.name < other.name; });
-                made.insert(later, preset);
-            }
+        Vector<Preset> made = presets_of_dcqcn();
+        for (const Preset& preset : other_presets()) {
+            made.push_back(preset);
         }
+        for (const Preset& preset : presets_of_schemes(made)) {
+            made.push_back(preset);
+        }
+        std::sort(made.begin(), made.end(), [](const Preset& a, const Preset& b) { return a.name < b.name; });
         return made;
     }();
     return all;

@@ -4,6 +4,7 @@
 // simulation/run.py): rates and marks in proportion to the rate of a host's link.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,14 +15,15 @@
 namespace yantra::packet {
 
 struct Preset {
-    using Make = void (*)(Settings&, double host_gbps);
+    using Make = std::function<void(Settings&, double host_gbps)>;
 
     std::string name;
     std::string help;   // one line
     Make make = nullptr;
 };
 
-// All, by name.
+// All, by name. A congestion control that none of the others has gets one of its own name, with what it brings along
+// (`Scheme::beside`), so it is a file and nothing else.
 const Vector<Preset>& presets();
 // std::invalid_argument for a name that there is not. `host_gbps` is the rate of a host's link. `scheme` is another
 // congestion control, with its own defaults, or empty; `options` are changes (network/packet/options.hpp).

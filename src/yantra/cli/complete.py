@@ -122,6 +122,12 @@ def _kinds() -> Iterable[str]:
     return kinds.names()
 
 
+def _contracts() -> Iterable[str]:
+    from yantra.cli.contract import names
+
+    return names()
+
+
 def _backends() -> Iterable[str]:
     from yantra.run.backends import backends
 
@@ -149,6 +155,7 @@ networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)
 kinds = _offer(_kinds)
+contracts = _offer(_contracts)
 backends = _offer(_backends, files=True)
 layouts = _offer(_layouts)
 msccl_collectives = _offer(_msccl_collectives)

@@ -40,8 +40,21 @@ def _broken_by_scheme(scheme: _core.Scheme) -> str:
     return _core.broken_congestion_law(scheme)
 
 
+def _routings() -> list[_core.RoutingKind]:
+    from yantra import _core
+
+    return _core.routing_kinds()
+
+
+def _broken_by_routing(kind: _core.RoutingKind) -> str:
+    from yantra import _core
+
+    return _core.broken_routing_law(kind)
+
+
 def _contract(
     kind: str,
+    folder: str,
     laws: str,
     on: str,
     built_in: Callable[[], Sequence[Any]],
@@ -51,13 +64,12 @@ def _contract(
 
     def find(name: str) -> Any:
         known = {one.name: one for one in built_in()}
+        where = kind.replace(" ", "_")
+        if name.endswith((".cpp", ".cc", ".hpp", ".py")):
+            raise ConfigError(name, _is_a_file(kind, folder, where))
         if name not in known:
-            expected = (
-                f"one of {', '.join(known)}, or one that you built into native/network/packet"
-            )
-            raise ConfigError(
-                kind.replace(" ", "_"), expected_got(expected, name) + did_you_mean(name, known)
-            )
+            expected = f"one of {', '.join(known)}, or one that you built into {folder}"
+            raise ConfigError(where, expected_got(expected, name) + did_you_mean(name, known))
         return known[name]
 
     def violations(one: Any) -> Iterator[str]:
@@ -67,7 +79,7 @@ def _contract(
     return Contract(
         kind=kind,
         module="yantra.network.core_contracts",
-        about=f"Checks a {kind} against the laws of network/packet/{laws}.",
+        about=f"Checks a {kind} against the laws of {laws}.",
         argument="the name of one that is built in",
         find=find,
         violations=violations,
@@ -75,23 +87,44 @@ def _contract(
     )
 
 
+def _is_a_file(kind: str, folder: str, where: str) -> str:
+    """Return why a file cannot be checked, and what to do: the core is built with it first."""
+    return (
+        f"a {kind} is compiled into the core, and no installed Yantra can do that. In a clone, "
+        f"put the file into {folder}, build it (pip install .), and check it by the name that it "
+        f"registers: yantra contract {where} NAME"
+    )
+
+
 QUEUE_DISCIPLINE = _contract(
     "queue discipline",
-    "queue_laws.hpp",
+    "native/network/packet/queue",
+    "native/network/packet/queue_laws.hpp",
     "60 trials of random packets",
     _disciplines,
     _broken_by_discipline,
 )
 CONGESTION_CONTROL = _contract(
     "congestion control",
-    "cc_laws.hpp",
-    "flows alone, into one port and with losses",
+    "native/network/packet/cc",
+    "native/network/packet/cc_laws.hpp",
+    "flows alone, into one port, with marks and with losses",
     _schemes,
     _broken_by_scheme,
+)
+
+ROUTING = _contract(
+    "routing",
+    "native/fabric/routing",
+    "native/fabric/routing/routing_laws.hpp",
+    "a star, leaves and spines, a torus and 30 random graphs",
+    _routings,
+    _broken_by_routing,
 )
 
 CONTRACTS = {
     "queue_discipline": QUEUE_DISCIPLINE,
     "congestion_control": CONGESTION_CONTROL,
+    "routing": ROUTING,
 }
 """The contract of each, by the name of its kind."""
