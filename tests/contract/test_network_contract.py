@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests import identities
+from yantra.base.errors import DeadlockError
 from yantra.base.fields import Number, Plugin, Section
 from yantra.base.records import Record
 from yantra.kinds.network_laws import TOPOLOGIES, Case, main, violations
@@ -88,12 +89,97 @@ class InThePast(NetworkModel):
         return -1.0
 
 
+class Acknowledged(NetworkModel):
+    """A send ends when an answer is back: a latency after its message has arrived."""
+
+    back_ns = 700.0
+
+    def send(self, message: Message) -> None:
+        arrives = message.sent_ns + self.fabric.alone_ns(message)
+        self.arrive(message, arrives, arrives + self.back_ns)
+
+
+@pytest.mark.parametrize("dimensions", TOPOLOGIES)
+def test_a_send_may_end_after_its_message_has_arrived(
+    dimensions: tuple[tuple[str, int, float, float], ...],
+) -> None:
+    case = Case(Acknowledged, dimensions)
+    posts = [post for post in case.every_pair for _ in range(3)]
+    sends, receives = (
+        case.ends(what, case.messages(posts), len(posts)) for what in ("send", "receive")
+    )
+    for post, sent, received in zip(posts, sends, receives, strict=True):
+        assert received == pytest.approx(case.alone_ns(post), abs=0.002)
+        assert sent == pytest.approx(received + Acknowledged.back_ns, abs=0.002)
+
+
+def test_what_waits_for_a_late_end_of_a_send_begins_then() -> None:
+    case = Case(Acknowledged, TOPOLOGIES[0])
+    posts = [(0, 1, 1000), (0, 2, 3000), (0, 1, 1000)]
+    ends = case.arrivals(posts, one_by_one=True)
+    times = [case.alone_ns(post) for post in posts]
+    waits = [0.0, times[0] + 700.0, times[0] + times[1] + 1400.0]
+    assert ends == pytest.approx([time + wait for time, wait in zip(times, waits, strict=True)])
+
+
+class DepartsAtOnce(Twin):
+    """Messages have left as soon as they are sent, so those behind them share the link."""
+
+    def send(self, message: Message) -> None:
+        self.arrive(message, message.sent_ns + self.fabric.alone_ns(message), message.sent_ns)
+
+
+class LosesTheQueued(OneAtATime):
+    """What waits behind another of its pair is forgotten, but for the first."""
+
+    def __init__(self, fabric: Any, options: Any) -> None:
+        super().__init__(fabric, options)
+        self.lines: dict[tuple[int, int], list[Message]] = {}
+
+    def send(self, message: Message) -> None:
+        pair = (message.source, message.destination)
+        if pair in self.lines:
+            self.lines[pair].append(message)
+            return
+        self.lines[pair] = []
+        self.wake_at(self.now_ns + self.fabric.alone_ns(message), message)
+
+    def woken(self, token: Message) -> None:
+        self.arrive(token, self.now_ns)
+        pair = (token.source, token.destination)
+        line = self.lines.pop(pair)
+        if len(line) > 1:
+            self.lines[pair] = line[1:]
+            self.wake_at(self.now_ns + self.fabric.alone_ns(line[0]), line[0])
+
+
+class NeverFree(OneAtATime):
+    """A pair that has sent is taken for busy for ever, unless others wait behind it."""
+
+    def __init__(self, fabric: Any, options: Any) -> None:
+        super().__init__(fabric, options)
+        self.lines: dict[tuple[int, int], list[Message]] = {}
+
+    def send(self, message: Message) -> None:
+        pair = (message.source, message.destination)
+        self.lines.setdefault(pair, []).append(message)
+        if self.lines[pair] == [message]:
+            self.wake_at(self.now_ns + self.fabric.alone_ns(message), message)
+
+    def woken(self, token: Message) -> None:
+        self.arrive(token, self.now_ns)
+        line = self.lines[token.source, token.destination]
+        if len(line) > 1:
+            line.pop(0)
+            self.wake_at(self.now_ns + self.fabric.alone_ns(line[0]), line[0])
+
+
 @pytest.mark.parametrize("name", [name for name in names() if find(name).runs_by_name])
 def test_every_registered_network_keeps_every_law(name: str) -> None:
     assert list(violations(name)) == []
 
 
-@pytest.mark.parametrize("network", [Twin, OneAtATime])
+@pytest.mark.parametrize("network", [Twin, OneAtATime, Acknowledged])
 def test_networks_in_python_can_keep_every_law(network: type[NetworkModel]) -> None:
     assert list(violations(network)) == []
 
@@ -104,6 +190,9 @@ def test_networks_in_python_can_keep_every_law(network: type[NetworkModel]) -> N
         (ForgetsOddRanks, "every_message_arrives"),
         (ForgetsBytes, "a_message_alone_takes_its_latency_and_its_bytes"),
         (LargeFirst, "more_bytes_arrive_no_earlier"),
+        (LosesTheQueued, "several_messages_of_a_pair_arrive"),
+        (NeverFree, "messages_that_depend_on_each_other_arrive"),
+        (DepartsAtOnce, "a_message_in_parts_takes_no_less_than_the_whole"),
         (OneForAll, "messages_that_share_no_rank_and_no_link_do_not_wait"),
         (EverSlower, "the_same_run_twice_is_the_same"),
         (Fails, "the network Fails failed: ValueError: no way to rank 1"),
@@ -148,6 +237,14 @@ def test_options_reach_a_network_in_python() -> None:
     alone = case.arrivals([(0, 1, 1000)])[0]
     case.kind = Plugin(kind=Slower, options=(("factor", 3.0),))  # type: ignore[assignment]
     assert case.arrivals([(0, 1, 1000)]) == [3 * alone]
+
+
+def test_a_deadlock_says_how_many_messages_the_network_has_lost() -> None:
+    case = Case(LosesTheQueued, TOPOLOGIES[0])
+    with pytest.raises(DeadlockError) as found:
+        case.arrivals([(0, 1, 1000)] * 3 + [(2, 3, 1000)] * 2)
+    lost = "2 messages were given to the network LosesTheQueued and did not arrive"
+    assert str(found.value).splitlines()[1].startswith(lost)
 
 
 def test_the_command_says_which_laws_hold_and_fails_where_one_does_not(

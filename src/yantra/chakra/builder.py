@@ -103,9 +103,20 @@ class TraceBuilder:
         )
 
     def send(
-        self, to: int, size_bytes: int, *, tag: int = 0, name: str = "", after: After = ()
+        self,
+        to: int,
+        size_bytes: int,
+        *,
+        tag: int = 0,
+        name: str = "",
+        group: str | None = None,
+        after: After = (),
     ) -> Node:
-        """Add a send of `size_bytes` to rank `to`; the receive must have the same tag and size."""
+        """Add a send of `size_bytes` to rank `to`; the receive must have the same tag and size.
+
+        A rank has one send of each `group` under way at a time, so those of different groups go
+        together.
+        """
         return self._new(
             NodeType.COMM_SEND,
             name or f"send to {to}",
@@ -115,6 +126,7 @@ class TraceBuilder:
             comm_dst=to,
             comm_size=size_bytes,
             comm_tag=tag,
+            pg_name=group,
         )
 
     def recv(

@@ -58,6 +58,10 @@ FABRICS = (
 """Those of networks that run over graphs."""
 ROUTING = "shortest"
 SIZES = (1, 1000, 65_536, 10**7)
+AT_ONCE = 3
+"""Messages that a pair has under way."""
+PARTS, PART = 8, 5000
+ENDS = ("send", "receive")
 THREADS = 4
 NEAR = 2  # links between ranks of one switch
 LONGEST_HEADERS = 100  # bytes
@@ -111,6 +115,12 @@ class Case:
             return len(self.links(source, destination))
         return len(self.fabric.crossings(source, destination))
 
+    def fastest(self, dimension: int) -> float:
+        """Return the rate of the links of a dimension, of a fabric the highest (bytes/ns)."""
+        if self.graph is not None:
+            return float(self.graph.links.bytes_per_ns.max())
+        return self.topology.dimensions[dimension].bytes_per_ns
+
     def alone_ns(self, post: Post) -> float:
         """Return what a message takes by its bytes and, if the network charges it, its latency."""
         source, destination, size = post
@@ -118,18 +128,47 @@ class Case:
         latency = sum(latency for _, latency in links) if self.level.charges_latency else 0.0
         return latency + size / min(rate for rate, _ in links)
 
-    def arrivals(self, posts: Sequence[Post]) -> list[float]:
-        """Return when each of some messages arrives that are all sent at 0, in ns."""
-        rows = self.run(self.messages(posts)).nodes.as_dict()
-        ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
-        return [ends[f"receive {tag}"] for tag in range(len(posts))]
+    def arrivals(self, posts: Sequence[Post], *, one_by_one: bool = False) -> list[float]:
+        """Return when each of some messages arrives that are all sent at 0, in ns.
 
-    def messages(self, posts: Sequence[Post]) -> Traces:
-        """Return a job of some messages that are all sent at 0."""
+        Or `one_by_one`: a rank sends its next when its last has left it.
+        """
+        return self.ends("receive", self.messages(posts, one_by_one=one_by_one), len(posts))
+
+    def ends(self, what: str, messages: Traces, count: int) -> list[float]:
+        """Return when each `send` or `receive` of a job of messages ends, in ns."""
+        rows = self.run(messages).nodes.as_dict()
+        ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
+        return [ends[f"{what} {tag}"] for tag in range(count)]
+
+    def messages(self, posts: Sequence[Post], *, one_by_one: bool = False) -> Traces:
+        """Return a job of some messages that are all sent at 0, or `one_by_one`.
+
+        Each is of a group of its own: a rank has one send of a group under way at a time.
+        """
         traces = [TraceBuilder(rank=rank) for rank in range(self.topology.ranks)]
+        last: dict[int, Any] = {}
         for tag, (source, destination, size) in enumerate(posts):
-            traces[source].send(destination, size, tag=tag, name=f"send {tag}")
+            after = [last[source]] if one_by_one and source in last else []
+            last[source] = traces[source].send(
+                destination, size, tag=tag, group=f"{tag + 1}", after=after, name=f"send {tag}"
+            )
             traces[destination].recv(source, size, tag=tag, name=f"receive {tag}")
+        return Traces(
+            traces=tuple(trace.build() for trace in traces),
+            groups=tuple((tag + 1, posts[tag][:2]) for tag in range(len(posts))),
+        )
+
+    def there_and_back(self, size: int, times: int) -> Traces:
+        """Return a job in which ranks 0 and 1 answer each other, each answer when one has come."""
+        traces = [TraceBuilder(rank=rank) for rank in range(self.topology.ranks)]
+        came: list[list[Any]] = [[], []]
+        for tag in range(2 * times):
+            source, destination = tag % 2, 1 - tag % 2
+            traces[source].send(destination, size, tag=tag, after=came[source], name=f"send {tag}")
+            came[destination] = [
+                traces[destination].recv(source, size, tag=tag, name=f"receive {tag}")
+            ]
         return Traces(traces=tuple(trace.build() for trace in traces))
 
     @property
@@ -195,7 +234,75 @@ def every_message_arrives(case: Case) -> str | None:
         case.arrivals(case.every_pair)
         case.all_reduce(10_000)
     except DeadlockError as error:
-        return str(error).splitlines()[-1]
+        return _why(error)
+    return None
+
+
+def _why(error: DeadlockError) -> str:
+    """Return the line about the network, if a deadlock has one; else the last."""
+    lines = str(error).splitlines()
+    return next((line for line in lines if "did not arrive" in line), lines[-1])
+
+
+def several_messages_of_a_pair_arrive(case: Case) -> str | None:
+    """Each of several messages that every pair has under way at once arrives."""
+    posts = [post for post in case.every_pair for _ in range(AT_ONCE)]
+    try:
+        case.arrivals(posts)
+    except DeadlockError as error:
+        return f"of {AT_ONCE} messages of each pair at once some are lost: {_why(error)}"
+    return None
+
+
+def messages_that_depend_on_each_other_arrive(case: Case) -> str | None:
+    """A message is sent when the one before has left, or has arrived; and each arrives."""
+    pairs = [(0, 1, 1000), (0, 1, 1000), (1, 0, 70_000), (1, 0, 1000), (0, 1, 1000)]
+    try:
+        case.arrivals(pairs, one_by_one=True)
+    except DeadlockError as error:
+        return f"one that is sent when another has left does not arrive: {_why(error)}"
+    try:
+        case.ends("receive", case.there_and_back(1000, 3), 6)
+    except DeadlockError as error:
+        return f"one that is sent when another has come does not arrive: {_why(error)}"
+    return None
+
+
+def a_message_in_parts_takes_no_less_than_the_whole(case: Case) -> str | None:
+    """Parts, each sent when the one before has left, take what the whole takes, at least.
+
+    And at most, for each part more, what a message of a byte takes until its send ends; twice that
+    where there are headers.
+    """
+    for destination in range(1, case.topology.ranks):
+        if len(case.links(0, destination)) != 1:
+            continue
+        whole = case.arrivals([(0, destination, PARTS * PART)])[0]
+        byte = max(case.ends(what, case.messages([(0, destination, 1)]), 1)[0] for what in ENDS)
+        parts = case.arrivals([(0, destination, PART)] * PARTS, one_by_one=True)[-1]
+        most = whole + (PARTS - 1) * byte * (2 if case.level.has_headers else 1)
+        if not whole - 0.01 <= parts <= most + 0.01:
+            bounds = f"expected {whole:g}, as the whole, to {most:g}"
+            return f"{PARTS} parts of {PART} B to rank {destination} take {parts:g} ns; {bounds}"
+    return None
+
+
+def a_busy_link_carries_no_more_than_its_rate(case: Case) -> str | None:
+    """Of a network that keeps the use of links: what each carried, it had the time to carry."""
+    if not case.level.has_links:
+        return None
+    ranks = case.topology.ranks
+    for posts in ([(a, 0, 50_000) for a in range(1, ranks)], case.every_pair):
+        result = case.run(case.messages(posts))
+        table, most_ns = result.links.as_dict(), result.makespan_ns * (1 + 1e-9)
+        columns = (table[name] for name in ("dimension", "bytes", "busy_ns"))
+        for link, (dimension, carried, busy_ns) in enumerate(zip(*columns, strict=True)):
+            rate = case.fastest(dimension)
+            if carried > rate * most_ns + 1 or busy_ns > most_ns + 1:
+                return (
+                    f"link {link} carries {carried} bytes at {rate:g} bytes/ns and is busy for "
+                    f"{busy_ns:g} ns, in {result.makespan_ns:g} ns"
+                )
     return None
 
 
@@ -298,8 +405,12 @@ def a_folded_run_is_the_whole_one(case: Case) -> str | None:
 
 LAWS: tuple[Law, ...] = (
     every_message_arrives,
+    several_messages_of_a_pair_arrive,
+    messages_that_depend_on_each_other_arrive,
     a_message_alone_takes_its_latency_and_its_bytes,
     more_bytes_arrive_no_earlier,
+    a_message_in_parts_takes_no_less_than_the_whole,
+    a_busy_link_carries_no_more_than_its_rate,
     messages_that_share_no_rank_and_no_link_do_not_wait,
     bytes_are_conserved,
     the_same_run_twice_is_the_same,

@@ -12,6 +12,7 @@ from yantra.base.text import count
 from yantra.base.units import format_size, format_time
 from yantra.compile import Model
 from yantra.compile.what_fails import in_words
+from yantra.network import describe
 from yantra.scenario.quirks import Quirk
 
 _LOST_SHOWN = 4
@@ -21,7 +22,8 @@ _TANGLED = "which all its ranks entered but whose chunks wait for each other"
 def explain(model: Model, outcome: _core.Outcome) -> str:
     """Return a head line, a line for each of up to ten unfinished ranks, and how many are left."""
     unfinished = model.ranks - len(outcome.finish_order)
-    lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish", *lost(model, outcome)]
+    lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish"]
+    lines += [*undelivered(model, outcome), *lost(model, outcome)]
     finished = set(outcome.finish_order)
     lines += [_line(model, entry, finished) for entry in outcome.waiting]
     if unfinished > len(outcome.waiting):
@@ -29,6 +31,18 @@ def explain(model: Model, outcome: _core.Outcome) -> str:
     if Quirk.PHASES_AS_READY in model.quirks and any(_TANGLED in line for line in lines):
         lines.append(f"ASTRA-sim hangs here, too, by its quirk {Quirk.PHASES_AS_READY.value}")
     return "\n".join(lines)
+
+
+def undelivered(model: Model, outcome: _core.Outcome) -> list[str]:
+    """Return a line about messages that a network in Python took and never let arrive."""
+    messages = outcome.disturbance.undelivered
+    if not messages:
+        return []
+    verb = "was" if messages == 1 else "were"
+    return [
+        f"{count(messages, 'message')} {verb} given to the network "
+        f"{describe(model.scenario.network)} and did not arrive; yantra contract network checks it"
+    ]
 
 
 def lost(model: Model, outcome: _core.Outcome) -> list[str]:
