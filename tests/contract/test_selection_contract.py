@@ -141,7 +141,10 @@ def test_a_selection_that_breaks_a_law_is_caught_by_its_name(
 
 
 def test_by_size_keeps_every_law_with_rules() -> None:
-    assert list(contract.violations(BySize(Rules(rules=RULES)))) == []
+    rules = (RULES[0].replace(algorithm="direct"), RULES[1])
+    assert list(contract.violations(BySize(Rules(rules=rules)))) == []
+    found = next(iter(contract.violations(BySize(Rules(rules=RULES)))))
+    assert "it chooses halving_doubling: it needs a power of two positions, got 3" in found
 
 
 class Breaks(Selection):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError, did_you_mean
+from yantra.base.fields import named
 from yantra.base.light import cache
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
@@ -18,7 +19,7 @@ from yantra.collectives.lower import lower
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
-from yantra.collectives.selection import checked_choices, selection_of
+from yantra.collectives.selection import checked_choices, is_timed, selection_of
 from yantra.collectives.selection.selection import Timed
 from yantra.compile import candidates
 from yantra.compile.candidates import CHAIN, ROOTED, InNodes, Over
@@ -407,7 +408,9 @@ class Planner:
                 lowest=layout.lowest,
                 local=layout.local,
             )
-            found |= checked_choices(self._selection, kind.value, group)
+            chosen = checked_choices(self._selection, kind.value, group)
+            self._check_names(chosen, kind)
+            found |= chosen
         if found and 0 not in found:
             raise ConfigError(
                 f"collectives.{kind.value}",
@@ -577,7 +580,8 @@ class Planner:
         levels = []
         stride = index_stride = 1
         for dimension, name in enumerate(names):
-            implementation = self._implementation(name, kind, dimension)
+            where = f"collectives.{kind.value}[{dimension}]"
+            implementation = self._implementation(name, where)
             size = self.scenario.topology.dimensions[dimension].size
             over_all = implementation.one
             if over_all:
@@ -594,8 +598,19 @@ class Planner:
             stride *= size
         return levels
 
-    def _implementation(self, name: Named, kind: Kind, dimension: int) -> Implementation:
-        where = f"collectives.{kind.value}[{dimension}]"
+    def _check_names(self, chosen: dict[int, tuple[Named, ...] | Timed], kind: Kind) -> None:
+        """Raise ConfigError at the selection, which chose them, for an algorithm there is not."""
+        where, choice = "collectives.selection", self.scenario.collectives.selection
+        assert choice is not None
+        for names in chosen.values():
+            for name in () if is_timed(names) else names:
+                try:
+                    self._implementation(name, where)
+                except ConfigError as error:
+                    problem = f"{named(choice)} chooses for {kind.value}: {error.problem}"
+                    raise ConfigError(where, problem) from None
+
+    def _implementation(self, name: Named, where: str) -> Implementation:
         if self.scenario.semantics == "astra-sim" and not _is_own(name):
             return parse_implementation(str(name), where)
         find(name, where)
@@ -660,7 +675,7 @@ class Planner:
         return plan
 
     def _flat_level(self, kind: Kind, name: Named, layout: Layout, dimension: int) -> _core.Level:
-        chosen = self._implementation(name, kind, 0)
+        chosen = self._implementation(name, f"collectives.{kind.value}[0]")
         size = layout.size
         made = self._level_programs(kind, chosen, size, "group", layout.key)
         if kind in made.missing:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from yantra.base.contract import Contract, first_broken, main
 from yantra.base.errors import ConfigError
 from yantra.base.fields import made
-from yantra.collectives.algorithms import algorithms
+from yantra.collectives import find as find_algorithm
+from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, is_timed, selections
 from yantra.collectives.selection.selection import Group, Selection
 
-KINDS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
+KINDS = tuple(kind.value for kind in Kind)
 _ROW = (("fully_connected", 8),)
 _GRID = (("switch", 8), ("ring", 4))
 GROUPS = (
@@ -27,6 +28,13 @@ GROUPS = (
     Group(4, _GRID, (1,), 1),
     Group(32, _GRID, (0, 1), 0),
     Group(3, _ROW, None, 0),
+    # Those of nodes: all members in one, some in each, and one in each.
+    *(Group(n, (("switch", n),), (0,), 0, local=n) for n in (2, 8)),
+    Group(8, _GRID, (0,), 0, local=8),
+    Group(32, _GRID, (0, 1), 0, local=8),
+    Group(16, _GRID, None, 0, local=4),
+    Group(8, _GRID, None, 0, local=2),
+    Group(4, _GRID, (1,), 1, local=1),
 )
 
 Law = Callable[[Selection, str, Group], str | None]
@@ -48,9 +56,25 @@ def every_algorithm_is_known(selection: Selection, kind: str, group: Group) -> s
     for chosen in checked_choices(selection, kind, group).values():
         for name in () if is_timed(chosen) else chosen:
             try:
-                algorithms.get(name)
+                find_algorithm(name)
             except ConfigError as error:
                 return error.problem
+    return None
+
+
+def every_algorithm_performs_the_collective(
+    selection: Selection, kind: str, group: Group
+) -> str | None:
+    """Each algorithm of a whole dimension performs the collective among as many ranks."""
+    of = Kind(kind)
+    for size, chosen in checked_choices(selection, kind, group).items():
+        if is_timed(chosen) or group.whole is None:
+            continue
+        for dimension in group.whole:
+            ranks = group.dimensions[dimension][1]
+            why = find_algorithm(chosen[dimension]).supports(of, ranks)
+            if why is not None:
+                return f"from {size} B on it chooses {chosen[dimension]}: {why}"
     return None
 
 
@@ -63,6 +87,7 @@ def the_same_is_said_twice(selection: Selection, kind: str, group: Group) -> str
 LAWS: tuple[Law, ...] = (
     sizes_ascend_and_every_dimension_has_an_algorithm,
     every_algorithm_is_known,
+    every_algorithm_performs_the_collective,
     the_same_is_said_twice,
 )
 
@@ -71,9 +96,15 @@ def violations(selection: Selection) -> Iterator[str]:
     """Yield what is wrong with a selection, for every kind, group and law."""
     for group in GROUPS:
         for kind in KINDS:
-            label = f"{kind} over {group.ranks} ranks"
+            label = f"{kind} over {group.ranks} ranks{_place(group)}"
             if wrong := first_broken(LAWS, label, selection, kind, group):
                 yield wrong
+
+
+def _place(group: Group) -> str:
+    if group.local == 1:
+        return ""
+    return " of one node" if group.local == group.ranks else f", {group.local} in each node"
 
 
 def find(name: str) -> Selection:
@@ -83,8 +114,8 @@ def find(name: str) -> Selection:
 
 def summary(_: Selection) -> str:
     """Return what was checked."""
-    sizes = ", ".join(str(group.ranks) for group in GROUPS)
-    return f"every law holds for {', '.join(KINDS)} over groups of {sizes} ranks"
+    groups = ", ".join(dict.fromkeys(f"{group.ranks}{_place(group)}" for group in GROUPS))
+    return f"every law holds for {', '.join(KINDS)} over groups of these ranks: {groups}"
 
 
 CONTRACT = Contract(
