@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SPEEDS = (Speeds(0, 64.0), Speeds(1000, 25.0), Speeds(77, 3350.0))
 _KNEES = (*(2**power for power in range(6, 41)), *(10**power for power in range(2, 13)))
+_ROUNDING = 1e-12
 _BYTES = (0, 1, *sorted({knee + side for knee in _KNEES for side in (-1, 0, 1)}))
 
 Law = Callable[[MemoryModel, Speeds], str | None]
@@ -86,12 +87,51 @@ def more_bytes_never_take_less(model: MemoryModel, speeds: Speeds) -> str | None
     return None
 
 
+def every_access_takes_its_latency(model: MemoryModel, speeds: Speeds) -> str | None:
+    """No access takes less than the latency of the memory; of a free one all take nothing."""
+    rows = probes()
+    ns = _answer(model, rows, speeds)
+    wrong = ns != 0.0 if model.is_free else ns < speeds.latency_ns
+    if not wrong.any():
+        return None
+    row = int(wrong.argmax())
+    if model.is_free:
+        return f"{rows.describe(row)} takes {ns[row]:g} ns, and the model claims that it is free"
+    least = f"the memory has a latency of {speeds.latency_ns} ns"
+    return f"{rows.describe(row)} takes {ns[row]:g} ns; {least}"
+
+
+def bytes_take_time(model: MemoryModel, speeds: Speeds) -> str | None:
+    """The largest access takes longer than the smallest, unless the model is free."""
+    rows = accesses([1, _BYTES[-1]], [False, False])
+    few, many = _answer(model, rows, speeds)
+    if model.is_free or many > few:
+        return None
+    return f"a load of {_BYTES[-1]} bytes takes {many:g} ns, one of a byte {few:g}"
+
+
+def a_slower_memory_takes_no_less(model: MemoryModel, speeds: Speeds) -> str | None:
+    """At half of the bandwidth, and at a longer latency, no access takes less."""
+    rows, ns = probes(), _answer(model, probes(), speeds)
+    half = speeds._replace(bytes_per_ns=speeds.bytes_per_ns / 2)
+    for slower in (half, speeds._replace(latency_ns=speeds.latency_ns + 500)):
+        after = _answer(model, rows, slower)
+        if (after < ns * (1 - _ROUNDING)).any():
+            row = int((after < ns * (1 - _ROUNDING)).argmax())
+            memory = f"{slower.bytes_per_ns:g} bytes/ns after {slower.latency_ns} ns"
+            return f"{rows.describe(row)} takes {ns[row]:g} ns, at {memory} it takes {after[row]:g}"
+    return None
+
+
 LAWS: tuple[Law, ...] = (
     every_access_has_a_duration,
     the_same_is_said_twice,
     the_order_of_rows_does_not_matter,
     an_access_alone_takes_its_own_time,
     more_bytes_never_take_less,
+    every_access_takes_its_latency,
+    bytes_take_time,
+    a_slower_memory_takes_no_less,
 )
 
 

@@ -18,6 +18,7 @@ class Infinite(MemoryModel):
     """Every access takes no time, and nobody waits."""
 
     needs_bandwidth = False
+    is_free = True
 
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
         """Return zeros; see the base."""

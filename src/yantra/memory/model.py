@@ -95,6 +95,7 @@ class MemoryModel(ABC):
 
     `options` describes what a scenario may set, None for nothing. `native` names the form the core
     computes itself. `needs_bandwidth`: a memory without a bandwidth is refused.
+    `is_free` claims that no access takes any time, whatever the memory is.
     `example` has options by name to check a model with, where some have no default.
     """
 
@@ -102,6 +103,7 @@ class MemoryModel(ABC):
     sharing: ClassVar[Sharing] = "rank"
     native: ClassVar[Literal["none", "per_npu", "per_node", "pool"] | None] = None
     needs_bandwidth: ClassVar[bool] = True
+    is_free: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, options: Any = None) -> None:

@@ -38,6 +38,43 @@ def every_route_arrives(block: Block, n: int) -> str | None:
     return None
 
 
+def no_device_is_a_dead_end(block: Block, n: int) -> str | None:
+    """Every device has links to it and links from it, and is on the way to and from every rank."""
+    table = _table(block, n)
+    if table is None:
+        return None
+    back: dict[int, list[int]] = {}
+    there: dict[int, list[int]] = {}
+    for start, end in table.links:
+        there.setdefault(start, []).append(end)
+        back.setdefault(end, []).append(start)
+    for device in range(table.devices):
+        what = f"rank {device}" if device < n else f"switch {device - n}"
+        if device not in back and device not in there:
+            return f"{what} has no links"
+        if device not in there:
+            return f"{what} has links to it and none from it: nothing that comes there can leave"
+        if device not in back:
+            return f"{what} has links from it and none to it: nothing ever comes there"
+    for reached, how in (
+        (_reached(there), "cannot be reached from"),
+        (_reached(back), "cannot reach"),
+    ):
+        for device in sorted(set(range(table.devices)) - reached):
+            what = f"rank {device}" if device < n else f"switch {device - n}"
+            return f"{what} {how} rank 0"
+    return None
+
+
+def _reached(ways: dict[int, list[int]]) -> set[int]:
+    found, left = {0}, [0]
+    while left:
+        new = set(ways.get(left.pop(), ())) - found
+        found |= new
+        left.extend(new)
+    return found
+
+
 def the_same_is_said_twice(block: Block, n: int) -> str | None:
     """Links and routes depend on nothing but the number of ranks."""
     first, second = _table(block, n), _table(block, n)
@@ -75,6 +112,7 @@ def the_native_form_is_the_same_network(block: Block, n: int) -> str | None:
 
 LAWS: tuple[Law, ...] = (
     every_route_arrives,
+    no_device_is_a_dead_end,
     the_same_is_said_twice,
     there_and_back_are_as_far_if_it_says_so,
     the_native_form_is_the_same_network,
