@@ -14,6 +14,7 @@ from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
+from yantra.kinds.cluster_laws import violations
 from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, Scenario, Traces
 
@@ -67,11 +68,13 @@ def test_every_document_is_cited(machine: Cluster) -> None:
 
 
 @every_machine
-def test_smaller_types_are_not_slower(machine: Cluster) -> None:
+def test_a_named_cluster_keeps_the_laws_of_all_clusters(machine: Cluster) -> None:
+    assert list(violations(machine)) == []
+
+
+@every_machine
+def test_types_of_as_many_bits_are_as_fast(machine: Cluster) -> None:
     peak = {dtype: number.value for dtype, number in machine.peak}
-    for slower, faster in (("fp32", "tf32"), ("tf32", "bf16"), ("bf16", "fp8"), ("fp8", "fp4")):
-        if slower in peak and faster in peak:
-            assert peak[slower] <= peak[faster]
     assert peak.get("fp16", peak["bf16"]) == peak["bf16"]
     assert machine.peak_flops() == peak[machine.dtype]
     reached = {dtype: number.value for dtype, number in machine.achievable}
@@ -80,15 +83,12 @@ def test_smaller_types_are_not_slower(machine: Cluster) -> None:
 
 
 @every_machine
-def test_memory_is_faster_than_scale_up_and_scale_up_than_scale_out(machine: Cluster) -> None:
+def test_scale_up_is_faster_than_the_host_and_the_host_than_scale_out(machine: Cluster) -> None:
     for speeds in ("nominal", "achievable"):
         rates = [level.device_bytes_per_s(speeds) for level in machine.network]
-        assert rates == sorted(rates, reverse=True)
-        assert machine.memory_bandwidth.value > rates[0] > machine.host_bandwidth.value
+        assert rates[0] > machine.host_bandwidth.value
         if machine.name != "gaudi3":  # whose ports to other nodes are its own, not behind its host
             assert machine.host_bandwidth.value > rates[-1]
-    latencies = [level.latency.value for level in machine.network]
-    assert latencies == sorted(latencies)
 
 
 @every_machine
@@ -96,15 +96,6 @@ def test_memory_is_fast_enough_for_reductions_to_overlap(machine: Cluster) -> No
     """A reduction reads two bytes and writes one for each that arrives."""
     for level in machine.network:
         assert 3 * level.device_bytes_per_s("nominal") < machine.memory_bandwidth.value
-
-
-@every_machine
-def test_what_software_reaches_is_below_the_nominal_rate(machine: Cluster) -> None:
-    for level in machine.network:
-        assert 0.5 < level.link("achievable").value / level.link("nominal").value <= 1
-    peak = dict(machine.peak)
-    for dtype, rate in machine.achievable:
-        assert 0.5 < rate.value / peak[dtype].value < 1, dtype
 
 
 @every_machine

@@ -33,11 +33,14 @@ from yantra.cli.complete import clusters as cluster_names
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_json: bool) -> None:
     """Show every number of the cluster NAME, or of a file of that form, with its source."""
+    from yantra.cli import warn
     from yantra.fabric import clusters
     from yantra.fabric.clusters.describe import as_dict, report
+    from yantra.fabric.clusters.laws import doubts
     from yantra.scenario.text import tree_text
 
     machine = clusters.load(name)
+    warn([f"{name}: {doubt}" for doubt in doubts(machine)])
     parts: dict[str, Any] = {}
     if ranks is not None:
         parts = machine.scenario_parts(ranks, dtype, speeds=speeds, where="--")
