@@ -90,7 +90,8 @@ def test_a_study_without_a_price_says_what_is_missing(tmp_path: Path) -> None:
     text = TEXT.replace("prices: {hgx-h100: 2.50 USD/h, ", "prices: {")
     found = run_study(study_of(tmp_path, text), str(tmp_path / "out"))
     broken = [trial["broken"] for trial in found.trials if trial["cluster"] == "hgx-h100"]
-    assert broken[0] == ["usd_per_million_tokens: hgx-h100 does not state what it takes"]
+    lacks = "a price of a device (device.price, or the prices of the study)"
+    assert broken[0] == [f"usd_per_million_tokens: hgx-h100 does not state {lacks}"]
 
 
 @pytest.mark.parametrize(

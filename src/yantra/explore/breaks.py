@@ -25,6 +25,7 @@ from yantra.base.text import table
 from yantra.base.units import format_time
 from yantra.explore.exact import Budget
 from yantra.explore.machine import Machine
+from yantra.explore.objectives import unstated
 from yantra.explore.study_file import Study
 from yantra.explore.trial import Plans, figures, plans_of
 from yantra.explore.why import plan_text
@@ -201,8 +202,8 @@ def _value(plans: Plans, row: int, number: int) -> float:
     name = plans.study.objectives[0]
     value = figures(plans, row)[name]
     if value is None:
-        problem = f"trial {number} has no {name}: {plans.cluster.name} does not state what it takes"
-        raise ConfigError("objectives", problem)
+        why = unstated(name, plans.cluster.name)
+        raise ConfigError("objectives", f"trial {number} has no {why}")
     return float(value)
 
 

@@ -1,35 +1,117 @@
 """What a study can ask of a trial: objectives, whether more of one is better, and bounds on them.
 
-All are figures of the best plan of a trial (`trial.figures`), one row each in `KNOWN`.
+An objective is one row of `KNOWN`: what it is, what a cluster or a study has to state for it, and
+how it is computed from the facts of the best plan. So one that is listed is computed, and nothing
+else names it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import isfinite
 from typing import Final, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 
+class Facts(NamedTuple):
+    """What is known of a plan on a cluster; None for what the cluster or the study does not state.
+
+    `seconds` are of a step of `tokens`, `joules` and `usd_per_h` of all devices, `goodput` is the
+    useful share of the time under failures, `steps` are those of the whole training.
+    """
+
+    seconds: float
+    tokens: int
+    ranks: int
+    memory_bytes: int
+    device_bytes: int
+    usd_per_h: float | None
+    joules: float | None
+    goodput: float | None
+    steps: int | None
+
+
 class Kind(NamedTuple):
-    """Unit of an objective, whether more of it is better, and what it is."""
+    """Unit of an objective, whether more of it is better, and what it is.
+
+    `of` computes it; None where one of the facts that it `needs` is not stated.
+    """
 
     unit: str
     more_is_better: bool
     about: str
+    of: Callable[[Facts], float | None]
+    needs: str = ""
 
+
+def _usd_per_million_tokens(facts: Facts) -> float | None:
+    if facts.usd_per_h is None:
+        return None
+    return facts.usd_per_h * facts.seconds / 3600 / facts.tokens * 1e6
+
+
+def _time_to_train(facts: Facts) -> float | None:
+    if facts.steps is None or not facts.goodput:
+        return None
+    return facts.steps * facts.seconds / facts.goodput
+
+
+def _joules_per(facts: Facts, what: float) -> float | None:
+    return None if facts.joules is None else facts.joules / what
+
+
+_PRICE = "a price of a device (device.price, or the prices of the study)"
+_POWER = "the power of a device (device.power)"
+_MTBF = "how often a device fails (device.mtbf)"
 
 KNOWN: Final[dict[str, Kind]] = {
-    "step_time": Kind("s", False, "of one step"),
-    "usd_per_million_tokens": Kind("USD", False, "of all devices, by price or ownership"),
-    "joules_per_token": Kind("J", False, "of all devices, with the PUE of the building"),
-    "ranks": Kind("", False, "devices of the job"),
-    "memory": Kind("bytes", False, "of the worst device at its peak"),
-    "time_to_train": Kind("s", False, "of all steps over the goodput under failures"),
-    "tokens_per_s": Kind("1/s", True, "of the whole job"),
-    "memory_headroom": Kind("bytes", True, "that the worst device has left"),
-    "goodput": Kind("", True, "useful share of the time under failures, 0 to 1"),
-    "usd_per_h": Kind("USD/h", False, "of all devices"),
-    "watts": Kind("W", False, "of all devices on average over a step, with the PUE"),
+    "step_time": Kind("s", False, "of one step", lambda facts: facts.seconds),
+    "usd_per_million_tokens": Kind(
+        "USD", False, "of all devices, by price or ownership", _usd_per_million_tokens, _PRICE
+    ),
+    "joules_per_token": Kind(
+        "J",
+        False,
+        "of all devices, with the PUE of the building",
+        lambda facts: _joules_per(facts, facts.tokens),
+        _POWER,
+    ),
+    "ranks": Kind("", False, "devices of the job", lambda facts: facts.ranks),
+    "memory": Kind(
+        "bytes", False, "of the worst device at its peak", lambda facts: facts.memory_bytes
+    ),
+    "time_to_train": Kind(
+        "s",
+        False,
+        "of all steps over the goodput under failures",
+        _time_to_train,
+        f"{_MTBF}, and the steps of the study",
+    ),
+    "tokens_per_s": Kind(
+        "1/s", True, "of the whole job", lambda facts: facts.tokens / facts.seconds
+    ),
+    "memory_headroom": Kind(
+        "bytes",
+        True,
+        "that the worst device has left",
+        lambda facts: facts.device_bytes - facts.memory_bytes,
+    ),
+    "goodput": Kind(
+        "",
+        True,
+        "useful share of the time under failures, 0 to 1",
+        lambda facts: facts.goodput,
+        _MTBF,
+    ),
+    "usd_per_h": Kind("USD/h", False, "of all devices", lambda facts: facts.usd_per_h, _PRICE),
+    "watts": Kind(
+        "W",
+        False,
+        "of all devices on average over a step, with the PUE",
+        lambda facts: _joules_per(facts, facts.seconds),
+        _POWER,
+    ),
 }
 OBJECTIVES: Final = tuple(KNOWN)
 
@@ -63,3 +145,26 @@ def known(name: object, where: str) -> str:
 def sign(name: str) -> float:
     """Return -1 where more is better, else 1: times it, less is better."""
     return -1.0 if KNOWN[name].more_is_better else 1.0
+
+
+def computed(facts: Facts) -> dict[str, float | None]:
+    """Return every objective of a plan, None where what it needs is not stated.
+
+    Raises ConfigError that names an objective which is no finite number, or which is not known
+    although it needs nothing: so a mistake in a row of `KNOWN` is no fault of a cluster.
+    """
+    found: dict[str, float | None] = {}
+    for name, kind in KNOWN.items():
+        value = kind.of(facts)
+        if value is None and not kind.needs:
+            raise ConfigError(f"objective {name}", "is not computed, and needs nothing stated")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and isfinite(value)):
+            raise ConfigError(f"objective {name}", expected_got("a finite number", value))
+        found[name] = value
+    return found
+
+
+def unstated(name: str, cluster: str) -> str:
+    """Return why an objective is not known on a cluster, in words."""
+    return f"{name}: {cluster} does not state {KNOWN[name].needs or 'what it takes'}"

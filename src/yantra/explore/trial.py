@@ -17,6 +17,7 @@ from yantra.base.text import format_bytes
 from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.goodput import best_goodput, mtti_of
 from yantra.explore.machine import Machine, Scale
+from yantra.explore.objectives import Facts, computed, unstated
 from yantra.explore.passes import Works
 from yantra.explore.space import Columns, PlanSpace
 from yantra.explore.study_file import Point, Study
@@ -154,34 +155,30 @@ def hourly_of(study: Study, cluster: Cluster, scale: Scale) -> float | None:
 
 def figures(plans: Plans, row: int) -> dict[str, Any]:
     """Return a plan and every objective of it; None for what the cluster does not state."""
+    plan = {name: int(plans.columns[name][row]) for name in plans.space.shown}
+    return {"plan": plan, **computed(_facts(plans, row))}
+
+
+def _facts(plans: Plans, row: int) -> Facts:
     study, judged, ranks = plans.study, plans.judged, plans.space.ranks
     seconds = float(judged.time_ns[row]) / 1e9
     rates, hourly = rates_of(plans.cluster), hourly_of(study, plans.cluster, plans.scale)
-    tokens = study.global_batch * (study.sequence or plans.model.sequence)
     busy = float(judged.kernels_ns[row] / judged.time_ns[row])
-    joules = rates.energy_j(seconds, ranks, busy)
-    found: dict[str, Any] = {
-        "plan": {name: int(plans.columns[name][row]) for name in plans.space.shown},
-        "step_time": seconds,
-        "memory": int(judged.memory_bytes[row]),
-        "usd_per_million_tokens": None,
-        "joules_per_token": None if joules is None else joules / tokens,
-        "time_to_train": None,
-        "ranks": ranks,
-        "tokens_per_s": tokens / seconds,
-        "memory_headroom": plans.cluster.memory_bytes - int(judged.memory_bytes[row]),
-        "goodput": None,
-        "usd_per_h": None if hourly is None else hourly * ranks,
-        "watts": None if joules is None else joules / seconds,
-    }
-    if hourly is not None:
-        found["usd_per_million_tokens"] = hourly * ranks * seconds / 3600 / tokens * 1e6
+    goodput = None
     if rates.mtbf_s is not None:
         mtti = mtti_of({"devices": (ranks, rates.mtbf_s)})
-        found["goodput"] = best_goodput(mtti, *study.failures).share
-    if study.steps is not None and found["goodput"]:
-        found["time_to_train"] = study.steps * seconds / found["goodput"]
-    return found
+        goodput = best_goodput(mtti, *study.failures).share
+    return Facts(
+        seconds=seconds,
+        tokens=study.global_batch * (study.sequence or plans.model.sequence),
+        ranks=ranks,
+        memory_bytes=int(judged.memory_bytes[row]),
+        device_bytes=plans.cluster.memory_bytes,
+        usd_per_h=None if hourly is None else hourly * ranks,
+        joules=rates.energy_j(seconds, ranks, busy),
+        goodput=goodput,
+        steps=study.steps,
+    )
 
 
 def excess(study: Study, told: Mapping[str, Any]) -> float | None:
@@ -199,7 +196,7 @@ def broken_bounds(study: Study, cluster: str, told: Mapping[str, Any]) -> Iterat
     """Yield every objective that is not known and every bound that is broken, with its margin."""
     for objective in study.objectives:
         if told.get(objective) is None:
-            yield f"{objective}: {cluster} does not state what it takes"
+            yield unstated(objective, cluster)
     for bounds, side, word, by in (
         (study.at_most, 1.0, "most", "too much"),
         (study.at_least, -1.0, "least", "too little"),
