@@ -231,7 +231,7 @@ def test_an_interrupted_run_keeps_the_flows_that_were_through(
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(Simulation, "ended", interrupted)
-    monkeypatch.setattr("yantra.run.flows._STEPS_PER_SLICE", {"flow": 1})
+    monkeypatch.setattr("yantra.run.flow_fronts.Shared.slice", 1)
     out = tmp_path / f"fct.{ending}"
     line = ["network", "flows", str(tmp_path / "flows.csv"), *LINE, "-o", str(out)]
     assert main(line) == 130

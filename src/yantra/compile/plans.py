@@ -19,7 +19,7 @@ from yantra.collectives.lower import lower
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
-from yantra.collectives.selection import checked_choices, is_timed, selection_of
+from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
 from yantra.compile import candidates
 from yantra.compile.candidates import CHAIN, ROOTED, InNodes, Over
@@ -603,7 +603,7 @@ class Planner:
         where, choice = "collectives.selection", self.scenario.collectives.selection
         assert choice is not None
         for names in chosen.values():
-            for name in () if is_timed(names) else names:
+            for name in () if isinstance(names, Timed) else names:
                 try:
                     self._implementation(name, where)
                 except ConfigError as error:

@@ -10,7 +10,7 @@ add-a-cluster.md has one.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from yantra.base.contract import Contract, main
 from yantra.base.errors import ConfigError
@@ -24,13 +24,13 @@ from yantra.scenario import Scenario, Traces, cluster_parts
 SIZE = 1 << 26
 _RANKS = (2, 4, 8, 16, 32, 64, 128)
 _MOST_TRIED = 4
-_KINDS = {
+_KINDS: dict[CollectiveType, Callable[[int], int]] = {
     CollectiveType.ALL_REDUCE: lambda ranks: 2 * SIZE,
     CollectiveType.ALL_GATHER: lambda ranks: ranks * SIZE,
     CollectiveType.REDUCE_SCATTER: lambda ranks: SIZE,
     CollectiveType.ALL_TO_ALL: lambda ranks: SIZE,
 }
-"""Collectives, and the bytes of which a device sends (n - 1) / n at least."""
+"""Collectives, and the bytes of which a device sends (n - 1) / n at least, by its ranks."""
 
 
 def ranks_of(cluster: Cluster) -> tuple[int, ...]:

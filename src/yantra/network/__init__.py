@@ -22,7 +22,7 @@ from yantra.base.fields import (
     named,
     options_of,
 )
-from yantra.base.light import cache
+from yantra.base.light import Literal, cache, cast
 from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
@@ -46,6 +46,12 @@ ALIASES = {"congestion_unaware": "analytical", "congestion_aware": "store_and_fo
 """ASTRA-sim's names, and ours."""
 
 
+FlowLists = Literal["as_messages", "alone", "stored", "shared", "packets", "program"]
+"""How a list of flows runs: as messages of a job, which every network can do; each by latency and
+bytes; whole over one link after the other; sharing links max-min fairly; as packets; or by a
+program."""
+
+
 class Level(NamedTuple):
     """A network as a scenario chooses it.
 
@@ -58,7 +64,7 @@ class Level(NamedTuple):
     say. `needs_fabric`: it runs over a graph alone, which dimensions become.
     `has_headers`: what it sends is longer than the messages. `on_chip`: it is for short links with
     a clock, and compared with others only where a scenario names it. `choices`: of options
-    that are names, by option.
+    that are names, by option. `flow_lists`: how a list of flows runs on it alone, without a job.
     """
 
     name: str
@@ -76,6 +82,7 @@ class Level(NamedTuple):
     has_headers: bool = False
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
     on_chip: bool = False
+    flow_lists: FlowLists = "as_messages"
 
     @property
     def runs_by_name(self) -> bool:
@@ -219,6 +226,7 @@ def _native(name: str) -> Level | None:
         level.has_headers,
         tuple((option.name, tuple(option.choices)) for option in level.options if option.choices),
         level.on_chip,
+        cast("FlowLists", level.flow_lists.name.lower()),
     )
 
 
@@ -277,4 +285,5 @@ def _in_python(kind: type[NetworkModel]) -> Level:
         False,
         kind,
         needs_fabric=on_fabric,
+        flow_lists=kind.flow_lists,
     )

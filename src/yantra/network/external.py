@@ -52,6 +52,7 @@ class External(NetworkModel):
         },
     )
     needs_fabric = True
+    flow_lists = "program"
 
     @classmethod
     def check_options(cls, options: Options, where: str = "network.options.command") -> None:

@@ -25,6 +25,7 @@ from yantra.fabric.topologies.routes import Table, table_of
 if TYPE_CHECKING:
     from yantra import _core
     from yantra.fabric.graphs.graph import Graph
+    from yantra.network import FlowLists
 
 
 class Crossing(NamedTuple):
@@ -103,11 +104,13 @@ class NetworkModel:
 
     `charges_latency` is False where a message alone takes its bytes over the bandwidth only. One
     that `needs_fabric` runs over a graph of devices and links alone, which dimensions become.
+    `flow_lists` is how lists of flows run on it (`yantra network flows`): as messages of a job.
     """
 
     options: ClassVar[Section | None] = None
     charges_latency: ClassVar[bool] = True
     needs_fabric: ClassVar[bool] = False
+    flow_lists: ClassVar[FlowLists] = "as_messages"
 
     @classmethod
     def check_options(cls, options: Any) -> None:

@@ -12,12 +12,11 @@ dimensions of their own would gain is left to scenarios.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from os import path as paths
 from typing import NamedTuple
 
 from yantra.base.errors import CapacityError, UnsupportedError
+from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
@@ -26,8 +25,9 @@ from yantra.collectives.schedule import Kind, Schedule
 from yantra.fabric.graphs.cut_bounds import bounded_fabric, least_ns_per_byte
 from yantra.fabric.graphs.describe import Shown
 from yantra.fabric.graphs.synthesis import KINDS, Asked, synthesize
+from yantra.run.over_shown import options_in_order, scenario_over
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, loads
+from yantra.scenario import Scenario
 from yantra.scenario.one_collective import of_all_ranks
 from yantra.scenario.types import Templates
 
@@ -91,6 +91,8 @@ def bench(fabrics: list[Shown], asked: Question, progress: Progress | None = Non
 
     Raises ConfigError and UnsupportedError where a fabric has no bound.
     """
+    for shown in fabrics:
+        _scenario_without(shown, asked)  # refuses a fabric that the network does not run over
     total = len(fabrics) * len(asked.sizes) * len(asked.algorithms)
     done = 0
     for shown in fabrics:
@@ -108,10 +110,15 @@ def _row(shown: Shown, asked: Question, size: int, name: str, bound_ns: float) -
     n = shown.graph.ranks
     try:
         algorithm = _made(shown, asked.kind, size) if name == MADE else find(name)
-        why = algorithm.supports(asked.kind, n)
+        scenario = _scenario_without(shown, asked)
+        sizes = [dimension.size for dimension in scenario.topology.dimensions]
+        if name == MADE and len(sizes) > 1:
+            problem = f"it is made for all ranks, and {asked.network} runs over dimensions"
+            raise UnsupportedError(problem)
+        why = next(filter(None, (algorithm.supports(asked.kind, of) for of in sizes)), None)
         if why is not None:
             raise UnsupportedError(why)
-        time = simulate(_scenario(shown, asked, size, name, algorithm)).makespan_ns
+        time = simulate(_with_collective(scenario, asked, size, name, algorithm)).makespan_ns
     except (CapacityError, UnsupportedError) as error:
         return Row(shown.name, n, size, name, None, None, None, str(error))
     share = (2 if asked.kind is Kind.ALL_REDUCE else 1) * (n - 1) / n
@@ -132,38 +139,28 @@ def _made(shown: Shown, kind: Kind, size: int) -> CollectiveAlgorithm:
     return _Made()
 
 
-def _scenario(
-    shown: Shown, asked: Question, size: int, name: str, algorithm: CollectiveAlgorithm
+def _with_collective(
+    scenario: Scenario, asked: Question, size: int, name: str, algorithm: CollectiveAlgorithm
 ) -> Scenario:
     """Return one collective of all ranks; an all-gather's trace says what a rank starts with."""
-    n = shown.graph.ranks
+    n = scenario.topology.ranks
     per_rank = -(-size // n) if asked.kind is Kind.ALL_GATHER else size
     workload = of_all_ranks(_TYPES[asked.kind], per_rank, n)
-    scenario = loads(json.dumps(_tree(shown, asked, n)))
+    dimensions = len(scenario.topology.dimensions)
     used = type(algorithm) if name == MADE else name
     at_once = min(asked.chunks, _AT_ONCE)
     collectives = scenario.collectives.replace(
         chunks=asked.chunks,
         active_chunks=at_once,
         queues_per_dimension=at_once,
-        **{str(asked.kind): (used,)},
+        **{str(asked.kind): (used,) * dimensions},
     )
     return scenario.replace(workload=Templates(workload=workload), collectives=collectives)
 
 
-def _tree(shown: Shown, asked: Question, ranks: int) -> dict[str, object]:
-    """Return the scenario as a file states it; the dimension only says how many ranks there are."""
-    fabric: object = paths.abspath(shown.name)
-    if shown.builder is not None:
-        kind = "product" if "dimensions" in shown.options and "(" in shown.name else shown.name
-        fabric = {"kind": kind, **shown.options}
-    network: object = asked.network
-    if network == "flow":  # messages of a pair follow each other, as on a connection
-        network = {"kind": "flow", "options": {"in_order": 1}}
-    dimension = {"kind": "ring", "size": ranks, "bandwidth": "1 GB/s", "latency": "0 ns"}
-    return {
-        "workload": {"traces": "none.{rank}.et"},
-        "cluster": {"topology": [dimension], "fabric": fabric, "routing": asked.routing},
-        "network": network,
-        "collectives": {str(asked.kind): ["ring"], "endpoint_delay": "0 ns"},
-    }
+def _scenario_without(shown: Shown, asked: Question) -> Scenario:
+    """Return the scenario but for its collective. Raises ConfigError as `scenario_over` does."""
+    collectives = {"endpoint_delay": "0 ns"}
+    options = tuple(options_in_order(asked.network).items())
+    found = scenario_over(shown, asked.network, asked.routing, more={"collectives": collectives})
+    return found.replace(network=Plugin(kind=asked.network, options=options)) if options else found

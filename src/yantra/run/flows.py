@@ -8,9 +8,10 @@ crosses each link whole, after those that came before it; alone it takes latency
 each link. `packet`: a flow goes as packets (docs/concepts/packet-network.md) and is through when
 the receiver has its last byte; with the semantics ns3-fork, when the sender has the last ACK.
 `external`: a flow is a message to a program of its own (docs/reference/external-networks.md); alone
-it is taken to take latency + bytes / narrowest link. The slowdown is what a flow takes over what it
-would take alone on the same network, as in studies of congestion control (Alizadeh et al.,
-"pFabric", SIGCOMM 2013, section 5). On `flow` links may change their rate, or fail, at stated
+it is taken to take latency + bytes / narrowest link. On any other network, as one in Python, flows
+are messages of a job, and alone they are taken to take the same. The slowdown is what a flow takes
+over what it would take alone on the same network, as in studies of congestion control (Alizadeh et
+al., "pFabric", SIGCOMM 2013, section 5). On `flow` links may change their rate, or fail, at stated
 times; flows keep their routes and wait.
 """
 
@@ -23,13 +24,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra import _core
-from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.text import count
 from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import LinkChange
 from yantra.fabric.graphs.link_loads import Loads, loads
-from yantra.network import routings
 from yantra.network.traffic.generator import Flows
 from yantra.network.traffic.reading import COLUMNS, read
 from yantra.result.hot_links import HotLink, Share, busiest
@@ -37,38 +37,16 @@ from yantra.result.link_load import LinkName, link_name
 from yantra.result.slowdowns import Percentiles, by_size, slowdown
 from yantra.result.table import Table
 from yantra.run import packets
-from yantra.run.flows_outside import ProgramRun
+from yantra.run.flow_fronts import Choice, Front, Given, Routed, front_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from yantra.network.external import Options
+    from yantra.fabric.graphs.describe import Shown
 
 __all__ = ["Choice", "FlowResult", "read", "simulate"]
 
-NETWORKS = ("analytical", "store_and_forward", "flow", "packet", "external")
-"""The networks that run lists of flows, from the coarsest to the finest; the last is a program."""
-_STEPS_PER_SLICE = {
-    "store_and_forward": 100_000,
-    "flow": 50,
-    "packet": 200_000,
-    "external": 100,
-}  # some milliseconds
 _LONG = 200_000  # steps; a second or so
-
-
-class Choice(NamedTuple):
-    """How flows are routed and meet: routing, its seed, network; and shares by 1 / round trip.
-
-    `packets` are the settings of the network `packet`, `program` those of `external`.
-    """
-
-    routing: str = "ecmp"
-    seed: int = 0
-    rtt_fairness: bool = False
-    network: str = "flow"
-    packets: packets.PacketChoice = packets.PacketChoice()
-    program: Options | None = None
 
 
 class Work(NamedTuple):
@@ -89,18 +67,6 @@ class Work(NamedTuple):
             f"{count(self.flows, 'flow', commas=True)} over {self.crossings:,} "
             f"links in all, at most {self.steps:,} steps"
         )
-
-
-class Routed(NamedTuple):
-    """The links of each flow, one behind the other: those of flow f from first[f] to first[f+1]."""
-
-    first: NDArray[np.uint64]
-    hops: NDArray[np.uint32]
-
-    def flows_by_hop(self) -> NDArray[np.int64]:
-        """Return the flow of every hop."""
-        lengths = self.first[1:].astype(np.int64) - self.first[:-1].astype(np.int64)
-        return np.repeat(np.arange(len(lengths)), lengths)
 
 
 class FlowResult(NamedTuple):
@@ -255,30 +221,39 @@ class Simulation:
         changes: list[LinkChange] | None = None,
         *,
         keeps_rates: bool = False,
+        fabric: Shown | None = None,
     ) -> None:
-        """Route the flows. Raises as `simulate` does."""
+        """Route the flows. Raises as `simulate` does.
+
+        `fabric` is where the graph is from; networks that know no lists need it.
+        """
         _check(flows, graph)
-        _check_choice(choice, bool(changes), keeps_rates)
+        self._front = front_of(choice.network)
+        _check_choice(choice, self._front, bool(changes), keeps_rates)
         self.graph, self.flows, self.choice = graph, flows, choice
         self._native_graph = native(graph)
-        self.routed = _routed(self._native_graph, flows, choice)
+        self.routed = self._route(flows)
         self._keeps_rates = keeps_rates
         self._end_ns: NDArray[np.float64] | None = None
         self._is_over = False
-        self.run = None if choice.network == "analytical" else self._started(changes or [])
+        self._given = Given(
+            graph,
+            self._native_graph,
+            flows,
+            self.routed,
+            choice,
+            changes or [],
+            keeps_rates,
+            fabric,
+            self._route,
+        )
+        self.run = self._front.start(self._given)
 
     @cached_property
     def work(self) -> Work:
         """Return an estimate of what the simulation takes."""
-        flows, crossings = len(self.flows.src), len(self.routed.hops)
-        steps = {
-            "analytical": 0,
-            "store_and_forward": flows + 2 * crossings,
-            "flow": 2 * flows,  # each begins and ends, some of them together
-            "packet": self._packet_events if self.choice.network == "packet" else 0,
-            "external": flows,  # what the program does for each is not known
-        }
-        return Work(flows, crossings, steps[self.choice.network])
+        steps = self._front.steps(self._given)
+        return Work(len(self.flows.src), len(self.routed.hops), steps)
 
     def ended(self) -> Iterator[NDArray[np.int64]]:
         """Go on to the end; yield now and then the flows that are through since."""
@@ -289,7 +264,7 @@ class Simulation:
         try:
             over = False
             while not over:
-                over = self.run.run_for(_STEPS_PER_SLICE[self.choice.network])
+                over = self.run.run_for(self._front.slice)
                 yield np.asarray(self.run.take_ended().flow).astype(np.int64)
         except _core.TooLong:
             raise UnsupportedError("flows: some take longer than the clock counts") from None
@@ -321,82 +296,18 @@ class Simulation:
                 "ends: a link of its route is down and does not return"
             )
 
-    def _started(self, changes: list[LinkChange]) -> _core.FlowRun | _core.PacketRun | ProgramRun:
-        if self.choice.network == "external":
-            assert self.choice.program is not None, "a program for the network external"
-            first, hops = self.routed
-            return ProgramRun(self.graph, first, hops, self.flows, self.choice.program)
-        return self._native(changes)
-
-    def _native(self, changes: list[LinkChange]) -> _core.FlowRun:
-        links = self.graph.links
-        columns: dict[str, Any] = {
-            "first_hop": self.routed.first,
-            "hops": self.routed.hops,
-            "bytes": self.flows.bytes.astype(np.float64),
-            "start_ns": self.flows.start_ns.astype(np.float64),
-            "bytes_per_ns": np.ascontiguousarray(links.bytes_per_ns, np.float64),
-            "latency_ns": np.ascontiguousarray(links.latency_ns, np.float64),
-            "keeps_series": self._keeps_rates,
-        }
-        if self.choice.network == "packet":
-            back = self.flows._replace(src=self.flows.dst, dst=self.flows.src)
-            ways = _routed(self._native_graph, back, self.choice)
-            return packets.start(
-                self.graph,
-                self._native_graph,
-                self.routed,
-                ways,
-                self.flows,
-                self.choice.packets,
-                self._sprayed(),
-            )
-        if self.choice.network == "store_and_forward":
-            return _core.queue_flows(**columns)
-        return _core.share_flows(
-            **columns,
-            rtt_fairness=self.choice.rtt_fairness,
-            changes=[_core.RateChange(**change._asdict()) for change in changes],
-        )
-
-    def _sprayed(self) -> packets.Ways | None:
-        if not routings.find(self.choice.routing, "--routing").by_packet:
-            return None
-        count = packets.entropies(self.choice.packets)
-        return packets.Ways(count, _routed(self._native_graph, self.flows, self.choice, count))
+    def _route(self, flows: Flows, ways: int = 1) -> Routed:
+        return _routed(self._native_graph, flows, self.choice, ways)
 
     @property
     def packet_run(self) -> _core.PacketRun | None:
         """The run of packets; None on other networks."""
         return self.run if isinstance(self.run, _core.PacketRun) else None
 
-    @property
-    def _payload(self) -> int:
-        return int(dict(self.choice.packets.options).get("payload", packets.PAYLOAD))
-
-    @property
-    def _packet_events(self) -> int:
-        """Two for each packet and link, and as many for ACKs."""
-        counts = -(-self.flows.bytes // self._payload)
-        return 4 * int(counts[self.routed.flows_by_hop()].sum())
-
     @cached_property
     def alone_ns(self) -> NDArray[np.float64]:
-        count = len(self.flows.src)
-        if not count:
-            return np.zeros(0)
-        if self.choice.network == "packet":
-            return packets.alone_ns(self.graph, self.routed, self.flows, self._payload)
-        links, hops = self.graph.links, self.routed.hops
-        starts = self.routed.first[:-1].astype(np.int64)
-        alone = np.add.reduceat(links.latency_ns[hops], starts)
-        rates = links.bytes_per_ns[hops]
-        if self.choice.network == "store_and_forward":
-            return alone + self.flows.bytes * np.add.reduceat(1 / rates, starts)
-        narrowest: NDArray[np.float64] = alone + self.flows.bytes / np.minimum.reduceat(
-            rates, starts
-        )
-        return narrowest
+        """What each flow would take alone, in ns."""
+        return self._front.alone_ns(self._given) if len(self.flows.src) else np.zeros(0)
 
 
 def simulate(
@@ -406,13 +317,14 @@ def simulate(
     changes: list[LinkChange] | None = None,
     *,
     keeps_rates: bool = False,
+    fabric: Shown | None = None,
 ) -> FlowResult:
     """Simulate flows between the ranks of a graph to their end.
 
     Raises ConfigError for a flow of a rank that is not there, or to itself, and for a routing that
     the graph does not allow; UnsupportedError where there is no way, or a flow never ends.
     """
-    simulation = Simulation(graph, flows, choice, changes, keeps_rates=keeps_rates)
+    simulation = Simulation(graph, flows, choice, changes, keeps_rates=keeps_rates, fabric=fabric)
     for _ in simulation.ended():
         pass
     simulation.check_all_end()
@@ -433,14 +345,11 @@ def _routed(graph: _core.FabricGraph, flows: Flows, choice: Choice, ways: int = 
     return Routed(np.asarray(paths.first), np.asarray(paths.links))
 
 
-def _check_choice(choice: Choice, has_changes: bool, keeps_rates: bool) -> None:
-    if choice.network not in NETWORKS:
-        problem = expected_got(f"one of {', '.join(NETWORKS)}", choice.network)
-        raise ConfigError("--network", problem)
-    if choice.network != "flow" and (has_changes or choice.rtt_fairness):
+def _check_choice(choice: Choice, front: Front, has_changes: bool, keeps_rates: bool) -> None:
+    if not front.shares and (has_changes or choice.rtt_fairness):
         where = "--changes" if has_changes else "--rtt-fairness"
         raise ConfigError(where, f"goes with the network flow; this is {choice.network}")
-    if choice.network in ("analytical", "packet", "external") and keeps_rates:
+    if keeps_rates and not front.keeps_rates:
         problem = f"the network {choice.network} keeps no rates of links over time; take another"
         raise ConfigError("--links", problem)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from yantra.fabric.graphs.graph import Graph
     from yantra.network.traffic.generator import Flows
-    from yantra.run.flows import Routed
+    from yantra.run.flow_fronts import Routed
 
 SEMANTICS = ("yantra", "ns3-fork")
 """Packets as one would want them, or as the ns-3 fork of ASTRA-sim has them, all quirks on."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import fabrics
+from yantra.cli.complete import fabrics, networks
 from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option, split
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
     from yantra.run.collective_bench import Row
 
+_ABOVE = 1 + 1e-9
 _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of the bound")
 
 
@@ -24,6 +25,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
         "yantra collective bench torus --sizes '64 KiB, 64 MiB'",
         "yantra collective bench switch dgx1 --sizes 1MiB --json",
         "yantra collective bench pod.csv --algorithms ring,synthesized --sizes 1MiB",
+        "yantra collective bench switch --network ./my_network.py --sizes 1MiB",
         "yantra collective bench nvl72 --algorithms nvls --chunks 32 --sizes '1 GiB'",
     ],
     epilog="A collective runs alone on a network of links, without hand-overs at its ranks. Bus "
@@ -54,15 +56,18 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
 )
 @click.option(
     "--network",
-    type=click.Choice(["flow", "store_and_forward", "packet"]),
+    metavar="NAME|FILE",
     default="flow",
     show_default=True,
-    help="The network that carries the messages.",
+    shell_complete=networks,
+    help="The network that carries the messages. One that runs over dimensions alone, such as one "
+    "in a Python file, takes fabrics that are a product of them.",
 )
 @click.option(
     "--routing",
     metavar="NAME",
-    help="Routes of messages, as at cluster.routing; by default even_spray, of packets ecmp.",
+    help="Routes of messages, as at cluster.routing; by default even_spray, and ecmp where a "
+    "network does not divide messages.",
 )
 @plugin_option
 @json_option("Print the rows as JSON.")
@@ -78,10 +83,12 @@ def command(
     as_json: bool,
 ) -> None:
     """Run a collective by each algorithm and size on the fabrics KIND, or the graphs in FILE."""
+    from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.collectives import find
     from yantra.collectives.schedule import Kind
     from yantra.fabric.graphs.describe import shown
+    from yantra.network import find as find_network
     from yantra.network import routings
     from yantra.run.collective_bench import MADE, Question, bench, default_algorithms
     from yantra.scenario.settings import parsed
@@ -93,7 +100,8 @@ def command(
     for name in names:
         if name != MADE:
             find(name, "--algorithms")
-    routing = routing or ("ecmp" if network == "packet" else "even_spray")
+    divides = find_network(network, "--network").flow_lists in ("shared", "stored")
+    routing = routing or ("even_spray" if divides else "ecmp")
     routings.find(routing, "--routing")
     asked = Question(
         kind,
@@ -106,6 +114,10 @@ def command(
     found = [shown(name, parsed(settings)) for name in fabric]
     with progress("runs", counted=True) as report:
         rows = list(bench(found, asked, report))
+    above = sorted({row.algorithm for row in rows if (row.of_bound or 0) > _ABOVE})
+    if above:
+        why = f"on {network} messages may not share links, or its switches add"
+        warn([f"above the bound of the fabric: {', '.join(above)}; {why}"])
     if as_json:
         print_json(
             {"collective": collective, "network": network, "routing": routing, "rows": _forms(rows)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import fabrics
+from yantra.cli.complete import fabrics, networks
 from yantra.cli.network.workload import flows_or_workload
 from yantra.cli.plugin_option import option as plugin_option
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from yantra.cli.network.workload import Source
     from yantra.fabric.graphs.graph import Graph
+    from yantra.network import Level
     from yantra.network.external import Options
     from yantra.result.table import Table
     from yantra.run.flows import FlowResult, Simulation
@@ -53,6 +54,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "    --preset hpcc95 --ports ports.csv --queues queues.csv",
         "yantra network flows flows.csv --topology pod.csv --network external \\\n"
         "    --command './my_simulator --verbose'",
+        "yantra network flows flows.csv --topology 'R(4)_SW(8)' --network ./my_network.py",
         "yantra network flows flows.csv --topology pod.csv --hot-links 3 \\\n"
         "    --links links.csv --svg loads.svg",
     ],
@@ -72,13 +74,13 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
 )
 @click.option(
     "--network",
-    type=click.Choice(["analytical", "store_and_forward", "flow", "packet", "external"]),
-    metavar="NAME",
+    metavar="NAME|FILE",
     default="flow",
     show_default=True,
+    shell_complete=networks,
     help="How flows share links: not at all (analytical), whole and one after the other "
-    "(store_and_forward), max-min fairly (flow), as packets (packet), or as a program of "
-    "yours says (external).",
+    "(store_and_forward), max-min fairly (flow), as packets (packet), as a program of "
+    "yours says (external), or as any other network does, such as one in a Python file.",
 )
 @click.option(
     "--command",
@@ -209,28 +211,33 @@ def command(
     """Simulate the flows of a list or a workload; print how much slower they are than alone."""
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
+    from yantra.network import describe, find
     from yantra.run.flows import Choice, Simulation
     from yantra.scenario.settings import parsed
 
-    _check_routing(routing, network)
-    graph = shown(topology, parsed(settings)).graph
+    level = find(network, "--network")
+    _check_routing(routing, level)
+    fabric = shown(topology, parsed(settings))
+    graph = fabric.graph
     over_time = _draws(graph, svg, over_time)
     change_list = None if changes is None else link_changes.read(changes, graph)
     series = {"queues": queues, "rates": rates}
-    packets = _packets(network, preset, packet_options, semantics, seed, ports)
-    packets = _looking(packets, network, series, look_every)
-    outside = _program(network, program, program_options)
+    packets = _packets(level, preset, packet_options, semantics, seed, ports)
+    packets = _looking(packets, level, series, look_every)
+    outside = _program(level, program, program_options)
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
     keeps_rates = links is not None or over_time
     listed = flows.flows(seed, graph)
-    simulation = Simulation(graph, listed, choice, change_list, keeps_rates=keeps_rates)
+    simulation = Simulation(
+        graph, listed, choice, change_list, keeps_rates=keeps_rates, fabric=fabric
+    )
     if simulation.work.is_long and not as_json:
         sys.stderr.write(f"{simulation.work.text()}\n")
     try:
         _simulate(simulation, output)
     except KeyboardInterrupt:
         _tell_partial(simulation, output)
-        _print(simulation.result, network, hot_links, as_json, is_partial=True)
+        _print(simulation.result, describe(network), hot_links, as_json, is_partial=True)
         raise
     finally:
         _write_seen(simulation, ports, series)
@@ -239,7 +246,7 @@ def command(
         _write(result.link_table(), links)
     if svg is not None:
         _draw(result, svg, f"{flows.name} on {topology}", over_time)
-    _print(result, network, hot_links, as_json, run=simulation.packet_run)
+    _print(result, describe(network), hot_links, as_json, run=simulation.packet_run)
 
 
 def _draws(graph: Graph, svg: str | None, over_time: bool) -> bool:
@@ -260,15 +267,20 @@ def _draw(result: FlowResult, svg: str, title: str, over_time: bool) -> None:
     write_text(svg, drawing(result.graph, title, result.loads(FRAMES * over_time)))
 
 
-def _check_routing(name: str, network: str) -> None:
-    from yantra.base.errors import ConfigError
+def _check_routing(name: str, level: Level) -> None:
     from yantra.network import routings
 
-    if routings.find(name, "--routing").by_packet and network != "packet":
-        raise ConfigError("--routing", f"{name} goes with the network packet; this is {network}")
+    if routings.find(name, "--routing").by_packet and level.flow_lists != "packets":
+        _refuse("--routing", "packet", level, f"{name} ")
 
 
-def _program(network: str, program: str | None, options: tuple[str, ...]) -> Options | None:
+def _refuse(option: str, network: str, level: Level, what: str = "") -> NoReturn:
+    from yantra.base.errors import ConfigError
+
+    raise ConfigError(option, f"{what}goes with the network {network}; this is {level.name}")
+
+
+def _program(level: Level, program: str | None, options: tuple[str, ...]) -> Options | None:
     """Return the program of the network external; ConfigError for one where none is asked."""
     import shlex
 
@@ -276,10 +288,10 @@ def _program(network: str, program: str | None, options: tuple[str, ...]) -> Opt
     from yantra.base.fields import read_options
     from yantra.network.external import External
 
-    if network != "external":
+    if level.flow_lists != "program":
         for name, given in {"--command": program, "--external": options}.items():
             if given:
-                raise ConfigError(name, f"goes with the network external; this is {network}")
+                _refuse(name, "external", level)
         return None
     try:
         words = shlex.split(program or "")
@@ -299,7 +311,7 @@ def _program(network: str, program: str | None, options: tuple[str, ...]) -> Opt
 
 
 def _packets(
-    network: str,
+    level: Level,
     preset: str,
     options: tuple[str, ...],
     semantics: str,
@@ -307,10 +319,9 @@ def _packets(
     ports: str | None,
 ) -> PacketChoice:
     """Return the settings of packets; ConfigError for some where nothing goes as packets."""
-    from yantra.base.errors import ConfigError
     from yantra.run.packets import PacketChoice, read_options
 
-    if network != "packet":
+    if level.flow_lists != "packets":
         given = {
             "--preset": preset != "static_window",
             "--packet": bool(options),
@@ -319,21 +330,21 @@ def _packets(
         }
         for name, is_given in given.items():
             if is_given:
-                raise ConfigError(name, f"goes with the network packet; this is {network}")
+                _refuse(name, "packet", level)
         return PacketChoice()
     return PacketChoice(preset, read_options(options, preset), semantics, seed)
 
 
 def _looking(
-    packets: PacketChoice, network: str, series: dict[str, str | None], every: str | None
+    packets: PacketChoice, level: Level, series: dict[str, str | None], every: str | None
 ) -> PacketChoice:
     """Return the settings with what is to be kept over time; ConfigError where that is nothing."""
     from yantra.base import units
     from yantra.base.errors import ConfigError
 
     wanted = [name for name, path in series.items() if path is not None]
-    if wanted and network != "packet":
-        raise ConfigError(f"--{wanted[0]}", f"goes with the network packet; this is {network}")
+    if wanted and level.flow_lists != "packets":
+        _refuse(f"--{wanted[0]}", "packet", level)
     if every is not None and not wanted:
         raise ConfigError("--look-every", "goes with --queues or --rates")
     if not wanted:

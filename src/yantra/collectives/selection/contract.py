@@ -16,8 +16,8 @@ from yantra.base.errors import ConfigError
 from yantra.base.fields import made
 from yantra.collectives import find as find_algorithm
 from yantra.collectives.schedule import Kind
-from yantra.collectives.selection import checked_choices, is_timed, selections
-from yantra.collectives.selection.selection import Group, Selection
+from yantra.collectives.selection import checked_choices, selections
+from yantra.collectives.selection.selection import Group, Selection, Timed
 
 KINDS = tuple(kind.value for kind in Kind)
 _ROW = (("fully_connected", 8),)
@@ -54,7 +54,7 @@ def sizes_ascend_and_every_dimension_has_an_algorithm(
 def every_algorithm_is_known(selection: Selection, kind: str, group: Group) -> str | None:
     """Each name is one that a scenario could give."""
     for chosen in checked_choices(selection, kind, group).values():
-        for name in () if is_timed(chosen) else chosen:
+        for name in () if isinstance(chosen, Timed) else chosen:
             try:
                 find_algorithm(name)
             except ConfigError as error:
@@ -68,7 +68,7 @@ def every_algorithm_performs_the_collective(
     """Each algorithm of a whole dimension performs the collective among as many ranks."""
     of = Kind(kind)
     for size, chosen in checked_choices(selection, kind, group).items():
-        if is_timed(chosen) or group.whole is None:
+        if isinstance(chosen, Timed) or group.whole is None:
             continue
         for dimension in group.whole:
             ranks = group.dimensions[dimension][1]

@@ -58,6 +58,15 @@ class Size(NamedTuple):
     links: int
 
 
+class Linked(NamedTuple):
+    """A dimension: its topology, its size, and the rate and latency of its links."""
+
+    kind: str
+    size: int
+    bytes_per_ns: float
+    latency_ns: float
+
+
 class Builder(ABC):
     """A kind of fabric.
 
@@ -84,6 +93,10 @@ class Builder(ABC):
     @abstractmethod
     def graph(self) -> Graph:
         """Return the graph of the options, which `refuses` let pass."""
+
+    def dimensions(self) -> tuple[Linked, ...] | None:
+        """Return the dimensions that the graph is the product of, innermost first; None if none."""
+        return None
 
     def bisection(self) -> float | None:
         """Return the bytes/ns that cross, one way, the worst cut into two halves of the ranks.

@@ -16,7 +16,7 @@ import numpy as np
 
 from yantra.base.fields import OneOrMany, Section, Text
 from yantra.base.records import Record
-from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY, Builder, Size
+from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY, Builder, Linked, Size
 from yantra.fabric.graphs.draft import Draft, Speed
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.grid import points, strides
@@ -71,6 +71,17 @@ class Product(Builder):
             if reason is not None:
                 return "dimensions", f"{topologies.shown(name)} {reason}"
         return None
+
+    def dimensions(self) -> tuple[Linked, ...]:
+        return tuple(
+            Linked(
+                name,
+                size,
+                _of_each(self.given.bytes_per_ns, at),
+                _of_each(self.given.latency_ns, at),
+            )
+            for at, (name, size) in enumerate(self._parts)
+        )
 
     def size(self) -> Size:
         ranks = prod(size for _, size in self._parts)

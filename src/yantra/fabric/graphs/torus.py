@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from yantra.fabric.graphs.builder import Builder, Size
+from yantra.fabric.graphs.builder import Builder, Linked, Size
 from yantra.fabric.graphs.draft import Draft
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.grid import OPTIONS, none_given, points, rows_cut, strides
@@ -26,6 +26,9 @@ class Torus(Builder):
 
     def refuses(self) -> tuple[str, str] | None:
         return none_given(self.given.sizes)
+
+    def dimensions(self) -> tuple[Linked, ...]:
+        return tuple(Linked("ring", size, *self.speed) for size in self.given.sizes)
 
     def size(self) -> Size:
         ranks = prod(self.given.sizes)

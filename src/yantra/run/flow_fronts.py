@@ -1,0 +1,248 @@
+"""How a list of flows runs on a network, by what the network says of itself (`Level.flow_lists`).
+
+A front begins the run, and knows what flows take alone. The core has runs of its own for lists that
+share links, are stored, or go as packets; a program is told the whole list; and any other network,
+as one in Python, gets the flows as messages of a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from yantra import _core
+from yantra.base.errors import ConfigError
+from yantra.fabric.graphs.describe import Shown
+from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.graphs.link_changes import LinkChange
+from yantra.network import FlowLists, find, routings
+from yantra.network.traffic.generator import Flows
+from yantra.run import packets
+from yantra.run.flows_outside import ProgramRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from yantra.network.external import Options
+    from yantra.run.flows_as_messages import MessageRun
+
+Run = _core.FlowRun | _core.PacketRun | ProgramRun | Any
+
+
+class Choice(NamedTuple):
+    """How flows are routed and meet: routing, its seed, network; and shares by 1 / round trip.
+
+    `network` is a name, or a file. `packets` are the settings of a network of packets, `program`
+    those of one that is a program.
+    """
+
+    routing: str = "ecmp"
+    seed: int = 0
+    rtt_fairness: bool = False
+    network: str = "flow"
+    packets: packets.PacketChoice = packets.PacketChoice()
+    program: Options | None = None
+
+
+class Routed(NamedTuple):
+    """The links of each flow, one behind the other: those of flow f from first[f] to first[f+1]."""
+
+    first: NDArray[np.uint64]
+    hops: NDArray[np.uint32]
+
+    def flows_by_hop(self) -> NDArray[np.int64]:
+        """Return the flow of every hop."""
+        lengths = self.first[1:].astype(np.int64) - self.first[:-1].astype(np.int64)
+        return np.repeat(np.arange(len(lengths)), lengths)
+
+
+class Given(NamedTuple):
+    """What a front begins with; `route` routes other flows, or so many packets of each.
+
+    `fabric` is where the graph is from, None where only the graph is known.
+    """
+
+    graph: Graph
+    native: _core.FabricGraph
+    flows: Flows
+    routed: Routed
+    choice: Choice
+    changes: list[LinkChange]
+    keeps_rates: bool
+    fabric: Shown | None
+    route: Callable[..., Routed]
+
+
+class Front:
+    """The usual: flows end after their latency and their bytes over the narrowest link."""
+
+    keeps_rates: ClassVar[bool] = False
+    """Whether it can keep what links carry over time."""
+    shares: ClassVar[bool] = False
+    """Whether links may change their rate, and flows share by their round trips."""
+    slice: ClassVar[int] = 1
+    """Steps that take some milliseconds."""
+
+    def steps(self, given: Given) -> int:
+        """Return how many steps a run takes at most."""
+        return 0
+
+    def start(self, given: Given) -> Run | None:
+        """Begin; None where nothing needs to be simulated."""
+        return None
+
+    def alone_ns(self, given: Given) -> NDArray[np.float64]:
+        """Return what each flow, one or more, takes alone."""
+        links, hops, starts = _hops(given)
+        alone = np.add.reduceat(links.latency_ns[hops], starts)
+        narrowest = np.minimum.reduceat(links.bytes_per_ns[hops], starts)
+        taken: NDArray[np.float64] = alone + given.flows.bytes / narrowest
+        return taken
+
+
+class Stored(Front):
+    """A flow is one message, which crosses each link whole."""
+
+    keeps_rates = True
+    slice = 100_000
+
+    def steps(self, given: Given) -> int:
+        return len(given.flows.src) + 2 * len(given.routed.hops)
+
+    def start(self, given: Given) -> Run:
+        return _core.queue_flows(**_columns(given))
+
+    def alone_ns(self, given: Given) -> NDArray[np.float64]:
+        links, hops, starts = _hops(given)
+        alone: NDArray[np.float64] = np.add.reduceat(links.latency_ns[hops], starts)
+        return alone + given.flows.bytes * np.add.reduceat(1 / links.bytes_per_ns[hops], starts)
+
+
+class Shared(Front):
+    """Flows share links max-min fairly."""
+
+    keeps_rates = True
+    shares = True
+    slice = 50
+
+    def steps(self, given: Given) -> int:
+        return 2 * len(given.flows.src)  # each begins and ends, some of them together
+
+    def start(self, given: Given) -> Run:
+        return _core.share_flows(
+            **_columns(given),
+            rtt_fairness=given.choice.rtt_fairness,
+            changes=[_core.RateChange(**change._asdict()) for change in given.changes],
+        )
+
+
+class Packets(Front):
+    """Flows go as packets."""
+
+    slice = 200_000
+
+    def steps(self, given: Given) -> int:
+        """Two for each packet and link, and as many for ACKs."""
+        counts = -(-given.flows.bytes // self._payload(given))
+        return 4 * int(counts[given.routed.flows_by_hop()].sum())
+
+    def start(self, given: Given) -> Run:
+        flows = given.flows
+        back = flows._replace(src=flows.dst, dst=flows.src)
+        sprayed = None
+        if routings.find(given.choice.routing, "--routing").by_packet:
+            count = packets.entropies(given.choice.packets)
+            sprayed = packets.Ways(count, given.route(flows, count))
+        return packets.start(
+            given.graph,
+            given.native,
+            given.routed,
+            given.route(back),
+            flows,
+            given.choice.packets,
+            sprayed,
+        )
+
+    def alone_ns(self, given: Given) -> NDArray[np.float64]:
+        return packets.alone_ns(given.graph, given.routed, given.flows, self._payload(given))
+
+    def _payload(self, given: Given) -> int:
+        return int(dict(given.choice.packets.options).get("payload", packets.PAYLOAD))
+
+
+class Program(Front):
+    """A program is told of all flows."""
+
+    slice = 100
+
+    def steps(self, given: Given) -> int:
+        return len(given.flows.src)  # what the program does for each is not known
+
+    def start(self, given: Given) -> Run:
+        program = given.choice.program
+        if program is None:
+            problem = f"missing; the network {given.choice.network} is a program, so give one"
+            raise ConfigError("--command", problem)
+        return ProgramRun(given.graph, *given.routed, given.flows, program)
+
+
+class AsMessages(Front):
+    """Flows are messages of a job, all of which is run at once."""
+
+    def steps(self, given: Given) -> int:
+        return 4 * len(given.flows.src)
+
+    def start(self, given: Given) -> MessageRun:
+        from yantra.run.flows_as_messages import MessageRun
+        from yantra.run.over_shown import scenario_over
+
+        choice = given.choice
+        if given.fabric is None:
+            problem = f"{choice.network} needs the fabric by its kind or file, not the graph alone"
+            raise ConfigError("--network", problem)
+        return MessageRun(
+            given.flows,
+            scenario_over(given.fabric, choice.network, choice.routing, choice.seed),
+        )
+
+    def alone_ns(self, given: Given) -> NDArray[np.float64]:
+        taken = super().alone_ns(given)
+        if find(given.choice.network, "--network").charges_latency:
+            return taken
+        links, hops, starts = _hops(given)
+        bytes_alone: NDArray[np.float64] = taken - np.add.reduceat(links.latency_ns[hops], starts)
+        return bytes_alone
+
+
+_FRONTS: dict[FlowLists, Front] = {
+    "alone": Front(),
+    "stored": Stored(),
+    "shared": Shared(),
+    "packets": Packets(),
+    "program": Program(),
+    "as_messages": AsMessages(),
+}
+
+
+def front_of(network: str) -> Front:
+    """Return how lists run on a network, by its name or file. Raises ConfigError."""
+    return _FRONTS[find(network, "--network").flow_lists]
+
+
+def _hops(given: Given) -> tuple[Any, NDArray[np.uint32], NDArray[np.int64]]:
+    return given.graph.links, given.routed.hops, given.routed.first[:-1].astype(np.int64)
+
+
+def _columns(given: Given) -> dict[str, Any]:
+    links = given.graph.links
+    return {
+        "first_hop": given.routed.first,
+        "hops": given.routed.hops,
+        "bytes": given.flows.bytes.astype(np.float64),
+        "start_ns": given.flows.start_ns.astype(np.float64),
+        "bytes_per_ns": np.ascontiguousarray(links.bytes_per_ns, np.float64),
+        "latency_ns": np.ascontiguousarray(links.latency_ns, np.float64),
+        "keeps_series": given.keeps_rates,
+    }
