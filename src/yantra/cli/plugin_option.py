@@ -18,6 +18,7 @@ option = click.option(
     type=click.Path(),
     metavar="FILE",
     expose_value=False,
+    is_eager=True,  # before options that take its name
     callback=_plug_in,
     help="A Python file whose plug-in is known by its name in this command; may be repeated.",
 )

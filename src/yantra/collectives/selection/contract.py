@@ -29,7 +29,7 @@ GROUPS = (
     Group(32, _GRID, (0, 1), 0),
     Group(3, _ROW, None, 0),
     # Those of nodes: all members in one, some in each, and one in each.
-    *(Group(n, (("switch", n),), (0,), 0, local=n) for n in (2, 8)),
+    *(Group(n, (("switch", n),), (0,), 0, local=n) for n in (2, 6, 8)),
     Group(8, _GRID, (0,), 0, local=8),
     Group(32, _GRID, (0, 1), 0, local=8),
     Group(16, _GRID, None, 0, local=4),

@@ -1,0 +1,185 @@
+"""A stranger's plug-in of every kind works in every command that takes its kind.
+
+The files are the templates of `yantra new`, under names that no built-in has; so what a command
+knows by name alone is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.cli import main
+from yantra.kinds import kinds
+
+RANKS = 8
+SCENARIO = """\
+workload: {traces: "step.{rank}.et"}
+cluster:
+  topology:
+  - {kind: TOPOLOGY, size: 8, bandwidth: 50 GB/s, latency: 500 ns}
+  device: {peak: 100 TFLOP/s, memory_bandwidth: 1 TB/s, compute: COMPUTE}
+  memory: {kind: MEMORY, latency: 1 us, bandwidth: 25 GB/s}
+network: NETWORK
+collectives: {all_reduce: [COLLECTIVE]SELECTION}
+scheduler: SCHEDULER
+"""
+USUAL = {
+    "topology": "ring",
+    "compute": "roofline",
+    "memory": "per_npu",
+    "network": "analytical",
+    "collective": "ring",
+    "selection": "",
+    "scheduler": "in_order",
+}
+STUDY = """\
+model: ./my_model.py
+clusters: [hgx-h100]
+ranks: [4]
+global_batch: 8
+objectives: [step_time, tokens_per_s]
+"""
+RUN = "run step.yaml"
+TINY = "--tp 2 --dp 2 --global-batch 4"
+
+
+class Use(NamedTuple):
+    """A command line that takes the plug-in `./my_KIND.py` of a kind."""
+
+    kind: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.command}"
+
+
+USES = (
+    # Whatever a scenario names, in every command that reads one.
+    *(
+        Use(kind, command)
+        for kind in USUAL
+        for command in (
+            RUN,
+            "validate step.yaml",
+            "explain step.yaml",
+            "network compare step.yaml",
+            "sweep step.yaml --set collectives.chunks=1,2",
+            "run step.yaml --export html=report.html",
+        )
+    ),
+    Use("network", "run --workload step.yw --cluster hgx-h100 --network ./my_network.py"),
+    Use("network", "network flows flows.csv --topology switch --network ./my_network.py"),
+    Use("network", "network flows flows.csv --topology R(4)_SW(2) --network ./my_network.py"),
+    Use("network", "network flows flows.csv --topology ring --network my_network --plugin FILE"),
+    Use("network", "collective bench switch --sizes 1MiB --network ./my_network.py"),
+    Use("network", "collective bench torus --sizes 1MiB --network my_network --plugin FILE"),
+    Use("network", "network compare usual.yaml --plugin FILE"),
+    Use("network", "sweep usual.yaml --set network=analytical,./my_network.py"),
+    Use("collective", "run --workload step.yw --cluster hgx-h100 --all-reduce ./my_collective.py"),
+    Use("collective", "collective bench switch --sizes 1MiB --algorithms ./my_collective.py"),
+    Use("collective", "collective bench switch --sizes 1MiB --plugin FILE"),
+    Use("collective", "collective show ./my_collective.py --ranks 4"),
+    Use("fabric", "topology show ./my_fabric.py"),
+    Use("fabric", "topology list --plugin FILE"),
+    Use("fabric", "collective bench ./my_fabric.py --sizes 1MiB --algorithms ring"),
+    Use("fabric", "collective bound ./my_fabric.py"),
+    Use("fabric", "collective synthesize ./my_fabric.py --size 1MiB"),
+    Use("fabric", "network flows flows.csv --topology ./my_fabric.py"),
+    Use("fabric", "network flows flows.csv --topology ./my_fabric.py --network packet"),
+    Use("fabric", "run fabric.yaml"),
+    Use("topology", "topology show my_topology(8) --plugin FILE"),
+    Use("topology", "network flows flows.csv --topology my_topology(8) --plugin FILE"),
+    Use(
+        "topology",
+        "network flows flows.csv --topology my_topology(8) --network ideal --plugin FILE",
+    ),
+    Use("exporter", "run usual.yaml --export ./my_exporter.py=out.txt"),
+    Use("exporter", "run usual.yaml --export my_exporter=out.txt --plugin FILE"),
+    Use(
+        "external",
+        "run --workload step.yw --cluster hgx-h100 --set network.kind=external "
+        "--set network.options.command=./my_external.py",
+    ),
+    Use("external", "network flows flows.csv --topology switch --network external "
+        "--command ./my_external.py"),
+    Use("model", f"workload train --model ./my_model.py {TINY} -o t.yw"),
+    Use("model", "workload infer --model ./my_model.py --tp 2 --batch 2 --context 64 -o i.yw"),
+    Use("model", "plan --model ./my_model.py --ranks 8 --cluster hgx-h100 --global-batch 8"),
+    Use("model", "explore run study.yaml -o out"),
+    Use(
+        "schedule",
+        "workload train --model llama3-8b --pp 4 --global-batch 8 --schedule ./my_schedule.py "
+        "-o s.yw",
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a plug-in of every kind, and what they are tried on."""
+    folder = tmp_path_factory.mktemp("strangers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for kind in kinds.names():
+            assert main(["new", kind, f"my_{kind}"]) == 0
+        for rank in range(RANKS):
+            step = TraceBuilder(rank=rank)
+            kernel = step.compute("kernel", num_ops=10**9, tensor_size=10**6)
+            step.collective(CollectiveType.ALL_REDUCE, 1 << 20, after=kernel)
+            step.build().write(f"step.{rank}.et")
+        train = ["workload", "train", "--model", "./my_model.py", *TINY.split(), "-o", "step.yw"]
+        assert main(train) == 0
+        Path("flows.csv").write_text("src,dst,bytes,start_ns\n0,1,100000,0\n2,1,5000,1234\n")
+        Path("study.yaml").write_text(STUDY)
+        Path("usual.yaml").write_text(_scenario(""))
+        Path("fabric.yaml").write_text(
+            _scenario("").replace("  device:", "  fabric: {kind: ./my_fabric.py, leaves: 4, "
+            "ranks_per_leaf: 2, bandwidth: 50 GB/s, latency: 500 ns}\n  device:")
+            .replace("network: analytical", "network: flow")
+        )  # fmt: skip
+    return folder
+
+
+def _scenario(kind: str) -> str:
+    """Return the scenario in which the plug-in of a kind takes the place of the usual one."""
+    text = SCENARIO
+    for name, usual in USUAL.items():
+        chosen = f"./my_{name}.py" if name == kind else usual
+        if name == "selection":
+            chosen = f", selection: {chosen}" if chosen else ""
+        text = text.replace(name.upper(), chosen)
+    return text
+
+
+@pytest.mark.parametrize("use", USES, ids=str)
+def test_a_plug_in_runs_in_every_command_that_takes_its_kind(
+    use: Use, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    Path("step.yaml").write_text(_scenario(use.kind))
+    words = [f"./my_{use.kind}.py" if word == "FILE" else word for word in use.command.split()]
+    status = main(words)
+    said = capsys.readouterr()
+    assert status == 0, said.err
+    assert said.out
+
+
+def test_every_kind_is_tried() -> None:
+    assert {use.kind for use in USES} == set(kinds.names())
+
+
+def _names(said: str) -> Iterator[str]:
+    return (line.split()[0] for line in said.splitlines() if line.strip())
+
+
+def test_a_network_that_is_plugged_in_is_compared(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    assert main(["network", "compare", "usual.yaml", "--plugin", "./my_network.py"]) == 0
+    assert "my_network" in _names(capsys.readouterr().out)
