@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.cases import Run, cluster, collectives, run, scenario
@@ -35,18 +35,49 @@ def ran(ops: int, size: int, *, beside: int = LONG, taken: Interference | None =
     return run(TWO, write, device=DEVICE, collectives=given)
 
 
-def law(ops: int, size: int) -> float:
-    """Return what a kernel takes beside a collective, in ns."""
+def fair(capacity: float, one: float, other: float) -> tuple[float, float]:
+    """Return what two that want so much get of a capacity, max-min fairly: by filling up."""
+    level, got = 0.0, [0.0, 0.0]
+    wants = [one, other]
+    while True:
+        open_ends = [at for at in (0, 1) if got[at] < wants[at]]
+        rest = capacity - sum(got)
+        if not open_ends or rest <= 1e-12 * capacity:
+            return got[0], got[1]
+        level = min(min(wants[at] for at in open_ends), level + rest / len(open_ends))
+        for at in open_ends:
+            got[at] = level
+
+
+def law(ops: int, size: int, taken: float = 20.0) -> float:
+    """Return what a kernel takes beside a collective that wants so many bytes/ns, in ns.
+
+    By the units that are left to one that waits for units, and by the bytes left to any.
+    """
     alone = max(ops / PEAK, size / RATE)
-    factor = slowdown(units=128, taken=32, wanted=size / alone, bandwidth=RATE, taken_bandwidth=20)
-    return float(factor.low) * alone
+    wanted = size / alone
+    by_units = alone if wanted >= 0.8 * RATE else alone * 128 / (128 - 32)
+    left = RATE - fair(RATE, taken, wanted)[0]
+    return max(by_units, size / left)
 
 
-@given(st.integers(10**3, 10**9), st.integers(10**2, 10**8))
+@given(st.integers(10**3, 10**9), st.integers(10**2, 10**8), st.sampled_from([0.0, 20, 50, 70, 90]))
+@example(10**3, 10**7, 90.0)  # both want more than half: each gets half
+@example(5 * 10**7, 2 * 10**6, 90.0)  # the kernel wants less than half, and gets it
 @settings(max_examples=40, deadline=None)
-def test_a_kernel_beside_a_collective_takes_the_time_of_the_law(ops: int, size: int) -> None:
-    if law(ops, size) < LONG / 2 - 10:  # the collective outlasts it
-        assert float(ran(ops, size).span(0, 0)[1]) == pytest.approx(law(ops, size), abs=0.01)
+def test_a_kernel_beside_a_collective_takes_the_time_of_the_law(
+    ops: int, size: int, taken: float
+) -> None:
+    expected = law(ops, size, taken)
+    interference = TAKEN.replace(memory_bytes_per_s=taken * 1e9)
+    if expected < LONG / 2 - 10:  # the collective outlasts it
+        took = float(ran(ops, size, taken=interference).span(0, 0)[1])
+        assert took == pytest.approx(expected, abs=0.01)
+    alone = max(ops / PEAK, size / RATE)
+    factor = slowdown(
+        units=128, taken=32, wanted=size / alone, bandwidth=RATE, taken_bandwidth=taken
+    )
+    assert float(factor.low) * alone == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_kernel_that_outlasts_the_collective_is_slower_for_as_long_only() -> None:
