@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workloads.every_model.plans import Trial
-from tests.workloads.step.test_simulation import finish_ns
+from tests.workloads.step.test_simulation import runs_within_its_bounds
 from yantra.base.errors import ConfigError
 from yantra.workloads.models import description
 from yantra.workloads.models.assemble import model_of
@@ -150,8 +150,8 @@ def check(model: Model, fields: dict[str, Any]) -> None:
         workload = made(model, advised)
         assert isinstance(workload, Workload), f"{fields}\n{advised}\n{workload}"
     if 1 < workload.ranks <= 16:
-        assert finish_ns(workload, "yantra") > 0
-        assert finish_ns(workload, "astra-sim") > 0
+        runs_within_its_bounds(workload, "yantra")
+        runs_within_its_bounds(workload, "astra-sim")
 
 
 def made(model: Model, fields: dict[str, Any]) -> Workload | ConfigError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal
 
+from tests.oracles import step_bounds
 from yantra.compile import compile
 from yantra.run.simulate import run_native
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
@@ -33,4 +35,14 @@ def finish(workload: Workload, semantics: Semantics) -> list[float]:
         semantics=semantics,
     )
     model = compile(scenario)
-    return [int(ticks) / model.ticks_per_ns for ticks in run_native(model).finish]
+    outcome = run_native(model)
+    times = [int(ticks) / model.ticks_per_ns for ticks in outcome.finish]
+    step_bounds.hold(traces, _rates(ring, semantics), outcome, max(times))
+    return times
+
+
+def _rates(ring: Dimension, semantics: Semantics) -> step_bounds.Rates:
+    """Return the rates of the scenario; a message crosses half of the ring at most."""
+    far = ring.latency_ns * ring.size
+    exact = semantics == "yantra"
+    return step_bounds.Rates(0.0, inf, inf, 0.0, ring.bytes_per_ns, far, 10.0, reads_ns=exact)

@@ -1,0 +1,72 @@
+"""Between what a step can take: no less than its busiest rank's kernels, no more than all in turn.
+
+Until the last rank ends, something is under way at any time: a kernel, an access of memory, a
+message, or a hand-over. So their sum over all ranks bounds a run from above, whatever overlaps; and
+a rank runs one kernel at a time, so the sum over one rank bounds it from below. Neither knows
+schedules, collectives or queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from yantra.chakra import NodeType, Trace
+
+MOVES = (NodeType.MEM_LOAD, NodeType.MEM_STORE)
+
+
+class Rates(NamedTuple):
+    """Of a device, its memory beyond, and the links: FLOP/ns, bytes/ns, and ns.
+
+    Without FLOP/ns kernels take what was recorded: whole microseconds unless it `reads_ns`.
+    """
+
+    flops: float
+    memory: float
+    beyond: float
+    beyond_latency: float
+    link: float
+    link_latency: float
+    hand_over: float
+    reads_ns: bool = True
+
+
+def kernels_ns(trace: Trace, rates: Rates) -> float:
+    """Return what the kernels of a rank take one after the other: as recorded, or by roofline."""
+    return sum(
+        _kernel_ns(node, rates)
+        for node in trace
+        if node.type == NodeType.COMP and not node.get("is_cpu_op", False)
+    )
+
+
+def _kernel_ns(node: Any, rates: Rates) -> float:
+    if node.duration_micros or not rates.flops:
+        exact = node.get("duration_ns") if rates.reads_ns else None
+        return float(1000 * node.duration_micros if exact is None else exact)
+    return max(node.get("num_ops", 0) / rates.flops, node.get("tensor_size", 0) / rates.memory)
+
+
+def accesses_ns(trace: Trace, rates: Rates) -> float:
+    """Return what the accesses of a rank to the memory beyond take one after the other."""
+    moved = [node.get("tensor_size", 0) for node in trace if node.type in MOVES]
+    return len(moved) * rates.beyond_latency + sum(moved) / rates.beyond
+
+
+def hold(traces: Iterable[Trace], rates: Rates, outcome: Any, took_ns: float) -> None:
+    """Check that a step lies between its bounds; times are rounded to whole ns at most."""
+    kernels, accesses, nodes = [], 0.0, 0
+    for trace in traces:
+        kernels.append(kernels_ns(trace, rates))
+        accesses += accesses_ns(trace, rates)
+        nodes += len(trace)
+    messages = outcome.messages
+    carried = sum(use.bytes for use in outcome.dimensions)
+    # A message is handed over at both ends, and what it brings is added in memory.
+    each = rates.link_latency + 2 * rates.hand_over
+    network = messages * each + carried * (1 / rates.link + 3 / rates.memory)
+    rounding = nodes + 2 * messages
+    least, most = max(kernels), sum(kernels) + accesses + network
+    assert least > 0
+    assert least - nodes <= took_ns <= most + rounding, (least, took_ns, most)
