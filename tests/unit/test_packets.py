@@ -404,8 +404,8 @@ def test_swift_keeps_the_delay_near_its_target_and_shares_fairly(senders: int) -
     run = _to_one(senders, "swift", size, base_target=target_ns, flow_range=0.0)
     ends = np.asarray(run.end_ns)
     line_ns = senders * size * 1.044 / 12.5
-    assert ends.max() < 1.1 * line_ns  # throughput
-    assert ends.min() > 0.7 * ends.max()  # fairness
+    assert line_ns < ends.max() < 1.02 * line_ns  # throughput
+    assert ends.min() > 0.88 * ends.max()  # fairness
     # Of the target, 4.3 us are flight; what is above waits at the one port.
     queue = _queue(run, 2 * senders + 1, 0.4 * line_ns, 0.8 * line_ns)
     assert 0.5 < (4_300 + queue / 12.5) / target_ns < 1.3
@@ -484,7 +484,7 @@ def test_tcp_asks_for_a_connection_and_then_begins_slowly(scheme: str) -> None:
     # 31 packets at such a round trip are windows of 10, 20 and 1: two round trips more than one.
     rtt = there + back + 2 * 1000 / 12.5
     longer = _line([31_000], 1, 12.5, 1000.0, **_settings_of(scheme))
-    assert longer.end_ns[0] - run.end_ns[0] == pytest.approx(2 * rtt, rel=0.1)
+    assert longer.end_ns[0] - run.end_ns[0] == pytest.approx(2 * rtt, abs=0.01)
 
 
 def _settings_of(preset: str) -> dict[str, Any]:
@@ -501,8 +501,8 @@ def test_tcp_shares_a_port_fairly_and_fills_it(scheme: str, senders: int) -> Non
     run = _to_one(senders, scheme, size, buffer=400_000.0, least_silence=200_000.0)
     ends = np.asarray(run.end_ns)
     rates = size / ends
-    assert rates.sum() ** 2 / (senders * (rates**2).sum()) > 0.9
-    assert ends.max() < 1.3 * senders * size * 1.054 / 12.5
+    assert rates.sum() ** 2 / (senders * (rates**2).sum()) > 0.99
+    assert ends.max() < 1.2 * senders * size * 1.054 / 12.5
     assert run.totals.drops > 0
 
 
@@ -547,7 +547,8 @@ def test_short_messages_have_the_share_of_their_weight(weight: float) -> None:
         short_weight=weight,
     )
     alone_ns = 3 * size * 1.048 / 12.5  # with headers
-    assert max(run.end_ns[3:]) == pytest.approx(alone_ns * (1 + 1 / weight), rel=0.1)
+    beyond_ns = max(run.end_ns[3:]) - alone_ns * (1 + 1 / weight)
+    assert 0 < beyond_ns < 2000.0  # the two links of 1 us, less what a round takes too much
 
 
 def test_a_cnp_that_comes_after_the_end_cuts_nothing() -> None:
