@@ -100,7 +100,7 @@ def test_figures_of_a_trial_follow_from_each_other(found: tuple[Explored, Path])
 def test_a_simulated_trial_is_near_its_closed_form(found: tuple[Explored, Path]) -> None:
     ours, _ = found
     result = ours.simulate()
-    assert result.makespan_ns / 1e9 == pytest.approx(ours.best["step_time"], rel=0.1)
+    assert result.makespan_ns / 1e9 == pytest.approx(ours.best["step_time"], rel=0.02)
 
 
 def test_the_best_of_the_front_are_simulated_with_the_error_of_the_closed_form(

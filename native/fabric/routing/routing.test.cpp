@@ -1,6 +1,6 @@
-// A path joins its ends link by link, visits no link twice and is the same whenever it is asked for, by every
-// routing that is registered. It costs the least where a routing says so; the oracle is Bellman and Ford's search.
-// A flow within a box stays there.
+// A path costs the least where a routing says so; the oracle is Bellman and Ford's search. Hashes spread, loads are
+// avoided, dimensions come in order, and a flow within a box stays there. What every routing keeps is in
+// routing_laws.test.cpp.
 //
 // needs: fabric, fabric/routing
 #include "base/vector.hpp"
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -172,27 +171,6 @@ void divides_well(const FabricGraph& graph) {
     }
 }
 
-// A tree has ways of every kind; and its switches and ranks are a grid of one dimension, too.
-void every_routing_joins_ends() {
-    check(routing_kinds().size() >= 7, "routings are missing", routing_kinds().size());
-    FabricColumns columns = devices(5, 1);
-    columns.dimensions = 1;
-    for (u32 rank = 0; rank < 5; ++rank) {
-        link(columns, rank, 5);
-        columns.coordinates.push_back(static_cast<i32>(rank));
-    }
-    columns.coordinates.push_back(-1);
-    const FabricGraph star(columns);
-    const FabricGraph tree = two_leaves();
-    for (const RoutingKind& kind : routing_kinds()) {
-        std::printf("%s\n", kind.name.c_str());   // so that the last one is that with a mistake
-        routes_well(star, kind.name.c_str(), false);
-        if (kind.name != "dimension_ordered") {   // the tree has no coordinates
-            routes_well(tree, kind.name.c_str(), false);
-        }
-    }
-}
-
 // Every way of two leaves is up/down; of a ring of five switches, some pairs have no such way.
 void up_down_never_goes_up_after_down() {
     const FabricGraph tree = two_leaves();
@@ -347,7 +325,6 @@ int main() {
         routes_well(graph, "valiant", false);
         divides_well(graph);
     }
-    every_routing_joins_ends();
     up_down_never_goes_up_after_down();
     hashes_spread();
     adaptive_avoids_the_busy_link();

@@ -219,7 +219,6 @@ class Simulation:
         flows: Flows,
         choice: Choice,
         changes: list[LinkChange] | None = None,
-        *,
         keeps_rates: bool = False,
         fabric: Shown | None = None,
     ) -> None:

@@ -211,12 +211,11 @@ def command(
     """Simulate the flows of a list or a workload; print how much slower they are than alone."""
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
-    from yantra.network import describe, find
+    from yantra.network import describe
     from yantra.run.flows import Choice, Simulation
     from yantra.scenario.settings import parsed
 
-    level = find(network, "--network")
-    _check_routing(routing, level)
+    level = _level(network, routing)
     fabric = shown(topology, parsed(settings))
     graph = fabric.graph
     over_time = _draws(graph, svg, over_time)
@@ -228,11 +227,8 @@ def command(
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
     keeps_rates = links is not None or over_time
     listed = flows.flows(seed, graph)
-    simulation = Simulation(
-        graph, listed, choice, change_list, keeps_rates=keeps_rates, fabric=fabric
-    )
-    if simulation.work.is_long and not as_json:
-        sys.stderr.write(f"{simulation.work.text()}\n")
+    simulation = Simulation(graph, listed, choice, change_list, keeps_rates, fabric)
+    _tell_work(simulation, as_json)
     try:
         _simulate(simulation, output)
     except KeyboardInterrupt:
@@ -247,6 +243,11 @@ def command(
     if svg is not None:
         _draw(result, svg, f"{flows.name} on {topology}", over_time)
     _print(result, describe(network), hot_links, as_json, run=simulation.packet_run)
+
+
+def _tell_work(simulation: Simulation, as_json: bool) -> None:
+    if simulation.work.is_long and not as_json:
+        sys.stderr.write(f"{simulation.work.text()}\n")
 
 
 def _draws(graph: Graph, svg: str | None, over_time: bool) -> bool:
@@ -267,11 +268,14 @@ def _draw(result: FlowResult, svg: str, title: str, over_time: bool) -> None:
     write_text(svg, drawing(result.graph, title, result.loads(FRAMES * over_time)))
 
 
-def _check_routing(name: str, level: Level) -> None:
-    from yantra.network import routings
+def _level(network: str, routing: str) -> Level:
+    """Return the network; ConfigError for a routing that does not go with it."""
+    from yantra.network import find, routings
 
-    if routings.find(name, "--routing").by_packet and level.flow_lists != "packets":
-        _refuse("--routing", "packet", level, f"{name} ")
+    level = find(network, "--network")
+    if routings.find(routing, "--routing").by_packet and level.flow_lists != "packets":
+        _refuse("--routing", "packet", level, f"{routing} ")
+    return level
 
 
 def _refuse(option: str, network: str, level: Level, what: str = "") -> NoReturn:
