@@ -31,6 +31,7 @@ _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 # A backslash, a whole pair, or the half that is wrong; the first that fits counts.
 _HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
 _DEEPEST = 50
+_MOST_DIGITS = 300  # of an integer that stays exact; more is beyond any float as well
 _ZEROS = "0" * 19  # an integer of fewer digits has at most 64 bits
 _DIGITS = str.maketrans("123456789", "000000000")
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
@@ -65,11 +66,12 @@ def _unpacked(content: bytes, path: Path) -> bytes:
         raise ConfigError(str(path), "cannot be unpacked: not whole gzip") from None
 
 
-def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
+def parse_json(text: str, name: str, *, exact_integers: bool = False) -> tuple[Any, list[str]]:
     """Return the first JSON value of a text, and warnings: repeated keys, text after the value.
 
     `name` is the file the errors name. Of a repeated key the last value counts, and what follows
-    the value is not read: so does nlohmann::json 3.10 behind `stream >> json`.
+    the value is not read: so does nlohmann::json 3.10 behind `stream >> json`. With
+    `exact_integers` an integer of more than 64 bits stays one; else it becomes a float, as there.
     """
     warnings: list[str] = []
 
@@ -85,6 +87,8 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
         raise _not_json(name, f"{word} is not a JSON value")
 
     def number(digits: str) -> int | float:
+        if exact_integers and len(digits) <= _MOST_DIGITS and digits.lstrip("-").isdigit():
+            return int(digits)
         return _number(digits, name)
 
     fits = _ZEROS not in text.translate(_DIGITS)  # then the scanner takes numbers without a call

@@ -1,7 +1,8 @@
 """`manifest.json` of a workload file: a tree read strictly, and written from the parts.
 
 Every key is known or refused; what the sections hold (`about`, `totals`, `memory`, `schedule`,
-`notes`) is for people and tools to read and may be any JSON.
+`notes`) is for people and tools to read and may be any JSON. `steady` says that the file has the
+templates of another number of iterations, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from yantra.workloads.templates.parts import RankClass
 FORMAT = "yantra-workload"
 VERSION = 1
 ORDERINGS = ("serial", "streams")
-SECTIONS = ("about", "ordering", "totals", "memory", "schedule", "notes")
+SECTIONS = ("about", "ordering", "totals", "memory", "schedule", "notes", "steady")
 _KEYS = ("format", "version", "about", "ranks", "grids", "groups", "classes", *SECTIONS[1:])
 _NEEDED = ("format", "version", "ranks", "grids", "classes")
 
@@ -35,7 +36,7 @@ class Manifest(NamedTuple):
 
 def parse(text: str, name: str) -> Manifest:
     """Read a manifest; `name` begins the place of every error."""
-    tree, warnings = parse_json(text, name)
+    tree, warnings = parse_json(text, name, exact_integers=True)  # FLOPs may have 80 bits
     if warnings:
         problem = warnings[0].removeprefix(f"{name}: ").partition(";")[0]
         raise ConfigError(name, problem)
@@ -91,6 +92,9 @@ def _read(tree: Any) -> Manifest:
         raise ConfigError(
             "ordering", expected_got(f"one of {', '.join(ORDERINGS)}", tree["ordering"])
         )
+    if "steady" in tree:
+        _known(tree["steady"], "steady", ("iterations",), ("iterations",))
+        _whole(tree["steady"]["iterations"], "steady.iterations", 1)
     sections = {key: tree[key] for key in SECTIONS if key in tree}
     return Manifest(ranks, grids, groups, classes, sections)
 
