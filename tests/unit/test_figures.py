@@ -14,6 +14,7 @@ from tests.clusters import scenario as plain
 from yantra.chakra import CollectiveType, Node, NodeType, Trace, TraceBuilder
 from yantra.cli import main
 from yantra.explain import compare
+from yantra.export.stored import load_result
 from yantra.fabric import clusters
 from yantra.result import Result
 from yantra.run.simulate import simulate
@@ -22,7 +23,7 @@ from yantra.scenario.types import Device, Machine, Topology
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.serving import InferencePlan, infer
-from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates import RankClass, Workload, load
 from yantra.workloads.templates.grid import Grid, Group
 from yantra.workloads.training.train import train
 
@@ -67,6 +68,26 @@ def test_mfu_is_the_flops_of_the_model_over_what_the_data_sheet_would_allow() ->
     could = 989.4e12 * 2 * result.makespan_ns / 1e9
     assert result.figures.mfu == pytest.approx(needed / could)
     assert result.figures.peak_flops == 989.4e12 and result.figures.peak_dtype == "bf16"
+
+
+@pytest.mark.parametrize("factor", [1, 2**20, 2**40, 3**90])
+def test_the_flops_of_a_workload_survive_its_file_whatever_their_size(
+    factor: int, tmp_path: Path
+) -> None:
+    scenario = step(Plan(dp=2, global_batch=4))
+    work = scenario.workload.workload  # type: ignore[union-attr]
+    counts = {name: factor * work.about[name] for name in ("model_flops", "hardware_flops")}
+    work.about.update(counts)
+    work.save(tmp_path / "step.yw")
+    read = load(tmp_path / "step.yw")
+    assert {name: read.about[name] for name in counts} == counts
+    result = simulate(scenario.replace(workload=Templates(workload=read)))
+    could = 989.4e12 * 2 * result.makespan_ns / 1e9
+    assert result.figures.mfu == pytest.approx(counts["model_flops"] / could)
+    result.to_json(tmp_path / "result.json")
+    kept = load_result(tmp_path / "result.json").figures
+    assert kept == result.figures
+    assert (kept.model_flops, kept.hardware_flops) == tuple(counts.values())
 
 
 def test_hardware_does_more_than_the_model_needs_where_something_is_computed_again() -> None:

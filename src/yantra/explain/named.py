@@ -31,6 +31,8 @@ _TEXTS: dict[str, tuple[str, Callable[[Any], str], Callable[[Any], str] | None]]
     "step_time_ns": ("step time", format_time, None),
     "ttft_ns": ("time to first token", format_time, None),
     "tpot_ns": ("time per output token", format_time, None),
+    "iteration_ns": ("time per iteration", format_time, None),
+    "fill_drain_ns": ("fill and drain", format_time, None),
     "tokens_per_s": ("tokens/s", count_text, None),
     "tokens_per_s_per_device": ("tokens/s per device", count_text, None),
     "mfu": ("MFU", share_text, _points),

@@ -6,8 +6,11 @@
   (Korthikanti et al., "Reducing activation recomputation", MLSys 2023).
 * The peak is the dense rate of the dtype on the data sheet, not the rate that software reaches;
   where the cluster has no name, the peak that the scenario gives the device.
-* TTFT, time to first token, is that of a prefill of all prompts; TPOT, time per output token, that
-  of one iteration of a decode.
+* TTFT, time to first token, is that of a prefill of all prompts. TPOT, time per output token, is
+  what one more iteration of a decode costs: (T(n) - T(k)) / (n - k) for the times T of n and of k
+  iterations (`yantra.run.steady`). A run also fills and drains its pipeline once; an engine that
+  goes on generating does neither between tokens, so that time stands beside it, and tokens/s, MFU
+  and what a token costs leave it out.
 * The bubble of a pipeline is the share of a step in which a device does nothing for its stage: no
   kernel, no memory operation, no collective within the stage; the mean of all devices. It is the
   idle time of GPipe (Huang et al., 2019), (p - 1) / (m + p - 1) for equal stages. Narayanan et al.
@@ -54,17 +57,23 @@ class Figures(NamedTuple):
     """See the module; None where the workload or the cluster does not state what it takes.
 
     `tokens` are those of a step of training, of the prompts of a prefill, or that sequences get of
-    a decode. Cost and energy are those of all devices for the whole run. Shares are of 1.
+    a decode. `fill_drain_ns` is what a run of a decode takes beyond `tpot_ns` for each iteration,
+    `iteration_ns` their mean with it, where the file holds nothing to tell both apart. Cost and
+    energy are those of all devices for the whole run. Shares are of 1, FLOPs of all ranks.
     """
 
     step_time_ns: float | None = None
     ttft_ns: float | None = None
     tpot_ns: float | None = None
+    iteration_ns: float | None = None
+    fill_drain_ns: float | None = None
     tokens: int | None = None
     tokens_per_s: float | None = None
     tokens_per_s_per_device: float | None = None
     mfu: float | None = None
     hfu: float | None = None
+    model_flops: int | None = None
+    hardware_flops: int | None = None
     peak_flops: float | None = None
     peak_dtype: str | None = None
     memory_bytes: int | None = None
@@ -83,7 +92,7 @@ class Figures(NamedTuple):
 
     def within(self, interval: Interval) -> Figures:
         """Return them with the 90 % interval of the time; that of the others follows from it."""
-        time = self.step_time_ns or self.ttft_ns or self.tpot_ns
+        time = _time_of(self)
         if time is None:
             return self
         low, high = time * interval.low, time * interval.high
@@ -98,15 +107,16 @@ class Figures(NamedTuple):
         return list(_lines(self))
 
 
-def figures(model: Model, outcome: _core.Outcome) -> Figures:
-    """Return the figures of a run."""
+def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None) -> Figures:
+    """Return the figures of a run; `steady_ns` is what one more iteration of a decode costs."""
     time_ns = nanoseconds(max(outcome.finish), model.ticks_per_ns) or 0
     about, machine = about_of(model), model.scenario.machine
     found: dict[str, Any] = _memory(model, about, machine)
     if time_ns:
-        times = _times(about, time_ns)
-        found |= times | utilisation(model, about, time_ns)
-        found |= _cost(machine, model.ranks, time_ns, times.get("tokens"))
+        times = _times(about, time_ns, steady_ns)
+        going_ns = time_ns - times.get("fill_drain_ns", 0.0)
+        found |= times | utilisation(model, about, going_ns)
+        found |= _cost(machine, model.ranks, time_ns, going_ns, times.get("tokens"))
         if "tokens" in times:
             found["tokens_per_s_per_device"] = times["tokens_per_s"] / model.ranks
         if (whole(plan_of(about), "pp") or 1) > 1 and about.get("kind") == "training":
@@ -114,7 +124,7 @@ def figures(model: Model, outcome: _core.Outcome) -> Figures:
     return Figures(**found)
 
 
-def _times(about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
+def _times(about: Mapping[str, Any], time_ns: float, steady_ns: float | None) -> dict[str, Any]:
     """Return the time by its name, and the tokens."""
     if about.get("kind") == "training":
         batch, sequence = whole(plan_of(about), "global_batch"), whole(about, "sequence")
@@ -124,9 +134,15 @@ def _times(about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
     if phase == "prefill":
         first = {"ttft_ns": time_ns} if emitted and emitted == whole(about, "batch") else {}
         return first | _rate(whole(about, "tokens"), time_ns)
-    if phase in ("decode", "mixed") and iterations:
-        return {"tpot_ns": time_ns / iterations, **_rate(emitted, time_ns)}
-    return {}
+    if phase not in ("decode", "mixed") or not iterations:
+        return {}
+    if steady_ns:
+        going_ns = iterations * steady_ns
+        told = {"tpot_ns": steady_ns, "fill_drain_ns": time_ns - going_ns}
+        return told | _rate(emitted, going_ns)
+    has_pipeline = (whole(plan_of(about), "pp") or 1) > 1
+    name = "iteration_ns" if has_pipeline else "tpot_ns"
+    return {name: time_ns / iterations} | _rate(emitted, time_ns)
 
 
 def _rate(tokens: int | None, time_ns: float) -> dict[str, Any]:
@@ -142,7 +158,8 @@ def utilisation(model: Model, about: Mapping[str, Any], time_ns: float) -> dict[
         return {}
     could = peak * model.ranks * time_ns / 1e9
     told = {"peak_dtype": scenario.machine.dtype} if scenario.machine.dtype else {}
-    return {"mfu": needed / could, "hfu": done / could, "peak_flops": peak} | told
+    shares = {"mfu": needed / could, "hfu": done / could, "peak_flops": peak}
+    return shares | {"model_flops": needed, "hardware_flops": done} | told
 
 
 def _memory(model: Model, about: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
@@ -179,19 +196,24 @@ def _cache(
     return found
 
 
-def _cost(machine: Machine, devices: int, time_ns: float, tokens: int | None) -> dict[str, Any]:
-    """Return cost and energy as far as the machine states its price and power."""
+def _cost(
+    machine: Machine, devices: int, time_ns: float, going_ns: float, tokens: int | None
+) -> dict[str, Any]:
+    """Return cost and energy as far as the machine states its price and power.
+
+    The run takes `time_ns`, its tokens `going_ns`.
+    """
     found: dict[str, Any] = {}
     if machine.price_usd_per_h:
-        cost = machine.price_usd_per_h * devices * time_ns / _NS_PER_H
-        found |= {"cost_usd": cost}
+        each_ns = machine.price_usd_per_h * devices / _NS_PER_H
+        found |= {"cost_usd": each_ns * time_ns}
         if tokens:
-            found["usd_per_million_tokens"] = cost / tokens * 1e6
+            found["usd_per_million_tokens"] = each_ns * going_ns / tokens * 1e6
     if machine.power_w:
-        joules = machine.power_w * devices * time_ns / 1e9
-        found |= {"energy_kwh": joules / _J_PER_KWH}
+        each_ns = machine.power_w * devices / 1e9
+        found |= {"energy_kwh": each_ns * time_ns / _J_PER_KWH}
         if tokens:
-            found["joules_per_token"] = joules / tokens
+            found["joules_per_token"] = each_ns * going_ns / tokens
     return found
 
 
@@ -231,6 +253,12 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
     ):
         if time is not None:
             yield name, format_time(time) + _interval_text(of.time_low_ns, of.time_high_ns)
+    if of.fill_drain_ns is not None:
+        yield "fill and drain", f"{format_time(of.fill_drain_ns)} of the run, in none of the rates"
+    if of.iteration_ns is not None:
+        within = _interval_text(of.time_low_ns, of.time_high_ns)
+        told = f"{format_time(of.iteration_ns)}{within}, with filling and draining the pipeline"
+        yield "time per iteration", told
     if of.tokens_per_s is not None and of.tokens_per_s_per_device is not None:
         per_device = f"({count_text(of.tokens_per_s_per_device)} per device)"
         rate = of.tokens_per_s
@@ -258,6 +286,11 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         yield "rests on", of.rests_on
 
 
+def _time_of(of: Figures) -> float | None:
+    """Return the time that an interval is of."""
+    return of.step_time_ns or of.ttft_ns or of.tpot_ns or of.iteration_ns
+
+
 def _interval_text(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
@@ -266,7 +299,7 @@ def _interval_text(low: float | None, high: float | None) -> str:
 
 def _rates_text(of: Figures, rate: float, text: Callable[[float], str], name: str = "") -> str:
     """Return the interval of what goes with one over the time."""
-    time = of.step_time_ns or of.ttft_ns or of.tpot_ns
+    time = _time_of(of)
     if of.time_low_ns is None or of.time_high_ns is None or time is None:
         return ""
     low, high = rate * time / of.time_high_ns, rate * time / of.time_low_ns

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from yantra.result.result import Result
 
 
+_LARGEST = 2**63  # trackers keep whole numbers of 64 bits
+
+
 def metrics(result: Result) -> dict[str, float]:
     """Return the numbers of a run; names end in their unit, shares are of 1."""
     found: dict[str, float] = {"makespan_ns": result.makespan_ns}
     for name, value in result.figures.as_dict().items():
         if not isinstance(value, str):
-            found[name] = value
+            found[name] = value if abs(value) < _LARGEST else float(value)
     return found | _shares(result)
 
 

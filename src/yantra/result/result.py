@@ -52,6 +52,7 @@ class Result:
         folding: _core.Folding | None = None,
         gains: Callable[[Result, bool], list[Gain] | None] | None = None,
         interval: Callable[[Result], Interval | None] | None = None,
+        steady: Callable[[Result], float | None] | None = None,
         disturbed: Callable[[Result], Disturbed | None] | None = None,
     ) -> None:
         self.model = model
@@ -67,6 +68,7 @@ class Result:
         self._recording = recording
         self._gains = gains
         self._interval = interval
+        self._steady = steady
         self._disturbed = disturbed
 
     @property
@@ -238,7 +240,8 @@ class Result:
         """Tokens per second, MFU, memory headroom and more; see `yantra.result.figures`."""
         from yantra.result.figures import figures
 
-        found = figures(self.model, self.outcome)
+        steady_ns = self._steady(self) if self._steady else None
+        found = figures(self.model, self.outcome, steady_ns)
         return found if self.interval is None else found.within(self.interval)
 
     @cached_property

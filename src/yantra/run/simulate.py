@@ -126,6 +126,12 @@ def _interval(result: Result) -> Interval | None:
     return interval(result)
 
 
+def _steady(result: Result) -> float | None:
+    from yantra.run.steady import steady_ns
+
+    return steady_ns(result)
+
+
 def _gains(result: Result, thorough: bool) -> list[Gain] | None:
     from yantra.run import verdict
 
@@ -151,6 +157,7 @@ def _drawn_further(model: Model, makespan_ns: float) -> Model:
 _LATER: dict[str, Any] = {
     "gains": _gains,
     "interval": _interval,
+    "steady": _steady,
     "disturbed": _disturbed,
 }
 """What a result asks for when somebody wants to know."""

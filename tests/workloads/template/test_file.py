@@ -60,7 +60,9 @@ def test_opening_a_file_reads_no_template(saved: Path, monkeypatch: pytest.Monke
     read: list[str] = []
     original = container.read_template
     monkeypatch.setattr(
-        container, "read_template", lambda path, name: read.append(name) or original(path, name)
+        container,
+        "read_template",
+        lambda path, name, *of: read.append(name) or original(path, name, *of),
     )
     workload = load(saved)
     assert (workload.ranks, workload.class_of(7).template, read) == (8, "stage1", [])

@@ -30,23 +30,27 @@ def workload_of(
     timelines: Mapping[str, Mapping[Place, Timeline]],
     axes: Mapping[str, bool],
     about: Mapping[str, Any],
+    steady: tuple[int, Mapping[Place, Timeline]] | None = None,
 ) -> Workload:
     """Return the workload of one or two grids, checked to run to its end.
 
     `timelines` are those of each grid's classes, `axes` says along which they differ besides pp.
+    `steady` are those of the one grid for another number of iterations.
     """
     groups: dict[str, Group] = {}
     classes: list[RankClass] = []
     templates: dict[str, bytes] = {}
     events: dict[int, list[Event]] = {}
     memory: dict[str, Any] = {}
+    others: dict[str, bytes] = {}
     for name, half in halves.items():
         prefix = f"{name}." if name else ""
-        by_content: dict[bytes, str] = {}
+        by_content: dict[tuple[bytes, bytes], str] = {}
         for place, timeline in timelines[name].items():
             content = timeline.builder.to_bytes()
-            label = by_content.setdefault(content, _label(prefix, place, axes))
-            templates[label] = content
+            other = steady[1][place].builder.to_bytes() if steady else b""
+            label = by_content.setdefault((content, other), _label(prefix, place, axes))
+            templates[label], others[label] = content, other
             chosen = {"pp": place.pp} | {
                 axis: getattr(place, axis) for axis, depends in axes.items() if depends
             }
@@ -56,11 +60,21 @@ def workload_of(
             groups |= _groups(timeline, prefix, half.grid.name)
     grids = [half.grid for half in halves.values()]
     check_events(grids, groups, events)
+    if steady:
+        check_events(grids, groups, _events(halves, steady[1]))
     drawing = "".join(draw(rounds_of(half.engine), name) for name, half in halves.items())
     sections = {"about": dict(about), "memory": memory, "schedule": drawing}
     return Workload(
-        grids=grids, groups=groups, classes=classes, templates=templates, sections=sections
-    )
+        grids=grids, groups=groups, classes=classes, templates=templates, sections=sections,
+        steady=(steady[0], others) if steady else None,
+    )  # fmt: skip
+
+
+def _events(
+    halves: Mapping[str, Half], timelines: Mapping[Place, Timeline]
+) -> dict[int, list[Event]]:
+    (half,) = halves.values()
+    return {half.grid.rank({"pp": place.pp}): one.events for place, one in timelines.items()}
 
 
 def _label(prefix: str, place: Place, axes: Mapping[str, bool]) -> str:

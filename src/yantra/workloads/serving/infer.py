@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from yantra.base.errors import ConfigError, expected_got
 from yantra.workloads.serving.classes import Half, workload_of
 from yantra.workloads.serving.engine import Engine, Links
-from yantra.workloads.serving.lanes import plays_of
+from yantra.workloads.serving.lanes import plays_of, steady_plays
 from yantra.workloads.serving.legality import check_plan
 from yantra.workloads.serving.memory import check_fit, memory_of, room_of
 from yantra.workloads.serving.plan import InferencePlan
@@ -109,7 +109,17 @@ def _single(
     timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
     about = {"plan": dict(vars(plan)), **_about(model, job)}
     about |= totals_of(rounds_of(half.engine)) | half.engine.products()._asdict() | room
-    return workload_of({"": half}, {"": timelines}, {}, about)
+    steady = _steady(half) if plan.pp > 1 and job.phase in ("decode", "mixed") else None
+    return workload_of({"": half}, {"": timelines}, {}, about, steady)
+
+
+def _steady(half: Half) -> tuple[int, dict[Place, Timeline]]:
+    """Return another number of iterations, and the timeline of each stage for it."""
+    engine = half.engine
+    count, plays = steady_plays(engine.plays, engine.lanes)
+    other = Engine(engine.stages, plays, engine.lanes)
+    stages = range(engine.stages.plan.pp)
+    return count, {Place(stage): other.timelines(stage)[0] for stage in stages}
 
 
 def _disaggregated(

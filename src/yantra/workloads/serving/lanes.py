@@ -55,9 +55,34 @@ def plays_of(
 
     if count is None and generates:
         count = max(len(rounds_of(mine, None)) for mine in members)
-    rounds = [
-        [_renumbered(iteration, mine) for iteration in rounds_of(mine, count)] for mine in members
-    ]
+    return _plays(
+        [[_renumbered(iteration, mine) for iteration in rounds_of(mine, count)] for mine in members]
+    )
+
+
+def steady_plays(plays: Sequence[Play], lanes: int) -> tuple[int, tuple[Play, ...]]:
+    """Return another number of iterations of a replica, and its passes.
+
+    Of one that generates, it and the next; of several, the first; where prompts make them differ,
+    all of them twice.
+    """
+    rounds = [[play.iteration for play in plays if play.lane == lane] for lane in range(lanes)]
+    has_prompts = any(share.is_prompt for play in plays for share in play.iteration)
+    count = max(map(len, rounds))
+    if has_prompts:
+        return 2 * count, _plays([mine * 2 for mine in rounds])
+    if count == 1:
+        return 2, _plays([[mine[0], _next(mine[0])] for mine in rounds])
+    return 1, _plays([mine[:1] for mine in rounds])
+
+
+def _next(iteration: Iteration) -> Iteration:
+    return tuple(share._replace(past=share.past + share.new) for share in iteration)
+
+
+def _plays(rounds: Sequence[Sequence[Iteration]]) -> tuple[Play, ...]:
+    """Return the passes of the iterations of each lane, which take turns."""
+    lanes = len(rounds)
     return tuple(
         Play(
             turn * lanes + lane,

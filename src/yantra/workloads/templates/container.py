@@ -1,7 +1,8 @@
 """The container of a workload file: a ZIP archive whose bytes follow from its content.
 
 Members have one fixed time and no attributes of the machine that wrote them. A member is read when
-it is asked for, so opening a file costs its manifest.
+it is asked for, so opening a file costs its manifest. The templates of another number of iterations
+(`Workload.steady`) have the same names in a folder of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from zipfile import ZipFile
 
 MANIFEST = "manifest.json"
-_FOLDER = "templates/"
+TEMPLATES = "templates/"
+STEADY = "steady/"
 _ENDING = ".et"
 _BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP can say
 _READABLE_FILE = 0o100644 << 16
@@ -30,7 +32,10 @@ _LONGEST_MANIFEST = 1 << 28
 
 
 def write(
-    path: str | os.PathLike[str], manifest: str, templates: Iterable[tuple[str, bytes]]
+    path: str | os.PathLike[str],
+    manifest: str,
+    templates: Iterable[tuple[str, bytes]],
+    steady: Iterable[tuple[str, bytes]] = (),
 ) -> None:
     """Write a workload file; it appears whole or not at all."""
     from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -39,9 +44,10 @@ def write(
         members = [(MANIFEST, manifest.encode())]
         for member, content in members:
             _add(archive, ZipInfo(member, _BEGINNING_OF_TIME), content, ZIP_DEFLATED)
-        for template, content in templates:
-            info = ZipInfo(f"{_FOLDER}{template}{_ENDING}", _BEGINNING_OF_TIME)
-            _add(archive, info, content, ZIP_DEFLATED)
+        for folder, some in ((TEMPLATES, templates), (STEADY, steady)):
+            for template, content in some:
+                info = ZipInfo(member_of(template, folder), _BEGINNING_OF_TIME)
+                _add(archive, info, content, ZIP_DEFLATED)
 
 
 def _add(archive: ZipFile, info: Any, content: bytes, method: int) -> None:
@@ -50,40 +56,48 @@ def _add(archive: ZipFile, info: Any, content: bytes, method: int) -> None:
     archive.writestr(info, content, method, _FASTEST)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the text of the manifest and the names of the templates.
+def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return the text of the manifest, the names of the templates and of those of `steady`.
 
     Raises ConfigError naming the file and what it should hold.
     """
     where = os.fspath(path)
     with _opened(path) as archive:
-        templates = []
+        found: dict[str, list[str]] = {TEMPLATES: [], STEADY: []}
         for info in archive.infolist():
             name = info.filename
-            template = name.removeprefix(_FOLDER).removesuffix(_ENDING)
             if name != MANIFEST:
-                if name != f"{_FOLDER}{template}{_ENDING}" or not template or "/" in template:
-                    problem = f"expected {MANIFEST} and {_FOLDER}<name>{_ENDING} only"
+                folder, template = _parts(name)
+                if folder not in found or not template:
+                    problem = f"expected {MANIFEST} and {TEMPLATES}<name>{_ENDING} only"
                     raise ConfigError(f"{where}: {show(name)}", f"unknown member; {problem}")
-                templates.append(template)
+                found[folder].append(template)
         if len(set(archive.namelist())) < len(archive.namelist()):
             raise ConfigError(where, "a member is in it twice")
         content = _member(archive, MANIFEST, where, _LONGEST_MANIFEST)
     try:
-        return content.decode(), tuple(templates)
+        return content.decode(), tuple(found[TEMPLATES]), tuple(found[STEADY])
     except UnicodeDecodeError as error:
         raise ConfigError(f"{where}: {MANIFEST}", f"not UTF-8 text at byte {error.start}") from None
 
 
-def read_template(path: str | os.PathLike[str], template: str) -> bytes:
+def _parts(name: str) -> tuple[str, str]:
+    """Return the folder of a member and the template in it, empty if it is none."""
+    folder, slash, file = name.partition("/")
+    template = file.removesuffix(_ENDING)
+    is_one = file == f"{template}{_ENDING}" and "/" not in template
+    return folder + slash, template if is_one else ""
+
+
+def read_template(path: str | os.PathLike[str], template: str, folder: str = TEMPLATES) -> bytes:
     """Return the content of one template."""
     with _opened(path) as archive:
-        return _member(archive, member_of(template), os.fspath(path), None)
+        return _member(archive, member_of(template, folder), os.fspath(path), None)
 
 
-def member_of(template: str) -> str:
+def member_of(template: str, folder: str = TEMPLATES) -> str:
     """Return the member that holds a template."""
-    return f"{_FOLDER}{template}{_ENDING}"
+    return f"{folder}{template}{_ENDING}"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeGuard, get_args, overload
+from typing import Any, Literal, NamedTuple, TypeGuard, get_args, overload
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import count
@@ -35,6 +35,17 @@ one communication slot per rank needs it; `streams`: each communicator in its ow
 
 Template = Trace | TemplateBuilder | Copies | bytes
 
+
+class Steady(NamedTuple):
+    """The same workload of another number of iterations, by which the cost of one more is found.
+
+    See `yantra.run.steady`.
+    """
+
+    iterations: int
+    workload: Workload
+
+
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -42,7 +53,8 @@ class Workload:
     """Which template each rank runs, and what its groups and peers mean there.
 
     `about`, `memory`, `schedule` and `notes` are kept as they are, as JSON; `totals` are counted if
-    not given, and what `later` names is made when it is asked for. Raises ConfigError where the
+    not given, and what `later` names is made when it is asked for. `steady` are the templates of
+    the same names for another number of iterations, and that number. Raises ConfigError where the
     parts do not fit.
     """
 
@@ -55,13 +67,18 @@ class Workload:
         templates: Mapping[str, Template],
         sections: Mapping[str, Any] | None = None,
         later: Mapping[str, Callable[[], Any]] | None = None,
+        steady: tuple[int, Mapping[str, Template]] | None = None,
     ) -> None:
         made = {name: _content(template) for name, template in templates.items()}
         self._set("workload", made, grids, groups, classes, sections or {}, later or {})
+        if steady is not None:
+            iterations, others = steady
+            self._sections["steady"] = {"iterations": iterations}
+            self._set_steady({name: _content(template) for name, template in others.items()})
 
     @classmethod
     def _of_file(cls, path: str) -> Workload:
-        text, names = container.read(path)
+        text, names, steady = container.read(path)
         read = manifest.parse(text, f"{path}: {container.MANIFEST}")
         self = cls.__new__(cls)
         try:
@@ -74,6 +91,7 @@ class Workload:
                 read.sections,
                 {},
             )
+            self._set_steady(dict.fromkeys(steady))
         except ConfigError as error:
             where = f"{path}: {container.MANIFEST}: {error.where}"
             raise ConfigError(where, error.problem) from None
@@ -90,7 +108,9 @@ class Workload:
         later: Mapping[str, Callable[[], Any]],
     ) -> None:
         self.name = name
+        self._folder = container.TEMPLATES
         self._content = dict(sorted(templates.items()))
+        self._steady: dict[str, bytes | Copies | None] = {}
         self._later = dict(later)
         self._traces: dict[tuple[str, Ordering], Trace] = {}
         self._names: dict[str, Names] = {}
@@ -106,6 +126,32 @@ class Workload:
             if key not in manifest.SECTIONS:
                 hint = did_you_mean(key, manifest.SECTIONS)
                 raise ConfigError(f"sections.{key}", f"unknown section{hint}")
+
+    def _set_steady(self, templates: Mapping[str, bytes | Copies | None]) -> None:
+        """Take the templates of the other number of iterations, which the section tells."""
+        wanted = set(self._content) if "steady" in self._sections else set()
+        for name in sorted(wanted ^ set(templates)):
+            member = container.member_of(name, container.STEADY)
+            problem = f"no {member}" if name in wanted else f"{member} belongs to no template"
+            raise ConfigError("steady", problem)
+        self._steady = dict(sorted(templates.items()))
+
+    @property
+    def steady(self) -> Steady | None:
+        """The same of another number of iterations; None where the workload carries none."""
+        if not self._steady:
+            return None
+        iterations = self._sections["steady"]["iterations"]
+        other = type(self).__new__(type(self))
+        other.__dict__.update(vars(self))
+        other._folder, other._content = container.STEADY, dict(self._steady)
+        other._traces, other._names, other._steady, other._later = {}, {}, {}, {}
+        others = ("totals", "schedule", "steady")
+        kept = {key: part for key, part in self._sections.items() if key not in others}
+        if isinstance(self.about, dict):
+            kept["about"] = self.about | {"iterations": iterations}
+        other._sections = kept
+        return Steady(iterations, other)
 
     @property
     def ranks(self) -> int:
@@ -213,7 +259,9 @@ class Workload:
         content = self._content[template]
         if isinstance(content, Copies):
             self._content[template] = content = content.to_bytes()
-        return container.read_template(self.name, template) if content is None else content
+        if content is None:
+            return container.read_template(self.name, template, self._folder)
+        return content
 
     def graph(self, template: str, *, kernels: bool) -> Any:
         """Return a template as a run takes it, None where its bytes must be decoded for that."""
@@ -225,6 +273,9 @@ class Workload:
         for template, content in self._content.items():
             if isinstance(content, Copies):
                 self.template_bytes(template)
+        for template, content in self._steady.items():
+            if isinstance(content, Copies):
+                self._steady[template] = content.to_bytes()
         return vars(self) | {"_sections": self.sections}
 
     def template(self, template: str, ordering: Ordering = "streams") -> Trace:
@@ -247,7 +298,7 @@ class Workload:
 
     def where(self, template: str) -> str:
         """Return how errors call a template."""
-        return f"{self.name}: {container.member_of(template)}"
+        return f"{self.name}: {container.member_of(template, self._folder)}"
 
     def meaning(self, rank: int, names: Names | None = None) -> Meaning:
         """Return what names mean for a rank: those of its template, or the given ones.
@@ -321,7 +372,10 @@ class Workload:
         """Write the workload to a file; equal workloads give equal bytes."""
         sections = self.sections | {"totals": self.totals}
         parts = (self.ranks, self.grids, self.groups, self.classes, sections)
-        container.write(path, manifest.write(manifest.Manifest(*parts)), self._contents())
+        other = self.steady
+        steady = () if other is None else other.workload._contents()
+        written = manifest.write(manifest.Manifest(*parts))
+        container.write(path, written, self._contents(), steady)
 
     def expand(
         self,
