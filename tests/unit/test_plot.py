@@ -93,8 +93,17 @@ def test_points_of_bandwidth_are_the_rows_of_the_table(result: Result) -> None:
         for line in axes.lines
         for x, y in zip(*line.get_data(), strict=True)
     }
-    names = ("kind", "size_bytes", "algorithm_bandwidth_gb_per_s")
+    names = ("kind", "buffer_bytes", "bus_bandwidth_gb_per_s")
     assert drawn == set(zip(*(result.collectives.values(name) for name in names), strict=True))
+
+
+def test_sizes_are_labelled_as_sizes_and_the_legend_hides_no_point(result: Result) -> None:
+    figure = result.plot("bandwidth")
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert axes.get_xscale() == "log" and {"64 KiB", "4 MiB"} <= set(labels) and len(labels) <= 9
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
 
 
 def test_a_gantt_chart_has_each_span_of_each_rank(result: Result) -> None:

@@ -123,7 +123,7 @@ def test_collectives_add_up_to_the_table_of_collectives(made: Any) -> None:
     lengths = zip(table.values("start_ns"), table.values("end_ns"), strict=True)
     ticks = sum(round((end - start) * result.model.ticks_per_ns) for start, end in lengths)
     assert sum(row.ticks for row in found) == ticks
-    assert sum(row.calls * row.size_bytes for row in found) == sum(table.values("size_bytes"))
+    assert sum(row.calls * row.buffer_bytes for row in found) == sum(table.values("buffer_bytes"))
 
 
 @whole

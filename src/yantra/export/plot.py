@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.output import Path, whole_file
 from yantra.base.text import count
+from yantra.base.units import format_size
 from yantra.export.exporter import Exporter
 from yantra.export.stored import StoredResult
 from yantra.result import Result, Table
@@ -26,6 +27,7 @@ _FORMS = ("svg", "pdf", "png")
 _MOST_LINKS = 40
 _MOST_RANKS = 16
 _INCHES = (8.0, 4.5)
+_MOST_LABELS = 8  # along an axis
 _STRETCHES = 1500  # of a run that a figure shows apart: two thirds of a pixel at 150 dpi
 _COLOURS = {
     "COMP": ("compute", "#2f6fb2"),
@@ -124,24 +126,35 @@ def _link_names(result: Result | StoredResult) -> list[LinkName]:
 
 
 def _bandwidth(result: Result | StoredResult, axes: Any) -> list[str]:
-    """The algorithm bandwidth of each call of a collective against its size, by kind."""
+    """The bus bandwidth of each call of a collective against its size, by kind."""
     table = result.collectives
     points: dict[str, set[tuple[int, float]]] = {}
-    columns = [
-        table.values(name) for name in ("kind", "size_bytes", "algorithm_bandwidth_gb_per_s")
-    ]
-    for kind, size, bandwidth in zip(*columns, strict=True):
+    names = ("kind", "buffer_bytes", "bus_bandwidth_gb_per_s")
+    if names[-1] not in table.columns:
+        raise ConfigError("plot", "the result is of a version without bus bandwidths; run it again")
+    for kind, size, bandwidth in zip(*(table.values(name) for name in names), strict=True):
         if size and bandwidth is not None:
             points.setdefault(kind, set()).add((size, bandwidth))
     if not points:
         raise ConfigError("plot", "the run has no collective that moved bytes; try gantt")
     for kind, found in sorted(points.items()):
         axes.plot(*zip(*sorted(found), strict=True), "o", markersize=4, alpha=0.7, label=kind)
-    axes.set_xscale("log", base=2)
-    axes.set(xlabel="size (bytes)", ylabel="algorithm bandwidth (GB/s)")
+    _sizes_along(axes, [size for found in points.values() for size, _ in found])
+    axes.set(xlabel="size, as nccl-tests count it", ylabel="bus bandwidth (GB/s)")
     axes.set_ylim(bottom=0)
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return []
+
+
+def _sizes_along(axes: Any, sizes: list[int]) -> None:
+    """Let x be sizes on a logarithmic scale, with few labels such as `64 KiB`."""
+    first = min(sizes).bit_length() - 1
+    last = max((max(sizes) - 1).bit_length(), first + 1)
+    step = -(-(last - first) // _MOST_LABELS)
+    ticks = [1 << power for power in range(first, last + step, step)]
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [format_size(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
 
 
 def _gantt(result: Result | StoredResult, axes: Any) -> list[str]:

@@ -21,6 +21,7 @@ from yantra.chakra import CollectiveType
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.algorithms import algorithms
+from yantra.collectives.bandwidth import bus_rate, comm_size
 from yantra.collectives.schedule import Kind, Schedule
 from yantra.fabric.graphs.cut_bounds import bounded_fabric, least_ns_per_byte
 from yantra.fabric.graphs.describe import Shown
@@ -47,9 +48,10 @@ Progress = Callable[[float, int], None]
 
 
 class Row(NamedTuple):
-    """An algorithm on a fabric, for one size: its time, its bus bandwidth, its part of the bound.
+    """An algorithm on a fabric, for one size: its time, its bandwidths, its part of the bound.
 
-    Times are in ns, bandwidths in bytes/ns; None, and the reason in `refused`, where it cannot.
+    The bandwidths are those of `yantra.collectives.bandwidth`. Times are in ns, bandwidths in
+    bytes/ns; None, and the reason in `refused`, where it cannot.
     """
 
     fabric: str
@@ -57,6 +59,7 @@ class Row(NamedTuple):
     size_bytes: int
     algorithm: str
     time_ns: float | None
+    algorithm_bytes_per_ns: float | None
     bus_bytes_per_ns: float | None
     of_bound: float | None
     refused: str = ""
@@ -120,9 +123,9 @@ def _row(shown: Shown, asked: Question, size: int, name: str, bound_ns: float) -
             raise UnsupportedError(why)
         time = simulate(_with_collective(scenario, asked, size, name, algorithm)).makespan_ns
     except (CapacityError, UnsupportedError) as error:
-        return Row(shown.name, n, size, name, None, None, None, str(error))
-    share = (2 if asked.kind is Kind.ALL_REDUCE else 1) * (n - 1) / n
-    return Row(shown.name, n, size, name, time, share * size / time, bound_ns / time)
+        return Row(shown.name, n, size, name, None, None, None, None, str(error))
+    bus = bus_rate(str(asked.kind), n, size, time)
+    return Row(shown.name, n, size, name, time, size / time, bus, bound_ns / time)
 
 
 def _made(shown: Shown, kind: Kind, size: int) -> CollectiveAlgorithm:
@@ -144,8 +147,7 @@ def _with_collective(
 ) -> Scenario:
     """Return one collective of all ranks; an all-gather's trace says what a rank starts with."""
     n = scenario.topology.ranks
-    per_rank = -(-size // n) if asked.kind is Kind.ALL_GATHER else size
-    workload = of_all_ranks(_TYPES[asked.kind], per_rank, n)
+    workload = of_all_ranks(_TYPES[asked.kind], comm_size(str(asked.kind), size, n), n)
     dimensions = len(scenario.topology.dimensions)
     used = type(algorithm) if name == MADE else name
     at_once = min(asked.chunks, _AT_ONCE)

@@ -27,7 +27,7 @@ from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option
 def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -> None:
     """Say how long a collective takes on the cluster NAME with `--speeds measured`.
 
-    With its 90 % interval, the bus bandwidth of nccl-tests, and which algorithm and protocol runs.
+    With its 90 % interval, what nccl-tests call algbw and busbw, and which algorithm and protocol runs.
     """
     from yantra.base import units
     from yantra.base.text import table
@@ -38,12 +38,13 @@ def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -
     if as_json:
         print_json({"rests_on": basis, "rows": [row._asdict() for row in rows]})
         return
-    head = ("size", "time", "90 %", "bus bandwidth", "runs")
+    head = ("size", "time", "90 %", "algbw", "busbw", "runs")
     lines = [
         (
             units.format_size(row.size_bytes),
             units.format_time(row.time_ns),
             f"{units.format_time(row.low_ns)} to {units.format_time(row.high_ns)}",
+            units.format_bandwidth(row.algorithm_bytes_per_s),
             units.format_bandwidth(row.bus_bytes_per_s),
             row.runs,
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from yantra.run.collective_bench import Row
 
 _ABOVE = 1 + 1e-9
-_HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of the bound")
+_HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of the bound")
 
 
 @click.command(
@@ -28,8 +28,8 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
         "yantra collective bench switch --network ./my_network.py --sizes 1MiB",
         "yantra collective bench nvl72 --algorithms nvls --chunks 32 --sizes '1 GiB'",
     ],
-    epilog="A collective runs alone on a network of links, without hand-overs at its ranks. Bus "
-    "bandwidth is that of nccl-tests; the bound has no latency, and holds where only "
+    epilog="A collective runs alone on a network of links, without hand-overs at its ranks. "
+    "algbw and busbw are those of nccl-tests; the bound has no latency, and holds where only "
     "ranks add: algorithms whose switches add may exceed it.",
 )
 @click.argument("fabric", metavar="KIND|FILE...", nargs=-1, required=True, shell_complete=fabrics)
@@ -144,6 +144,7 @@ def _print(rows: list[Row]) -> None:
             format_size(row.size_bytes),
             row.algorithm,
             format_time(row.time_ns),
+            format_bandwidth((row.algorithm_bytes_per_ns or 0) * 1e9),
             format_bandwidth(row.bus_bytes_per_ns * 1e9),
             f"{100 * row.of_bound:.1f} %",
         )

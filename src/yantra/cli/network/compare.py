@@ -71,24 +71,46 @@ def command(
     from yantra.scenario.text import placed
 
     scenario = _scenario(file, all_reduce, ranks, cluster, settings)
+    size = None if all_reduce is None else _whole_bytes(all_reduce)
     try:
         with progress("networks", counted=True) as report:
             networks = compare(scenario, fold=fold, progress=report)
     except ConfigError as error:
         raise placed(error, file) from None
     except PartlyComparedError as partly:
-        _tell(partly.networks, as_json)
+        _tell(partly.networks, as_json, size)
         raise (partly.__cause__ or partly) from None
-    _tell(networks, as_json)
+    _tell(networks, as_json, size)
     return 0
 
 
-def _tell(networks: Networks, as_json: bool) -> None:
+def _tell(networks: Networks, as_json: bool, size: int | None) -> None:
+    """Print the rows; of one all-reduce of `size` bytes with its bandwidths."""
     if as_json:
-        print_json(_form(networks))
+        print_json(_form(networks, size))
     else:
         _warn(networks)
-        _print(networks)
+        _print(networks, size)
+
+
+def _whole_bytes(text: str) -> int:
+    from yantra.base.errors import ConfigError
+    from yantra.base.units import parse
+
+    size = parse(text, "size", "B", "--all-reduce")
+    if size < 1 or size != int(size):
+        raise ConfigError("--all-reduce", f"expected whole bytes, at least 1, got {text}")
+    return int(size)
+
+
+def _bandwidths(row: Row, ranks: int, size: int | None) -> dict[str, float]:
+    """Return algorithm and bus bandwidth in bytes/ns, where a run is one all-reduce."""
+    from yantra.collectives.bandwidth import bus_rate
+
+    if size is None or not row.makespan_ns:
+        return {}
+    bus = bus_rate("all_reduce", ranks, size, row.makespan_ns)
+    return {"algorithm_bytes_per_ns": size / row.makespan_ns, "bus_bytes_per_ns": bus}
 
 
 def _scenario(
@@ -111,25 +133,23 @@ def _scenario(
         lacking = "--cluster" if all_reduce else "--all-reduce" if cluster else ""
         missing = f"; {lacking} is missing" if lacking else ""
         raise click.UsageError(f"expected a FILE, or --all-reduce and --cluster{missing}")
-    from yantra.base.errors import ConfigError
-    from yantra.base.units import parse
     from yantra.scenario.one_collective import all_reduce_on
 
-    size = parse(all_reduce, "size", "B", "--all-reduce")
-    if size < 1 or size != int(size):
-        raise ConfigError("--all-reduce", f"expected whole bytes, at least 1, got {all_reduce}")
+    size = _whole_bytes(all_reduce)
     with as_typed({"cluster": "--cluster", "cluster.ranks": "--ranks"}):
-        return all_reduce_on(cluster, int(size), ranks, read_settings(settings))
+        return all_reduce_on(cluster, size, ranks, read_settings(settings))
 
 
-def _form(networks: Networks) -> dict[str, Any]:
+def _form(networks: Networks, size: int | None) -> dict[str, Any]:
     partial = {"partial": True, "not_run": networks.not_run} if networks.not_run else {}
     return partial | {
         "what": networks.what,
         "ranks": networks.ranks,
         "finest": networks.finest,
         "chosen": networks.chosen,
-        "networks": [_as_dict(row) for row in networks.rows],
+        "networks": [
+            _as_dict(row) | _bandwidths(row, networks.ranks, size) for row in networks.rows
+        ],
     }
 
 
@@ -156,12 +176,18 @@ def _warn(networks: Networks) -> None:
         warn([text if len(having) == len(ran) else f"network {', '.join(having)}: {text}"])
 
 
-def _print(networks: Networks) -> None:
+def _print(networks: Networks, size: int | None) -> None:
     from yantra.base.text import count, table
+    from yantra.base.units import format_bandwidth
 
-    rows = [_cells(row) for row in networks.rows if row.cost]
+    rows = []
+    for row in networks.rows:
+        if row.cost:
+            rates = _bandwidths(row, networks.ranks, size).values()
+            rows.append((*_cells(row), *(format_bandwidth(rate * 1e9) for rate in rates)))
+    head = _HEAD if size is None else (*_HEAD, "algbw", "busbw")
     sys.stdout.write(f"{networks.what}; {count(networks.ranks, 'rank')}\n")
-    sys.stdout.write("\n".join(table(_HEAD, rows)) + "\n")
+    sys.stdout.write("\n".join(table(head, rows)) + "\n")
     sys.stdout.write(f"difference: from the time on {networks.finest}\n")
     for row in networks.rows:
         if row.refused:

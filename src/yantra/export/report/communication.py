@@ -17,6 +17,7 @@ import numpy as np
 from yantra import _core
 from yantra.base.units import format_bandwidth, format_size
 from yantra.chakra.schema import NodeType
+from yantra.collectives.bandwidth import buffer_bytes, bus_rate
 from yantra.export.report import bars
 from yantra.export.report.bars import Piece
 from yantra.export.report.classes import RankClass
@@ -24,6 +25,7 @@ from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.nodes import integers
 from yantra.export.report.run import Run
 from yantra.result.accounting import COLLECTIVE_PARTS
+from yantra.result.collectives import Members
 from yantra.result.critical_path import kind_text
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER
 
@@ -40,11 +42,15 @@ _POINT_TO_POINT: dict[int, str] = {NodeType.COMM_SEND: "send", NodeType.COMM_REC
 
 
 class Row(NamedTuple):
-    """Collectives of one kind, shape of group and size over all ranks; times in ticks."""
+    """Collectives of one kind, shape of group and size over all ranks; times in ticks.
+
+    `ranks` take part in each; `buffer_bytes` is that of `yantra.collectives.bandwidth`.
+    """
 
     kind: str
     group: str
-    size_bytes: int
+    buffer_bytes: int
+    ranks: int
     calls: int
     ticks: int
     shortest: int
@@ -56,25 +62,25 @@ class _Static(NamedTuple):
     """The communication of a graph: which nodes, and for each its kind, group and size.
 
     `groups` are the places of the groups that the graph names, -1 all ranks, -2 between two ranks;
-    `kinds` are the distinct (kind, size), of which `kind_of` says the place.
+    `kinds` are the distinct (kind, size, mask of dimensions), of which `kind_of` says the place.
     """
 
     nodes: Any
     groups: Any
-    kinds: list[tuple[str, int]]
+    kinds: list[tuple[str, int, int]]
     kind_of: Any
 
 
 def rows(run: Run) -> list[Row]:
     """Return collectives and messages, those that take longest in all first."""
-    known: dict[tuple[str, str, int], Row] = {}
+    known: dict[tuple[str, str, int, int], Row] = {}
     shapes = _Shapes(run)
     graphs = [_static(graph.native) for graph in run.graphs]
     for one in run.classes:
         for row in _of_class(run, one, graphs[one.graph], shapes):
-            key = row.kind, row.group, row.size_bytes
+            key = row[:4]
             known[key] = _added(known[key], row) if key in known else row
-    return sorted(known.values(), key=lambda row: (-row.ticks, row[:3]))
+    return sorted(known.values(), key=lambda row: (-row.ticks, row[:4]))
 
 
 def _added(a: Row, b: Row) -> Row:
@@ -102,12 +108,16 @@ def _of_class(run: Run, one: RankClass, static: _Static, shapes: _Shapes) -> Ite
     sums, low, high = (of.reduceat(ticks, begins) for of in (np.add, np.minimum, np.maximum))
     counts = np.bincount(key_of)
     parts = _parts(run, one, static.nodes[ran][order], begins)
+    members = Members(run.result.model, one.rank)
     for at, key in enumerate(found.tolist()):
-        kind, group = divmod(key, len(of_group))
+        place, group = divmod(key, len(of_group))
+        kind, size, involved = static.kinds[place]
+        ranks = members.of(group - 1, involved) if group > 0 else 2
         yield Row(
-            static.kinds[kind][0],
+            kind,
             of_group[group],
-            static.kinds[kind][1],
+            buffer_bytes(kind, size, ranks),
+            ranks,
             calls=int(counts[at]) * one.size,
             ticks=int(sums[at]) * one.size,
             shortest=int(low[at]),
@@ -191,13 +201,14 @@ def _table(run: Run, name: str, found: list[Row]) -> Html:
     heads = [
         Head("kind", False),
         Head("group", False),
-        Head("size", about="of the whole buffer of a rank; for an all-gather of its part"),
+        Head("size", about="of the whole buffer, as nccl-tests count it"),
         Head("calls", about="over all ranks"),
         Head("mean"),
         Head("shortest"),
         Head("longest"),
         Head("per rank", about="mean over all ranks of the time of all calls"),
         Head("algorithm bandwidth", about="size over mean time"),
+        Head("bus bandwidth", about="the same times the factor of nccl-tests: the rate of a link"),
     ]
     ranks = run.result.model.ranks
     recorded = any(row.parts for row in found)
@@ -208,17 +219,19 @@ def _table(run: Run, name: str, found: list[Row]) -> Html:
 
 def _cells(run: Run, row: Row, ranks: int, recorded: bool) -> list[Cell | str]:
     mean = row.ticks / row.calls
-    rate = row.size_bytes / run.ns(mean) * _NS_PER_S if mean else 0.0
+    rate = row.buffer_bytes / run.ns(mean) * _NS_PER_S if mean else 0.0
+    bus = bus_rate(row.kind, row.ranks, row.buffer_bytes, run.ns(mean)) * _NS_PER_S if mean else 0.0
     return [
         _spoken(row.kind),
         row.group,
-        Cell(format_size(row.size_bytes), row.size_bytes),
+        Cell(format_size(row.buffer_bytes), row.buffer_bytes),
         Cell(f"{row.calls:,}", row.calls),
         Cell(run.told(mean), mean),
         Cell(run.told(row.shortest), row.shortest),
         Cell(run.told(row.longest), row.longest),
         Cell(run.told(row.ticks / ranks), row.ticks),
         Cell(format_bandwidth(rate) if rate else "", rate),
+        Cell(format_bandwidth(bus) if bus > 0 else "", bus if bus > 0 else 0.0),
         *([_of_which(row)] if recorded else []),
     ]
 
@@ -245,7 +258,8 @@ def _static(graph: _core.Graph) -> _Static:
     comm_type, size = integers(graph, "comm_type"), integers(graph, "comm_size")
     group = graph.pg_name.tolist()
     nodes, groups, places = [], [], []
-    kinds: dict[tuple[str, int], int] = {}
+    kinds: dict[tuple[str, int, int], int] = {}
+    involved = graph.involved_mask
     for node, node_type in enumerate(graph.type.tolist()):
         if node_type == NodeType.COMM_COLL:
             kind = _kind(comm_type[node])
@@ -256,7 +270,8 @@ def _static(graph: _core.Graph) -> _Static:
         else:
             continue
         nodes.append(node)
-        places.append(kinds.setdefault((kind, size[node] or 0), len(kinds)))
+        mask = involved[node] if len(involved) else 0
+        places.append(kinds.setdefault((kind, size[node] or 0, mask), len(kinds)))
     whose, where, which = (np.array(column, dtype=np.int64) for column in (nodes, groups, places))
     return _Static(whose, where, list(kinds), which)
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra import _core
+from yantra.collectives.bandwidth import buffer_bytes, bus_factor
 from yantra.export.timeline.sink import Sink, Writer
 from yantra.result import Recording, Result
 from yantra.result.accounting import COLLECTIVE_PARTS
+from yantra.result.collectives import Members
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES
 
 if TYPE_CHECKING:
@@ -62,7 +64,8 @@ class Trace(NamedTuple):
     """What the slices of all ranks that run a trace share; columns are by node.
 
     `track` counts the kinds of tracks, then from `_COLLECTIVES` on the groups of the trace: that of
-    all ranks, the first named one, and so on.
+    all ranks, the first named one, and so on. `kinds` are places in COLLECTIVE_KINDS, `involved`
+    masks of the dimensions that a collective without a group is over.
     """
 
     ids: Wholes
@@ -70,6 +73,8 @@ class Trace(NamedTuple):
     names: Wholes
     categories: Wholes
     sizes: Wholes
+    kinds: Wholes
+    involved: Wholes
     arguments: list[NamedColumn]
 
 
@@ -88,8 +93,16 @@ def trace_columns(graph: _core.Graph, writer: Writer) -> Trace:
     track = np.where(collective, _COLLECTIVES + 1 + groups, track).astype(np.uint64)
     names = np.array([writer.text(graph.name(node)) for node in range(len(graph))], np.uint64)
     sizes = integers(graph.comm_size, len(graph))
+    masks = np.asarray(graph.involved_mask).astype(np.uint64)
     return Trace(
-        np.asarray(graph.id), track, names, categories, sizes, _arguments(graph, writer, collective)
+        np.asarray(graph.id),
+        track,
+        names,
+        categories,
+        sizes,
+        np.minimum(integers(graph.comm_type, len(graph)), np.uint64(len(COLLECTIVE_KINDS))),
+        masks if len(masks) else np.zeros(len(graph), np.uint64),
+        _arguments(graph, writer, collective),
     )
 
 
@@ -219,17 +232,41 @@ class Tracks:
         collective = track >= _COLLECTIVES
         group = np.where(collective, track - np.uint64(_COLLECTIVES), 0).astype(np.int64)
         named = np.where(collective, np.array(names, np.uint64)[group], ABSENT)
+        known = collective & (trace.sizes[nodes] != ABSENT) & (duration[nodes] > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = trace.sizes[nodes] * float(self._model.ticks_per_ns) / duration[nodes]
-        known = collective & (trace.sizes[nodes] != ABSENT) & (duration[nodes] > 0)
+        parts, factors = self._conventions(rank, trace, nodes, known)
+        bus = rate * parts * factors
         return [
             NamedColumn(text("group"), TEXT, named),
             NamedColumn(
                 text("algorithm_bandwidth_gb_per_s"),
                 REAL,
-                np.where(known, rate.view(np.uint64), ABSENT),
+                np.where(known, (rate * parts).view(np.uint64), ABSENT),
+            ),
+            NamedColumn(
+                text("bus_bandwidth_gb_per_s"),
+                REAL,
+                np.where(known & np.isfinite(bus), bus.view(np.uint64), ABSENT),
             ),
         ]
+
+    def _conventions(self, rank: int, trace: Trace, nodes: Any, known: Any) -> tuple[Any, Any]:
+        """Return buffer over size, and bus over algorithm bandwidth, of the known ones of nodes."""
+        parts, factors = np.ones(len(nodes)), np.full(len(nodes), np.nan)
+        members = Members(self._model, rank)
+        columns = (trace.kinds, trace.track - np.uint64(_COLLECTIVES), trace.involved)
+        keys = np.stack([column[nodes[known]] for column in columns], axis=1)
+        found, which = np.unique(keys, axis=0, return_inverse=True)
+        made = []
+        for kind, group, involved in found.tolist():
+            name = COLLECTIVE_KINDS[kind] if kind < len(COLLECTIVE_KINDS) else ""
+            ranks = members.of(group, involved)
+            factor = bus_factor(name, ranks)
+            made.append((buffer_bytes(name, 1, ranks), np.nan if factor is None else float(factor)))
+        if made:
+            parts[known], factors[known] = np.array(made)[which.reshape(-1)].T
+        return parts, factors
 
 
 def _name(track: int, groups: Any) -> str:

@@ -2,9 +2,9 @@
 
     expected(clusters.load("hgx-h100"), "all_reduce", 8, [1 << 20])
 
-Each row has the time with its 90 % interval, what nccl-tests call bus bandwidth, and which
-algorithm and protocol runs. Trade-off: what `speeds: measured` has, so alone on the network, and no
-other algorithm: `yantra collective bench` runs those. Source: `yantra.collectives.terms`.
+Each row has the time with its 90 % interval, what nccl-tests call algorithm and bus bandwidth, and
+which algorithm and protocol runs. Trade-off: what `speeds: measured` has, so alone on the network,
+and no other algorithm: `yantra collective bench` runs those. Source: `yantra.collectives.terms`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from math import exp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.collectives.bandwidth import bus_rate
 from yantra.collectives.selection import FIELD, selection_of
 from yantra.collectives.selection.selection import Group, Timed
 from yantra.collectives.terms import FACTORS
@@ -29,14 +30,15 @@ MOST_BYTES = 1 << 43
 class Expected(NamedTuple):
     """A collective of `size_bytes` of a rank: its input, of an all-gather what it has at last.
 
-    Times are in ns; `low_ns` and `high_ns` hold 90 %. `bus_bytes_per_s` is what nccl-tests call
-    busbw; `runs` is the algorithm and protocol.
+    Times are in ns; `low_ns` and `high_ns` hold 90 %. `algorithm_bytes_per_s` and `bus_bytes_per_s`
+    are what nccl-tests call algbw and busbw; `runs` is the algorithm and protocol.
     """
 
     size_bytes: int
     time_ns: float
     low_ns: float
     high_ns: float
+    algorithm_bytes_per_s: float
     bus_bytes_per_s: float
     runs: str
 
@@ -55,13 +57,13 @@ def expected(
     for size in sizes:
         if not 0 < size <= MOST_BYTES:
             raise ConfigError("--sizes", expected_got("sizes from 1 B to 8 TiB", f"{size} B"))
-        stated = size / ranks if kind == "all_gather" else float(size)
+        stated = size / ranks if kind == "all_gather" else float(size)  # as the trace says it
         ns = _between(timed.points, stated)
         off = exp(timed.interval)
-        bus = FACTORS[kind] * (ranks - 1) / ranks * size / ns * 1e9
+        bus = bus_rate(kind, ranks, size, ns) * 1e9
         starts = [start for start, _ in timed.runs]
         runs = timed.runs[bisect_right(starts, stated) - 1][1]
-        rows.append(Expected(size, ns, ns / off, ns * off, bus, runs))
+        rows.append(Expected(size, ns, ns / off, ns * off, size / ns * 1e9, bus, runs))
     return timed.basis, rows
 
 

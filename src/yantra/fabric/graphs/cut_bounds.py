@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.text import count
+from yantra.collectives.bandwidth import bus_factor
 from yantra.collectives.schedule import Kind
 from yantra.collectives.synthesis.bound import BOUNDED, Bound, Fabric, bound, kinds_of_ranks
 from yantra.fabric.graphs.graph import Graph
@@ -76,8 +77,9 @@ def _fabric(graph: Graph) -> Fabric:
 def _row(graph: Graph, kind: Kind, found: Bound, size_bytes: int) -> CutBound:
     n = graph.ranks
     time = _of_size(kind, n, found) * size_bytes
-    share = {Kind.ALL_REDUCE: Fraction(2 * (n - 1), n), Kind.BROADCAST: Fraction(1)}
-    bus = share.get(kind, Fraction(n - 1, n)) * size_bytes / time
+    factor = bus_factor(str(kind), n)
+    assert factor is not None, kind
+    bus = factor * size_bytes / time
     return CutBound(str(kind), float(time), float(bus), _because_of(graph, found))
 
 
