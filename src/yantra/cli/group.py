@@ -21,7 +21,7 @@ COMMANDS = {
     "plan": "Find the best plans of a training job on clusters, and why others lose.",
     "explore": "Study which cluster, of which size and speed, is best for a model.",
     "ui": "Serve a page with model, plan and cluster as controls, to this machine.",
-    "validate": "Check a scenario or ASTRA-sim inputs without running them.",
+    "validate": "Check a scenario or ASTRA-sim inputs, and whether they run to their end.",
     "schema": "Print the JSON Schema of scenario files or results, for editors.",
     "workload": "Make, show and expand workloads: what a job computes and communicates.",
     "cluster": "List named clusters, and show their numbers with sources.",

@@ -1,4 +1,4 @@
-"""`yantra validate`: checks inputs without running them, and lists all it finds."""
+"""`yantra validate`: checks inputs, runs what is small, and lists all it finds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 def command(
     inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...], as_json: bool
 ) -> int:
-    """Check INPUTS: a file that yantra run takes, or the options of `yantra astra-sim`."""
+    """Check INPUTS: a file that yantra run takes, or the options of `yantra astra-sim`.
+
+    A job of up to two million events is run, so the answer is that of yantra run.
+    """
     report = _check(inputs, cluster, settings)
     if as_json:
         form = {
@@ -50,6 +53,7 @@ def command(
             "ranks": report.ranks,
             "nodes": report.nodes,
             "work": report.work._asdict() if report.work else None,
+            "tried": report.tried,
             "findings": [finding._asdict() for finding in report.findings],
         }
         sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
@@ -83,4 +87,6 @@ def _text(report: Report) -> str:
         counts = f"valid: {size}; {count(warnings, 'warning')}"
     if report.work:
         counts += f"\nwork: {report.work.text()}"
+    if report.work and report.valid and not report.tried:
+        counts += "\nnot run, as that is much work: only a run can say whether it comes to its end"
     return "\n".join([*lines, counts]) + "\n"

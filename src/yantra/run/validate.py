@@ -1,8 +1,13 @@
-"""Checks a scenario or ASTRA-sim's inputs without running them, and lists what it finds.
+"""Checks a scenario or ASTRA-sim's inputs, and lists what it finds: the answer of a run, sooner.
 
 A run stops at the first mistake; this goes on as far as it can: every configuration file and every
 trace is looked at. What a trace lacks but the scenario does not need is only a warning: whether the
 inputs are valid is decided by compiling them, as a run does.
+
+Whether the job comes to its end is a question of time, too: of slots, orders and hand-overs. So a
+job of up to MOST_EVENTS events is run, and what the run says is the answer. Of a larger one the
+messages of its traces are matched, which finds most of what a deadlock waits for, and the report
+says that it was not run.
 """
 
 from __future__ import annotations
@@ -17,19 +22,26 @@ from yantra.astra_sim.memory import read_memory
 from yantra.astra_sim.network import read_network
 from yantra.astra_sim.system import SystemOptions, read_system
 from yantra.base.documents import Path
-from yantra.base.errors import UnsupportedError, YantraError
+from yantra.base.errors import CapacityError, DeadlockError, YantraError
 from yantra.base.regular import read_regular
 from yantra.base.text import rank_list
-from yantra.compile import compile
+from yantra.compile import Model, compile
+from yantra.network import level_of
+from yantra.run.unmatched import unmatched
 from yantra.run.work import Work, check_work
 from yantra.scenario import Case, ChakraFiles, Scenario
+
+MOST_EVENTS = 2_000_000
+"""A job of up to so many events, and packets, is run to see whether it ends: a second or two."""
+
+_PACKET_BYTES = 1024
 
 
 class Finding(NamedTuple):
     """One line of a report."""
 
     severity: Literal["error", "warning"]
-    """With an error a run would not start."""
+    """With an error a run would not start, or not come to its end."""
     text: str
     """What was found, and where."""
 
@@ -37,7 +49,7 @@ class Finding(NamedTuple):
 class Report:
     """What was found; `ranks` and `nodes` say what was looked at, 0 when it could not be read.
 
-    `work` is how much a run would do, where the inputs are valid.
+    `work` is how much a run would do, where the inputs are valid; `tried` whether it was done.
     """
 
     def __init__(self) -> None:
@@ -49,12 +61,14 @@ class Report:
         """Nodes that were looked at."""
         self.work: Work | None = None
         """How much a run would do; None where the inputs are not valid."""
+        self.tried = False
+        """Whether the job was run to its end, or to what keeps it from it."""
         self.exit_code = 0
         """The exit status of `yantra validate`."""
 
     @property
     def valid(self) -> bool:
-        """Whether a run would start."""
+        """Whether a run would start, and as far as is known come to its end."""
         return self.exit_code == 0
 
     def warn(self, texts: list[str]) -> None:
@@ -64,8 +78,7 @@ class Report:
     def fail(self, error: YantraError) -> None:
         """Add an error, line by line; a mistake in the input outweighs what is unsupported."""
         self.findings += [Finding("error", line) for line in str(error).splitlines()]
-        mistake = not isinstance(error, UnsupportedError)
-        self.exit_code = 2 if mistake or self.exit_code == 2 else 3
+        self.exit_code = 2 if self.exit_code == 2 else error.exit_code
 
     def attempt(self, read: Callable[[], Any]) -> Any:
         """Return what `read` returns, or None and the error among the findings."""
@@ -144,10 +157,34 @@ def _check_workload(report: Report, scenario: Scenario) -> None:
         else:
             report.fail(error)
         return
-    report.warn(model.warnings)
+    lack = f"workload: {model.lacks_memory}"  # which a run refuses
+    report.warn([text for text in model.warnings if text != lack])
     report.warn([f"{text} (this scenario does not need it)" for text in errors])
-    report.work = report.attempt(lambda: check_work(model))
     report.nodes = sum(len(model.graphs.of(rank)) for rank in range(model.ranks))
+    if model.lacks_memory:
+        report.fail(CapacityError("workload", model.lacks_memory))
+        return
+    report.work = report.attempt(lambda: check_work(model))
+    if report.work is not None:
+        _try(report, model, report.work)
+
+
+def _try(report: Report, model: Model, work: Work) -> None:
+    """Add what keeps a job from its end, and what its run warns of."""
+    from yantra.run.simulate import run
+
+    level = level_of(model.scenario.network)
+    by_packet = level.has_headers or level.model is not None or not level.runs_by_name
+    packets = work.bytes_moved // _PACKET_BYTES if by_packet else 0
+    if work.events + packets <= MOST_EVENTS:
+        report.tried = True
+        result = report.attempt(lambda: run(model))
+        report.warn(list(result.run_warnings) if result is not None else [])
+        return
+    errors, warnings = unmatched(model)
+    report.warn(warnings)
+    if errors:
+        report.fail(DeadlockError("\n".join(errors)))
 
 
 def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str]:

@@ -27,7 +27,8 @@ from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option
 def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -> None:
     """Say how long a collective takes on the cluster NAME with `--speeds measured`.
 
-    With its 90 % interval, what nccl-tests call algbw and busbw, and which algorithm and protocol runs.
+    With its 90 % interval, algbw and busbw as nccl-tests count them, and which algorithm and
+    protocol runs.
     """
     from yantra.base import units
     from yantra.base.text import table
