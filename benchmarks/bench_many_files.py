@@ -37,6 +37,7 @@ def write(folder: Path) -> int:
     plan = Plan(tp=TP, pp=PP, dp=DP, global_batch=MICRO_BATCHES * DP)
     train(find(MODEL), plan, 4096).save(folder / "step.yw")
     command = [sys.executable, "-m", "yantra", "workload", "expand", "step.yw", "-o", "traces"]
+    command += ["--for", "astra-sim"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     (folder / "job.yaml").write_text(SCENARIO)
     return sum(file.stat().st_size for file in (folder / "traces").glob("*.et"))

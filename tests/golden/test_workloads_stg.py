@@ -115,7 +115,7 @@ def test_every_node_is_upstreams(
     name: str, sheets: str | None, golden: Path, tmp_path: Path
 ) -> None:
     workload = saved(golden / name, sheets, tmp_path)
-    workload.expand(tmp_path / "et")
+    workload.expand(tmp_path / "et", reader="astra-sim")
     ours = read(tmp_path / "et", workload.ranks, "comm_group.json")
     theirs = read(golden / name, workload.ranks, "workload.json")
     for rank, (made, expected) in enumerate(zip(ours, theirs, strict=True)):
@@ -127,7 +127,7 @@ def test_every_node_is_upstreams(
 def test_every_run_takes_the_reference_simulators_time(
     name: str, sheets: str | None, golden: Path, tmp_path: Path
 ) -> None:
-    saved(golden / name, sheets, tmp_path).expand(tmp_path / "et")
+    saved(golden / name, sheets, tmp_path).expand(tmp_path / "et", reader="astra-sim")
     hangs = 0
     for said in json.loads((golden / name / "expected.json").read_text()):
         model = compiled(said, golden, tmp_path)
@@ -148,7 +148,9 @@ def test_every_run_takes_the_reference_simulators_time(
 def test_one_order_of_collectives_ends_what_hangs_upstream(
     name: str, golden: Path, tmp_path: Path
 ) -> None:
-    saved(golden / name, None, tmp_path).expand(tmp_path / "et", ordering="serial")
+    saved(golden / name, None, tmp_path).expand(
+        tmp_path / "et", ordering="serial", reader="astra-sim"
+    )
     for said in json.loads((golden / name / "expected.json").read_text()):
         run_native(compiled(said, golden, tmp_path))
 

@@ -97,11 +97,10 @@ def test_templates_and_their_expansion_run_alike(
 ) -> None:
     workload = standard(*shape, seed=seed)
     sizes = [workload.ranks] if network == "store_and_forward" else [n for n in shape if n > 1]
-    ordering = "streams" if resources == "per_communicator" else "serial"
     with TemporaryDirectory() as name:
         folder = Path(name)
         workload.save(folder / "w.yw")
-        expand(workload, folder, None, ordering, "w")  # type: ignore[arg-type]
+        expand(workload, folder, prefix="w")
         groups = tuple(workload.communicators().items())
         files = ChakraFiles(prefix=str(folder / "w"), groups=groups)
         runs = [

@@ -11,7 +11,7 @@ import os
 from yantra import _core
 from yantra.base.at_once import in_order
 from yantra.base.errors import ConfigError, TraceError
-from yantra.chakra import files
+from yantra.chakra import files, heads
 from yantra.chakra.graphs import graph_of, read_graph
 from yantra.compile.contents import SMALL, Contents
 from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
@@ -150,10 +150,13 @@ class Graphs:
                 self.warnings.extend(check(graph, arriving_at(name, rank), quirks))
             self.arriving[name] = job
 
-    def made_of(self, trace: Trace, where: str, *, merge_duplicates: bool) -> _core.Graph:
+    def made_of(
+        self, trace: Trace, where: str, *, merge_duplicates: bool, serial: bool = False
+    ) -> _core.Graph:
         """Return the graph of a trace in memory. Raises TraceError."""
+        native = _core.with_collectives_in_order(trace.native) if serial else trace.native
         return graph_of(
-            trace.native, where, merge_duplicates, kernels=self.kernels, launches=self.launches
+            native, where, merge_duplicates, kernels=self.kernels, launches=self.launches
         )
 
     def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
@@ -182,7 +185,8 @@ def load_graphs(
 
     `tensors` keeps the tensor lists of the nodes, which tracking local memory needs, `kernels` what
     tells kernels apart, which compute models need. `one_slot` tells that a rank runs one
-    communication at a time, which templates must prepare for. `launches` go into each graph.
+    communication at a time, which templates, and traces that say so, must prepare for. `launches`
+    go into each graph.
     """
     if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         from yantra.compile.templates import load_templates
@@ -198,10 +202,25 @@ def load_graphs(
         )
     graphs = Graphs(workload.groups, kernels=kernels, launches=launches)
     if isinstance(workload, Traces):
-        _of_objects(graphs, workload, ranks, quirks)
+        _of_objects(graphs, workload, ranks, quirks, one_slot=one_slot)
         return graphs
+    _of_files(graphs, workload, ranks, quirks, tensors=tensors, one_slot=one_slot)
+    return graphs
+
+
+def _of_files(
+    graphs: Graphs,
+    workload: ChakraFiles,
+    ranks: int,
+    quirks: frozenset[Quirk],
+    *,
+    tensors: bool,
+    one_slot: bool,
+) -> None:
+    kernels, launches = graphs.kernels, graphs.launches
     contents = Contents(files.load)
-    usual = kernels if not tensors and launches is None else None
+    ordered = one_slot and is_serial(heads.stated_in(workload.path(0)))  # all are of one job
+    usual = kernels if not tensors and launches is None and not ordered else None
     for graph, path in _usual(graphs.by_rank, contents, workload, ranks, usual):
         graphs.distinct.append(graph)  # of which there is nothing to say
         graphs.sources.append(path)
@@ -210,7 +229,16 @@ def load_graphs(
         content, path = file
         if isinstance(content, _core.Graph):
             return content, path
-        graph = read(content, path, quirks, tensors=tensors, kernels=kernels, launches=launches)
+        serial = ordered and is_serial(heads.stated(content))
+        graph = read(
+            content,
+            path,
+            quirks,
+            tensors=tensors,
+            kernels=kernels,
+            serial=serial,
+            launches=launches,
+        )
         return graph, path
 
     def is_large(file: tuple[bytes | _core.Graph, str]) -> bool:
@@ -219,7 +247,6 @@ def load_graphs(
     distinct = _others(graphs.by_rank, contents, workload, ranks, usual)
     for graph, path in in_order(decoded, distinct, is_large):
         graphs.add(graph, path, quirks)
-    return graphs
 
 
 def _usual(
@@ -294,7 +321,14 @@ def _load(path: str, ranks: int) -> bytes:
         raise TraceError(f"{path}: {problem}") from None
 
 
-def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[Quirk]) -> None:
+def is_serial(stated: Mapping[str, str]) -> bool:
+    """Return whether a trace says that its collectives go one by one where a rank has one slot."""
+    return stated.get(heads.ORDERING) == "serial"
+
+
+def _of_objects(
+    graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[Quirk], *, one_slot: bool
+) -> None:
     if len(workload.traces) != ranks:
         raise TraceError(
             f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
@@ -308,7 +342,8 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
     for name in places:
         rank = names.index(name)
         where = f"trace of rank {rank}"
-        graph = graphs.made_of(traces[rank], where, merge_duplicates=merge)
+        serial = one_slot and is_serial(heads.texts_of(traces[rank].native))
+        graph = graphs.made_of(traces[rank], where, merge_duplicates=merge, serial=serial)
         graphs.add(graph, where, quirks)
     from array import array
 
@@ -323,9 +358,10 @@ def read(
     *,
     tensors: bool = False,
     kernels: bool = False,
+    serial: bool = False,
     launches: _core.Launches | None = None,
 ) -> _core.Graph:
-    """Decode and resolve the content of a trace file for a run."""
+    """Decode and resolve the content of a trace file for a run; see `read_graph`."""
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     return read_graph(
         content,
@@ -333,6 +369,7 @@ def read(
         merge_duplicates=merge,
         tensors=tensors,
         kernels=kernels,
+        collectives_in_order=serial,
         launches=launches,
     )
 

@@ -7,6 +7,7 @@ holds `{rank}` and stands for a file for each rank.
 from __future__ import annotations
 
 import os
+from os import path as paths
 from typing import Any, Literal, NamedTuple
 
 from yantra.base.documents import Path, parse_yaml, read_text
@@ -121,7 +122,11 @@ def workload_of(known: Known) -> dict[str, Any]:
     if known.kind == "workload":
         return {"templates": known.name}
     if known.kind == "traces":
-        return {"traces": known.name}
+        from yantra.workloads.templates.expand import GROUPS
+
+        groups = paths.join(paths.dirname(known.name), GROUPS)
+        beside = {"groups": groups} if paths.isfile(groups) else {}
+        return {"traces": known.name} | beside
     from yantra.scenario.training import STEP, step_of_job
 
     tree: dict[str, Any] = STEP.write(step_of_job(known.tree, known.name), "")

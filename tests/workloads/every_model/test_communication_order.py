@@ -115,7 +115,7 @@ def test_expanded_traces_run_in_the_drop_in_simulator(
 ) -> None:
     """ASTRA-sim master 518bd51 ran these and gave the same cycles on every rank."""
     name, plan = EXPANDED[case]
-    _workload(name, plan).expand(tmp_path)
+    _workload(name, plan).expand(tmp_path, reader="astra-sim")
     memory = {
         "memory-type": "PER_NPU_MEMORY_EXPANSION",
         "remote-mem-latency": 100,

@@ -51,7 +51,8 @@ def test_a_saved_workload_comes_back_equal_and_in_equal_bytes(tmp_path: Path) ->
 def test_expanded_files_are_the_traces_of_the_ranks(tmp_path: Path, ordering: str) -> None:
     workload = standard(2, 2, 2, seed=5)
     done = []
-    expand(workload, tmp_path, None, ordering, "w", lambda at, of: done.append((at, of)))  # type: ignore[arg-type]
+    told = lambda at, of: done.append((at, of))  # noqa: E731
+    expand(workload, tmp_path, None, ordering, "w", told, "astra-sim")  # type: ignore[arg-type]
     assert done == [(at, 8) for at in range(8)]
     for rank in range(8):
         assert chakra.read(tmp_path / f"w.{rank}.et") == workload.trace(rank, ordering)  # type: ignore[arg-type]

@@ -1,4 +1,9 @@
-"""Templates -> the plain files of any simulator: one .et per rank, and the groups they name.
+"""Templates -> plain files: one .et per rank, and the groups they name.
+
+For Yantra a trace carries what the workload says of its templates: the ordering of collectives and
+the type of products, in its metadata. So its run is that of the workload, however many slots a rank
+has. For ASTRA-sim, which reads no such thing and gives a rank one slot, the ordering becomes
+dependencies. An ordering that is asked for becomes dependencies for either.
 
 Ranks whose files are equal are encoded once. Files appear whole or not at all; a folder that was
 half written when something failed holds only whole files.
@@ -10,17 +15,20 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from os import path as paths
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.output import make_folder, write_text
-from yantra.chakra import files
+from yantra.chakra import files, heads
 
 if TYPE_CHECKING:
     from yantra.workloads.templates.workload import Ordering, Workload
 
 GROUPS = "comm_group.json"
 _MOST_KEPT = 1024
+
+Reader = Literal["yantra", "astra-sim"]
+"""Who reads the traces."""
 
 
 def expand(
@@ -30,6 +38,7 @@ def expand(
     ordering: Ordering | None = None,
     prefix: str = "workload",
     progress: Callable[[int, int], None] | None = None,
+    reader: Reader = "yantra",
 ) -> None:
     """Write the files of `ranks`, of all if None; see `Workload.expand`.
 
@@ -41,12 +50,18 @@ def expand(
             raise ConfigError("ranks", f"expected 0 to {workload.ranks - 1}, got {rank}")
     if not prefix or paths.basename(prefix) != prefix:
         raise ConfigError("prefix", expected_got("the beginning of file names", prefix))
+    if reader not in get_args(Reader):
+        raise ConfigError("reader", expected_got(f"one of {', '.join(get_args(Reader))}", reader))
+    stated: dict[str, str] = {}
+    if reader == "yantra":
+        stated = _stated(workload, ordering)
+        ordering = ordering or "streams"
     make_folder(folder)
     known: dict[object, bytes] = {}
     for done, rank in enumerate(wanted):
         if progress:
             progress(done, len(wanted))
-        content = _content(workload, rank, ordering, known)
+        content = _content(workload, rank, ordering, stated, known)
         files.save(content, paths.join(folder, f"{prefix}.{rank}.et"))
     write_text(paths.join(folder, GROUPS), groups_text(workload))
 
@@ -80,8 +95,19 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20
 
 
+def _stated(workload: Workload, ordering: Ordering | None) -> dict[str, str]:
+    """Return what traces for Yantra state of themselves."""
+    stated = {heads.ORDERING: ordering or workload.ordering}
+    dtype = workload.dtype
+    return stated | ({heads.DTYPE: dtype} if dtype else {})
+
+
 def _content(
-    workload: Workload, rank: int, ordering: Ordering | None, known: dict[object, bytes]
+    workload: Workload,
+    rank: int,
+    ordering: Ordering | None,
+    stated: dict[str, Any],
+    known: dict[object, bytes],
 ) -> bytes:
     template = workload.class_of(rank).template
     meaning = workload.meaning(rank)
@@ -90,5 +116,6 @@ def _content(
     if key not in known:
         if len(known) >= _MOST_KEPT:
             known.clear()
-        known[key] = workload.trace(rank, ordering).to_bytes()
+        made = workload.trace(rank, ordering).to_bytes()
+        known[key] = heads.with_stated(made, **stated) if stated else made
     return known[key]

@@ -234,6 +234,14 @@ class Workload:
         return _known_ordering(ordering)
 
     @property
+    def dtype(self) -> str | None:
+        """The type of products that its plan states, of two grids that of the first; else None."""
+        about = self.about if isinstance(self.about, dict) else {}
+        plan = about.get("plan", about.get("prefill_plan"))
+        dtype = plan.get("dtype") if isinstance(plan, dict) else None
+        return dtype if isinstance(dtype, str) and dtype else None
+
+    @property
     def totals(self) -> Any:
         """What each template adds up to, by template; counted when the workload does not say."""
         if "totals" not in self._sections:
@@ -383,11 +391,16 @@ class Workload:
         ranks: Iterable[int] | None = None,
         ordering: Ordering | None = None,
         prefix: str = "workload",
+        reader: Literal["yantra", "astra-sim"] = "yantra",
     ) -> None:
-        """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`."""
+        """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`.
+
+        Yantra runs what is written for it as it runs the workload. For ASTRA-sim collectives wait
+        for each other as the workload's ordering says; `ordering`, if given, does so for either.
+        """
         from yantra.workloads.templates.expand import expand
 
-        expand(self, folder, ranks, ordering, prefix)
+        expand(self, folder, ranks, ordering, prefix, reader=reader)
 
     def _contents(self) -> Iterator[tuple[str, bytes]]:
         return ((name, self.template_bytes(name)) for name in self._content)

@@ -1,0 +1,91 @@
+"""What a trace says of itself as a whole, read and written without its nodes.
+
+A file begins with a record of metadata. Two attributes of it are Yantra's: in which order the
+collectives of a rank go where it has one slot for communication, and the type of its products. Both
+are what a workload file (`.yw`) says of its templates, so that its traces run as it does. Other
+readers ignore them.
+"""
+
+from __future__ import annotations
+
+from yantra import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+ORDERING = "collective_ordering"
+"""`serial`: as in the file, where a rank has one slot; `streams`: as its dependencies say alone."""
+
+DTYPE = "compute_dtype"
+"""The type of the products of a job's plan."""
+
+_LONGEST = 1 << 20
+_VARINT = 10  # bytes at most
+
+
+def stated(plain: bytes) -> dict[str, str]:
+    """Return the texts that the metadata of a file's content state, by name; none if there is none.
+
+    `plain` is not packed; its beginning is enough.
+    """
+    end = _end_of_head(plain)
+    if end == 0 or end > len(plain):
+        return {}
+    try:
+        head = _core.decode_trace(plain[:end], "0.0.4")
+    except (_core.TraceFault, ValueError):
+        return {}  # what is wrong with it says who reads it all
+    return texts_of(head)
+
+
+def texts_of(native: _core.Trace) -> dict[str, str]:
+    """Return the texts that the metadata of a trace in memory state, by name."""
+    return {name: value for name, _, value, _ in native.metadata if isinstance(value, str)}
+
+
+def stated_in(path: str) -> dict[str, str]:
+    """Return the same of a file; none of one that cannot be read, which others report."""
+    from yantra.base.regular import open_regular
+    from yantra.chakra.files import GZIP
+
+    try:
+        with open_regular(path) as file:
+            start = file.read(_VARINT)
+            if start[:2] == GZIP:
+                return stated(_unpacked(file))
+            end = _end_of_head(start)
+            return stated(start + file.read(end - len(start))) if end <= _LONGEST else {}
+    except (OSError, ValueError, EOFError):
+        return {}
+
+
+def _unpacked(file: BinaryIO) -> bytes:
+    import gzip
+
+    file.seek(0)
+    with gzip.open(file) as plain:
+        return plain.read(_LONGEST)
+
+
+def with_stated(plain: bytes, **texts: str) -> bytes:
+    """Return the content of a file whose metadata state these texts, too."""
+    from yantra.chakra.schema import Attribute, Metadata
+    from yantra.chakra.trace import Trace
+
+    end = _end_of_head(plain)
+    about = Trace.from_bytes(plain[:end]).metadata
+    kept = tuple(item for item in about.attributes if item.name not in texts)
+    added = tuple(Attribute(name, text) for name, text in texts.items())
+    head = Trace((), Metadata(about.version, (*kept, *added))).to_bytes()
+    return head + plain[end:]
+
+
+def _end_of_head(plain: bytes) -> int:
+    """Return where the first record ends, 0 where none begins."""
+    length = 0
+    for at, byte in enumerate(plain[:_VARINT]):
+        length |= (byte & 0x7F) << (7 * at)
+        if byte < 0x80:
+            return at + 1 + length
+    return 0
