@@ -84,7 +84,9 @@ def _form_and_file(text: str) -> tuple[str, str]:
     help="For a workload: how messages interact: analytical, store_and_forward, flow, ideal, or a "
     "file.",
 )
-@click.option("--dtype", help="For a workload: the data type whose peak rate the roofline uses.")
+@click.option(
+    "--dtype", help="For a workload: the type that its products run in, in place of its own."
+)
 @click.option(
     "--speeds",
     type=click.Choice(["achievable", "nominal", "measured"]),

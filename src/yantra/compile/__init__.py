@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra.base.callable_module import make_callable
-from yantra.base.errors import ConfigError, UnsupportedError
-from yantra.base.fields import kind_of
+from yantra.base.errors import UnsupportedError
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import (
@@ -25,6 +24,7 @@ from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, needs_fabric, set_network
 from yantra.compile.plans import Chosen, Planner
+from yantra.compile.rates import other_type, rated
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate, shared_rate
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.slowdown import slowdown_of
@@ -146,29 +146,6 @@ class Model:
         return "contention" not in self.without and level_of(self.scenario.network).has_links
 
 
-def _check_rate(scenario: Scenario, graphs: Graphs) -> None:
-    """Refuse a plan whose products are in 8 bits or fewer, where a named cluster has no such rate.
-
-    The roofline has one rate, so it would run them at that of another type, silently.
-    """
-    name = scenario.machine.name
-    if not isinstance(graphs, TemplateGraphs) or not name:
-        return
-    from yantra.fabric import clusters
-    from yantra.fabric.stacks.types import EIGHT_BITS
-
-    if name not in clusters.names():
-        return
-    if all(kind_of(device.compute) == "recorded" for device in scenario.all_devices()):
-        return
-    plan = graphs.workload.about.get("plan")
-    dtype = plan.get("dtype") if isinstance(plan, dict) else None
-    known = [one for one, _ in clusters.load(name).peak]
-    if dtype in EIGHT_BITS and dtype not in known:
-        problem = f"its products are in {dtype}, of which {name} states no rate; it states those of"
-        raise ConfigError("workload", f"{problem} {', '.join(known)}")
-
-
 def _lack_of_memory(scenario: Scenario, graphs: Graphs) -> str:
     if not isinstance(graphs, TemplateGraphs):
         return ""
@@ -191,6 +168,7 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
     formed but no model here covers it.
     """
     quirks = quirks_of(scenario)
+    scenario = rated(scenario)
     graphs = load_graphs(
         scenario.workload,
         scenario.topology.ranks,
@@ -212,7 +190,7 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
                 "each rank; expand the workload file first (yantra workload expand)"
             )
         graphs.add_arriving(arrivals, scenario.topology.ranks, quirks)
-    _check_rate(scenario, graphs)
+    graphs.warnings += other_type(scenario, graphs)
     return _compile(scenario, quirks, graphs, NOTHING)
 
 

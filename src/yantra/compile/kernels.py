@@ -10,7 +10,7 @@ from math import inf
 
 from yantra import _core
 from yantra import compute as computes
-from yantra.base.fields import kind_of, named
+from yantra.base.fields import Plugin, kind_of, named
 from yantra.base.tuples import NamedTuple
 from yantra.compile.graphs import Graphs
 from yantra.compile.problems import refuse
@@ -44,7 +44,15 @@ def asks_a_model(scenario: Scenario) -> bool:
 
 
 def native_of(device: Device) -> str | None:
-    """Return the form in which the core computes the kernels of a device, None if a model does."""
+    """Return the form in which the core computes the kernels of a device, None if a model does.
+
+    The core knows no options: with some its models are asked as others are.
+    """
+    own = None if isinstance(device.compute, Plugin) and device.compute.options else device.compute
+    return None if own is None else _form_of(device)
+
+
+def _form_of(device: Device) -> str | None:
     return computes.models.get(kind_of(device.compute), WHERE).native
 
 
@@ -99,7 +107,7 @@ class KernelTimes:
 def roofline_of(device: Device, without: Without = NOTHING) -> _core.Roofline:
     """Return the roofline of a device, less what takes no time."""
     roofline = _core.Roofline()
-    roofline.enabled = native_of(device) == "roofline"
+    roofline.enabled = _form_of(device) == "roofline"
     roofline.peak_flops = inf if "peak" in without else device.peak_flops
     is_free = "memory_bandwidth" in without
     roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s

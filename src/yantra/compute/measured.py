@@ -21,6 +21,7 @@ from yantra.base.fields import Flag, Quantity, Section, Text
 from yantra.base.fields.named_file import PROFILE, NamedFile
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
+from yantra.compute.products import retyped
 
 if TYPE_CHECKING:
     from yantra.compute.families.machine import Machine
@@ -64,7 +65,8 @@ class Measured(ComputeModel):
             "products": (
                 "products",
                 Text(),
-                "the type of products that a trace has in 16 bits; by default 16 bits",
+                "a narrow type for products that a trace has in 16 bits, or a wider one for those "
+                "that it has in fewer; by default their own",
             ),
             "quantise": (
                 "quantise",
@@ -84,7 +86,7 @@ class Measured(ComputeModel):
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
         """Return what each kernel's family says, as the profile corrects it; see the base."""
-        kernels = self._retyped(kernels)
+        kernels = retyped(kernels, self.given.products)
         made = by_tables(kernels, self._machine(device))
         found = self._correction(device)
         return made if found is None else found.of(kernels, made)
@@ -138,23 +140,6 @@ class Measured(ComputeModel):
             device.peak_flops, device.memory_bytes_per_s, given.gpu, given.dtype, stated,
             quantise=given.quantise, alone=given.alone,
         )  # fmt: skip
-
-    def _retyped(self, kernels: Kernels) -> Kernels:
-        """Let products that a trace has in 16 bits be of the type that is asked for."""
-        wanted = self.given.products
-        if wanted is None or wanted in ("bf16", "fp16"):
-            return kernels
-        import numpy as np
-
-        are_products = np.array([name in ("gemm", "grouped_gemm") for name in kernels.op_classes])
-        in_16_bits = np.array([name in ("", "bf16", "fp16") for name in kernels.dtypes])
-        chosen = are_products[kernels.op_class] & in_16_bits[kernels.dtype]
-        if not np.array_equal(chosen, are_products[kernels.op_class]):
-            return kernels  # the trace chose a type for each product itself
-        code = np.uint32(len(kernels.dtypes))
-        return kernels.replace(
-            dtype=np.where(chosen, code, kernels.dtype), dtypes=(*kernels.dtypes, wanted)
-        )
 
 
 def by_tables(kernels: Kernels, machine: Machine) -> Estimates:

@@ -36,6 +36,39 @@ class Products(NamedTuple):
         return self.batch * (self.m * self.k + self.k * self.n + self.m * self.n)
 
 
+NARROW = ("fp8", "fp8_block", "int8", "fp4", "nvfp4", "int4")
+"""Types of fewer than 16 bits, which only products have."""
+
+_PRODUCTS = ("gemm", "grouped_gemm")
+
+
+def retyped(kernels: Kernels, wanted: str | None) -> Kernels:
+    """Return kernels whose products are of another type than the trace has them in.
+
+    In 8 bits or less those that it has in 16, unless it chose a type for some itself; in 16 bits
+    and more those that it has in fewer. None leaves all as they are.
+    """
+    if wanted is None:
+        return kernels
+    import numpy as np
+
+    are_products = np.array([name in _PRODUCTS for name in kernels.op_classes])[kernels.op_class]
+    narrow = np.array([name in NARROW for name in kernels.dtypes])[kernels.dtype]
+    if wanted in NARROW:
+        in_16_bits = np.array([name in ("", "bf16", "fp16") for name in kernels.dtypes])
+        chosen = are_products & in_16_bits[kernels.dtype]
+        if not np.array_equal(chosen, are_products):
+            return kernels
+    else:
+        chosen = narrow
+    if not chosen.any():
+        return kernels
+    code = np.uint32(len(kernels.dtypes))
+    return kernels.replace(
+        dtype=np.where(chosen, code, kernels.dtype), dtypes=(*kernels.dtypes, wanted)
+    )
+
+
 def is_product(kernels: Kernels) -> Any:
     """Return for each kernel whether a trace says that it is a product, with its sizes."""
     return (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)

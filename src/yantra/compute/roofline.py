@@ -1,35 +1,96 @@
 """Roofline: arithmetic at the device's peak, or bytes at its bandwidth, whichever takes longer.
 
-A lower bound: no kernel of these operations and bytes is faster. The core computes it itself, node
-by node; operations here are in the core's order (native/workload/lower_compute.cpp), so that both
-round alike. The quirks of ASTRA-sim's roofline are the core's alone.
+A lower bound: no kernel of these operations and bytes is faster. Without options every kernel runs
+at the device's one peak; the core computes that itself, node by node, and operations here are in
+the core's order (native/workload/lower_compute.cpp), so that both round alike. The quirks of
+ASTRA-sim's roofline are the core's alone.
+
+With the rates of several types a kernel runs at the rate of its own: of a step in 8 bits the
+products do, and attention, router and head run in 16 (`Setting.precise_dtype`). A type without a
+rate runs at that of 16 bits, and a kernel that says none at the device's peak.
 Source: Williams, Waterman and Patterson, "Roofline: an insightful visual performance model for
 multicore architectures", CACM 2009.
 """
 
 from __future__ import annotations
 
+from yantra.base.fields import Quantity, Section, Text
+from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RATES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
+_RATE = Quantity("flops", "FLOP/s", above=0)
+
+
+class Options(Record):
+    """The type that the device's peak is of, that of products, and the rate of each type."""
+
+    dtype: str | None = None
+    products: str | None = None
+    fp64: float | None = None
+    fp32: float | None = None
+    tf32: float | None = None
+    bf16: float | None = None
+    fp16: float | None = None
+    fp8: float | None = None
+    int8: float | None = None
+    fp4: float | None = None
 
 
 class Roofline(ComputeModel):
     """The roofline of the device's peak and memory bandwidth."""
 
     native = "roofline"
+    options = Section(
+        Options,
+        {
+            "dtype": ("dtype", Text(), "type that the device's peak is of; needs its rate, too"),
+            "products": (
+                "products",
+                Text(),
+                "a narrow type for products that a trace has in 16 bits; by default their own",
+            ),
+        }
+        | {name: (name, _RATE, f"rate of kernels in {name}") for name in RATES},
+    )
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
         """Return the bound; see the base."""
         import numpy as np
 
+        peak = self._peaks(kernels, device)
         operations = kernels.flops.astype(np.float64)
         moved = kernels.bytes.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rate = np.minimum(device.memory_bytes_per_s * (operations / moved), device.peak_flops)
+            rate = np.minimum(device.memory_bytes_per_s * (operations / moved), peak)
             both = operations / rate * 1e9
         only_bytes = moved / device.memory_bytes_per_s * 1e9
-        only_operations = operations / device.peak_flops * 1e9
+        only_operations = operations / peak * 1e9
         ns = np.where(moved == 0, only_operations, both)
         return Estimates.exact(np.where(operations == 0, only_bytes, ns))
+
+    def _peaks(self, kernels: Kernels, device: Device) -> NDArray[np.float64] | float:
+        """Return the rate of each kernel; they scale with the device's peak, of which a what-if
+        may be."""
+        given: Options | None = self.given
+        stated = {name: getattr(given, name) for name in RATES if given and getattr(given, name)}
+        own = given.dtype if given else None
+        if not stated or own not in stated:
+            return device.peak_flops
+        import numpy as np
+
+        from yantra.compute.products import retyped
+
+        kernels = retyped(kernels, given.products if given else None)
+        usual = stated.get("bf16") or stated.get("fp16") or stated[own]
+        of_type = {"": stated[own]} | stated
+        shares = np.array([of_type.get(name, usual) / stated[own] for name in kernels.dtypes])
+        return device.peak_flops * shares[kernels.dtype]
 
 
 PLUGIN = Roofline

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from yantra import _core
+from yantra.base.fields import kind_of
 from yantra.compile import Model
 from yantra.compile.removal import bandwidth_of_dimension
 from yantra.network import level_of
@@ -50,7 +51,7 @@ def _is_aware(scenario: Scenario) -> bool:
 
 
 def _has_roofline(scenario: Scenario) -> bool:
-    compute = (device.compute for device in scenario.all_devices())
+    compute = [kind_of(device.compute) for device in scenario.all_devices()]
     return "roofline" in compute and not scenario.replay_only
 
 

@@ -92,9 +92,10 @@ def cluster_parts(
 
     They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
     cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it. For
-    the options see `yantra.fabric.clusters.Cluster.scenario_parts`. A `profile` corrects measured
-    speeds by kernels of that very machine; `collectives` is a file of collectives measured on it.
-    Raises ConfigError.
+    the options see `yantra.fabric.clusters.Cluster.scenario_parts`. Without a `dtype` products run
+    in the type that the workload states; one that is given comes before it. A `profile` corrects
+    measured speeds by kernels of that very machine; `collectives` is a file of collectives measured
+    on it. Raises ConfigError.
     """
     from yantra.scenario.named import cluster_parts
 

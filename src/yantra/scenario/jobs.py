@@ -21,11 +21,13 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got, hint
 from yantra.base.fields import File, Quantity, Section, Text
 from yantra.base.records import Record
 from yantra.base.text import count, rank_list
+from yantra.compute.products import NARROW
 from yantra.scenario.fields import Ranks
 from yantra.scenario.layout import CLUSTER, DOCUMENT, WORKLOAD, Document, scenario_of
 from yantra.scenario.named import expanded, ranks_of_workload
 from yantra.scenario.recognise import Known, recognise, workload_of
 from yantra.scenario.settings import Settings, with_settings
+from yantra.scenario.training import stated_dtype
 from yantra.scenario.types import Scenario, Workload
 
 _SHARED = ("semantics", "network", "collectives", "resources", "scheduler", "replay_only")
@@ -117,7 +119,7 @@ def _of_tree(tree: Any, folder: str, settings: Settings) -> Jobs:
     read = [_job(one, f"jobs[{at}]", folder) for at, one in enumerate(tree["jobs"])]
     names = _names(read)
     whole = {key: tree[key] for key in tree if key != "jobs"} | _common(tree, read, names, folder)
-    whole["cluster"] = _cluster(tree["cluster"], _least_ranks(read), folder)
+    whole["cluster"] = _typed(_cluster(tree["cluster"], _least_ranks(read), folder), read)
     whole["workload"] = _NO_WORKLOAD
     shared = scenario_of(DOCUMENT.read(_with_settings(whole, settings, folder), "", folder))
     placed = _placed(read, shared.topology.ranks)
@@ -241,6 +243,24 @@ def _common(
 def _least_ranks(read: list[_Read]) -> int:
     listed = [one.entry.ranks[-1] + 1 for one in read if one.entry.ranks]
     return max(sum(one.count for one in read), *listed, 0)
+
+
+def _typed(cluster: Any, read: list[_Read]) -> Any:
+    """Return the mapping of a named cluster with the type of the jobs' products.
+
+    Devices know one type and what kernels say of themselves: of jobs in a narrow type and in 16
+    bits the products of each run in their own. Other types together are refused.
+    """
+    if not isinstance(cluster, dict) or "name" not in cluster or cluster.get("dtype") is not None:
+        return cluster
+    found = dict.fromkeys(stated_dtype(one.workload) for one in read)
+    stated = [dtype for dtype in found if dtype is not None]
+    narrow = [dtype for dtype in stated if dtype in NARROW]
+    wide = [dtype for dtype in stated if dtype not in ("bf16", "fp16", *narrow)]
+    if len(narrow) > 1 or (len(stated) > 1 and wide):
+        problem = f"the products of the jobs are in {' and '.join(stated)}; choose one for all"
+        raise ConfigError("cluster.dtype", problem)
+    return cluster | ({"dtype": (narrow or stated)[0]} if stated else {})
 
 
 def _cluster(tree: Any, ranks: int, folder: str) -> Any:

@@ -18,10 +18,11 @@ from yantra.base.errors import ConfigError, hint
 from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
+from yantra.fabric.clusters.parts import device_parts
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, WORKLOAD
 from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
-from yantra.scenario.training import STEP, ranks_of
+from yantra.scenario.training import STEP, plan_of, ranks_of
 
 if TYPE_CHECKING:
     from yantra.fabric.stacks import Stack
@@ -53,11 +54,24 @@ def cluster_parts(
     if profile is None and own is None:
         return dict(_usual_parts(machine, ranks, dtype, speeds, semantics))
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
+    if dtype is not None:
+        with_products(parts, dtype, speeds)
     if profile is not None:
         with_profile(parts, profile, speeds, "profile")
     if own is not None:
         with_collectives(parts, own, speeds, "collectives")
-    return _read(parts)
+    return _with_rates(_read(parts), machine, dtype, speeds)
+
+
+def _with_rates(
+    parts: dict[str, Any], machine: Cluster, dtype: str | None, speeds: Speeds
+) -> dict[str, Any]:
+    """Return the fields with the rates of every type, where none was chosen."""
+    if dtype is not None:
+        return parts
+    reached = dict(machine.achievable) if speeds == "achievable" else {}
+    rates = tuple((name, peak.value, reached.get(name, peak).value) for name, peak in machine.peak)
+    return parts | {"machine": parts["machine"].replace(rates=rates)}
 
 
 @lru_cache(maxsize=64)
@@ -66,7 +80,10 @@ def _usual_parts(
 ) -> dict[str, Any]:
     """Return the fields where no file of the user's has a part in them: who runs many plans asks
     for those of one cluster again and again."""
-    return _read(machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics))
+    parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
+    if dtype is not None:
+        with_products(parts, dtype, speeds)
+    return _with_rates(_read(parts), machine, dtype, speeds)
 
 
 def _read(parts: dict[str, Any]) -> dict[str, Any]:
@@ -93,6 +110,9 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )
     machine = clusters.load(named.name, where=where, folder=folder)
+    stated = dtype_of_workload(tree.get("workload"), folder)
+    is_override = None not in (named.dtype, stated) and named.dtype != stated
+    named = named.replace(dtype=named.dtype or _known(stated, machine))
     stack = _stack(tree, folder)
     profile = cluster.get("profile") or (stack and stack.profile(machine.name, named.dtype))
     own = cluster.get("collectives")
@@ -103,6 +123,8 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
         with_profile(parts, profile, named.speeds, "cluster.profile", folder)
     if own:
         with_collectives(parts, own, named.speeds, "cluster.collectives")
+    if is_override:
+        with_products(parts, str(named.dtype), named.speeds)
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
@@ -120,6 +142,19 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
     return whole, levels, machine
 
 
+def _known(dtype: str | None, machine: Cluster) -> str | None:
+    """Return the type of a workload's products if the machine has a rate of it.
+
+    ConfigError where it has none: another would be taken in silence.
+    """
+    known = [name for name, _ in machine.peak]
+    if dtype is not None and dtype not in known:
+        problem = f"its products are in {dtype}, of which {machine.name} states no rate; it states"
+        choose = f"choose one for them with cluster.dtype (yantra run --dtype {machine.dtype})"
+        raise ConfigError("workload", f"{problem} those of {', '.join(known)}; {choose}")
+    return dtype
+
+
 def _stack(tree: dict[str, Any], folder: str) -> Stack | None:
     """Return the stack that a file names, None where it describes one or has none."""
     if not isinstance(tree.get("stack"), str):
@@ -127,6 +162,15 @@ def _stack(tree: dict[str, Any], folder: str) -> Stack | None:
     from yantra.fabric import stacks
 
     return stacks.load(tree["stack"], folder=folder)
+
+
+def with_products(parts: dict[str, Any], dtype: str, speeds: Speeds) -> None:
+    """Let products run in a type that somebody chose, whatever the trace has them in.
+
+    The roofline does so by its rate; measured kernels have types of their own.
+    """
+    if speeds == "measured":
+        parts["device"]["compute"]["options"]["products"] = dtype
 
 
 def with_profile(
@@ -163,7 +207,10 @@ def _parts(
     if "topology" in given and not isinstance(given["topology"], dict):
         if named.ranks is not None:
             raise ConfigError("cluster.ranks", "only without topology, which has its own number")
-        return machine.device_parts(named.dtype, speeds=named.speeds, where="cluster."), ()
+        parts = device_parts(
+            machine, named.dtype or machine.dtype, named.speeds, "cluster.", _by_type(tree)
+        )
+        return parts, ()
     semantics = tree.get("semantics")
     ranks = ranks_of_workload(tree.get("workload"), folder) if named.ranks is None else named.ranks
     parts = machine.scenario_parts(
@@ -174,6 +221,10 @@ def _parts(
         where="cluster.",
     )
     return parts, machine.levels(ranks)
+
+
+def _by_type(tree: dict[str, Any]) -> bool:
+    return bool(tree.get("semantics") != "astra-sim")
 
 
 def call_changed(described: dict[str, Any], places: Sequence[tuple[str, ...]], own: Any) -> None:
@@ -249,6 +300,27 @@ def dimensions_of(name: str, levels: tuple[str, ...]) -> list[int]:
         problem = f"no level of this network{hint(name, known)}"
         raise ConfigError(f"cluster.topology.{name}", problem)
     return found
+
+
+def dtype_of_workload(workload: Any, folder: str) -> str | None:
+    """Return the type of products that a workload states; None where it states none.
+
+    Traces do in the metadata of the first. What is wrong with a workload others say.
+    """
+    if not isinstance(workload, dict):
+        return None
+    if "model" in workload:
+        return plan_of(STEP.read(workload, "workload", folder)).dtype
+    templates, traces = workload.get("templates"), workload.get("traces")
+    if isinstance(templates, str):
+        from yantra.workloads.templates import load
+
+        return load(paths.join(folder, templates)).dtype
+    if isinstance(traces, str) and "{rank}" in traces:
+        from yantra.chakra.heads import DTYPE, stated_in
+
+        return stated_in(paths.join(folder, traces.replace("{rank}", "0"))).get(DTYPE)
+    return None
 
 
 def ranks_of_workload(workload: Any, folder: str) -> int:

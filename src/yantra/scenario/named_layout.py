@@ -59,7 +59,11 @@ NAMED = Section(
     {
         "name": ("name", Text(), "a named cluster, or the path of its file"),
         "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
-        "dtype": ("dtype", Text(), "the data type whose peak rate the roofline uses"),
+        "dtype": (
+            "dtype",
+            Text(),
+            "type of products; by default the workload's own, else the machine's usual one",
+        ),
         "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
         "profile": (
             "profile",

@@ -14,7 +14,8 @@ from os import path as paths
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.fields import Field, Schema, Section, Whole
 from yantra.base.light import cache
-from yantra.scenario.types import Templates, TrainingStep, WorkloadFile
+from yantra.scenario import types
+from yantra.scenario.types import ChakraFiles, Templates, TrainingStep, WorkloadFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yantra.workloads.job_file import TrainingJob
+    from yantra.workloads.plan.plan import Plan
     from yantra.workloads.templates import Workload
 
 _STEPS_KEPT = 4
@@ -151,7 +153,12 @@ def step_of_job(tree: Any, name: str) -> TrainingStep:
 
 def ranks_of(step: TrainingStep) -> int:
     """Return how many ranks a step has. Raises ConfigError."""
-    return _job(step).plan.ranks
+    return plan_of(step).ranks
+
+
+def plan_of(step: TrainingStep) -> Plan:
+    """Return the plan of a step. Raises ConfigError."""
+    return _job(step).plan
 
 
 def files_of_step(step: TrainingStep) -> Iterator[str]:
@@ -175,6 +182,21 @@ def templates_of(workload: WorkloadFile | Templates | TrainingStep) -> Workload:
         return _kept()(workload) if is_known_by_name else _trained(workload)
     templates: Workload = workload.workload
     return templates
+
+
+def stated_dtype(workload: types.Workload) -> str | None:
+    """Return the type of products that a workload states, None where it states none.
+
+    Traces do in the metadata of the first.
+    """
+    if isinstance(workload, WorkloadFile | Templates | TrainingStep):
+        return templates_of(workload).dtype
+    from yantra.chakra import heads
+
+    if isinstance(workload, ChakraFiles):
+        return heads.stated_in(workload.path(0)).get(heads.DTYPE)
+    traces = workload.traces
+    return heads.texts_of(traces[0].native).get(heads.DTYPE) if traces else None
 
 
 @cache

@@ -83,7 +83,9 @@ class Machine(Record):
     The figures of a result follow from it: MFU from the dense `peak_flops` of `dtype`, headroom
     from `memory_bytes`, cost from `price_usd_per_h` and energy from `power_w`, each of one device.
     Jobs cannot use `reserve_bytes` of the memory, nor `communicator_bytes` for each communicator of
-    a rank. None means not stated.
+    a rank. None means not stated. `rates` are those of every type, as (type, dense peak, rate of
+    the device): where there are any, products run at those of the type that the workload states, in
+    place of `dtype`. No file has them: it is of one workload.
     """
 
     name: str | None = None
@@ -94,6 +96,7 @@ class Machine(Record):
     communicator_bytes: int | None = None
     power_w: float | None = None
     price_usd_per_h: float | None = None
+    rates: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def room(self) -> tuple[int | None, str | None, int | None, int | None]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from yantra.base.fields import kind_of
 from yantra.base.text import count as counted
 from yantra.base.units import format_bandwidth, format_flops, format_size, format_time
 from yantra.export.report.classes import RankClass
@@ -150,7 +151,7 @@ def _notes(run: Run, kernels: Kernels) -> list[str]:
         lacking = [] if device.peak_flops else ["cluster.device.peak"]
         lacking += [] if device.memory_bytes_per_s else ["cluster.device.memory_bandwidth"]
         notes.append(f"No roof: the scenario does not give {' and '.join(lacking)}.")
-    if kernels.placed and device.compute == "roofline":
+    if kernels.placed and kind_of(device.compute) == "roofline":
         notes.append("Durations come from the roofline, so every kernel is on it by construction.")
     if len(kernels.placed) > _MOST_POINTS:
         notes.append(f"The plot shows the {_MOST_POINTS:,} kernels that take longest in all.")

@@ -24,6 +24,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.collectives import find
 from yantra.collectives.names import spelled_for_astra_sim
 from yantra.collectives.schedule import Kind
+from yantra.compute.products import NARROW
 from yantra.fabric.clusters.fit import sizes_of
 from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Speeds
@@ -36,7 +37,7 @@ def parts_of(
     cluster: Cluster, ranks: int, dtype: str, speeds: Speeds, semantics: str, where: str
 ) -> dict[str, Any]:
     """Return the parts of a scenario; see `Cluster.scenario_parts`."""
-    device = device_parts(cluster, dtype, speeds, where)
+    device = device_parts(cluster, dtype, speeds, where, by_type=semantics != "astra-sim")
     sizes = sizes_of(cluster, ranks, f"{where}ranks")
     used = [(level, shape) for level, shape in zip(cluster.network, sizes, strict=True) if shape]
     collectives = _collectives(cluster, used, semantics)
@@ -62,19 +63,25 @@ def levels_of(cluster: Cluster, ranks: int) -> tuple[str, ...]:
     )
 
 
-def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> dict[str, Any]:
-    """Return the parts of any number of ranks: `device`, `memory` and `machine`."""
+def device_parts(
+    cluster: Cluster, dtype: str, speeds: Speeds, where: str, by_type: bool = True
+) -> dict[str, Any]:
+    """Return the parts of any number of ranks: `device`, `memory` and `machine`.
+
+    `by_type`: where `dtype` has fewer than 16 bits, kernels of other types run at their own rates.
+    """
     if speeds not in get_args(Speeds):
         problem = expected_got(f"one of {', '.join(get_args(Speeds))}", speeds)
         raise ConfigError(f"{where}speeds", problem)
     peak = rate = peak_of(cluster, dtype, f"{where}dtype")
     if speeds == "achievable":
         rate = dict(cluster.achievable).get(dtype, rate)
+    compute: Any = roofline(cluster, dtype, speeds) if by_type else "roofline"
     return {
         "device": {
             "peak": units.exact(rate.value, "FLOP/s"),
             "memory_bandwidth": units.exact(cluster.memory_bandwidth.value, "B/s"),
-            "compute": measured(cluster, dtype) if speeds == "measured" else "roofline",
+            "compute": measured(cluster, dtype) if speeds == "measured" else compute,
         },
         "memory": {
             "kind": "per_npu",
@@ -83,6 +90,18 @@ def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> di
         },
         "machine": _stated(cluster, dtype, peak),
     }
+
+
+def roofline(cluster: Cluster, dtype: str, speeds: Speeds) -> dict[str, Any] | str:
+    """Return the choice of the roofline: of a narrow type with the rates of the others, too.
+
+    A job in 16 bits and more has no products in two types, so one rate is enough for it.
+    """
+    if dtype not in NARROW:
+        return "roofline"
+    rates = dict(cluster.peak) | (dict(cluster.achievable) if speeds == "achievable" else {})
+    written = {name: units.exact(rate.value, "FLOP/s") for name, rate in rates.items()}
+    return {"kind": "roofline", "options": {"dtype": dtype, "products": dtype, **written}}
 
 
 def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
@@ -94,7 +113,7 @@ def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
     options = rates | {"dtype": dtype}
     if cluster.tables is not None:
         options["gpu"] = cluster.tables
-    if dtype in ("fp8", "int8", "fp4"):
+    if dtype in NARROW:
         options["products"] = dtype
     return {"kind": "measured", "options": options}
 
