@@ -18,7 +18,7 @@ from yantra.result import Result
 from yantra.run.networks import Networks, compare
 from yantra.run.simulate import run, simulate
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces, load
-from yantra.scenario.one_collective import all_reduce_on
+from yantra.scenario.one_collective import collective_on
 
 DIAMOND = "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 1, bandwidth: 10 GB/s,"
 FABRIC = f"  fabric: {DIAMOND} latency: 1 us}}\n"
@@ -152,7 +152,13 @@ def test_one_all_reduce_takes_its_bytes_over_the_bandwidth_on_the_ideal_network(
     ranks: int | None,
 ) -> None:
     """2 (n - 1) / n of the bytes leave every rank: Patarasuk and Yuan 2009, theorem 1."""
-    scenario = all_reduce_on("hgx-h100", 1 << 28, ranks, {"collectives.endpoint_delay": "0 ns"})
+    scenario = collective_on(
+        "hgx-h100",
+        CollectiveType.ALL_REDUCE,
+        1 << 28,
+        ranks,
+        {"collectives.endpoint_delay": "0 ns"},
+    )
     count = ranks or 8
     assert scenario.topology.ranks == count
     time_ns = _times(compare(scenario))["ideal"]
@@ -178,7 +184,11 @@ def test_an_all_reduce_goes_by_all_ranks_of_an_infragraph(tmp_path: Path) -> Non
     shape = ("leaves=2", "ranks_per_leaf=2", "spines=1", "bandwidth=50GB/s", "latency=1us")
     options = [word for one in shape for word in ("--set", one)]
     assert main(["cluster", "export", "leaf_spine", *options, "--infragraph", "-o", pod]) == 0
-    networks = compare(all_reduce_on(pod, 1 << 20, settings={"collectives.all_reduce": ["ring"]}))
+    networks = compare(
+        collective_on(
+            pod, CollectiveType.ALL_REDUCE, 1 << 20, settings={"collectives.all_reduce": ["ring"]}
+        )
+    )
     assert networks.ranks == 4
     assert set(_times(networks)) == {"store_and_forward", "flow", "packet"}
 

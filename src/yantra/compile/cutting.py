@@ -2,14 +2,15 @@
 
 A chunk goes through phases. While it is in one, others are in other dimensions, or on the way from
 rank to rank of a chain. With c chunks of S bytes in all, phase i takes a_i + b_i S / c from its
-first to its last rank and keeps a rank's queue for u_i + v_i S / c, so a collective takes
+first to its last rank and keeps a rank's queue for u_i + v_i S / c. Queue q is busy for c times
+those of its phases; before that come the phases of the first chunk before it, behind it those of
+the last chunk after it. So a collective takes about
 
-    sum_i (a_i + b_i S / c) + (c - 1) max_q sum_(i in q) (u_i + v_i S / c)
+    max_q (before_q + c sum_(i in q) (u_i + v_i S / c) + way of a chain in q + after_q)
 
-over queues q: all phases once, and the busiest queue for each further chunk. On one level of a
-symmetric algorithm that is least for one chunk, as more only pay latencies again; over several
-levels chunks let these work side by side. Where orders turn from chunk to chunk, chunks begin in
-different queues, and the busiest queue or the longest chunk says how long all take.
+and no less than one chunk does. On one level of a symmetric algorithm that is least for one chunk,
+as more only pay latencies again; over several levels chunks let these work side by side. Where
+orders turn from chunk to chunk, chunks begin in different queues, and nothing comes before.
 
 Trade-off: what waits for messages in other ways (windows, barriers, rates that a fabric shares) is
 not in it, so it says how many chunks to take, and not how long they take. Source: the pipelined
@@ -105,14 +106,18 @@ def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -
         for one in order:
             each = one.each_ns + one.each_per_byte * size
             busy[one.queue] = busy.get(one.queue, 0.0) + times * each
-    first = sum(one.first_ns + one.first_per_byte * size for one in orders[0])
+    firsts = [one.first_ns + one.first_per_byte * size for one in orders[0]]
     if len(orders) > 1:
-        return max(first, *busy.values())
-    of_first: dict[int, float] = {}
-    for one in orders[0]:
-        each = one.each_ns + one.each_per_byte * size
-        of_first[one.queue] = of_first.get(one.queue, 0.0) + each
-    return first + max(busy[queue] - of_first.get(queue, 0.0) for queue in busy)
+        return max(sum(firsts), *busy.values())
+    longest = sum(firsts)
+    for queue, taken in busy.items():
+        places = [at for at, one in enumerate(orders[0]) if one.queue == queue]
+        ways = sum(
+            firsts[at] - orders[0][at].each_ns - orders[0][at].each_per_byte * size for at in places
+        )
+        around = sum(firsts[: places[0]]) + sum(firsts[places[-1] + 1 :])
+        longest = max(longest, around + ways + taken)
+    return longest
 
 
 def cuts(

@@ -285,7 +285,8 @@ class Planner:
             return _Way([level], (layout.lowest or 0,), costs, way.names, chained, True, False)
         levels, costs = [], {}
         for at, (name, place) in enumerate(zip(way.names, way.levels, strict=True)):
-            implementation = self._implementation(name, kind, place.dimension)
+            where = f"collectives.{kind.value}[{place.dimension}]"
+            implementation = self._implementation(name, where)
             is_last = None if layout.is_world else at == len(way.levels) - 1
             levels.append(self._level(kind, implementation, _Place(*place), layout, is_last))
             if layout.is_world:

@@ -82,6 +82,12 @@ def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[st
     return [f"{text} from {format_size(size)}" if size else text for size, text in several]
 
 
+def text_at(one: Chosen, size_bytes: int) -> str:
+    """Return what runs a collective of a size that a trace states."""
+    at = max(number for number, (size, _) in enumerate(one.by_size) if size <= size_bytes)
+    return _texts(((0, one.by_size[at][1]),), one.chunks[at : at + 1])[0]
+
+
 def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
     if isinstance(chosen, Custom):
         return [(size, f"traces {chosen.prefix}")]

@@ -9,9 +9,11 @@ from __future__ import annotations
 from math import prod
 from os import path as paths
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.collectives.bandwidth import comm_size
 from yantra.fabric import clusters
 from yantra.fabric.infragraph import is_infragraph
 from yantra.scenario.on_cluster import on_cluster
@@ -23,21 +25,28 @@ from yantra.workloads.templates.grid import Grid, Group
 _GRID = "all"
 
 
-def all_reduce_on(
-    cluster: str, size_bytes: int, ranks: int | None = None, settings: Settings | None = None
+def collective_on(
+    cluster: str,
+    kind: CollectiveType,
+    size_bytes: int,
+    ranks: int | None = None,
+    settings: Settings | None = None,
+    **chosen: Any,
 ) -> Scenario:
-    """Return the scenario of an all-reduce of `size_bytes` on a cluster, by name or file.
+    """Return the scenario of a collective of all ranks of a cluster, by name or file.
 
-    `ranks` are by default those of one innermost domain, or all of an InfraGraph. Raises
+    `size_bytes` are the collective's as nccl-tests count them, `ranks` by default those of one
+    innermost domain, or all of an InfraGraph; `chosen` is more of what `on_cluster` takes. Raises
     ConfigError where the cluster has no such number, and where none is said and it has no domain.
     """
     if ranks is None:
         ranks = _ranks_of(cluster, settings or {})
-    workload = of_all_ranks(CollectiveType.ALL_REDUCE, size_bytes, ranks)
+    per_rank = comm_size(kind.name.lower(), size_bytes, ranks)
+    workload = of_all_ranks(kind, per_rank, ranks)
     with TemporaryDirectory() as folder:
-        file = paths.join(folder, "all_reduce.yw")
+        file = paths.join(folder, "collective.yw")
         workload.save(file)
-        scenario = on_cluster(file, cluster, settings=settings)
+        scenario = on_cluster(file, cluster, settings=settings, **chosen)
     return scenario.replace(workload=Templates(workload=workload))
 
 

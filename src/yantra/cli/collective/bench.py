@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import fabrics, networks
+from yantra.cli.complete import clusters, fabrics, networks
 from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option, split
 from yantra.cli.plugin_option import option as plugin_option
 
@@ -26,13 +26,31 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
         "yantra collective bench switch dgx1 --sizes 1MiB --json",
         "yantra collective bench pod.csv --algorithms ring,synthesized --sizes 1MiB",
         "yantra collective bench switch --network ./my_network.py --sizes 1MiB",
+        "yantra collective bench --cluster hgx-h100 --ranks 64 --collective all_to_all",
         "yantra collective bench nvl72 --algorithms nvls --chunks 32 --sizes '1 GiB'",
     ],
     epilog="A collective runs alone on a network of links, without hand-overs at its ranks. "
     "algbw and busbw are those of nccl-tests; the bound has no latency, and holds where only "
     "ranks add: algorithms whose switches add may exceed it.",
 )
-@click.argument("fabric", metavar="KIND|FILE...", nargs=-1, required=True, shell_complete=fabrics)
+@click.argument("fabric", metavar="KIND|FILE...", nargs=-1, shell_complete=fabrics)
+@click.option(
+    "--cluster",
+    metavar="NAME|FILE",
+    shell_complete=clusters,
+    help="In place of fabrics: a cluster, whose own algorithms, chunks and speeds run the "
+    "collective as in any job there; --set then sets keys of its scenario.",
+)
+@click.option(
+    "--ranks",
+    type=click.IntRange(min=2),
+    help="With --cluster: the number of ranks; by default one domain of the cluster.",
+)
+@click.option(
+    "--speeds",
+    type=click.Choice(["achievable", "nominal", "measured"]),
+    help="With --cluster: the speeds of its links, as at `yantra run`.",
+)
 @click.option(
     "--set",
     "settings",
@@ -50,18 +68,16 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
 @click.option(
     "--chunks",
     type=click.IntRange(min=1, max=1024),
-    default=1,
-    show_default=True,
-    help="Pieces of a collective, up to four at a time, which overlap.",
+    help="Pieces of a collective, up to four at a time, which overlap; by default 1, and on a "
+    "cluster as many as help.",
 )
 @click.option(
     "--network",
     metavar="NAME|FILE",
-    default="flow",
-    show_default=True,
     shell_complete=networks,
-    help="The network that carries the messages. One that runs over dimensions alone, such as one "
-    "in a Python file, takes fabrics that are a product of them.",
+    help="The network that carries the messages; by default flow, and analytical on a cluster. One "
+    "that runs over dimensions alone, such as one in a Python file, takes fabrics that are a "
+    "product of them.",
 )
 @click.option(
     "--routing",
@@ -73,16 +89,30 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
 @json_option("Print the rows as JSON.")
 def command(
     fabric: tuple[str, ...],
+    cluster: str | None,
+    ranks: int | None,
+    speeds: str | None,
     settings: tuple[str, ...],
     collective: str,
     sizes: str,
     algorithms: str | None,
-    chunks: int,
-    network: str,
+    chunks: int | None,
+    network: str | None,
     routing: str | None,
     as_json: bool,
 ) -> None:
     """Run a collective by each algorithm and size on the fabrics KIND, or the graphs in FILE."""
+    if cluster is not None:
+        if fabric or algorithms or routing:
+            raise click.UsageError("--cluster goes without fabrics, --algorithms and --routing")
+        chosen = {"speeds": speeds, "network": network, "chunks": chunks}
+        _on_cluster(cluster, ranks, chosen, settings, collective, sizes, as_json)
+        return
+    if not fabric:
+        raise click.UsageError("expected a fabric, by kind or file, or --cluster")
+    if ranks is not None or speeds is not None:
+        raise click.UsageError("--ranks and --speeds go with --cluster")
+    network = network or "flow"
     from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.collectives import find
@@ -109,7 +139,7 @@ def command(
         names,
         network,
         routing,
-        chunks,
+        chunks or 1,
     )
     found = [shown(name, parsed(settings)) for name in fabric]
     with progress("runs", counted=True) as report:
@@ -122,6 +152,33 @@ def command(
         print_json(
             {"collective": collective, "network": network, "routing": routing, "rows": _forms(rows)}
         )
+    else:
+        _print(rows)
+
+
+def _on_cluster(
+    cluster: str,
+    ranks: int | None,
+    chosen: dict[str, Any],
+    settings: tuple[str, ...],
+    collective: str,
+    sizes: str,
+    as_json: bool,
+) -> None:
+    """Print the collective of all ranks of a cluster."""
+    from yantra.cli.file_options import read_settings
+    from yantra.cli.progress import progress
+    from yantra.cli.typed import as_typed
+    from yantra.run.bench_on_cluster import Asked, bench
+
+    given = {key: value for key, value in chosen.items() if value is not None}
+    asked = Asked(collective, sizes_of(sizes), ranks, given, read_settings(settings))
+    typed = as_typed({"cluster": "--cluster", "cluster.ranks": "--ranks"})
+    with typed, progress("runs", counted=True) as report:
+        rows = list(bench(cluster, asked, report))
+    if as_json:
+        network = chosen["network"] or "analytical"
+        print_json({"collective": collective, "network": network, "rows": _forms(rows)})
     else:
         _print(rows)
 
@@ -146,10 +203,10 @@ def _print(rows: list[Row]) -> None:
             format_time(row.time_ns),
             format_bandwidth((row.algorithm_bytes_per_ns or 0) * 1e9),
             format_bandwidth(row.bus_bytes_per_ns * 1e9),
-            f"{100 * row.of_bound:.1f} %",
+            "" if row.of_bound is None else f"{100 * row.of_bound:.1f} %",
         )
         for row in rows
-        if row.time_ns is not None and row.bus_bytes_per_ns is not None and row.of_bound is not None
+        if row.time_ns is not None and row.bus_bytes_per_ns is not None
     ]
     sys.stdout.write("\n".join(table(_HEAD, cells)) + "\n")
     refused = dict.fromkeys(

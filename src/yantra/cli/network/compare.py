@@ -133,11 +133,13 @@ def _scenario(
         lacking = "--cluster" if all_reduce else "--all-reduce" if cluster else ""
         missing = f"; {lacking} is missing" if lacking else ""
         raise click.UsageError(f"expected a FILE, or --all-reduce and --cluster{missing}")
-    from yantra.scenario.one_collective import all_reduce_on
+    from yantra.chakra import CollectiveType
+    from yantra.scenario.one_collective import collective_on
 
     size = _whole_bytes(all_reduce)
     with as_typed({"cluster": "--cluster", "cluster.ranks": "--ranks"}):
-        return all_reduce_on(cluster, size, ranks, read_settings(settings))
+        kind = CollectiveType.ALL_REDUCE
+        return collective_on(cluster, kind, size, ranks, read_settings(settings))
 
 
 def _form(networks: Networks, size: int | None) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""Collectives of all ranks of a cluster by size, as any job there runs them, beside the cut bound.
+
+The scenario is that of `yantra run` with the same collective: algorithms, chunks and speeds are the
+cluster's, so the time is the same to the tick.
+
+Trade-off: the bound is that of the dimensions, and known up to `MOST_RANKS` ranks
+(yantra.explain.collectives).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from yantra.chakra import CollectiveType
+from yantra.collectives.bandwidth import bus_rate, comm_size
+from yantra.explain.collectives import Bounds, text_at
+from yantra.run.collective_bench import Row
+from yantra.run.simulate import simulate
+from yantra.scenario.one_collective import collective_on
+from yantra.scenario.settings import Settings
+
+
+class Asked(NamedTuple):
+    """A collective of all ranks, or of one innermost domain where `ranks` is None, by size."""
+
+    kind: str
+    sizes: Sequence[int]
+    ranks: int | None
+    chosen: dict[str, Any]
+    settings: Settings
+
+
+def bench(
+    cluster: str, asked: Asked, progress: Callable[[float, int], None] | None = None
+) -> Iterator[Row]:
+    """Yield a row for each size. Raises ConfigError where the cluster does not fit the ranks."""
+    kind = CollectiveType[asked.kind.upper()]
+    for done, size in enumerate(asked.sizes, 1):
+        scenario = collective_on(cluster, kind, size, asked.ranks, asked.settings, **asked.chosen)
+        result = simulate(scenario)
+        ranks, time_ns = scenario.topology.ranks, result.makespan_ns
+        whole = tuple(range(len(scenario.topology.dimensions)))
+        bounds = Bounds(scenario, result.model)
+        stated = comm_size(asked.kind, size, ranks)
+        per_byte = bounds.ns_per_byte(
+            asked.kind, ranks, whole, 0, scenario.topology.dimensions[0].size
+        )
+        one = next(one for one in result.model.chosen if one.ranks == ranks)
+        yield Row(
+            cluster,
+            ranks,
+            size,
+            text_at(one, stated),
+            time_ns,
+            size / time_ns,
+            bus_rate(asked.kind, ranks, size, time_ns),
+            None if per_byte is None else per_byte * stated / time_ns,
+        )
+        if progress is not None:
+            progress(done, len(asked.sizes))
