@@ -151,12 +151,12 @@ void bind_layouts(nb::module_& module) {
     nb::class_<AddedLevel>(module, "Level")
         .def("__init__", [](AddedLevel* self, u32 size, u32 stride, u32 index_stride, u32 dimension,
                             bool fixed_hand_over, Programs programs, Programs alternates,
-                            std::optional<PhaseCounterId> counter, Vector<u32> coordinates) {
-            new (self) AddedLevel{size, stride, index_stride, dimension, std::move(coordinates),
+                            std::optional<PhaseCounterId> counter, Vector<u32> coordinates, u32 lanes) {
+            new (self) AddedLevel{size, stride, index_stride, dimension, lanes, std::move(coordinates),
                                   fixed_hand_over, std::move(programs), std::move(alternates),
                                   counter.value_or(PhaseCounterId::none)};
         }, nb::kw_only(), "size"_a, "stride"_a, "index_stride"_a, "dimension"_a, "fixed_hand_over"_a,
-           "programs"_a, "alternates"_a, "counter"_a.none(), "coordinates"_a = Vector<u32>{});
+           "programs"_a, "alternates"_a, "counter"_a.none(), "coordinates"_a = Vector<u32>{}, "lanes"_a = 1);
 }
 
 void bind_templates(nb::module_& module) {

@@ -16,7 +16,7 @@ Vector<u64> content_of(const Plan& plan) {
                         !plan.over_members,     plan.in_stages, plan.chunks};
     for (const Level& level : plan.levels) {
         content.insert(content.end(), {level.size, level.stride, level.index_stride, level.dimension,
-                                       level.fixed_hand_over, level.alternation, level.extent});
+                                       level.fixed_hand_over, level.alternation, level.extent, level.lanes});
         for (u32 at = 0; level.members != nullptr && at < level.members->size(); ++at) {
             content.push_back(level.members->offset(at));
         }

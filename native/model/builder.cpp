@@ -301,6 +301,8 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
         level.stride = from.stride;
         level.index_stride = from.index_stride;
         level.dimension = from.dimension;
+        ensure(from.lanes > 0, "model builder: a stage without queues");
+        level.lanes = from.lanes;
         if (!from.coordinates.empty()) {
             level.extent = model().dimensions[from.dimension].size;
             ensure(from.coordinates.size() == from.size && from.coordinates.front() == 0 &&

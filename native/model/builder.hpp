@@ -58,6 +58,7 @@ struct AddedLevel {
     u32 stride = 1;
     u32 index_stride = 1;
     u32 dimension = 0;
+    u32 lanes = 1;
     Vector<u32> coordinates;         // of the members along the dimension, from that of the first; or empty: all
     bool fixed_hand_over = false;
     Programs programs;

@@ -135,11 +135,20 @@ inline u32 chunks_of(const Plan& plan, const SystemParameters& system) {
     return plan.chunks != 0 ? plan.chunks : system.chunks;
 }
 
+// The lanes of the stages of a plan that come before one.
+inline u32 lanes_before(const Plan& plan, u32 stage) {
+    u32 lanes = 0;
+    for (u32 at = 0; at < plan.levels.size() && at < stage; ++at) {
+        lanes += plan.levels[at].lanes;
+    }
+    return lanes;
+}
+
 // The queues of a communicator: those of each dimension, or of each stage where a plan has more of them.
 inline u32 queues_per_set(const Model& model) {
     std::size_t most = model.dimensions.size();
     for (const Plan& plan : model.plans) {
-        most = plan.in_stages ? std::max(most, plan.levels.size()) : most;
+        most = plan.in_stages ? std::max(most, std::size_t{lanes_before(plan, ~u32{0})}) : most;
     }
     return static_cast<u32>(most) * model.system.queues_per_dimension;
 }

@@ -173,7 +173,11 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
-    const u32 lane = member.plan.in_stages ? level_index : level.dimension;
+    u32 lane = level.dimension;
+    if (member.plan.in_stages) {
+        const u64 number = chunks_made(member.actor, member.communicator);
+        lane = lanes_before(member.plan, level_index) + static_cast<u32>(number % level.lanes);
+    }
     phase.queue = model_.queue_sets[member.communicator] * queues_per_set_ +
                   lane * model_.system.queues_per_dimension;
     if (model_.quirks.half_queues) {

@@ -102,8 +102,9 @@ private:
     // Whether chunks of as many bytes have the same phases, whatever their number.
     bool chunks_are_alike(const Plan& plan) const {
         return model_.system.queues_per_dimension == 1 && !rotates(plan) &&
-               std::all_of(plan.levels.begin(), plan.levels.end(),
-                           [](const Level& level) { return level.alternation == none; });
+               std::all_of(plan.levels.begin(), plan.levels.end(), [](const Level& level) {
+                   return level.alternation == none && level.lanes == 1;
+               });
     }
     bool balances() const {
         const InterDimension order = model_.system.inter_dimension;

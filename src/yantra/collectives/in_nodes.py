@@ -2,8 +2,8 @@
 
 `nodes` are the positions of each node. As many rails as the node with the fewest members has them
 go from node to node: the k-th member of every node is on rail k, and its adapter carries it. What a
-node has for a rail goes to that member over the links inside the node, from member to member, so
-that each of those links carries every byte once; so does what comes over a rail to the others.
+node has for a rail goes to that member over the links inside the node, each of which carries each
+byte once; so does what comes over a rail to the others.
 
 | stage | all-reduce | broadcast from position 0 |
 | --- | --- | --- |
@@ -15,7 +15,8 @@ A reduce is a broadcast backwards, a gather a scatter backwards, an all-gather a
 backwards. Bytes: an adapter carries 2 (N - 1) / N of its share of an all-reduce over N nodes, and
 its share once of a broadcast; the links of the root carry a broadcast once.
 
-Trade-off: chains inside nodes take as many steps as a node has members; chunks make them overlap.
+Trade-off: chains inside nodes, where some members are on no rail, take as many steps as a node has
+members; chunks make them overlap.
 It suits whatever lies unevenly, and what starts or ends at one member; where members fill a grid,
 symmetric algorithms on its dimensions need far less work. Sources: NCCL 2.30.7, src/graph/rings.cc
 (a ring for each rail) and src/graph/paths.cc (PXN, which passes data to a member on the right
@@ -74,7 +75,10 @@ def stages(kind: Kind, nodes: Nodes) -> Stages | None:
         }[kind]
         blocks, parts = _FORTH[forth](over)
         adds = kind is Kind.REDUCE
-        return _made(kind, n, blocks, [_backwards(part, adds) for part in reversed(parts)])
+        inside, across, last = (_backwards(part, adds) for part in reversed(parts))
+        if adds:
+            inside = over.all_to_rails(apart=over.node_of[0])
+        return _made(kind, n, blocks, [inside, across, last])
     if kind is Kind.ALL_REDUCE:
         blocks, (inside, across, _) = over.reduce_scatter(over.ring_blocks())
         spread = [_backwards(across, False), _backwards(inside, False)]
@@ -126,18 +130,32 @@ class _Nodes:
         inside = _side_by_side(self._to_rail(node, of_rail) for node in range(len(self.nodes)))
         return len(homes), [inside, self._ring(homes), []]
 
+    def all_to_rails(self, apart: int) -> _Moves:
+        """Return how the block of each rail is summed up at its member of all nodes but one."""
+        blocks = [(rail,) for rail in range(self.rails)]
+        nodes = (node for node in range(len(self.nodes)) if node != apart)
+        return _side_by_side(self._to_rail(node, blocks) for node in nodes)
+
     def _to_rail(self, node: int, of_rail: Sequence[Sequence[int]]) -> _Moves:
         """Return the chains that sum up the blocks of each rail at its member of a node."""
+        return _side_by_side(
+            self._to_member(node, rail, blocks) for rail, blocks in enumerate(of_rail) if blocks
+        )
+
+    def _to_member(self, node: int, rail: int, blocks: Sequence[int]) -> _Moves:
+        """Return how blocks are summed up at the member of a rail: by each, or along a chain.
+
+        Where all members are on rails each sends to all others, in turns that keep one message on
+        every link. Else a chain keeps the links of the few that are from carrying more than others.
+        """
         members = self.nodes[node]
         m = len(members)
-        return [
-            [
-                Move(members[(rail - step) % m], members[(rail - step + 1) % m], blocks, True)
-                for rail, blocks in enumerate(of_rail)
-                if blocks
-            ]
-            for step in range(m - 1, 0, -1)
-        ]
+        away = range(m - 1, 0, -1)
+        if m == self.rails:
+            src = [members[(rail + step) % m] for step in away]
+            return [[Move(one, members[rail], blocks, True)] for one in src]
+        chain = [members[(rail - step) % m] for step in (*away, 0)]
+        return [[Move(one, to, blocks, True)] for one, to in pairwise(chain)]
 
     def _ring(self, homes: Sequence[tuple[int, int]]) -> _Moves:
         """Return the ring of nodes on each rail at whose end a block is summed up at its node."""
@@ -156,14 +174,12 @@ class _Nodes:
             )
         return rounds
 
-    def around(self, members: Sequence[int], start: int, block: int) -> _Moves:
-        """Return how a block goes from one member to all others."""
+    def around(self, node: int, rail: int) -> _Moves:
+        """Return how the block of a rail goes from its member of a node to all others."""
+        members = self.nodes[node]
         m = len(members)
-        at = members.index(start)
-        return [
-            [Move(members[(at + step) % m], members[(at + step + 1) % m], (block,))]
-            for step in range(m - 1)
-        ]
+        along = [members[(rail + step) % m] for step in range(m)]
+        return [[Move(src, dst, (rail,))] for src, dst in pairwise(along)]
 
 
 def _reduce_scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
@@ -189,9 +205,7 @@ def _broadcast(over: _Nodes) -> tuple[int, list[_Moves]]:
         for block, rail in enumerate(on_rails)
     )
     around = _side_by_side(
-        over.around(over.nodes[node], over.nodes[node][rail], rail)
-        for node in order[1:]
-        for rail in range(over.rails)
+        over.around(node, rail) for node in order[1:] for rail in range(over.rails)
     )
     return over.rails, [given, across, around]
 

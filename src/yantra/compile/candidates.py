@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yantra.scenario import Scenario
 
 ROOTED = (Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER)
-TREE, CHAIN = "binomial_tree", "chain"
+CHAIN, STAR = "chain", "star"
 _ANY = {Kind.ALL_TO_ALL: "direct1"}
 _OF_NODES = ("switch", "fully_connected")
 
@@ -90,7 +90,7 @@ def ways(
         found = [Over(_flat(kind, names, layout))]
         if pairs and staged is None:
             found.append(Over((CHAIN,)))
-    if staged is not None and (kind in ROOTED or not levels):
+    if staged is not None and (pairs or not levels):
         found.append(staged)
     return found
 

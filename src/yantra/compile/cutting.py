@@ -55,9 +55,13 @@ class Cost(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What a message crosses on a level: ns of latency and hand-over, bytes/ns, links per peer."""
+    """What a message crosses on a level: ns until it is handed over, of the hand-over alone, rate.
+
+    `by_peer`: each peer has a link of its own, of `bytes_per_ns`.
+    """
 
     latency_ns: float
+    delay_ns: float
     bytes_per_ns: float
     by_peer: bool
 
@@ -70,6 +74,10 @@ class Phase(NamedTuple):
     first_per_byte: float
     each_ns: float
     each_per_byte: float
+
+    def over(self, lanes: int) -> Phase:
+        """Return the phase where chunks take so many queues in turn."""
+        return self._replace(each_ns=self.each_ns / lanes, each_per_byte=self.each_per_byte / lanes)
 
 
 def counts_of(turns: int, *, chained: bool) -> tuple[int, ...]:
@@ -94,7 +102,8 @@ def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Pha
     per_byte = share * max(cost.path, busiest) / way.bytes_per_ns
     if alike:
         return Phase(queue, first, per_byte, first, per_byte)
-    return Phase(queue, first, per_byte, way.latency_ns, share * busiest / way.bytes_per_ns)
+    # What comes next is under way while a rank sends.
+    return Phase(queue, first, per_byte, way.delay_ns, share * busiest / way.bytes_per_ns)
 
 
 def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -> float:

@@ -22,7 +22,7 @@ from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
 from yantra.compile import candidates
-from yantra.compile.candidates import CHAIN, ROOTED, InNodes, Over
+from yantra.compile.candidates import CHAIN, ROOTED, STAR, InNodes, Over
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.cutting import (
     Cost,
@@ -131,6 +131,7 @@ class _Way(NamedTuple):
     chained: bool
     over_members: bool
     in_stages: bool
+    lanes: Sequence[int] = ()
 
 
 class _Planned(NamedTuple):
@@ -297,21 +298,25 @@ class Planner:
         return _Way(levels, dimensions, costs, way.names, CHAIN in way.names, False, False)
 
     def _staged_way(self, layout: Layout, kind: Kind, way: InNodes) -> _Way:
-        levels, dimensions = [], []
+        levels, dimensions, lanes = [], [], []
         costs: dict[tuple[int, Kind], tuple[Cost, bool, float] | None] = {}
         for at, dimension in enumerate((0, 1, 0)):
             if not way.stages.parts[at]:
                 continue
             program = lower(way.stages.part(at))._replace(final_num=1, final_den=1)
-            costs[len(levels), kind] = cost_of(program), False, 1.0
+            # What goes round the nodes keeps all members until it is round: two chunks at once hide
+            # the latency of its steps.
+            goes_round = at == 2 and kind is Kind.BROADCAST
+            costs[len(levels), kind] = cost_of(program), goes_round, 1.0
             wired = self._on_the_wire(program)
             added = {native_kind(kind): add_program(self.builder, wired, None, self._step_ticks())}
             place = _Place(layout.size, 1, 1, dimension)
-            levels.append(_level(place, False, _LevelPrograms(added, added, None, {})))
+            lanes.append(2 if goes_round else 1)
+            levels.append(_level(place, False, _LevelPrograms(added, added, None, {}), lanes[-1]))
             dimensions.append(dimension)
         self._cover_all(layout, kind)
         chained = kind in ROOTED
-        return _Way(levels, tuple(dimensions), costs, way.words, chained, True, True)
+        return _Way(levels, tuple(dimensions), costs, way.words, chained, True, True, lanes)
 
     def _cost(
         self, name: Named, kind: Kind, n: int, ring_kind: RingKind
@@ -341,7 +346,9 @@ class Planner:
                 dimension = way.dimensions[level]
                 queue = level if way.in_stages else dimension
                 over = self._way_along(dimension)
-                phases.append(phase(cost[0], over, queue, share, alike=cost[1]))
+                one = phase(cost[0], over, queue, share, alike=cost[1])
+                lanes = way.lanes[level] if way.lanes else 1
+                phases.append(one.over(lanes))
                 share *= cost[2]
             orders.append(phases)
         return orders
@@ -353,7 +360,7 @@ class Planner:
         hops = 2 if kind == "switch" else 1
         delay = self.scenario.collectives.endpoint_delay_ns
         latency = hops * along.latency_ns + delay
-        return Way(latency, along.bytes_per_ns, kind == "fully_connected")
+        return Way(latency, delay, along.bytes_per_ns, kind == "fully_connected")
 
     def _plan_of_way(self, layout: Layout, way: _Way, chunks: int) -> _core.PlanId:
         shares = not way.over_members and (layout.is_world or len(way.levels) > 1)
@@ -569,7 +576,8 @@ class Planner:
             return None
         if kind is Kind.BROADCAST and Quirk.BROADCAST_IS_A_TIMER in self.quirks:
             return None
-        return (_ROOTED,) * len(self.scenario.topology.dimensions)
+        name = STAR if kind in (Kind.GATHER, Kind.SCATTER) else _ROOTED
+        return (name,) * len(self.scenario.topology.dimensions)
 
     def _grid_levels(
         self,
@@ -852,7 +860,9 @@ def native_kind(kind: Kind) -> _core.CollectiveKind:
     return _core.CollectiveKind[kind.name]
 
 
-def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.Level:
+def _level(
+    place: _Place, fixed_hand_over: bool, made: _LevelPrograms, lanes: int = 1
+) -> _core.Level:
     return _core.Level(
         size=place.size,
         stride=place.stride,
@@ -863,6 +873,7 @@ def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.
         alternates=made.alternates,
         counter=made.counter,
         coordinates=list(place.coordinates),
+        lanes=lanes,
     )
 
 
