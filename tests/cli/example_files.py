@@ -19,6 +19,7 @@ from tests.workloads.importers.test_simai import BODY, GRADIENTS, HEAD, LOSS, TE
 from yantra.chakra import CollectiveType, Node, Trace, TraceBuilder
 from yantra.cli import main
 from yantra.collectives.selection.own import HEAD as OWN
+from yantra.kinds import get
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """
@@ -33,6 +34,7 @@ TEXTS = {
     "step.yaml": SCENARIO,
     "meshed.yaml": SCENARIO.replace("ring", "my_mesh", 1),
     "my_mesh.py": MESH,
+    "my_network.py": get("network").text("my_network"),
     "tenants.yaml": f"jobs: [step.yaml]\n{SCENARIO.split(chr(10), 2)[2]}",
     "other.yaml": SCENARIO.replace("50 GB/s", "100 GB/s"),
     "system.json": json.dumps(ASTRA_SIM_SYSTEM),

@@ -24,7 +24,7 @@ from yantra.network.core_contracts import CONTRACTS as OF_THE_CORE
         "yantra contract model llama3-8b --json",
         "yantra contract queue_discipline drr",
         "yantra contract routing ecmp",
-        "yantra contract cluster ./l40s-box.yaml",
+        "yantra contract cluster my-cluster.yaml",
     ],
     help=f"""Check PLUGIN, a name or a Python file, against the laws of its KIND.
 

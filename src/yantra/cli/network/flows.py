@@ -54,7 +54,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "    --preset hpcc95 --ports ports.csv --queues queues.csv",
         "yantra network flows flows.csv --topology pod.csv --network external \\\n"
         "    --command './my_simulator --verbose'",
-        "yantra network flows flows.csv --topology 'R(4)_SW(8)' --network ./my_network.py",
+        "yantra network flows flows.csv --topology 'R(4)_SW(8)' \\\n    --network ./my_network.py",
         "yantra network flows flows.csv --topology pod.csv --hot-links 3 \\\n"
         "    --links links.csv --svg loads.svg",
     ],
