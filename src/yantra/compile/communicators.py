@@ -230,15 +230,16 @@ class Communicators:
         """Say which slots a rank has and which of them each kind of node occupies."""
         width = self._builder.number_queue_sets()
         shared = [resources.cpu_slots or 1, resources.compute_streams or 1]
+        at_once = resources.sends_at_once
         if resources.communication == "one_slot":
-            self._builder.set_slots(_slots([*shared, 1]), first=2)
+            self._builder.set_slots(_slots([*shared, at_once]), first=2)
             return
         if width > _MOST_QUEUE_SETS:
             raise UnsupportedError(
                 f"workload.groups: a rank is in {width - 1} groups; with communication "
                 f"per_communicator it may be in {_MOST_QUEUE_SETS - 1}; use one_slot"
             )
-        capacity = [*shared, resources.copy_engines, *[1] * (width + 1)]
+        capacity = [*shared, resources.copy_engines, *[at_once] * (width + 1)]
         self._builder.set_slots(_slots(capacity), first=3, send_to_all=3 + width)
 
 

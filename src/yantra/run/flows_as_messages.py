@@ -39,7 +39,8 @@ class MessageRun:
         """Make the job. Raises as `compile` does."""
         self.end_ns = np.full(len(flows.src), np.inf)
         self._ended: NDArray[np.int64] = np.zeros(0, np.int64)
-        busy = Resources(cpu_slots=max(1, len(flows.src)))
+        most = max(1, len(flows.src))
+        busy = Resources(cpu_slots=most, sends_at_once=most)
         self._model = compile(
             scenario.replace(workload=_job(flows, scenario.topology.ranks), resources=busy)
         )
@@ -62,7 +63,6 @@ class MessageRun:
 
 def _job(flows: Flows, ranks: int) -> Traces:
     traces = [TraceBuilder(rank=rank) for rank in range(ranks)]
-    groups = []
     rows = zip(*(column.tolist() for column in flows), strict=True)
     for flow, (source, destination, size, start_ns) in enumerate(rows):
         sender = traces[source]
@@ -70,7 +70,6 @@ def _job(flows: Flows, ranks: int) -> Traces:
         if start_ns:
             after = [sender.compute(f"until {start_ns} ns", cpu=True)]
             after[0]["duration_ns"] = start_ns
-        sender.send(destination, size, tag=flow, group=f"{flow + 1}", after=after)
+        sender.send(destination, size, tag=flow, after=after)
         traces[destination].recv(source, size, tag=flow, name=f"{_ARRIVES}{flow}")
-        groups.append((flow + 1, (source, destination)))
-    return Traces(traces=tuple(trace.build() for trace in traces), groups=tuple(groups))
+    return Traces(traces=tuple(trace.build() for trace in traces))

@@ -234,13 +234,15 @@ class Resources(Record):
     `copy_engines` is 0. `per_communicator`: one collective or send per communicator at a time, and
     memory operations run on the copy engines. `cpu_slots` and `compute_streams` are 1 where None,
     but do not hold back traces that order their threads and streams themselves (`complete_order`
-    in their metadata).
+    in their metadata). A slot of communication takes `sends_at_once`, which no file sets: it is for
+    lists of flows, of which a rank has many under way.
     """
 
     cpu_slots: int | None = None
     compute_streams: int | None = None
     communication: Communication = "per_communicator"
     copy_engines: int = 1
+    sends_at_once: int = 1
 
 
 ASTRA_SIM_RESOURCES = Resources(
