@@ -29,7 +29,7 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     if (!v.comes_to_flight(at)) {
         return;
     }
-    auto& [waiting, sent, received, receive_posted, delivered, departing, over] = state.flights[at];
+    auto& [waiting, sent, received, receive_posted, delivered, ends_to_come] = state.flights[at];
     v.must(!sent.kind.is_none() || !received.kind.is_none());
     auto& [bytes, tag, src, dst, next, other, side] = waiting;
     v.same(bytes);
@@ -43,8 +43,7 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     visit_completion(v, received);
     v.same(receive_posted);
     v.same(delivered);
-    v.same(departing);
-    v.same(over);
+    v.same(ends_to_come);
 }
 
 // Flights that wait for their receive. No table keeps an order of keys, so they are sorted, tags last.

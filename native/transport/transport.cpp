@@ -39,19 +39,29 @@ void Transport::handle(const Event& event) {
             probe_.arrived(event, !parameters_.send_completes_on_arrival);
             arrive(flight);
             return;
-        case departed:
+        case departed: {
             probe_.departed(event);
-            depart(flight);
+            const Completion sent = state_.flights[flight].sent;
+            ends(flight);
+            complete(sent);
             return;
+        }
         case receive_ready: {
             probe_.receive_ready(event);
             const Completion received = state_.flights[flight].received;
-            let_go(flight);
+            ends(flight);
             complete(received);
             return;
         }
     }
     fail("an event that the transport does not know");
+}
+
+// One of its ends came. Whoever reads it afterwards has copied what it needs.
+inline void Transport::ends(u32 flight) {
+    if (--state_.flights[flight].ends_to_come == 0) {
+        state_.flights.give_back(flight);
+    }
 }
 
 // The last byte is there: the sender hears of it first, then the receiver if it waits.
@@ -62,7 +72,7 @@ void Transport::arrive(u32 flight) {
     const Completion sent = f.sent;   // copies, as who completes may post the next message in its place
     const Completion received = f.received;
     if (receive_posted) {
-        let_go(flight);
+        ends(flight);
     } else {
         f.delivered = true;
     }
@@ -78,26 +88,6 @@ void Transport::arrive(u32 flight) {
         const Recorder::Scope scope(engine_.recorder());
         probe_.received(flight, engine_.now());
         complete(received);
-    }
-}
-
-void Transport::depart(u32 flight) {
-    Flight& f = state_.flights[flight];
-    const Completion sent = f.sent;
-    f.departing = false;
-    if (f.over) {
-        state_.flights.give_back(flight);
-    }
-    complete(sent);
-}
-
-// Both halves have met, and the message is there.
-void Transport::let_go(u32 flight) {
-    Flight& f = state_.flights[flight];
-    if (f.departing) {
-        f.over = true;
-    } else {
-        state_.flights.give_back(flight);
     }
 }
 

@@ -27,15 +27,15 @@ struct TransportParameters {
 
 class Transport {
 public:
-    // A message of which one half or both are there, in one line of a cache.
+    // A message of which one half or both are there, in one line of a cache. It is given back with the last of its
+    // ends, in whatever order they come: where a network waits for an answer, the sender's comes after the receiver's.
     struct alignas(64) Flight {
         Matcher::Waiting waiting;
         Completion sent;
         Completion received;
         bool receive_posted = false;
         bool delivered = false;
-        bool departing = false;   // its sender is yet to hear that it has left: some hear it after the arrival
-        bool over = false;        // but for that
+        u8 ends_to_come = 1;   // the receiver's, and the sender's if the network tells of it
     };
     static_assert(sizeof(Flight) == 64);
     // What waits for a control message, at either end.
@@ -157,10 +157,9 @@ private:
     }
     u64 carried(u64 bytes) const;
     void arrive(u32 flight);
-    void depart(u32 flight);
-    void let_go(u32 flight);
     void complete(const Completion& then);
     u32 meet(const MatchKey& key, Matcher::Side side, bool& fresh);
+    void ends(u32 flight);
 
     Engine& engine_;
     const Actors& actors_;
@@ -187,9 +186,8 @@ private:
     f.received = {};
     f.receive_posted = false;
     f.delivered = false;
-    f.departing = false;
-    f.over = false;
     state_.matcher.wait(place, key, side, flight, waiting);
+    f.ends_to_come = 1;
     return flight;
 }
 
@@ -216,8 +214,8 @@ private:
     state_.messages += ranks;
     probe_.sent(flight, fresh, key.bytes, peer, key.tag);
     const bool departs = !then.kind.is_none() && !parameters_.send_completes_on_arrival;
-    f.departing = departs;
     network_.send({rank, peer, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
+    f.ends_to_come = static_cast<u8>(f.ends_to_come + (departs ? 1 : 0));
                   departs ? Notice{{Owner::transport, departed}, flight} : Notice{});
     return false;
 }

@@ -1,7 +1,8 @@
 // The k-th send of a key meets the k-th receive, in whatever order they come; no byte is lost; under
 // the rendezvous protocol nothing sets out before its receive is there.
 //
-// The network is the analytical one, so that the time of each message is a sum.
+// The network is the analytical one, so that the time of each message is a sum; or one whose sends end only when an
+// answer is back, while other messages have long taken the place of those that arrived.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
@@ -33,14 +34,37 @@ struct Seen {
     Half receive;
 };
 
+// A message takes its bytes in ticks of 500 and a latency, and its answer another latency.
+class AnsweringNetwork final : public NetworkModel {
+public:
+    static constexpr u64 latency = 50'000;
+
+    explicit AnsweringNetwork(Engine& engine) : queue_(engine.queue) {}
+    void send(const Message& message, Notice arrived, Notice departed) override {
+        const u64 arrives = queue_.now() + message.bytes * 500 + latency;
+        queue_.schedule(arrives, arrived);
+        if (!departed.kind.is_none()) {
+            queue_.schedule(arrives + latency, departed);
+        }
+    }
+    void handle(const Event&) override { fail("a network without events of its own"); }
+    Vector<LinkRecord> links() const override { return {}; }
+    Vector<LinkUse> dimensions() const override { return {}; }
+
+private:
+    EventQueue& queue_;
+};
+
 class World final : private Completions {
 public:
-    explicit World(const TransportParameters& parameters)
+    explicit World(const TransportParameters& parameters, bool answers = false)
         : grid_({{Block::fully_connected, ranks, 2.0, 10.0, 1.0}}),
           actors_(ranks, 1),
           engine_(ranks),
           network_(grid_, TimeScale::picoseconds(), engine_, false),
-          transport_(engine_, actors_, network_, *this, parameters, nullptr) {}
+          answering_(engine_),
+          transport_(engine_, actors_, answers ? static_cast<NetworkModel&>(answering_) : network_, *this,
+                     parameters, nullptr) {}
 
     void post(const MatchKey& key, bool sends) {
         Vector<u32>& of_key = numbers_[{key.bytes, key.tag, key.src, key.dst}];
@@ -94,6 +118,7 @@ private:
     Actors actors_;
     Engine engine_;
     AnalyticalNetwork network_;
+    AnsweringNetwork answering_;
     Transport transport_;
     std::map<Vector<u64>, Vector<u32>> numbers_;
     std::map<Vector<u64>, u32> counts_;
@@ -140,6 +165,33 @@ void without_a_protocol_a_message_sets_out_at_once(u32 seed) {
     check(world.bytes_carried() == bytes, "bytes came or went", seed);
 }
 
+// Whatever is posted between the arrival of a message and its answer.
+void a_send_ends_with_its_answer(u32 seed) {
+    test::Random random(seed);
+    World world({}, true);
+    post_all(world, random);
+    for (u64 at = 0; at < world.seen.size(); ++at) {
+        const auto& [key, send, receive] = world.seen[at];
+        const u64 arrives = send.posted + key.bytes * 500 + AnsweringNetwork::latency;
+        check(send.completed == arrives + AnsweringNetwork::latency, "a send ends at another time", at);
+        check(receive.completed == std::max(arrives, receive.posted), "a receive ends at another time", at);
+    }
+}
+
+void a_rendezvous_ends_with_its_answers(u32 seed) {
+    test::Random random(seed);
+    World world({.rendezvous = true}, true);
+    post_all(world, random);
+    const u64 control = 8192 * 500 + AnsweringNetwork::latency;
+    for (u64 at = 0; at < world.seen.size(); ++at) {
+        const auto& [key, send, receive] = world.seen[at];
+        const u64 sets_out = std::max(send.posted, receive.posted + control);
+        const u64 arrives = sets_out + key.bytes * 500 + AnsweringNetwork::latency;
+        check(send.completed == arrives + AnsweringNetwork::latency, "a send ends at another time", at);
+        check(receive.completed == arrives, "a receive ends at another time", at);
+    }
+}
+
 void a_send_may_end_when_its_message_arrives(u32 seed) {
     test::Random random(seed);
     World world({.send_completes_on_arrival = true});
@@ -173,6 +225,8 @@ int main() {
     for (u32 seed = 0; seed < 10; ++seed) {
         without_a_protocol_a_message_sets_out_at_once(seed);
         a_send_may_end_when_its_message_arrives(seed);
+        a_send_ends_with_its_answer(seed);
+        a_rendezvous_ends_with_its_answers(seed);
         a_rendezvous_waits_for_the_receive(seed);
     }
 }
