@@ -27,7 +27,8 @@ CACHE = [found] if (found := shutil.which("ccache")) else []
 INCLUDED = [f"-I{folder}" for folder in FOLDERS]
 # What a test does not call need not be there to be linked. An index beyond its vector ends a test.
 LINKED = ["-ffunction-sections", "-Wl,--gc-sections", "-D_GLIBCXX_ASSERTIONS"]
-FLAGS = ["-std=c++20", "-O1", *INCLUDED, *LINKED]
+# What a pool takes back is overwritten, so that who reads it is noticed.
+FLAGS = ["-std=c++20", "-O1", "-DYANTRA_POISON", *INCLUDED, *LINKED]
 # A mutant must not fail for a warning: tests are to notice it.
 STRICT = ["-w"] if OTHERS else ["-Wall", "-Wextra", "-Werror"]
 

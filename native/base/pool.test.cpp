@@ -1,4 +1,5 @@
-// Pool gives every live item an index of its own, keeps its value, and reuses the last freed first.
+// Pool gives every live item an index of its own, keeps its value, and reuses the last freed first;
+// what is free cannot be read unnoticed.
 #include "base/pool.hpp"
 
 #include <map>
@@ -40,11 +41,54 @@ void run(u32 seed) {
     }
 }
 
-void what_an_item_held_is_kept_on_request() {
-    Pool<u64> pool;
-    pool.give_back(pool.take(42));
-    check(pool[pool.take_as_left()] == 42, "an item taken as left was cleared", 0);
-    check(pool[pool.take()] == 0, "an item taken anew was not", 1);
+// An index that is read after it was given back holds no value that it had, nor one that anybody would set.
+void what_is_given_back_is_poisoned() {
+    struct Item {
+        u64 wide = 1;
+        u32 narrow = 2;
+        bool flag = false;
+    };
+    Pool<Item> pool;
+    const u32 kept = pool.take();
+    const u32 index = pool.take({42, 43, true});
+    pool.give_back(index);
+    static_assert(Poison::is_on, "tests are built with YANTRA_POISON");
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(&pool[index]);
+    for (u64 at = 0; at < sizeof(Item); ++at) {
+        check(bytes[at] == Poison::pattern, "a byte of a freed item could still be read", at);
+    }
+    check(pool[kept].wide == 1 && pool[kept].narrow == 2, "another item changed", 0);
+    check(pool.take() == index && pool[index].wide == 1, "an item taken anew was not cleared", 1);
+}
+
+// Generations and serials tell uses of one place apart, also while it is free.
+void what_may_be_read_while_it_is_free_stays() {
+    Pool<u64, Freed::readable> pool;
+    const u32 index = pool.take(42);
+    pool.give_back(index);
+    check(pool[index] == 42, "a freed item that may be read changed", 0);
+    check(pool[pool.take_as_left()] == 42, "an item taken as left was cleared", 1);
+    check(pool[pool.take()] == 0, "a new item is not cleared", 2);
+}
+
+// What holds more than bytes keeps its room.
+void items_with_room_of_their_own_keep_it() {
+    Pool<Vector<u32>> pool;
+    const u32 index = pool.take_as_left();
+    pool[index].resize(100);
+    pool.give_back(index);
+    check(pool.take_as_left() == index && pool[index].capacity() >= 100, "its room is gone", 0);
+}
+
+void a_pool_grows_and_ends_with_free_items() {
+    Pool<Vector<u32>> pool;
+    for (u32 at = 0; at < 10; ++at) {
+        pool[pool.take_as_left()].resize(at);
+    }
+    pool.give_back(3);
+    pool.give_back(7);
+    pool.reserve(1000);
+    check(pool.take_as_left() == 7 && pool[7].size() == 7, "an item changed as the pool grew", 0);
 }
 
 }  // namespace
@@ -53,6 +97,9 @@ int main() {
     for (u32 seed = 0; seed < 5; ++seed) {
         run(seed);
     }
-    what_an_item_held_is_kept_on_request();
+    what_is_given_back_is_poisoned();
+    what_may_be_read_while_it_is_free_stays();
+    items_with_room_of_their_own_keep_it();
+    a_pool_grows_and_ends_with_free_items();
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <bit>
 #include <memory>
 
+#include "base/poison.hpp"
 #include "base/types.hpp"
 #include "base/vector.hpp"
 
@@ -23,6 +24,7 @@ public:
         if (!free.empty()) [[likely]] {
             u32* const block = free.back();
             free.pop_back();
+            Poison::lift(block, std::size_t{1} << size);
             return block;
         }
         blocks_.push_back(std::make_unique_for_overwrite<u32[]>((std::size_t{1} << size) + 1));
@@ -39,7 +41,10 @@ public:
         give_back(list);
         return larger;
     }
-    void give_back(const u32* list) { free_[list[-1]].push_back(writable(list)); }
+    void give_back(const u32* list) {
+        Poison::put(writable(list), std::size_t{1} << list[-1]);
+        free_[list[-1]].push_back(writable(list));
+    }
 
 private:
     // All lists are blocks of its own.

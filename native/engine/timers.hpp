@@ -56,7 +56,7 @@ private:
         u32 generation = 0;
         bool pending = false;
     };
-    Pool<Slot> slots_;
+    Pool<Slot, Freed::readable> slots_;   // generations
 };
 
 }  // namespace yantra

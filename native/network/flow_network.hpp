@@ -208,7 +208,7 @@ private:
     std::unordered_multimap<u64, u32> route_of_hash_;
     std::unordered_map<u64, Line> lines_;
     Pool<Transit> transits_;
-    Pool<Part> parts_;
+    Pool<Part, Freed::readable> parts_;   // whether they are over
     u32 parts_made_ = 0;
     Vector<u32> part_of_;             // by flow
     Way way_;

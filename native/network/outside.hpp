@@ -64,7 +64,7 @@ private:
     bool has_routes_;
     Vector<LinkUse> use_;     // by dimension; over a fabric by link
     Vector<u64> loads_;       // by link, where a routing asks for it
-    Pool<Transit> transits_;
+    Pool<Transit, Freed::readable> transits_;   // whether they are under way
     u32 transits_made_ = 0;
     u32 sent_ = 0;
     WaysProbe probe_;

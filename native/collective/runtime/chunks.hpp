@@ -8,6 +8,7 @@
 
 #include "base/huge_pages.hpp"
 #include "base/ids.hpp"
+#include "base/poison.hpp"
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "base/vector.hpp"
@@ -144,7 +145,9 @@ public:
     void give_back(ChunkId chunk) {
         const Chunk& c = (*this)[chunk];
         const u32 first = c.first_phase - c.turn;
-        state_.free_phases[c.end_phase + c.later - first].push_back(first);
+        const u32 length = c.end_phase + c.later - first;
+        Poison::overwrite(&state_.phases[first], length);
+        state_.free_phases[length].push_back(first);
         state_.chunks.give_back(chunk.index());
     }
 

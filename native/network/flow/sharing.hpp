@@ -83,7 +83,7 @@ private:
     Vector<Owner> owners_;          // by link
     Vector<u32> first_flow_;        // by class
     Vector<u32> owner_of_;          // by class, as the flows have it
-    Pool<OneFlow> flows_;
+    Pool<OneFlow, Freed::readable> flows_;   // stamps
     Vector<u32> fresh_;
     Vector<u32> concerned_;         // links, while settling
     IndexedHeap ends_;                   // links, by when their next flow is through

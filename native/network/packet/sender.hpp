@@ -178,7 +178,7 @@ private:
     u64 window_at(const Sender& sender) const;
     void look(Sender& sender);
 
-    Pool<Sender> senders_;
+    Pool<Sender, Freed::readable> senders_;   // serials
     Pool<Timer> timers_;
     Pool<Scoreboard> boards_;
     u64 longest_silence_ = 0;

@@ -51,7 +51,7 @@ public:
             slot = &slots_[0][now_ & mask];
         }
         const u32 entry = slot->first;
-        Entry& taken = entries_[entry];
+        const Entry taken = entries_[entry];
         slot->first = taken.next;
         if (slot->first == none) {
             marks_[0].clear(static_cast<u32>(now_ & mask));

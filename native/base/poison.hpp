@@ -1,0 +1,57 @@
+// Poison: what nobody may read until it is written again.
+//
+// In a debug build (YANTRA_POISON) it is overwritten with a pattern that is no index, kind or time; under
+// AddressSanitizer a read of it ends the program as well. In a release build all of this is nothing. Trade-off: items
+// that hold more than bytes keep what they hold, as those that use their places again use its room, so only
+// AddressSanitizer notices a read of these.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define YANTRA_POISON_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define YANTRA_POISON_ASAN 1
+#endif
+#endif
+#if defined(YANTRA_POISON_ASAN)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace yantra {
+
+struct Poison {
+#if defined(YANTRA_POISON) || defined(YANTRA_POISON_ASAN)
+    static constexpr bool is_on = true;
+#else
+    static constexpr bool is_on = false;
+#endif
+    static constexpr unsigned char pattern = 0xdb;
+
+    template <class T>
+    static void put(T* items, std::size_t count = 1) {
+        overwrite(items, count);
+#if defined(YANTRA_POISON_ASAN)
+        __asan_poison_memory_region(items, count * sizeof(T));
+#endif
+    }
+    // Without a lock on reads: for items that move when others are added.
+    template <class T>
+    static void overwrite([[maybe_unused]] T* items, [[maybe_unused]] std::size_t count = 1) {
+        if constexpr (is_on && std::is_trivially_copyable_v<T>) {
+            std::memset(static_cast<void*>(items), pattern, count * sizeof(T));
+        }
+    }
+    // They may be written again. What they hold is the pattern, or as it was.
+    template <class T>
+    static void lift([[maybe_unused]] T* items, [[maybe_unused]] std::size_t count = 1) {
+#if defined(YANTRA_POISON_ASAN)
+        __asan_unpoison_memory_region(items, count * sizeof(T));
+#endif
+    }
+};
+
+}  // namespace yantra
