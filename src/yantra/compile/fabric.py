@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_BY_COORDINATES = frozenset(("ring", "fully_connected", "switch"))
+"""Topologies in which one dimension after the other leads to every rank."""
+
+
 class OnFabric(NamedTuple):
     """A graph, the device of each rank, and the changes of links that a file states.
 
@@ -56,7 +60,9 @@ def set_fabric(
     """
     level = networks.level_of(scenario.network)
     if scenario.fabric is None and level.needs_fabric and "contention" not in without:
-        scenario = scenario.replace(fabric=_of_dimensions(scenario, level.name))
+        routing = scenario.routing or _routing_of_dimensions(scenario)
+        fabric = _of_dimensions(scenario, level.name)
+        scenario = scenario.replace(fabric=fabric, routing=routing)
     if scenario.fabric is None:
         return None
     if "contention" in without:
@@ -154,6 +160,18 @@ def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
             )
         parts.append(f"{one.kind}({one.size})")
     return Plugin(kind="_".join(parts))
+
+
+def _routing_of_dimensions(scenario: Scenario) -> str:
+    """Return the routing of dimensions that became a fabric, where the scenario names none.
+
+    Their blocks say which way a message goes, the same for every rank: along one dimension after
+    the other, on a ring the shorter way, upwards if both are equal. A hash would draw one of two
+    equal ways by the numbers of ranks, and times would depend on who has which. Of a dimension
+    with a table of its own only the links are known here, so its cheapest ways are drawn.
+    """
+    kinds = {one.kind for one in scenario.topology.dimensions}
+    return "dimension_ordered" if kinds <= _BY_COORDINATES else routings.DEFAULT
 
 
 def _rates_of(fabric: Plugin, scenario: Scenario) -> dict[str, object]:
