@@ -48,6 +48,7 @@ GROUPS = {
         "execution",
         "run",
         "model/layout.cpp",
+        "model/rank_order.cpp",
         "workload/rank_rules.cpp",
     ],
 }

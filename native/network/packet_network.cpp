@@ -10,6 +10,7 @@
 #include "base/ensure.hpp"
 #include "base/unsupported.hpp"
 #include "base/vector.hpp"
+#include "model/rank_order.hpp"
 #include "network/level.hpp"
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
@@ -71,6 +72,7 @@ PacketNetwork::PacketNetwork(const Model& model, const Grid& grid, Engine& engin
       tiers_(model, ways_),
       simulator_(packet::spec_of(graph_, settings_, tiers_.links()), settings_, *this),
       changes_(model, ways_.links(), engine.queue, changes, known),
+      orders_(settings_.quirks == 0 ? rank_order(model) : Vector<u16>()),
       is_late_(settings_.has(packet::Quirk::late_receiver)),
       own_(settings_.ticks_per_ns()),
       theirs_(model.scale.ticks_per_ns()) {
@@ -117,7 +119,7 @@ void PacketNetwork::send_packets(u32 number) {
     const Routes& routes = transit.routes;
     const u64 now = (queue_.now() * own_ + theirs_ - 1) / theirs_;
     simulator_.send({number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
-                     transit.source, transit.destination},
+                     transit.source, transit.destination, none, order_of(transit.source)},
                     std::max(now, simulator_.now()));
     ++under_way_;
     wake();

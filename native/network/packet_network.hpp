@@ -92,6 +92,7 @@ private:
     void send_by_formula(u32 number);
     void send_packets(u32 number);
     void received(u32 number) override;
+    u16 order_of(u32 rank) const { return rank < orders_.size() ? orders_[rank] : u16{0xffff}; }
     void arrive(u32 number);
     void completed(u32 number) override;
     Vector<LinkUse> use() const;
@@ -121,6 +122,7 @@ private:
     const u64 theirs_;    // and of the engine
     Pool<Transit> transits_;
     std::unordered_map<u64, Routes> routes_;   // by ends
+    const Vector<u16> orders_;   // of ranks; not of switches that take part
     Vector<FormulaWay> formula_ways_;
     Vector<OpenSpan> open_;   // by link, of a recorded run
     Vector<u32> path_;

@@ -75,7 +75,7 @@ def test_every_message_is_there_and_as_slow_as_alone_at_least(result: Result) ->
     assert len(table) == result.messages == (RANKS - 1) * SENDS
     assert set(table.values("receiver")) == {0}
     assert set(table.values("bytes")) == {400_000}
-    assert (table["slowdown"] >= 1).all()
+    assert (table["slowdown"] >= 1 - 1e-12).all()
     assert (table["acknowledged_ns"] > table["arrived_ns"]).all()
     assert table["acknowledged_ns"].max() == result.makespan_ns  # then a send is over
 

@@ -23,6 +23,7 @@ u32 Simulator::next_packet(u32 number) {
     packet.serial = sender.serial;
     packet.kind = PacketKind::data;
     packet.is_marked = false;
+    packet.order = sender.order;
     packet.priority = sender.priority & (most_priorities - 1);
     packet.hops = 0;
     if (sender.is_sprayed) [[unlikely]] {
@@ -262,6 +263,7 @@ void Simulator::go_on(u32 number, u64 asked_at) {
     Sender& sender = senders_[number];
     if (sender.is_open || sender.is_cut) {
         return;   // it asked twice, or has no way for what comes next
+    packet.order = sender.order;
     }
     sender.is_open = true;
     sender.timeouts = 0;

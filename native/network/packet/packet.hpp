@@ -37,7 +37,8 @@ struct alignas(64) Packet {
     u64 sequence = 0;     // of its first byte; of an ACK, the next that is expected
     u64 stamp = 0;        // tick at which its data was sent, or what schemes write in it
     LinksAhead ahead = {none, none, none};
-    u32 failures = 0;     // of the link that it crosses, when it began to
+    u16 failures = 0;     // of the link that it crosses, when it began to
+    u16 order = 0;        // of its message: which of two goes first that come in one tick
 };
 static_assert(sizeof(Packet) == 64, "a packet is a line of the cache");
 

@@ -54,7 +54,7 @@ struct alignas(64) Port {
     u64 bits_per_s = 0;
     double utilisation = 0.0;  // of PINT
     u64 busy_until = 0;        // of a link by formula
-    u32 failures = 0;          // how often it went down
+    u16 failures = 0;          // how often it went down
 
     // Counts.
     u64 pauses = 0;            // that it obeyed

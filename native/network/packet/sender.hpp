@@ -96,6 +96,7 @@ struct alignas(64) Sender {
     u16 data_links = 0;
 
     u64 left() const { return next < size ? size - next : 0; }
+    u16 order = 0;
     u64 under_way() const { return next - acknowledged - (any_order ? elsewhere : 0); }
     bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
     bool can_send() const { return (next < size && !is_blocked()) || (any_order && resends != 0); }

@@ -302,6 +302,7 @@ void Simulator::start(u32 number) {
     sender.port = routes_[spec.data_route];
     sender.rate = ports_[sender.port].bits_per_s;
     sender.line_rate = sender.rate;
+    sender.order = spec.order;
     sender.base_rtt = settings_.one_window ? largest_rtt_ : base_rtt(spec.data_route);
     sender.window = !settings_.has_window ? 0 : settings_.one_window ? largest_window_ : window_of(spec.data_route);
     if (settings_.base_rtt_ns > 0.0) {
@@ -403,7 +404,11 @@ struct Simulator::Ahead {
     }
 };
 
-void Simulator::step() {
+// Of events of one tick, packets go on in the order of their messages. As quirks have it, all go in that of scheduling.
+inline u32 Simulator::next_event() {
+    if (at_once_done_ < at_once_.size()) [[unlikely]] {
+        return at_once_[at_once_done_++];
+    }
     const u32 what = fetches_ ? senders_.wheel.next(Ahead{*this}) : senders_.wheel.next();
     const u32 index = what & event_index;
     switch (static_cast<EventKind>(what >> event_index_bits)) {
@@ -412,6 +417,11 @@ void Simulator::step() {
             transmit(index);
             break;
         case EventKind::arrived: arrive(index); break;
+    return settings_.quirks == 0 && senders_.wheel.has_more_now() ? first_of_tick(what) : what;
+}
+
+void Simulator::step() {
+    const u32 what = next_event();
         case EventKind::timer: fire(index); break;
         case EventKind::begins: senders_.wheel.schedule(now(), event(EventKind::created, index)); break;
         case EventKind::created: senders_.wheel.schedule(now(), event(EventKind::starts, index)); break;

@@ -50,6 +50,7 @@ struct FlowSpec {
     u32 source = none;     // the caller's numbers of its ends
     u32 destination = none;
     u32 seen = none;       // its row in Seen; set by send()
+    u16 order = 0;         // the least goes first of those whose packets come to a queue in one tick; of equal ones, any
 };
 
 // Why a run cannot go on.
@@ -92,9 +93,9 @@ public:
     // Notes the bytes that wait at a port at every multiple of `every` ticks, as long as flows are under way.
     void sample(u32 link, u64 every, Vector<u64>& into);
 
-    bool empty() const { return senders_.wheel.empty(); }
+    bool empty() const { return at_once_done_ == at_once_.size() && senders_.wheel.empty(); }
     u64 now() const { return senders_.now(); }
-    u64 next_time() const { return senders_.wheel.next_time(); }
+    u64 next_time() const { return at_once_done_ < at_once_.size() ? now() : senders_.wheel.next_time(); }
     void advance_to(u64 tick) { senders_.wheel.advance_to(tick); }
     // The same for a tick that may be past.
     void pass_to(u64 tick) {
@@ -167,6 +168,11 @@ private:
 
     // Of switching.cpp.
     void transmit(u32 port);
+    // Of tick_order.cpp.
+    u32 first_of_tick(u32 what);
+    void put_in_order(EventKind kind);
+    u16 order_of(EventKind kind, u32 index) const;
+
     void transmit_host(u32 port);
     void begin_transmission(u32 port, u32 packet);
     u64 ticks_of(const Port& port, u32 bytes) const;
@@ -175,7 +181,8 @@ private:
     void note(u32 port);
     void enqueue(u32 port, u32 packet, PacketQueue& queue);
     void depart(u32 port, u32 packet);
-    bool draws_mark(const Port& port, u32 number);
+    bool draws_mark(const Port& port, u32 number, const Packet& packet);
+    double draw(u32 number, const Packet& packet, u64 state);
     void write_telemetry(u32 port, u32 packet);
     void write_power(Port& port, Packet& packet);
     void arrive(u32 packet);
@@ -264,5 +271,9 @@ void Simulator::each_under_way(Visit&& visit) const {
         }
     }
 }
+    Vector<u64> busy_at_end_;              // by link
+    Vector<u32> at_once_;                  // events of this tick, in their order
+    std::size_t at_once_done_ = 0;
+    Vector<u64> in_order_;
 
 }  // namespace yantra::packet

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/hash.hpp"
 #include "base/vector.hpp"
 #include "network/packet/simulator.hpp"
 
@@ -182,7 +183,7 @@ void Simulator::depart(u32 number, u32 packet) {
         Port& in = ports_[of.link];
         SharedBuffer& buffer = buffers_[port.from];
         buffer.leave(in, of.bytes);
-        if (port.data_bytes > port.kmin && draws_mark(port, number)) {
+        if (port.data_bytes > port.kmin && draws_mark(port, number, of)) {
             ++port.marks;
             of.is_marked = of.is_marked || of.kind == PacketKind::data;
         }
@@ -197,12 +198,22 @@ void Simulator::depart(u32 number, u32 packet) {
 }
 
 // By what is left in the queue: random early detection (Floyd and Jacobson, 1993) on the present length.
-bool Simulator::draws_mark(const Port& port, u32 number) {
+bool Simulator::draws_mark(const Port& port, u32 number, const Packet& packet) {
     if (port.data_bytes > port.kmax) {
         return true;
     }
     const double share = static_cast<double>(port.data_bytes - port.kmin) / static_cast<double>(port.kmax - port.kmin);
-    return random_[number].uniform() < port.pmax * share;
+    return draw(number, packet, port.data_bytes) < port.pmax * share;
+}
+
+// A number that depends on the packet, on what it finds and on when, and on no number of a device: two ports that see
+// the same at the same time draw the same, so who is where changes nothing. As quirks have it, each port has its own
+// numbers, one after the other.
+double Simulator::draw(u32 number, const Packet& packet, u64 state) {
+    if (settings_.quirks != 0) {
+        return random_[number].uniform();
+    }
+    return Rng(settings_.seed, mix(now(), state), mix(packet.sequence, packet.order)).uniform();
 }
 
 void Simulator::write_telemetry(u32 number, u32 packet) {
@@ -233,7 +244,7 @@ void Simulator::write_power(Port& port, Packet& of) {
     const double exact = std::log(whole) / std::log(base);
     const double lower = std::floor(exact);
     const double from = std::pow(base, lower);
-    const bool rounds_up = random_[port.twin].uniform() < (whole - from) / (from * base - from);
+    const bool rounds_up = draw(port.twin, of, port.queue_bytes) < (whole - from) / (from * base - from);
     of.stamp = std::max(of.stamp, static_cast<u64>(lower) + (rounds_up ? 1 : 0) + 1);
 }
 

@@ -62,6 +62,9 @@ public:
         return taken.what;
     }
 
+    // Whether there is another event of now.
+    bool has_more_now() const { return slots_[0][now_ & mask].first != none; }
+
     // When the next event is. Precondition: not empty().
     u64 next_time() const {
         for (u32 level = 0; level < levels; ++level) {

@@ -1,0 +1,104 @@
+// An order of ranks by their work: numbers of ranks change nothing, and what differs anywhere is told apart.
+//
+// needs: model/layout.cpp, workload/rank_rules.cpp
+#include "model/rank_order.hpp"
+
+#include <algorithm>
+
+#include "base/test.hpp"
+#include "base/vector.hpp"
+#include "model/test.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+// Messages and kernels of a few ranks, as (rank, node).
+using Work = Vector<Vector<test::Node>>;
+
+Model model_of(const Work& work) {
+    Model model;
+    model.dimensions = {{Block::fully_connected, static_cast<u32>(work.size()), 1.0, 0.0, 1.0}};
+    for (const Vector<test::Node>& nodes : work) {
+        model.job_of.push_back(static_cast<u32>(model.distinct_jobs.size()));
+        model.distinct_jobs.push_back(test::job_of(nodes));
+        model.rules.push_back(nullptr);
+    }
+    return model;
+}
+
+Work any_work(test::Random& random, u32 ranks) {
+    Work work(ranks);
+    for (u32 at = 0; at < 3 * ranks; ++at) {
+        const u32 from = static_cast<u32>(random.below(ranks));
+        const u32 to = (from + 1 + static_cast<u32>(random.below(ranks - 1))) % ranks;
+        const u64 bytes = 1 + random.below(3);
+        work[from].push_back({test::message(true, to, bytes), {}});
+        work[to].push_back({test::message(false, from, bytes), {}});
+    }
+    return work;
+}
+
+void a_rank_keeps_its_place_under_another_number(u32 seed) {
+    test::Random random(seed);
+    const u32 ranks = 2 + static_cast<u32>(random.below(7));
+    const Work work = any_work(random, ranks);
+    Vector<u32> number(ranks);
+    std::iota(number.begin(), number.end(), 0);
+    for (u32 at = ranks; at > 1; --at) {
+        std::swap(number[at - 1], number[random.below(at)]);
+    }
+    Work again(ranks);
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        again[number[rank]] = work[rank];
+        for (test::Node& node : again[number[rank]]) {
+            node.op.peer = number[node.op.peer];
+        }
+    }
+    const Vector<u16> before = rank_order(model_of(work));
+    const Vector<u16> after = rank_order(model_of(again));
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        check(before[rank] == after[number[rank]], "a number changes the order", rank);
+    }
+}
+
+// Ranks in a row send on what comes: the ends differ, and by their distance from them so do all others. In a circle none
+// does.
+void ranks_are_told_apart_by_their_peers() {
+    constexpr u32 ranks = 5;
+    Work row(ranks);
+    Work circle(ranks);
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        for (Work* work : {&row, &circle}) {
+            (*work)[rank].push_back({test::message(false, (rank + ranks - 1) % ranks, 8), {}});
+            (*work)[rank].push_back({test::message(true, (rank + 1) % ranks, 8), {0}});
+        }
+    }
+    row[0].erase(row[0].begin());
+    row[0][0].parents.clear();
+    row[ranks - 1].pop_back();
+    Vector<u16> order = rank_order(model_of(row));
+    std::sort(order.begin(), order.end());
+    check(order == Vector<u16>{0, 1, 2, 3, 4}, "ranks of a row are not told apart", 0);
+    check(rank_order(model_of(circle)) == Vector<u16>(ranks, u16{0}), "ranks of a circle are", 1);
+}
+
+// Two ranks that do the same to a third, which takes the one before the other.
+void who_is_taken_first_is_told_apart() {
+    const Work work = {{{test::message(false, 1, 8), {}}, {test::message(false, 2, 8), {}}},
+                       {{test::message(true, 0, 8), {}}},
+                       {{test::message(true, 0, 8), {}}}};
+    const Vector<u16> order = rank_order(model_of(work));
+    check(order[1] != order[2], "two senders are equal whose receives are not", 0);
+}
+
+}  // namespace
+
+int main() {
+    for (u32 seed = 0; seed < 200; ++seed) {
+        a_rank_keeps_its_place_under_another_number(seed);
+    }
+    ranks_are_told_apart_by_their_peers();
+    who_is_taken_first_is_told_apart();
+}
