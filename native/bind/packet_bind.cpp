@@ -173,7 +173,8 @@ void register_counts(nb::module_& module) {
         .field("nacks", &packet::Totals::nacks)
         .field("marked_acks", &packet::Totals::marked_acks)
         .field("drops", &packet::Totals::drops)
-        .field("timeouts", &packet::Totals::timeouts);
+        .field("timeouts", &packet::Totals::timeouts)
+        .field("timeouts_without_loss", &packet::Totals::timeouts_without_loss);
     Class<packet::Stuck>(module, "StuckPackets")
         .field("cycle", &packet::Stuck::cycle)
         .field("drops", &packet::Stuck::drops)

@@ -17,10 +17,9 @@ std::optional<Stuck> Simulator::stuck() const {
     if (active_ == 0) {
         return std::nullopt;
     }
-    const double patience_ns = std::max(long_ns, settings_.has(Quirk::no_retransmission_timer)
-                                                     ? long_ns
-                                                     : 8.0 * std::max(settings_.retransmission_ns,
-                                                                      senders_.ns(senders_.longest_silence())));
+    const bool has_timers = can_lose_ && !settings_.has(Quirk::no_retransmission_timer);
+    const double silence_ns = std::max(settings_.retransmission_ns, senders_.ns(senders_.longest_silence()));
+    const double patience_ns = std::max(long_ns, has_timers ? 8.0 * silence_ns : 0.0);
     if (!empty() && senders_.ns(now() - last_progress_) < patience_ns) {
         return std::nullopt;
     }

@@ -43,7 +43,7 @@ u32 Simulator::next_packet(u32 number) {
     }
     packet.bytes = packet.payload + data_header_;
     sender.last_bytes = packet.bytes;
-    if (sender.retransmission == none && !settings_.has(Quirk::no_retransmission_timer)) {
+    if (sender.retransmission == none && can_lose_ && !settings_.has(Quirk::no_retransmission_timer)) {
         expect_answer(number);
     }
     return made;
@@ -137,6 +137,9 @@ void Simulator::receive_ack(u32 packet) {
         sender.heard_at = last_progress_ = now();
         sender.timeouts = 0;
         drops_at_progress_ = totals_.drops;
+        if (can_lose_ && scheme_->telemetry != TelemetryKind::power) {   // else the stamp is another
+            senders_.took(of.sender, now() - of.stamp);
+        }
     }
     if (sender.acknowledged >= sender.size) {
         complete(of.sender);
@@ -182,11 +185,28 @@ void Simulator::complete(u32 number) {
 }
 
 // Silence is counted from a packet that is sent while nothing is under way, and from each progress; it doubles with each
-// that was a loss (RFC 6298, section 5).
+// that was a loss (RFC 6298, section 5). Where nothing can be lost, silence is a queue or a pause, however long.
 void Simulator::expect_answer(u32 number) {
+    if (!can_lose_) {
+        return;
+    }
     Sender& sender = senders_[number];
     sender.heard_at = now();
     sender.retransmission = senders_.start_timer(TimerKind::retransmits, number, senders_.silence_of(sender));
+}
+
+// The first packet is lost that no rule foresaw: from now on silence may be another.
+void Simulator::begins_to_lose() {
+    can_lose_ = true;
+    if (settings_.has(Quirk::no_retransmission_timer)) {
+        return;
+    }
+    each_under_way([this](u32, u32 number) {
+        const Sender& sender = senders_[number];
+        if (sender.retransmission == none && !sender.is_cut && (!sender.is_open || sender.next > sender.acknowledged)) {
+            expect_answer(number);
+        }
+    });
 }
 
 void Simulator::time_out(u32 number) {
@@ -203,6 +223,7 @@ void Simulator::time_out(u32 number) {
     }
     sender.timeouts = static_cast<u8>(std::min(sender.timeouts + 1, 255));
     ++totals_.timeouts;
+    totals_.timeouts_without_loss += totals_.drops == 0 && !links_change_ ? 1 : 0;
     if (!sender.is_open) {
         connect(number);
         return;
@@ -242,6 +263,7 @@ void Simulator::connect(u32 number) {
     packet.sender = number;
     packet.serial = sender.serial;
     packet.kind = PacketKind::open;
+    packet.order = sender.order;
     packet.bytes = data_header_;
     packet.stamp = now();
     expect_answer(number);
@@ -263,7 +285,6 @@ void Simulator::go_on(u32 number, u64 asked_at) {
     Sender& sender = senders_[number];
     if (sender.is_open || sender.is_cut) {
         return;   // it asked twice, or has no way for what comes next
-    packet.order = sender.order;
     }
     sender.is_open = true;
     sender.timeouts = 0;

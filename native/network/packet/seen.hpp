@@ -69,6 +69,7 @@ struct Totals {
     u64 marked_acks = 0;
     u64 drops = 0;
     u64 timeouts = 0;
+    u64 timeouts_without_loss = 0;   // those before anything was dropped or a link failed
 };
 
 struct PortCount {

@@ -46,8 +46,22 @@ void Senders::set_silence(u32 sender, u64 ticks) {
     longest_silence_ = std::max(longest_silence_, ticks);
 }
 
+void Senders::took(u32 number, u64 round_trip) {
+    Sender& sender = senders_[number];
+    if (sender.round_trip == 0) {
+        sender.round_trip = round_trip;
+        sender.round_trip_varies = round_trip / 2;
+    } else {
+        const u64 apart = std::max(sender.round_trip, round_trip) - std::min(sender.round_trip, round_trip);
+        sender.round_trip_varies = (3 * sender.round_trip_varies + apart) / 4;
+        sender.round_trip = (7 * sender.round_trip + round_trip) / 8;
+    }
+    longest_silence_ = std::max(longest_silence_, sender.round_trip + 4 * sender.round_trip_varies);
+}
+
 u64 Senders::silence_of(const Sender& sender) const {
-    const u64 once = sender.silence != 0 ? sender.silence : ticks(settings.retransmission_ns);
+    const u64 measured = sender.round_trip + 4 * sender.round_trip_varies;
+    const u64 once = sender.silence != 0 ? sender.silence : std::max(ticks(settings.retransmission_ns), measured);
     return once << std::min<u32>(sender.timeouts, 6);
 }
 

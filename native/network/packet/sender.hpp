@@ -88,15 +88,17 @@ struct alignas(64) Sender {
     // What some schemes and rare events need.
     u64 window = 0;            // bytes; 0 for none
     u64 base_rtt = 0;          // ticks
-    u64 silence = 0;           // ticks of it that are a loss; 0: those of the settings
+    u64 silence = 0;           // ticks of it that are a loss, as the scheme says; 0: it says nothing
+    u64 round_trip = 0;        // of its packets, smoothed (RFC 6298), and how far they are from it; ticks
+    u64 round_trip_varies = 0;
     u64 resent = 0;            // bytes
     u32 first_way = 0;         // of those over which its packets are sprayed
     u32 flow = none;           // as the caller numbers it
     u16 ways = 0;
     u16 data_links = 0;
+    u16 order = 0;
 
     u64 left() const { return next < size ? size - next : 0; }
-    u16 order = 0;
     u64 under_way() const { return next - acknowledged - (any_order ? elsewhere : 0); }
     bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
     bool can_send() const { return (next < size && !is_blocked()) || (any_order && resends != 0); }
@@ -136,6 +138,9 @@ public:
     void resend(u32 sender, u64 sequence);
     // Silence of so many ticks is a loss, doubled each time.
     void set_silence(u32 sender, u64 ticks);
+    // A packet and its answer took so long. Without a silence of the scheme's own, what follows from them is a loss (RFC
+    // 6298, section 2), but not less than the settings say.
+    void took(u32 sender, u64 round_trip);
     u64 silence_of(const Sender& sender) const;
     u64 longest_silence() const { return longest_silence_; }
     u32 count() const { return static_cast<u32>(places_); }

@@ -15,6 +15,11 @@ constexpr u64 most_bytes = 65535;   // of a packet
 constexpr u32 plain_header = 36;    // without what a congestion control adds
 constexpr u64 no_end = u64{1} << 62;
 
+// Whether switches may drop. With pauses none does: each port has head room for what comes after it asked for one.
+bool may_lose(const Settings& settings) {
+    return !settings.pauses || settings.has(Quirk::headroom_wraps) || settings.has(Quirk::thin_headroom);
+}
+
 }  // namespace
 
 Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer)
@@ -25,6 +30,7 @@ Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observe
       is_host_(fabric.is_host) {
     senders_.seen = seen_.get();
     check_scheme(settings_);
+    can_lose_ = may_lose(settings_);
     scheme_ = find_scheme(settings_.congestion_control);
     if (settings_.payload_bytes == 0 || settings_.payload_bytes + 1000 > most_bytes) {
         throw std::invalid_argument("a payload of 1 to 64,000 bytes is expected, not " +

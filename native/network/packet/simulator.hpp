@@ -123,11 +123,15 @@ public:
     // A message crosses a link by formula, from a tick on.
     void crosses_by_formula(u32 link, u64 bytes, u64 tick);
 
-    // Of failing.cpp: links that fail or change their rate, as long as flows have a timer.
+    // Of failing.cpp: links that fail or change their rate, where flows have a timer.
     // From now on; 0: it is down. What waits for it and is on it then is lost.
     void change_link(u32 link, u64 bits_per_s);
-    // std::invalid_argument for a rate that a link could not have.
-    void allow_rate(u64 bits_per_s) { table_of(bits_per_s); }
+    // To be called before the first flow, for each rate that a link will have; 0: it will be down.
+    // std::invalid_argument for one that it could not have.
+    void allow_rate(u64 bits_per_s) {
+        table_of(bits_per_s);
+        can_lose_ = true;
+    }
     // Calls visit(flow, sender) for each that has begun and has not ended.
     template <class Visit>
     void each_under_way(Visit&& visit) const;
@@ -211,6 +215,7 @@ private:
     // Of recovery.cpp.
     void receive_in_any_order(u32 packet);
     u64 note_answer(Sender& sender, const Packet& answer);
+    void begins_to_lose();
     bool find_lost(u32 sender);
     void lose_all(u32 sender);
     u64 next_lost(Sender& sender);
@@ -257,6 +262,7 @@ private:
     u64 last_progress_ = 0;
     u64 drops_at_progress_ = 0;
     u64 largest_rtt_ = 0;
+    bool can_lose_ = false;                // packets: else silence is no loss
     u64 largest_window_ = 0;
     bool links_change_ = false;            // some has
     u32 cut_ = 0;                          // senders

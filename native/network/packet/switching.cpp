@@ -326,6 +326,9 @@ void Simulator::forward(u32 packet) {
 }
 
 void Simulator::send_pause(u32 port, PacketKind kind) {
+        if (!can_lose_) [[unlikely]] {
+            begins_to_lose();
+        }
     const u32 packet = take_packet();
     Packet& frame = packets_[packet];
     frame = Packet{};

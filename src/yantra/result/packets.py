@@ -172,6 +172,8 @@ class Packets:
         found["paused_ns"] = float(counts["paused_ns"].sum())
         most = counts["queue_max_bytes"]
         found["queue_max_bytes"] = int(most.max(initial=0))
+        if totals.timeouts_without_loss:
+            found["timeouts_without_loss"] = totals.timeouts_without_loss
         if len(most) and most.max():
             found["longest_queue"] = self.names[int(most.argmax())].text
         return found
@@ -246,10 +248,21 @@ def lines(summary: dict[str, Any]) -> list[str]:
     if summary["pauses"]:
         paused = format_time(summary["paused_ns"])
         found.append(f"{count(summary['pauses'], 'pause', commas=True)}, {paused} over all ports")
+    found += needless(summary)
     if "longest_queue" in summary:
         size = format_size(summary["queue_max_bytes"])
         found.append(f"the longest queue had {size}, from {summary['longest_queue']}")
     return found
+
+
+def needless(summary: dict[str, Any]) -> list[str]:
+    """Return a line on timeouts before anything was lost, if there are any."""
+    if not summary.get("timeouts_without_loss"):
+        return []
+    return [
+        f"{summary['timeouts_without_loss']:,} timeouts without a loss: a silence was a queue; "
+        "a longer retransmission avoids them"
+    ]
 
 
 def _whole(columns: dict[str, NDArray[Any]], name: str) -> Column:
