@@ -300,6 +300,9 @@ void Executor::finish(ActorId actor, OfActor& a) {
     state_.finish[actor] = engine_.now();
     probe_.finished(actor);
     state_.finish_order.push_back(actor);
+    if (state_.finish_order.size() == actors_.count()) {
+        transport_.ranks_end();
+    }
     if (notes_ != Notes::nothing) [[unlikely]] {
         note(actor, none, Happening::finishes);
     }

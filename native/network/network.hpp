@@ -143,6 +143,9 @@ public:
     // How long the busiest link of each dimension carried bytes; nothing where there are no links.
     virtual Vector<u64> busiest() const { return {}; }
     virtual Disturbance disturbance() const { return {}; }
+    // All ranks have finished: what crosses links from now on is none of the run's time, unless more is sent.
+    virtual void ranks_end() {}
+    virtual u64 under_way() const { return 0; }   // messages that it was given and may keep for ever
     // What there is to look at of packets, up to now; null where nothing goes as packets.
     virtual std::shared_ptr<const packet::Seen> packets() { return nullptr; }
 };

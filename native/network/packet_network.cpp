@@ -322,8 +322,9 @@ void PacketNetwork::completed(u32 number) {
 
 Vector<LinkUse> PacketNetwork::use() const {
     Vector<LinkUse> found;
-    for (const packet::Port& port : simulator_.ports()) {
-        found.push_back({port.payload_bytes, port.packets, theirs(port.busy_ticks)});
+    for (u32 link = 0; link < simulator_.ports().size(); ++link) {
+        const packet::Port& port = simulator_.ports()[link];
+        found.push_back({port.payload_bytes, port.packets, theirs(simulator_.busy_ticks(link))});
     }
     return found;
 }

@@ -131,6 +131,7 @@ public:
     FixedWay fixed_way(const Message& message) { return network_.fixed_way(message); }
     bool ways_are_alike() const { return network_.ways_are_alike(); }
     void count(u64 messages) { state_.messages += messages; }
+    void ranks_end() { network_.ranks_end(); }
 
     [[gnu::noinline]] void handle(const Event& event);
 
@@ -158,8 +159,8 @@ private:
     u64 carried(u64 bytes) const;
     void arrive(u32 flight);
     void complete(const Completion& then);
-    u32 meet(const MatchKey& key, Matcher::Side side, bool& fresh);
     void ends(u32 flight);
+    u32 meet(const MatchKey& key, Matcher::Side side, bool& fresh);
 
     Engine& engine_;
     const Actors& actors_;
@@ -186,8 +187,8 @@ private:
     f.received = {};
     f.receive_posted = false;
     f.delivered = false;
-    state_.matcher.wait(place, key, side, flight, waiting);
     f.ends_to_come = 1;
+    state_.matcher.wait(place, key, side, flight, waiting);
     return flight;
 }
 
@@ -214,8 +215,8 @@ private:
     state_.messages += ranks;
     probe_.sent(flight, fresh, key.bytes, peer, key.tag);
     const bool departs = !then.kind.is_none() && !parameters_.send_completes_on_arrival;
-    network_.send({rank, peer, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
     f.ends_to_come = static_cast<u8>(f.ends_to_come + (departs ? 1 : 0));
+    network_.send({rank, peer, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
                   departs ? Notice{{Owner::transport, departed}, flight} : Notice{});
     return false;
 }

@@ -167,13 +167,16 @@ public:
         }
         sender.next_look = ~u64{0};
     }
-    // Takes what all are now.
-    void update(const HugeVector<Port>& ports, const Totals& totals, u64 now) {
+    // Takes what all are now; how long each was busy is given where the run is over.
+    void update(const HugeVector<Port>& ports, const Totals& totals, u64 now, const Vector<u64>& busy_ticks) {
         totals_ = totals;
         counts_.clear();
         present_.clear();
         for (u32 link = 0; link < ports.size(); ++link) {
             counts_.push_back(count_of(ports[link], now));
+            if (!busy_ticks.empty()) {
+                counts_.back().busy_ticks = busy_ticks[link];
+            }
             if (looks_ && ports[link].packets > 0) {
                 present_.push_back(ports_.present(row_of(ports[link], link), now));
             }

@@ -265,6 +265,7 @@ void Simulator::send(const FlowSpec& flow, u64 tick) {
         row.alone = alone(flow);
         sent.seen = seen_->begin(row);
     }
+    busy_at_end_.clear();
     senders_.wheel.schedule(tick, event(EventKind::begins, waiting_.take(sent)));
     ++unfinished_;
 }
@@ -289,7 +290,7 @@ u64 Simulator::alone(const FlowSpec& flow) const {
 }
 
 std::shared_ptr<const Seen> Simulator::seen() {
-    seen_->update(ports_, totals_, now());
+    seen_->update(ports_, totals_, now(), busy_at_end_);
     return seen_;
 }
 
@@ -301,6 +302,7 @@ void Simulator::start(u32 number) {
     sender.size = sender.whole = spec.bytes;
     sender.flow = spec.flow;
     sender.seen = spec.seen;
+    sender.order = spec.order;
     set_ways(sender, spec);
     if (sender.is_sprayed) {
         senders_.board(sender).turn = sender.serial * 7919u;   // so messages do not take turns in step
@@ -308,7 +310,6 @@ void Simulator::start(u32 number) {
     sender.port = routes_[spec.data_route];
     sender.rate = ports_[sender.port].bits_per_s;
     sender.line_rate = sender.rate;
-    sender.order = spec.order;
     sender.base_rtt = settings_.one_window ? largest_rtt_ : base_rtt(spec.data_route);
     sender.window = !settings_.has_window ? 0 : settings_.one_window ? largest_window_ : window_of(spec.data_route);
     if (settings_.base_rtt_ns > 0.0) {
@@ -416,6 +417,11 @@ inline u32 Simulator::next_event() {
         return at_once_[at_once_done_++];
     }
     const u32 what = fetches_ ? senders_.wheel.next(Ahead{*this}) : senders_.wheel.next();
+    return settings_.quirks == 0 && senders_.wheel.has_more_now() ? first_of_tick(what) : what;
+}
+
+void Simulator::step() {
+    const u32 what = next_event();
     const u32 index = what & event_index;
     switch (static_cast<EventKind>(what >> event_index_bits)) {
         case EventKind::sent:
@@ -423,11 +429,6 @@ inline u32 Simulator::next_event() {
             transmit(index);
             break;
         case EventKind::arrived: arrive(index); break;
-    return settings_.quirks == 0 && senders_.wheel.has_more_now() ? first_of_tick(what) : what;
-}
-
-void Simulator::step() {
-    const u32 what = next_event();
         case EventKind::timer: fire(index); break;
         case EventKind::begins: senders_.wheel.schedule(now(), event(EventKind::created, index)); break;
         case EventKind::created: senders_.wheel.schedule(now(), event(EventKind::starts, index)); break;

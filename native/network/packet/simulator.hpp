@@ -120,6 +120,9 @@ public:
     u64 window_of(u32 data_route) const;
     // What there is to look at when a run is over, with all that is known by now.
     std::shared_ptr<const Seen> seen();
+    // How long a link carried something; what crossed it after note_end() is left out, until more is sent.
+    u64 busy_ticks(u32 link) const { return busy_at_end_.empty() ? ports_[link].busy_ticks : busy_at_end_[link]; }
+    void note_end(u64 tick);
     // A message crosses a link by formula, from a tick on.
     void crosses_by_formula(u32 link, u64 bytes, u64 tick);
 
@@ -158,11 +161,17 @@ private:
     void start(u32 spec);
     void fire(u32 timer);
     u32 take_packet();
+    u32 next_event();
     struct Ahead;
     void note_sample();
     void begin_sweeps();
     void sweep();
     u64 alone(const FlowSpec& flow) const;
+
+    // Of tick_order.cpp.
+    u32 first_of_tick(u32 what);
+    void put_in_order(EventKind kind);
+    u16 order_of(EventKind kind, u32 index) const;
 
     // Of failing.cpp.
     void flush(u32 port);
@@ -172,11 +181,6 @@ private:
 
     // Of switching.cpp.
     void transmit(u32 port);
-    // Of tick_order.cpp.
-    u32 first_of_tick(u32 what);
-    void put_in_order(EventKind kind);
-    u16 order_of(EventKind kind, u32 index) const;
-
     void transmit_host(u32 port);
     void begin_transmission(u32 port, u32 packet);
     u64 ticks_of(const Port& port, u32 bytes) const;
@@ -211,11 +215,11 @@ private:
     void expect_answer(u32 sender);
     void time_out(u32 sender);
     void lose_under_way(u32 sender);
+    void begins_to_lose();
 
     // Of recovery.cpp.
     void receive_in_any_order(u32 packet);
     u64 note_answer(Sender& sender, const Packet& answer);
-    void begins_to_lose();
     bool find_lost(u32 sender);
     void lose_all(u32 sender);
     u64 next_lost(Sender& sender);
@@ -258,15 +262,19 @@ private:
     u32 sampled_ = none;                   // link
     u64 sample_every_ = 0;
     Vector<u64>* samples_ = nullptr;
+    bool can_lose_ = false;                // packets: else silence is no loss
     bool sweeps_ = false;                  // the next sweep is to come
     u64 last_progress_ = 0;
     u64 drops_at_progress_ = 0;
     u64 largest_rtt_ = 0;
-    bool can_lose_ = false;                // packets: else silence is no loss
     u64 largest_window_ = 0;
     bool links_change_ = false;            // some has
     u32 cut_ = 0;                          // senders
     Lost lost_;
+    Vector<u64> busy_at_end_;              // by link
+    Vector<u32> at_once_;                  // events of this tick, in their order
+    std::size_t at_once_done_ = 0;
+    Vector<u64> in_order_;
 };
 
 template <class Visit>
@@ -277,9 +285,5 @@ void Simulator::each_under_way(Visit&& visit) const {
         }
     }
 }
-    Vector<u64> busy_at_end_;              // by link
-    Vector<u32> at_once_;                  // events of this tick, in their order
-    std::size_t at_once_done_ = 0;
-    Vector<u64> in_order_;
 
 }  // namespace yantra::packet

@@ -168,10 +168,21 @@ void Simulator::is_busy_by_formula(Port& port, u64 since, u64 ticks) {
 
 void Simulator::crosses_by_formula(u32 link, u64 bytes, u64 tick) {
     Port& port = ports_[link];
+    busy_at_end_.clear();
     ++port.packets;
     port.payload_bytes += bytes;
     port.sent_bytes += bytes;
     is_busy_by_formula(port, tick, senders_.transmission.ticks(bytes, port.bits_per_s));
+}
+
+// Of what is on a link then, the part before it counts.
+void Simulator::note_end(u64 tick) {
+    busy_at_end_.clear();
+    for (const Port& port : ports_) {
+        const u64 last = port.last_tick + (port.packets > 0 ? ticks_of(port, port.last_bytes) : 0);
+        const u64 ends = port.by_formula ? port.busy_until : last;
+        busy_at_end_.push_back(port.busy_ticks - std::min(port.busy_ticks, ends - std::min(ends, tick)));
+    }
 }
 
 // A packet leaves the queue of a switch: its buffer is free, it is marked, its neighbour may go on.
@@ -315,6 +326,9 @@ void Simulator::forward(u32 packet) {
         ++in.drops;
         ++totals_.drops;
         packets_.give_back(packet);
+        if (!can_lose_) [[unlikely]] {
+            begins_to_lose();
+        }
         return;
     }
     out.data_bytes += of.bytes;
@@ -326,9 +340,6 @@ void Simulator::forward(u32 packet) {
 }
 
 void Simulator::send_pause(u32 port, PacketKind kind) {
-        if (!can_lose_) [[unlikely]] {
-            begins_to_lose();
-        }
     const u32 packet = take_packet();
     Packet& frame = packets_[packet];
     frame = Packet{};
