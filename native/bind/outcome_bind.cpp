@@ -79,8 +79,7 @@ void bind_findings(nb::module_& module) {
         .field("waited", &Disturbance::waited)
         .field("waited_ticks", &Disturbance::waited_ticks)
         .field("lost_packets", &Disturbance::lost_packets)
-        .field("lost_bytes", &Disturbance::lost_bytes)
-        .field("undelivered", &Disturbance::undelivered);
+        .field("lost_bytes", &Disturbance::lost_bytes);
     Class<LinkRecord>(module, "LinkRecord")
         .field("dimension", &LinkRecord::dimension)
         .field("use", &LinkRecord::use)
@@ -133,6 +132,7 @@ void bind_outcome(nb::module_& module) {
         .field("waiting", &Outcome::waiting)
         .field("happenings", &Outcome::happenings)
         .field("unreceived", &Outcome::unreceived)
+        .field("under_way", &Outcome::under_way)
         .def_prop_ro("packets", [](const Outcome& o) { return std::const_pointer_cast<packet::Seen>(o.packets); })
         .def_prop_ro("links", [](const Outcome& o) {
             return o.links_on_demand ? o.links_on_demand() : o.links;

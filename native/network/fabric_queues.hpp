@@ -33,6 +33,7 @@ public:
     Vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
     Vector<u64> busiest() const override { return ways_.busiest(use_); }
     Disturbance disturbance() const override { return disturbance_; }
+    u64 under_way() const override { return transits_.taken(); }
 
 private:
     enum Kind : u32 { hop_done, link_free, changes, known, crossed, freed };

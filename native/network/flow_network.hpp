@@ -60,6 +60,7 @@ public:
     Vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
     Vector<u64> busiest() const override { return ways_->busiest(rounded_use()); }
     Disturbance disturbance() const override { return disturbance_; }
+    u64 under_way() const override { return transits_.taken(); }
 
 private:
     static constexpr double no_end_ns = std::numeric_limits<double>::infinity();

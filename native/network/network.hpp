@@ -47,7 +47,6 @@ struct Disturbance {
     u64 waited_ticks = 0;   // the sum of how long; where packets go apart, of each part of a message
     u64 lost_packets = 0;   // where messages go as packets, which are sent again
     u64 lost_bytes = 0;     // their payload
-    u64 undelivered = 0;    // messages that a network from outside has not let arrive
 };
 
 // Of messages of one size between two ranks, where none can delay another and all count for one use: how

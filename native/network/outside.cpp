@@ -67,14 +67,6 @@ void OutsideNetwork::route(Transit& transit, u32 from, u32 to) {
     probe_.takes(scale_.ticks(latency_ns));
 }
 
-Disturbance OutsideNetwork::disturbance() const {
-    Disturbance found;
-    for (u32 message = 0; message < transits_made_; ++message) {
-        found.undelivered += transits_[message].under_way;
-    }
-    return found;
-}
-
 u64 OutsideNetwork::next() const { return queue_.empty() ? never : queue_.next_time(); }
 
 OutsideNetwork::Transit& OutsideNetwork::under_way(u32 message) {

@@ -92,12 +92,12 @@ private:
     void run_to_now();
     void wake();
     const Routes& routes_of(u32 from, u32 to);
+    u16 order_of(u32 rank) const { return rank < orders_.size() ? orders_[rank] : u16{0xffff}; }
     bool is_by_formula(Routes& made);
     void spray(u32 from, u32 to, Routes& made);
     void send_by_formula(u32 number);
     void send_packets(u32 number);
     void received(u32 number) override;
-    u16 order_of(u32 rank) const { return rank < orders_.size() ? orders_[rank] : u16{0xffff}; }
     void arrive(u32 number);
     void completed(u32 number) override;
     Vector<LinkUse> use() const;
@@ -122,12 +122,12 @@ private:
     const FormulaTiers tiers_;
     packet::Simulator simulator_;
     LinkChanges changes_;
+    const Vector<u16> orders_;   // of ranks; not of switches that take part
     const bool is_late_;  // the quirk late_receiver
     const u64 own_;       // ticks of the simulator per ns
     const u64 theirs_;    // and of the engine
     Pool<Transit> transits_;
     std::unordered_map<u64, Routes> routes_;   // by ends
-    const Vector<u16> orders_;   // of ranks; not of switches that take part
     Vector<FormulaWay> formula_ways_;
     Vector<OpenSpan> open_;   // by link, of a recorded run
     Vector<u32> path_;

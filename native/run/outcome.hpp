@@ -83,6 +83,7 @@ struct Outcome {
     std::shared_ptr<const packet::Seen> packets;   // of a network that has any; else null
     Vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     Vector<Unreceived> unreceived;
+    u64 under_way = 0;           // messages that the network was given and that did not arrive
     u64 events = 0;
     u64 messages = 0;
     u64 last_tick = 0;

@@ -319,6 +319,7 @@ Outcome Simulation::without_nodes() const {
         out.waiting = diagnose(model_, grid_, executor_, transport_, collectives_);
     }
     out.unreceived = unreceived(transport_);
+    out.under_way = network_->under_way();
     out.events = engine_.queue.processed();
     out.messages = transport_.state().messages;
     out.last_tick = engine_.now();

@@ -37,6 +37,25 @@ class Twice(NetworkModel):
 PLUGIN = Twice
 '''
 
+LOSES = '''"""Loses what it is given after the first nine messages, up to three."""
+
+from yantra.network.model import NetworkModel
+
+
+class Loses(NetworkModel):
+    """Loses messages."""
+
+    given_so_far = 0
+
+    def send(self, message):
+        self.given_so_far += 1
+        if not 9 < self.given_so_far <= 12:
+            self.arrive(message, message.sent_ns + self.fabric.alone_ns(message))
+
+
+PLUGIN = Loses
+'''
+
 
 def _ring(ranks: int, size_bytes: int, bytes_per_ns: float, latency_ns: float) -> Scenario:
     trace = TraceBuilder()
@@ -177,6 +196,26 @@ def test_the_command_prints_the_rows(tmp_path: Path, capsys: pytest.CaptureFixtu
     form = json.loads(capsys.readouterr().out)
     assert [sorted(row) for row in form["networks"][:2]] == [["network", "refused"]] * 2
     assert form["networks"][4]["difference"] == 0
+
+
+def test_a_network_that_loses_messages_comes_to_a_deadlock_and_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "loses.py").write_text(LOSES)
+    file = str(_file(tmp_path, "network: loses.py\n"))
+    lost = "3 messages were given to the network loses.py and did not arrive"
+    assert main(["network", "compare", file]) == 0
+    said = capsys.readouterr().out.splitlines()
+    (at,) = [at for at, line in enumerate(said) if "deadlock" in line]
+    assert said[at].endswith("loses runs it to a deadlock: 4 of 4 ranks cannot finish")
+    assert said[at + 1].startswith(lost)
+    assert "does not run it" not in "".join(said)
+    assert main(["network", "compare", file, "--json"]) == 0
+    last = json.loads(capsys.readouterr().out)["networks"][-1]
+    assert sorted(last) == ["deadlock", "network"]
+    assert last["deadlock"].splitlines()[1] == lost
+    assert main(["run", file]) == 3
+    assert lost in capsys.readouterr().err
 
 
 def test_an_all_reduce_goes_by_all_ranks_of_an_infragraph(tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ class Cost(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A network, and the time of the run on it; or why it does not run the scenario.
+    """A network, and the time of the run on it; or why it does not run the scenario (`refused`); or
+    the deadlock that the run came to on it, what `DeadlockError` says.
 
     `difference` is (time - time on the finest) / time on the finest; None where that takes none.
     """
@@ -55,6 +56,7 @@ class Row(NamedTuple):
     what: str = ""
     warnings: tuple[str, ...] = ()
     refused: str = ""
+    deadlock: str = ""
 
 
 class Networks(NamedTuple):
@@ -130,7 +132,10 @@ def _run_all(
             rows.append(_row(name, level, scenario.replace(network=choice), fold, tell))
         except CapacityError:
             raise
-        except (ConfigError, UnsupportedError, DeadlockError) as error:
+        except DeadlockError as error:
+            refusals.append((level.detail, error))
+            rows.append(Row(name, level.detail, deadlock=str(error)))
+        except (ConfigError, UnsupportedError) as error:
             refusals.append((level.detail, error))
             rows.append(Row(name, level.detail, refused=str(error)))
 

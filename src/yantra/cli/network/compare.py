@@ -63,7 +63,8 @@ def command(
     """Run FILE, which yantra run takes, on every network, and print a row for each.
 
     The difference is from the time on the finest network that runs the file. A network that
-    refuses it is listed with its reason. Ctrl-C keeps the rows that are complete.
+    refuses it is listed with its reason, and one on which it deadlocks with who waits for what.
+    Ctrl-C keeps the rows that are complete.
     """
     from yantra.base.errors import ConfigError
     from yantra.cli.progress import progress
@@ -156,6 +157,8 @@ def _form(networks: Networks, size: int | None) -> dict[str, Any]:
 
 
 def _as_dict(row: Row) -> dict[str, Any]:
+    if row.deadlock:
+        return {"network": row.network, "deadlock": row.deadlock}
     if row.cost is None:
         return {"network": row.network, "refused": row.refused}
     return {
@@ -194,6 +197,8 @@ def _print(networks: Networks, size: int | None) -> None:
     for row in networks.rows:
         if row.refused:
             sys.stdout.write(f"{row.network} does not run it: {row.refused}\n")
+        if row.deadlock:
+            sys.stdout.write(f"{row.network} runs it to a {row.deadlock}\n")
     if networks.not_run:
         sys.stdout.write(f"interrupted before the end of {', '.join(networks.not_run)}\n")
 
