@@ -129,6 +129,7 @@ void register_networks(nb::module_& module) {
         .field("charges_latency", &NetworkLevel::charges_latency)
         .field("detail", &NetworkLevel::detail)
         .field("has_links", &NetworkLevel::has_links)
+        .field("has_ports", &NetworkLevel::has_ports)
         .field("on_fabric", &NetworkLevel::on_fabric)
         .field("has_headers", &NetworkLevel::has_headers)
         .field("needs_fabric", &NetworkLevel::needs_fabric)

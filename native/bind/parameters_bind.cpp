@@ -71,6 +71,7 @@ void bind_quirks(nb::module_& module) {
         .setting("half_queues", &Quirks::half_queues)
         .setting("send_completes_on_arrival", &Quirks::send_completes_on_arrival)
         .setting("lowest_dimension_only", &Quirks::lowest_dimension_only)
+        .setting("links_carry_anything", &Quirks::links_carry_anything)
         .setting("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
         .setting("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
         .setting("hash_order_custom", &Quirks::hash_order_custom)

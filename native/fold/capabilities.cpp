@@ -17,7 +17,11 @@ FoldingCapabilities::Network network_of(const Model& model) {
     const NetworkLevel* const level =
         model.network.from_outside == nullptr ? find_network_level(model.network.level) : nullptr;
     const NetworkFolding folding = level == nullptr ? NetworkFolding::unknown : level->folding;
-    network.messages_never_wait = folding == NetworkFolding::messages_never_wait && model.fabric == nullptr;
+    const bool has_ports = folding == NetworkFolding::ports_by_class && !model.quirks.links_carry_anything;
+    network.ports_by_class = has_ports && model.fabric == nullptr;
+    network.messages_never_wait = (folding == NetworkFolding::messages_never_wait ||
+                                   (folding == NetworkFolding::ports_by_class && !has_ports)) &&
+                                  model.fabric == nullptr;
     network.links_by_class = folding == NetworkFolding::links_by_class && model.fabric == nullptr;
     network.shares_by_class = folding == NetworkFolding::shares_links;
     network.lowest_dimension_only = level != nullptr && level->knows_lowest_dimension_only &&
@@ -49,7 +53,7 @@ std::string why_not_shared(const Model& model) {
 }
 
 std::string why_not(const Model& model, const FoldingCapabilities::Network& network) {
-    if (network.messages_never_wait || network.links_by_class) {
+    if (network.messages_never_wait || network.links_by_class || network.ports_by_class) {
         return "";
     }
     if (network.shares_by_class) {

@@ -20,6 +20,8 @@ struct FoldingCapabilities {
         bool messages_never_wait = false;
         // Messages wait for nothing but links, and one link can stand for a class of links.
         bool links_by_class = false;
+        // Messages wait for nothing but the links of ranks, in an order that no number of a rank decides.
+        bool ports_by_class = false;
         // Messages share links fairly, so how they fare follows from how many of which cross each.
         bool shares_by_class = false;
         // Of the dimensions in which the ends of a message differ, only the lowest counts.

@@ -16,13 +16,14 @@ public:
 
     // Calls `visit` with each destination of a rank.
     void for_each(u32 rank, const LinkPartition::VisitDestination& visit) const;
+    // The programs that a level may run for a kind of collective.
+    Vector<u32> programs_of(const Level& level, u32 kind) const;
 
 private:
     void for_each_of_collective(u32 rank, u32 communicator, u32 kind,
                                 const LinkPartition::VisitDestination& visit) const;
     void for_each_of_plan(u32 rank, u32 communicator, u32 kind, const Plan& plan,
                           const LinkPartition::VisitDestination& visit) const;
-    Vector<u32> programs_of(const Level& level, u32 kind) const;
 
     const Model& model_;
     const RankNames& names_;

@@ -59,7 +59,8 @@ constexpr u64 nodes_per_collective = 10;
 // See Folding::spares_messages. A phase has a closed form where each message takes its own time alone, and chunks come
 // to it in an order that is known before.
 bool spares_messages(const Model& model, const FoldingCapabilities& capabilities) {
-    if (!capabilities.network.messages_never_wait || model.quirks.phases_as_ready) {
+    const bool is_known = capabilities.network.messages_never_wait || capabilities.network.ports_by_class;
+    if (!is_known || model.quirks.phases_as_ready) {
         return false;
     }
     Vector<u64> ranks(model.distinct_jobs.size());
@@ -120,6 +121,12 @@ Folding fold(const Model& model, u32 least_ranks_per_class) {
     out.refusal = refusal_of_communicators(out);
     if (capabilities.network.shares_by_class) {
         out.flows = refinement.flows()->classes_for(out.representative);
+    } else if (capabilities.network.ports_by_class) {
+        out.ports_are_folded = true;
+        if (!refinement.ports_follow_ranks()) {
+            out.refusal = out.folds() ? refusal_of_links(refinement.links()) : out.refusal;
+            out.links = std::move(refinement.links().classes());
+        }
     } else if (capabilities.network.links_by_class) {
         out.refusal = out.folds() ? refusal_of_links(refinement.links()) : out.refusal;
         out.links = std::move(refinement.links().classes());

@@ -31,6 +31,9 @@ struct Folding : ActorClasses {
     // each class runs by itself (fold/shortcuts), so that pays however few ranks a class has.
     bool spares_messages = false;
 
+    // Messages wait for the links of ranks alone; classes of `links`, or of their ranks where there are none of those.
+    bool ports_are_folded = false;
+
     bool folds() const { return refusal.empty(); }
     bool links_are_folded() const { return !links.class_of.empty(); }
     bool flows_are_folded() const { return !flows.class_of.empty(); }

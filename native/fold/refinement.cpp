@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "base/vector.hpp"
+#include "fold/port_classes.hpp"
 
 namespace yantra {
 
@@ -81,6 +82,9 @@ Refinement::Refinement(const Model& model, const RankNames& names,
 }
 
 bool Refinement::run() {
+    if (capabilities_.network.ports_by_class) {
+        ports_follow_ranks_ = PortRule(model_, names_, grid_, destinations_).ports_follow_ranks();
+    }
     bool settled = divide_ranks();
     while (settled && divides_by_links() && divide_by_links()) {
         settled = divide_ranks();

@@ -36,6 +36,8 @@ public:
 
     const RankClasses& classes() const { return classes_; }
     LinkPartition& links() { return links_; }
+    // Whether ports are of the classes of their ranks; else, where there are any, links() has their classes.
+    bool ports_follow_ranks() const { return ports_follow_ranks_; }
     // Null unless links are shared.
     const FlowPartition* flows() const { return flows_.get(); }
 
@@ -46,7 +48,8 @@ private:
     bool divide_ranks();
     bool divide_by_signatures();
     bool divides_by_links() const {
-        return capabilities_.network.links_by_class || capabilities_.network.shares_by_class;
+        const FoldingCapabilities::Network& network = capabilities_.network;
+        return network.links_by_class || network.shares_by_class || (network.ports_by_class && !ports_follow_ranks_);
     }
     bool divide_by_links();
     bool divide_links();
@@ -66,6 +69,7 @@ private:
     Destinations destinations_;
     LinkPartition links_;
     std::unique_ptr<FlowPartition> flows_;
+    bool ports_follow_ranks_ = false;
     bool first_round_ = true;
 };
 

@@ -38,6 +38,7 @@ struct Quirks {
     bool half_queues = false;
     bool send_completes_on_arrival = false;
     bool lowest_dimension_only = false;
+    bool links_carry_anything = false;
     bool sizes_of_32_bits = false;
     bool bus_charges_reduction_twice = false;
     bool hash_order_custom = false;

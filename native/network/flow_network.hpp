@@ -54,8 +54,8 @@ public:
     u64 undisturbed(const Message& message) override;
     u32 learn(std::span<const MessagesInTurn> messages) override;
     bool hold(u32 learnt, u64 ticks, u32 name) override;
-    void give_up(u32 learnt, u64 through) override;
-    void carry_on(const Message& message, Notice arrived, u64 since) override;
+    void give_up(u32 learnt, std::span<const u64> through) override;
+    void carry_on(const Message& message, Notice arrived, i64 since) override;
     Vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
     Vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
     Vector<u64> busiest() const override { return ways_->busiest(rounded_use()); }

@@ -76,21 +76,19 @@ void FlowNetwork::meet(u32 route) {
     }
 }
 
-void FlowNetwork::give_up(u32 learnt, u64 through) {
+void FlowNetwork::give_up(u32 learnt, std::span<const u64> through) {
     Turn& turn = turns_[learnt];
     for (u32 link : turn.links) {
         held_[link].until = queue_.now();
     }
     --turn.holds;
-    for (const Turn::Messages& messages : turn.messages) {
-        const u64 times = std::min(messages.times, through);
-        carry_alone(messages.route, messages.bytes, times, uses_);
-        through -= times;
+    for (std::size_t i = 0; i < turn.messages.size(); ++i) {
+        carry_alone(turn.messages[i].route, turn.messages[i].bytes, through[i], uses_);
     }
 }
 
 // As if it had been sent then: it waits for the latency, or holds its links with the bytes that it has left.
-void FlowNetwork::carry_on(const Message& message, Notice arrived, u64 since) {
+void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     const u64 now = queue_.now();
     const u32 transit = transits_.take();
     transits_[transit] = {none, 1, arrived, {}, false};
@@ -102,7 +100,7 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, u64 since) {
     part.route = route_of(part.from, part.to, 0);
     part.bytes = message.bytes;
     const Route& route = routes_[part.route];
-    const double enters_ns = static_cast<double>(now - since) / ticks_per_ns_ + route.way.latency_ns;
+    const double enters_ns = static_cast<double>(now - static_cast<u64>(since)) / ticks_per_ns_ + route.way.latency_ns;
     const u64 enters_tick = scale_.ticks(enters_ns + nudge_ns_);
     part.enters_ns = enters_ns;
     const u32 number = parts_.take(part);

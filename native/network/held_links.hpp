@@ -33,17 +33,25 @@ public:
     };
 
     virtual void tell(Holder& holder) = 0;
-    // The ticks of a message that meets no others but those alike.
+    // The ticks of a message that meets no others but those alike; `never` where links are not held for it.
     virtual u64 undisturbed(const Message& message) = 0;
+    // The link over which a message leaves, for which others of its sender wait, and for how long.
+    struct Departure {
+        u32 link = none;     // none: nobody waits
+        u64 ticks = 0;
+    };
+    virtual Departure departure(const Message&) { return {}; }
+    // Whether messages of one sender that leave together follow each other as departure() says.
+    virtual bool knows_order() const { return false; }
     // Messages that hold() will be asked for, by number.
     virtual u32 learn(std::span<const MessagesInTurn> messages) = 0;
     // Has the links of such messages for so many ticks from now, and counts what they carry; false if others are
     // under way on them or hold them.
     virtual bool hold(u32 learnt, u64 ticks, u32 name) = 0;
-    // Gives them up before that time, when so many of the messages are through: the others do not count.
-    virtual void give_up(u32 learnt, u64 through) = 0;
-    // Carries on a message that was sent so many ticks ago over links that are given up now.
-    virtual void carry_on(const Message& message, Notice arrived, u64 since) = 0;
+    // Gives them up before that time, when so many of each of the messages are through: the others do not count.
+    virtual void give_up(u32 learnt, std::span<const u64> through) = 0;
+    // Carries on a message that began to leave so many ticks ago over links that are given up now; below 0, will begin.
+    virtual void carry_on(const Message& message, Notice arrived, i64 since) = 0;
 
 protected:
     ~HeldLinks() = default;

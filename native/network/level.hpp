@@ -22,6 +22,7 @@ namespace yantra {
 enum class NetworkFolding : u8 {
     unknown,
     messages_never_wait,       // the time of a message follows from its ends and its size alone
+    ports_by_class,            // the same, unless links carry anything at once: else messages take turns on links of ranks
     links_by_class,            // messages wait for links alone: fold/runtime/folded_links.hpp keeps them
     shares_links,              // messages share links, in whatever order they come: make_over() has one of a class
 };
@@ -53,6 +54,8 @@ struct NetworkLevel {
     // How much it models: of two levels, the one with more is nearer to a real network. 0 is a bound.
     u32 detail = 0;
     bool has_links = false;    // it keeps the use of each
+    // Messages take turns on the links of ranks, whose use it keeps, unless the quirk links_carry_anything is on.
+    bool has_ports = false;
     bool stores_messages = false;   // a message crosses each link whole before the next one
     bool on_fabric = false;    // it runs over a fabric, too (network/ways.hpp)
     bool takes_background = false;   // it carries flows of nobody's job, too (model/network_choice.hpp)

@@ -22,6 +22,7 @@ struct Message {
     RankId dst;
     u64 bytes = 0;
     u64 ranks = 1;
+    u32 order = 0;   // of what its rank sends in one tick, by networks where messages wait for others
 };
 
 // What one link, or one dimension where links do not interact, carried.
@@ -74,6 +75,7 @@ struct OverLink {
     Notice arrived;
     RankId src;
     RankId dst;
+    u32 order = 0;   // as in Message
 };
 
 class HeldLinks;
@@ -116,6 +118,9 @@ public:
         }
     }
 
+    // The same where nothing else happens in this tick, and no two are of one rank.
+    virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
+
     // The ticks of the same again and again, each time when all before have arrived: where all take as long, and
     // each link is free by then and meant once. Else 0.
     virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
@@ -134,6 +139,13 @@ public:
     virtual void repeat(const Vector<LinkUse>& /*before*/, u64 /*times*/) {
         fail("a network that did not promise that it can repeat");
     }
+    // What was carried, as repeat() wants it.
+    virtual Vector<LinkUse> what_repeats() const { return dimensions(); }
+    // With `is_its_events`: adds what its future depends on beside its events, with times counted from now; false if
+    // this is no moment in which that can be said.
+    virtual bool describe(Vector<u64>& /*words*/) const { return true; }
+    // Moves on what it described.
+    virtual void leap(u64 /*ticks*/) {}
 
     // Use of every link that carried something, by dimension.
     virtual Vector<LinkRecord> links() const = 0;

@@ -104,7 +104,7 @@ public:
     }
 
     // The same of a message that was sent so many ticks ago, over links that were held.
-    void pass_on(const Message& message, Notice arrived, u64 since) {
+    void pass_on(const Message& message, Notice arrived, i64 since) {
         count(message.ranks);
         network_.held_links()->carry_on(message, arrived, since);
     }
@@ -119,6 +119,10 @@ public:
     void pass_over_links(std::span<const OverLink> many, u64 bytes) {
         count(many.size());
         network_.send_over_links(many, bytes);
+    }
+    void pass_round(std::span<const OverLink> many, u64 bytes) {
+        count(many.size());
+        network_.send_round(many, bytes);
     }
     // As in NetworkModel.
     u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) { return network_.ticks_of_rounds(many, bytes); }
@@ -216,7 +220,7 @@ private:
     probe_.sent(flight, fresh, key.bytes, peer, key.tag);
     const bool departs = !then.kind.is_none() && !parameters_.send_completes_on_arrival;
     f.ends_to_come = static_cast<u8>(f.ends_to_come + (departs ? 1 : 0));
-    network_.send({rank, peer, key.bytes, ranks}, {{Owner::transport, arrived}, flight},
+    network_.send({rank, peer, key.bytes, ranks, key.tag}, {{Owner::transport, arrived}, flight},
                   departs ? Notice{{Owner::transport, departed}, flight} : Notice{});
     return false;
 }

@@ -50,6 +50,7 @@ public:
     [[gnu::noinline]] void handle(const RankEvent& event);
     // The present phase of a chunk, and plays it from where it is: of one whose end was known (PhaseTimes).
     PhaseInput input_of(ChunkId chunk) const;
+    void play_on(ChunkId chunk, const PhaseMoment& moment) { exchange_.play_on(chunk, input_of(chunk), moment); }
     void play_on(ChunkId chunk, const PhaseProgress& progress) { exchange_.play_on(chunk, input_of(chunk), progress); }
     Exchange& exchange() { return exchange_; }
     GraphMachine& graph() { return graph_; }

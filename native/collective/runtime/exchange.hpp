@@ -141,8 +141,9 @@ public:
     // The same where one of the phases that the actor started last began alike; else false, and nothing has happened.
     // Precondition: the chunk has joined its table.
     bool start_alike(ChunkId chunk, const Beginning& beginning, const OfChunk& own);
-    // Starts a phase where it would be now. Precondition: it hands over one packet at a time.
+    // Starts a phase where it would be now. The first: of one that hands over one packet at a time.
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at);
+    void play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at);
     // Ticks of a hand-over to the memory agent that does not cross the shared bus.
     u64 hand_over_ticks(bool fixed) const {
         return fixed ? model_.system.group_hand_over : model_.system.endpoint_delay;
@@ -257,7 +258,7 @@ private:
     u32 send_many(ChunkId chunk, Packets& x, u32 count);
     u32 send_many_over_links(Packets& x, u32 count);
     static OverLink over_link(const Packets& x, Notice arrived) {
-        return {x.link, arrived, RankId(x.rank), RankId(x.to_rank)};
+        return {x.link, arrived, RankId(x.rank), RankId(x.to_rank), x.tag};
     }
     // Handles a whole run of arrivals, and those that follow it in its tick, with all that follows up to the sends;
     // false, and nothing has happened, where somebody could tell. (exchange_round.cpp)

@@ -130,7 +130,7 @@ void Exchange::round_over_links(std::span<const u32> chunks, u32 slot) {
         over_links_.push_back(over_link(x, {{Owner::exchange, x.to_mark}, x.to_chunk.index()}));
         goes_on(x, slot);
     }
-    transport_.pass_over_links(over_links_, bytes);
+    transport_.pass_round(over_links_, bytes);
 }
 
 }  // namespace yantra

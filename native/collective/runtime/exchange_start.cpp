@@ -126,11 +126,41 @@ void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgre
         return;
     }
     --x.left;
-    transport_.pass_on({RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks}, notice_of_arrival(x), at.ticks);
+    transport_.pass_on({RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks, x.tag}, notice_of_arrival(x), static_cast<i64>(at.ticks));
     if (post(chunk, x)) {
         has_message(chunk);
     }
     sent_one(x);
+}
+
+void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at) {
+    Packets& x = prepare(chunk, start);
+    ensure(counts_arrivals(x.table), "a phase of which it is not known where it is");
+    for (u64 packet = 0; packet < at.injected; ++packet) {
+        x.injected.advance(*x.machine);
+    }
+    auto under_way = at.under_way.begin();
+    for (u64 number = 0; number < at.sent; ++number) {
+        if (under_way != at.under_way.end() && under_way->number == number) {
+            const Message message{RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks, x.tag};
+            transport_.pass_on(message, notice_of_arrival(x), under_way->since);
+            ++under_way;
+        } else {
+            transport_.count(x.ranks);
+        }
+        --x.left;
+        sent_one(x);
+    }
+    x.receipts = static_cast<u32>(at.receipts);
+    x.free = static_cast<u32>(at.free);
+    x.pending = static_cast<u32>(at.injected - at.sent);
+    for (u32 slot = 0; slot < at.waiting.size(); ++slot) {
+        counter(x, slot) += static_cast<i32>(at.waiting[slot]);
+    }
+    for (const PhaseMoment::HandOver& of : at.handed_over) {
+        engine_.of_ranks.schedule(x.actor, of.ticks, {Owner::exchange, of.reduces ? reduced : handed_over},
+                                  chunk.index(), of.run);
+    }
 }
 
 // What is settled before the first packet.

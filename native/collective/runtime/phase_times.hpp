@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "base/vector.hpp"
 #include "collective/runtime/phase_input.hpp"
 
 namespace yantra {
@@ -19,6 +20,26 @@ struct PhaseProgress {
     u64 packets = 0;   // before it: the messages of all of them are through
     Next next = Next::hand_over;
     u64 ticks = 0;     // until that; of an arrival, since the message was sent
+};
+
+// The same of a phase that has several packets under way.
+struct PhaseMoment {
+    struct HandOver {
+        u64 ticks = 0;        // until it ends, or until the reduction after it does
+        u32 run = 0;
+        bool reduces = false;
+    };
+    struct UnderWay {
+        u64 number = 0;       // of the message, among those that were sent
+        i64 since = 0;        // ticks since it began to leave; below 0, until it will
+    };
+    u64 injected = 0;         // packets
+    u64 sent = 0;
+    u64 receipts = 0;
+    u64 free = 0;
+    Vector<HandOver> handed_over;
+    Vector<UnderWay> under_way;   // in the order in which they were sent
+    Vector<i64> waiting;          // by counter: arrivals less receives posted
 };
 
 // When a phase of a chunk ends.

@@ -25,7 +25,14 @@ FoldedRun::FoldedRun(const Model& model, std::shared_ptr<const Folding> folding,
 Cast FoldedRun::cast() {
     Cast cast;
     cast.actors.emplace(folding_);
-    if (folding_->links_are_folded()) {
+    if (folding_->ports_are_folded) {
+        cast.network = [this](const Grid& grid, Engine& engine) {
+            auto ports = std::make_unique<PortNetwork>(grid, model_.scale, engine, model_.quirks.lowest_dimension_only,
+                                                       port_classes());
+            ports_ = ports.get();
+            return ports;
+        };
+    } else if (folding_->links_are_folded()) {
         cast.network = [this](const Grid& grid, Engine& engine) {
             auto links = std::make_unique<FoldedLinks>(grid, model_.scale, engine, folding_->links);
             links_ = links.get();
@@ -79,6 +86,22 @@ Outcome FoldedRun::of_all(Outcome out) const {
     if (shortcuts_) {
         shortcuts_->add_to(out.messages, out.dimensions);
     }
+    write_links(out);
+    return out;
+}
+
+PortClasses FoldedRun::port_classes() const {
+    PortClasses classes;
+    if (folding_->links_are_folded()) {
+        classes.of_links = &folding_->links;
+    } else {
+        classes.of_ranks = &folding_->class_of;
+        classes.ranks = &folding_->count;
+    }
+    return classes;
+}
+
+void FoldedRun::write_links(Outcome& out) const {
     if (links_ != nullptr) {
         out.links_on_demand = [folding = folding_, uses = links_->uses(),
                                dimensions = model_.dimensions, tables = model_.tables] {
@@ -86,7 +109,12 @@ Outcome FoldedRun::of_all(Outcome out) const {
             return FoldedLinks::records(Links(grid), folding->links, uses);
         };
     }
-    return out;
+    if (ports_ != nullptr) {
+        out.links_on_demand = [folding = folding_, classes = port_classes(), uses = ports_->uses(),
+                               dimensions = model_.dimensions, tables = model_.tables] {
+            return PortNetwork::records(Grid(dimensions, tables), classes, uses);
+        };
+    }
 }
 
 }  // namespace yantra

@@ -11,6 +11,7 @@
 #include "fold/folding.hpp"
 #include "fold/runtime/order_guard.hpp"
 #include "fold/runtime/shortcuts.hpp"
+#include "network/ports.hpp"
 #include "run/simulation.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -42,6 +43,8 @@ public:
 
 private:
     Cast cast();
+    PortClasses port_classes() const;
+    void write_links(Outcome& out) const;
     Outcome of_all(Outcome out) const;
     bool is_time_to_look() {
         return run_.executor().state().actors[next_look_.actor].done >= next_look_.nodes &&
@@ -54,6 +57,7 @@ private:
     std::unique_ptr<Shortcuts> shortcuts_;
     Shortcuts::NextLook next_look_;
     FoldedLinks* links_ = nullptr;
+    PortNetwork* ports_ = nullptr;
     Simulation run_;
 };
 

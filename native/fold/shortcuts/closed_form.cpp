@@ -37,7 +37,14 @@ Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedF
             if (network_can.messages_never_wait) {
                 steps.message = network.alone(message, steps.sends, form.use);
             } else {
-                steps.message = network.held_links()->undisturbed(message);
+                HeldLinks& links = *network.held_links();
+                steps.message = links.undisturbed(message);
+                if (steps.message == never) {
+                    return {};
+                }
+                const HeldLinks::Departure departure = links.departure(message);
+                steps.link = departure.link;
+                steps.leaves = departure.ticks;
                 form.on_links.push_back({message, steps.sends});
             }
         }
@@ -82,14 +89,41 @@ public:
             inject();
         }
         while (possible_ && !queue_.empty()) {
-            const Event event = queue_.next();
-            if (event.kind.kind() == handed_over) {
-                free_one();
-            } else if (event.kind.kind() == ready || ++waiting_[event.index] <= 0) {
-                receive();
-            }
+            handle(queue_.next());
         }
         return possible_ ? end_ : never;
+    }
+
+    // Where it is after so many ticks, before what happens in that tick. Precondition: it is not over.
+    PhaseMoment play_until(u64 tick) {
+        for (u64 i = 0; i < machine_.window; ++i) {
+            inject();
+        }
+        while (queue_.next_time() < tick) {
+            handle(queue_.next());
+        }
+        PhaseMoment moment;
+        moment.injected = handed_.size();
+        moment.sent = sent_messages_.size();
+        moment.receipts = receipts_;
+        moment.free = free_;
+        moment.waiting = waiting_;
+        for (const HandOver& of : handed_) {
+            if (of.is_over) {
+                continue;
+            }
+            const u64 ends = of.begun + steps_[of.run].hand_over;
+            const bool is_reduced = ends < tick;
+            moment.handed_over.push_back(
+                {is_reduced ? ends + steps_[of.run].reduction - tick : ends - tick, of.run, is_reduced});
+        }
+        for (u64 number = 0; number < sent_messages_.size(); ++number) {
+            const Sent& of = sent_messages_[number];
+            if (!of.is_over) {
+                moment.under_way.push_back({number, static_cast<i64>(tick) - static_cast<i64>(of.begun)});
+            }
+        }
+        return moment;
     }
 
 private:
@@ -98,6 +132,33 @@ private:
         u64 done = 0;
         u32 run = 0;
     };
+
+    struct HandOver {
+        u64 begun;
+        u32 run;
+        bool is_over;
+    };
+    struct Sent {
+        u64 begun;      // to leave
+        u32 counter;    // of the receiver
+        bool is_over;
+    };
+
+    void handle(const Event& event) {
+        if (event.kind.kind() == handed_over) {
+            handed_[event.index].is_over = true;
+            free_one();
+            return;
+        }
+        if (event.kind.kind() == arrival) {
+            Sent& of = sent_messages_[event.index];
+            of.is_over = true;
+            if (++waiting_[of.counter] > 0) {
+                return;
+            }
+        }
+        receive();
+    }
 
     const Steps& advance(Cursor& cursor) const {
         const Steps& steps = steps_[cursor.run];
@@ -115,8 +176,9 @@ private:
     }
 
     void inject() {
+        handed_.push_back({queue_.now(), injected_.run, false});
         const Steps& steps = advance(injected_);
-        schedule(steps.hand_over + steps.reduction, handed_over, 0);
+        schedule(steps.hand_over + steps.reduction, handed_over, static_cast<u32>(handed_.size() - 1));
     }
 
     void receive() {
@@ -159,15 +221,34 @@ private:
         --left_;
         --free_;
         const Steps& steps = advance(sent_);
-        schedule(steps.message, arrival, steps.to);
+        const u64 begins = leaves(steps);
+        sent_messages_.push_back({begins, steps.to, false});
+        schedule(begins - queue_.now() + steps.message, arrival, static_cast<u32>(sent_messages_.size() - 1));
         if (waiting_[steps.from]-- > 0) {
             schedule(0, ready, 0);
         }
     }
 
+    // When a message begins to leave, behind those that leave over the same link.
+    u64 leaves(const Steps& steps) {
+        if (steps.link == none) {
+            return queue_.now();
+        }
+        auto link = std::find_if(free_at_.begin(), free_at_.end(), [&](const auto& of) { return of.first == steps.link; });
+        if (link == free_at_.end()) {
+            link = free_at_.insert(link, {steps.link, 0});
+        }
+        const u64 begins = std::max(queue_.now(), link->second);
+        link->second = begins + steps.leaves;
+        return begins;
+    }
+
     const ExchangeProgram& machine_;
     const Vector<Steps>& steps_;
     EventQueue queue_;
+    Vector<HandOver> handed_;        // in their order
+    Vector<Sent> sent_messages_;
+    Vector<std::pair<u32, u64>> free_at_;   // by link: tick at which it is free
     Vector<i64> waiting_;   // arrivals less receives posted, by counter
     Cursor injected_;
     Cursor sent_;
@@ -192,9 +273,10 @@ std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& netw
     const bool one_at_a_time =
         machine.window == 1 && machine.barrier_at == 0 &&
         std::all_of(steps.begin(), steps.end(), [](const Steps& s) { return s.to == s.from; });
-    if (!one_at_a_time && !form.on_links.empty()) {
+    if (!one_at_a_time && !form.on_links.empty() && !network.held_links()->knows_order()) {
         return std::nullopt;
     }
+    form.in_turn = one_at_a_time;
     form.ticks = one_at_a_time ? sum(steps) : Clocked(machine, steps, phase.place.size).play();
     return form.ticks <= longest ? std::optional(std::move(form)) : std::nullopt;
 }
@@ -221,6 +303,12 @@ PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 
         return {packets, PhaseProgress::Next::arrival, ticks - steps.reduction};
     }
     fail("a phase that is over");
+}
+
+PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks) {
+    ClosedForm form;
+    const Vector<Steps> steps = settle(phase, network, form);
+    return Clocked(phase.machine, steps, phase.place.size).play_until(ticks);
 }
 
 bool all_peers(const ExchangeProgram& machine, const Place& place,

@@ -29,6 +29,7 @@ struct ClosedForm {
     Vector<LinkUse> use;    // of those, by dimension
     Vector<MessagesInTurn> on_links;   // where it holds only as long as no others meet them
     u32 learnt = none;           // number of these, by the network that holds links
+    bool in_turn = true;         // one packet at a time
 };
 
 // A phase as one rank sees it.
@@ -51,6 +52,8 @@ struct PhaseSteps {
     u64 hand_over = 0;   // ticks, of a packet
     u64 reduction = 0;   // ticks
     u64 message = 0;     // ticks
+    u32 link = none;     // over which it leaves, where others wait for it
+    u64 leaves = 0;      // ticks until that is free again
     u32 to = 0;          // counter for the sender where the message arrives
     u32 from = 0;        // counter for the sender of the message that is then waited for
 };
@@ -59,12 +62,15 @@ struct PhaseSteps {
 Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
 
 // None where the order of two events of one tick decides, or where the sum is no tick: the run of events
-// finds that and says so. None either where messages may wait for others, unless they come in turn and the network
-// holds their links for them.
+// finds that and says so. None either where messages may wait for others, unless the network holds their links for
+// them.
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network);
 
 // Where a phase is after so many ticks, if it has such a form with messages in turn.
 PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
+
+// The same of a form with several packets under way.
+PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
 // Whether `alike(rank)` holds for all that a member of a level sends to or hears from in a program. It hears
 // from those that are as far behind it as it sends ahead, and either way round may be ahead.

@@ -114,7 +114,7 @@ void FastForward::keep(State&& state) {
         words_written_ += waiting.size() / 8;
         state.waiting.add(waiting);
     }
-    state.use = run_.network().dimensions();
+    state.use = run_.network().what_repeats();
     phases_.mark();
     kept_ = std::move(state);
     since_kept_ = 0;
@@ -145,12 +145,12 @@ std::optional<FastForward::State> FastForward::state() {
         state.origins.nodes_done.add(of(actor).done);
         state.origins.next_priority.add(given ? 0 : next);
     }
-    if (phases_.somebody_waits() || !in_step(state)) {
+    if (phases_.somebody_waits() || !phases_.is_sure() || !in_step(state)) {
         return std::nullopt;
     }
     StateWriter writer(classes_, state.origins);
     visit(writer);
-    if (!writer.possible()) {
+    if (!writer.possible() || !run_.network().describe(writer.words)) {
         return std::nullopt;
     }
     state.words = std::move(writer.words);

@@ -85,6 +85,14 @@ public:
     // An end is void once, at the tick that was known.
     bool is_void(ChunkId chunk) override { return !void_.empty() && void_.erase({run_->now(), chunk}) > 0; }
 
+    // Whether all ends that are known will be, so that the run can be moved on.
+    bool is_sure() const { return void_.empty(); }
+    void leap(u64 ticks) {
+        for (Held& held : held_) {
+            held.began += ticks;
+        }
+    }
+
     // Adds the messages of the phases that were not played.
     void add_to(u64& messages, Vector<LinkUse>& dimensions) const {
         forms_.for_each([&](u32 actor, const ClosedForm& form, u64 times) {
@@ -189,6 +197,9 @@ private:
         }
         std::optional<ClosedForm> form = closed_form(alone(input), run_->network());
         if (form && !form->on_links.empty()) {
+            for (MessagesInTurn& messages : form->on_links) {
+                messages.message.ranks = classes_.count[input.actor.index()];
+            }
             form->learnt = links_->learn(form->on_links);
         }
         return form;
@@ -212,15 +223,42 @@ private:
         return true;
     }
 
+    // How many of each of the messages are the first so many.
+    const Vector<u64>& first_of_turn(const ClosedForm& form, u64 messages) {
+        through_.clear();
+        for (const MessagesInTurn& of : form.on_links) {
+            through_.push_back(std::min(of.times, messages));
+            messages -= through_.back();
+        }
+        return through_;
+    }
+
     void meets(u32 name) override {
         const ChunkId chunk(name);
         const Held& held = held_[name];
-        const PhaseProgress at = progress_after(alone(run_->collectives().input_of(chunk)), run_->network(),
-                                                run_->now() - held.began);
-        links_->give_up(held.used->form->learnt, at.packets);
+        const ClosedForm& form = *held.used->form;
+        const LonePhase phase = alone(run_->collectives().input_of(chunk));
+        const u64 ticks = run_->now() - held.began;
         --held.used->times;
-        void_.emplace(held.began + held.used->form->ticks, chunk);
-        run_->collectives().play_on(chunk, at);
+        void_.emplace(held.began + form.ticks, chunk);
+        if (form.in_turn) {
+            const PhaseProgress at = progress_after(phase, run_->network(), ticks);
+            links_->give_up(form.learnt, first_of_turn(form, at.packets));
+            run_->collectives().play_on(chunk, at);
+        } else {
+            const PhaseMoment at = moment_after(phase, run_->network(), ticks);
+            first_of_turn(form, at.sent);
+            for (const PhaseMoment::UnderWay& of : at.under_way) {
+                u64 number = of.number;
+                std::size_t group = 0;
+                for (; number >= form.on_links[group].times; ++group) {
+                    number -= form.on_links[group].times;
+                }
+                --through_[group];
+            }
+            links_->give_up(form.learnt, through_);
+            run_->collectives().play_on(chunk, at);
+        }
     }
 
     const Model& model_;
@@ -234,6 +272,7 @@ private:
     Vector<Vector<u64>> series_;   // by chunk: bytes of those that it stands for
     Vector<u64> taken_;
     Vector<Held> held_;
+    Vector<u64> through_;
     std::set<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
 };
 

@@ -45,6 +45,8 @@ void FastForward::skip(const State& now, u64 times) {
     move_tables(mover.tables);
     match_again(now, moves.tags, times, sent);
     run_.network().repeat(kept_->use, times);
+    run_.network().leap(ticks * times);
+    phases_.leap(ticks * times);
     phases_.repeat(times);
     for (u32 at = 0; at < actors(); ++at) {
         skipped_ += times * shifts_[ActorId(at)].by;

@@ -323,7 +323,7 @@ def _check_links(model: Model, record: bool | None, fold: Fold | None) -> None:
         raise click.UsageError("--hot-links needs a recorded run; leave out --no-record")
     if fold == "require":
         raise click.UsageError("--hot-links runs all ranks; leave out --fold require")
-    if not model.keeps_links:
+    if not model.follows_links:
         problem = f"this network keeps no links; these do: {_having_links()}"
         raise ConfigError("--hot-links", problem)
 

@@ -49,6 +49,7 @@ _RUN_QUIRKS = {
     "half_queues": Quirk.HALF_QUEUES,
     "send_completes_on_arrival": Quirk.SEND_COMPLETES_ON_ARRIVAL,
     "lowest_dimension_only": Quirk.LOWEST_DIMENSION_ONLY,
+    "links_carry_anything": Quirk.LINKS_CARRY_ANYTHING,
     "sizes_of_32_bits": Quirk.SIZES_OF_32_BITS,
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
     "phases_as_ready": Quirk.PHASES_AS_READY,
@@ -142,8 +143,22 @@ class Model:
 
     @property
     def keeps_links(self) -> bool:
-        """Whether the network keeps the use of every link."""
+        """Whether the network keeps the use of every link, or of those of ranks."""
+        return self.follows_links or self.has_ports
+
+    @property
+    def follows_links(self) -> bool:
+        """Whether a message counts on every link that it crosses, and a recording says when."""
         return "contention" not in self.without and level_of(self.scenario.network).has_links
+
+    @property
+    def has_ports(self) -> bool:
+        """Whether messages take turns on the links of ranks, and on no others."""
+        return (
+            "contention" not in self.without
+            and Quirk.LINKS_CARRY_ANYTHING not in self.quirks
+            and level_of(self.scenario.network).has_ports
+        )
 
 
 def _lack_of_memory(scenario: Scenario, graphs: Graphs) -> str:
@@ -295,6 +310,8 @@ def _set_cluster(
     flags = _core.Quirks()
     for name, quirk in _RUN_QUIRKS.items():
         setattr(flags, name, quirk in quirks)
+    if "contention" in without:
+        flags.links_carry_anything = True
     builder.set_quirks(flags)
     slower = slowdown_of(scenario).communication
     add_dimensions(builder, scenario.topology, without, slower)

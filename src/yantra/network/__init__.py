@@ -57,6 +57,7 @@ class Level(NamedTuple):
 
     `model` is the class of one in Python, None for a level of the core. `charges_latency`: a
     message alone takes the latency of its hops. `has_links`: it keeps the use of every link.
+    `has_ports`: of those that have an end at a rank, on which messages take turns.
     `on_fabric`: it can run over a graph of devices and links, too. `links_change`: whose links may
     fail or change their rate meanwhile. `takes_background`: it carries traffic of nobody's job.
     `takes_tiers`: some of its tiers may go by formula. `detail`: of two levels of the core, the one
@@ -83,6 +84,7 @@ class Level(NamedTuple):
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
     on_chip: bool = False
     flow_lists: FlowLists = "as_messages"
+    has_ports: bool = False
 
     @property
     def runs_by_name(self) -> bool:
@@ -227,6 +229,7 @@ def _native(name: str) -> Level | None:
         tuple((option.name, tuple(option.choices)) for option in level.options if option.choices),
         level.on_chip,
         cast("FlowLists", level.flow_lists.name.lower()),
+        level.has_ports,
     )
 
 

@@ -51,7 +51,7 @@ def hot_links(result: Result, most: int, flows_of_each: int = 5) -> list[HotLink
 
     Raises UnsupportedError for a run that was not recorded, or was folded.
     """
-    links = result.outcome.links if result.model.keeps_links else []
+    links = result.outcome.links if result.model.follows_links else []
     carried = [link.use.bytes for link in links]
     rates = _rates(result)
     loads = [
@@ -82,7 +82,7 @@ def hot_links(result: Result, most: int, flows_of_each: int = 5) -> list[HotLink
 def _rates(result: Result) -> list[float]:
     from yantra.result.network import link_rates
 
-    return link_rates(result.model, result.outcome.links if result.model.keeps_links else [])
+    return link_rates(result.model, result.outcome.links if result.model.follows_links else [])
 
 
 def lines(links: list[HotLink]) -> list[str]:

@@ -87,7 +87,7 @@ def rate_table(model: Model, outcome: _core.Outcome, recording: _core.Recording)
     `link` is the row of `Result.links`; a link that carries nothing has no row for that time.
     `utilisation` is the rate over what the link can carry, 0 where that is without limit.
     """
-    links = outcome.links if model.keeps_links else []
+    links = outcome.links if model.follows_links else []
     rates = recording.link_rates(model.native)
     names = link_names(model, links)
     capacity = full_rates(model, links)
@@ -125,7 +125,7 @@ def flow_table(
             "the run was folded, so it does not say which messages crossed a link; run all ranks "
             "(yantra run --fold off)"
         )
-    links = outcome.links if model.keeps_links else []
+    links = outcome.links if model.follows_links else []
     wanted = list(range(len(links)) if rows is None else rows)
     crossed = sum(links[row].use.messages for row in wanted)
     if crossed > _MOST_ROWS:

@@ -6,12 +6,13 @@ Two shares of each dimension, both of the makespan:
   bytes / (links x bandwidth x makespan). (The measure of Themis, Rashidi et al., ISCA 2022, kept
   per dimension.) A ring counts both directions, so a collective that goes round one way stays
   below one half.
-* `busy`: how long the links in use carried bytes. On the store-and-forward network that of the
-  busiest link, as measured. On the analytical network, which keeps no links, bytes /
-  (ranks x lanes x bandwidth x makespan), where lanes is the number of links a rank drives at once
-  under the algorithms of the scenario; above 1 a real network would have made messages wait.
+* `busy`: how long the busiest link carried bytes, as measured. Where a network keeps no links,
+  bytes / (ranks x lanes x bandwidth x makespan), where lanes is the number of links a rank drives
+  at once under the algorithms of the scenario; above 1 a real network would have made messages
+  wait (`overload`).
 
-On the analytical network a message counts once per dimension, however many hops it takes.
+On the analytical network, which keeps the links of ranks, a message counts once per dimension,
+however many hops it takes.
 """
 
 from __future__ import annotations
@@ -84,14 +85,14 @@ def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> 
     """Return the use of every dimension, or of the links of every label of a fabric."""
     if model.fabric is not None:
         return _label_uses(model, model.fabric, outcome, makespan_ns)
-    aware = model.keeps_links
+    aware = model.follows_links
     kinds = _kinds_used(model)
     uses = []
     for d, dimension in enumerate(model.scenario.topology.dimensions):
         carried = outcome.dimensions[d]
         links = model.ranks // dimension.size * links_per_group(dimension, aware)
         serial_ns = carried.bytes / bandwidth_of(d, dimension, model.without)
-        if aware:
+        if model.keeps_links:
             busy = _share(outcome.busiest[d] / model.ticks_per_ns, makespan_ns)
         else:
             busy = _share(serial_ns, model.ranks * _lanes_of(model, d, kinds) * makespan_ns)
@@ -202,7 +203,10 @@ def dimension_table(uses: list[DimensionUse]) -> Table:
 
 
 def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Table:
-    """One row per directed link that carried something; empty on the analytical network.
+    """One row per directed link that carried something.
+
+    On the analytical network those with an end at a rank; with the quirk `links-carry-anything`,
+    and on `ideal`, there are none.
 
     `source` and `destination` are ranks; None stands for the one switch of a group, and numbers
     from the number of ranks on for switches where a group has several. Over a fabric `dimension` is

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from math import inf
 
-from yantra import _core, network
+from yantra import _core
 from yantra.base.text import count
 from yantra.base.units import format_size, format_time
 from yantra.compile import Model
 from yantra.compile.what_fails import in_words
-from yantra.network import describe
+from yantra.network import describe, kind_of, names
 from yantra.scenario.quirks import Quirk
 
 _LOST_SHOWN = 4
@@ -40,7 +40,7 @@ def undelivered(model: Model, outcome: _core.Outcome) -> list[str]:
     verb = "was" if outcome.under_way == 1 else "were"
     name = describe(model.scenario.network)
     given = f"{count(outcome.under_way, 'message')} {verb} given to the network {name}"
-    is_own = model.scenario.network.kind in network.names()
+    is_own = kind_of(model.scenario.network) in names()
     checked = "" if is_own else "; yantra contract network checks it"
     return [f"{given} and did not arrive{checked}"]
 

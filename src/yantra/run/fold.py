@@ -60,7 +60,9 @@ def taken_over(model: Model, like: Result) -> _core.Folding | None:
     found = like.folding
     if found is None or model.graphs is not like.model.graphs:
         return None
-    if model.keeps_links or like.model.keeps_links:
+    if model.follows_links or like.model.follows_links:
+        return None
+    if model.has_ports != like.model.has_ports:
         return None
     graphs = set(zip(found.class_of, model.graphs.by_rank, strict=True))
     return found if len(graphs) == len(found.representative) else None

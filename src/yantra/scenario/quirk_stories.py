@@ -32,6 +32,11 @@ STORIES: dict[Quirk, Story] = {
         "adds the latencies of all dimensions crossed and takes the narrowest bandwidth",
         "point-to-point traffic across dimensions would be too fast",
     ),
+    Quirk.LINKS_CARRY_ANYTHING: Story(
+        "lets all messages cross a link at once, each at the full rate (analytical network)",
+        "has messages take turns on the links of each rank, in order of arrival",
+        "an all-reduce with 16 chunks in flight would have 16 times the bandwidth of its links",
+    ),
     Quirk.SEND_COMPLETES_ON_ARRIVAL: Story(
         "completes a send, and frees its slot, when the last byte has arrived",
         "completes it when the last byte has left",

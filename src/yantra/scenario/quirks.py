@@ -19,6 +19,7 @@ class Quirk(StrEnum):
 
     WHOLE_NANOSECONDS = "whole-nanoseconds"
     LOWEST_DIMENSION_ONLY = "lowest-dimension-only"
+    LINKS_CARRY_ANYTHING = "links-carry-anything"
     SEND_COMPLETES_ON_ARRIVAL = "send-completes-on-arrival"
     PADDED_CHUNKS = "padded-chunks"
     HALF_QUEUES = "half-queues"

@@ -1,0 +1,39 @@
+// PortRule: whether the ports of ranks of one class carry the same, whichever classes those are.
+//
+// They do where each message crosses links of its sender and its receiver alone: up to a switch and down from it, or
+// to a neighbour on a ring in a direction that is the same for all. A rank's ports then carry what it sends and what
+// it receives, which ranks of one class have in common. Elsewhere links have to be divided into classes
+// (link_classes.hpp). Trade-off: looks at plans and not at messages, so it says no to some that would do.
+#pragma once
+
+#include "base/vector.hpp"
+#include "fabric/grid.hpp"
+#include "fold/destinations.hpp"
+#include "fold/rank_names.hpp"
+#include "model/model.hpp"
+
+namespace yantra {
+
+class PortRule {
+public:
+    PortRule(const Model& model, const RankNames& names, const Grid& grid, const Destinations& destinations)
+        : model_(model), names_(names), grid_(grid), destinations_(destinations) {}
+
+    bool ports_follow_ranks();
+
+private:
+    bool collectives_do(u32 communicator, u32 kinds);
+    bool plan_does(const Plan& plan, u32 communicator, u32 kind) const;
+    bool level_does(const Level& level, u32 kind) const;
+    bool members_do(u32 communicator) const;
+    bool pair_does(u32 from, u32 to) const;
+    bool goes_to_neighbours(const Level& level, u32 kind) const;
+
+    const Model& model_;
+    const RankNames& names_;
+    const Grid& grid_;
+    const Destinations& destinations_;
+    Vector<u32> seen_;   // by communicator: kinds of collectives that were looked at
+};
+
+}  // namespace yantra

@@ -1,0 +1,91 @@
+// AnalyticalFormula: how long a message takes that meets no other: latency x hops + size / bandwidth.
+//
+// ASTRA-sim's congestion-unaware network (ASTRA-sim 2.0, ISPASS 2023, section IV-C). With `lowest_dimension_only` a
+// message between ranks that differ in several dimensions is charged for the lowest of them alone, as upstream does;
+// without, latencies add up over all dimensions crossed and the narrowest bandwidth counts.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "base/clock.hpp"
+#include "base/ensure.hpp"
+#include "base/vector.hpp"
+#include "fabric/grid.hpp"
+#include "network/crossed.hpp"
+#include "network/network.hpp"
+
+namespace yantra {
+
+class AnalyticalFormula {
+public:
+    AnalyticalFormula(const Grid& grid, TimeScale scale, bool lowest_dimension_only)
+        : grid_(grid),
+          scale_(scale),
+          lowest_dimension_only_(lowest_dimension_only),
+          known_(std::size_t{grid.dimensions()} << known_bits) {}
+
+    // Whether one dimension alone counts of those that a message crosses.
+    bool crosses_one() const { return lowest_dimension_only_ || grid_.dimensions() == 1; }
+    bool lowest_dimension_only() const { return lowest_dimension_only_; }
+
+    Grid::Crossing crossing(const Message& message) const {
+        const Grid::Crossing first = grid_.first_crossing(message.src.index(), message.dst.index());
+        ensure(first.dimension < grid_.dimensions(), "a message to its own sender");
+        return first;
+    }
+
+    // The ticks of a message in a dimension. Collectives repeat theirs thousands of times, and messages between nodes
+    // have few sizes, so those that were asked for last are kept, each where its size and hops lead.
+    u64 known_ticks(u32 dimension, u32 hops, u64 bytes) {
+        const u64 mixed = (bytes + (u64{hops} << 40U)) * 0x9e3779b97f4a7c15u;
+        Known& known = known_[(std::size_t{dimension} << known_bits) + (mixed >> (64 - known_bits))];
+        if (known.bytes != bytes || known.hops != hops) [[unlikely]] {
+            known = {bytes, ticks_in(dimension, hops, bytes), hops};
+        }
+        return known.ticks;
+    }
+
+    u64 ticks_in(u32 d, u32 hops, u64 bytes) const {
+        const Dimension& dimension = grid_.dimension(d);
+        return scale_.ticks(hops * dimension.latency_ns + static_cast<double>(bytes) / dimension.bytes_per_ns);
+    }
+
+    // Of all dimensions that are crossed; in `use`, by dimension, `times` of the message.
+    u64 ticks_across(const Message& message, u64 times, Vector<LinkUse>& use) const {
+        double latency = 0.0;
+        double bytes_per_ns = std::numeric_limits<double>::infinity();
+        for_each_crossed(grid_, message, [&](u32 d, u32 from, u32 to) {
+            const Dimension& dimension = grid_.dimension(d);
+            latency += grid_.hops(d, from, to) * dimension.latency_ns;
+            bytes_per_ns = std::min(bytes_per_ns, dimension.bytes_per_ns);
+            count(use[d], message.bytes, times);
+        });
+        return scale_.ticks(latency + static_cast<double>(message.bytes) / bytes_per_ns);
+    }
+
+    // The same, whichever dimensions count.
+    u64 ticks(const Message& message, u64 times, Vector<LinkUse>& use) {
+        const auto [d, from, to] = crossing(message);
+        if (!crosses_one()) {
+            return ticks_across(message, times, use);
+        }
+        count(use[d], message.bytes, times);
+        return known_ticks(d, grid_.hops(d, from, to), message.bytes);
+    }
+
+private:
+    struct Known {
+        u64 bytes = 0;
+        u64 ticks = 0;
+        u32 hops = 0;   // 0: nothing yet
+    };
+    static constexpr u32 known_bits = 9;
+
+    const Grid& grid_;
+    TimeScale scale_;
+    bool lowest_dimension_only_;
+    Vector<Known> known_;   // 2 to the power of known_bits for each dimension
+};
+
+}  // namespace yantra

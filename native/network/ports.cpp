@@ -1,0 +1,488 @@
+#include "network/ports.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "engine/event_row.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr u32 few_links = u32{1} << 22U;
+
+}  // namespace
+
+PortNetwork::PortNetwork(const Grid& grid, TimeScale scale, Engine& engine, bool lowest_dimension_only,
+                         const PortClasses& classes)
+    : grid_(grid),
+      scale_(scale),
+      queue_(engine.queue),
+      formula_(grid, scale, lowest_dimension_only),
+      routes_(grid),
+      first_link_(routes_.first_of_dimensions()),
+      times_(grid.dimensions()),
+      classes_(classes),
+      is_over_classes_(classes.are_given()),
+      use_(grid.dimensions()),
+      probe_(engine.recorder()) {
+    for (u32 d = 0; d < grid.dimensions(); ++d) {
+        latency_.push_back(scale.ticks(grid.dimension(d).latency_ns));
+    }
+    if (classes.of_links != nullptr) {
+        ports_.resize(classes.of_links->dimension.size());
+        for (u32 port = 0; port < ports_.size(); ++port) {
+            ports_[port].dimension = classes.of_links->dimension[port];
+        }
+    } else if (classes.of_ranks != nullptr) {
+        ports_.resize(grid.dimensions() * 2 * classes.ranks->size());
+        for (u32 port = 0; port < ports_.size(); ++port) {
+            ports_[port].dimension = static_cast<u32>(port / (2 * classes.ranks->size()));
+        }
+    } else if (routes_.count() <= few_links) {
+        number_.assign(routes_.count(), none);
+    }
+}
+
+// --- Ports and ways
+
+inline u32 PortNetwork::port_of(u32 link) {
+    if (!is_over_classes_) [[likely]] {
+        if (!number_.empty() && number_[link] != none) [[likely]] {
+            return number_[link];
+        }
+        return numbered(link);
+    }
+    const u32 d = routes_.dimension_of(link);
+    const u32 port = classes_.of(link, d, link - first_link_[d]);
+    ensure(port != none, "a message on a link that none was to pass");
+    return port;
+}
+
+[[gnu::noinline]] u32 PortNetwork::numbered(u32 link) {
+    const auto fresh = static_cast<u32>(ports_.size());
+    u32& number = number_.empty() ? numbers_.try_emplace(link, fresh).first->second : number_[link];
+    if (number == none) {
+        number = fresh;
+    }
+    if (number == fresh) {
+        Port port;
+        port.dimension = routes_.dimension_of(link);
+        port.link = link;
+        ports_.push_back(port);
+    }
+    return number;
+}
+
+bool PortNetwork::is_at_rank(u32 link) const {
+    const auto [from, to] = routes_.ends_of(link);
+    return std::min(from, to) < grid_.ranks();
+}
+
+// Where the dimensions that count take a message.
+u32 PortNetwork::routed_to(const Message& message) const {
+    ensure(message.src != message.dst, "a message to its own sender");
+    if (!formula_.lowest_dimension_only()) [[likely]] {
+        return message.dst.index();
+    }
+    const auto [d, from, to] = formula_.crossing(message);
+    return message.src.index() + (to - from) * grid_.stride(d);
+}
+
+PortNetwork::Hops PortNetwork::hops_of(const Message& message) {
+    const u32 dst = routed_to(message);
+    Links::Stop stop{message.src.index(), none};
+    const u32 out = routes_.next(stop, dst);
+    const u32 d = grid_.lowest_difference(message.src.index(), dst);
+    if (stop.is(dst)) {
+        return {d, port_of(out), none};
+    }
+    if (grid_.dimension(d).block != Block::switched) {
+        return {};
+    }
+    const u32 in = routes_.next(stop, dst);
+    return stop.is(dst) ? Hops{d, port_of(out), port_of(in)} : Hops{};
+}
+
+u32 PortNetwork::only_link(RankId src, RankId dst) {
+    if (is_over_classes_ || !hops_of({src, dst}).is_simple()) {
+        return none;
+    }
+    return 0;   // its number is never looked at
+}
+
+inline void PortNetwork::carry(u32 port, u64 bytes, u64 times) {
+    Port& of = ports_[port];
+    of.use.bytes += bytes * times;
+    of.use.messages += times;
+    of.use.busy_ticks += busy_ticks(of.dimension, bytes) * times;
+}
+
+// --- Messages
+
+// All ports on the way of a message that is sent now: whoever holds one of them has to say what is under way there.
+void PortNetwork::foresee(const Message& message, u32 dst) {
+    for (Links::Stop stop{message.src.index(), none}; !stop.is(dst);) {
+        const u32 link = routes_.next(stop, dst);
+        if (is_port(link, routes_.dimension_of(link))) {
+            const u32 port = port_of(link);
+            meet(port);
+            ++ports_[port].coming;
+        }
+    }
+}
+
+void PortNetwork::meet(u32 port) {
+    if (ports_[port].held_until > queue_.now()) {
+        holder_->meets(ports_[port].held_by);
+        ensure(ports_[port].held_until <= queue_.now(), "a holder that does not give up its links");
+    }
+}
+
+void PortNetwork::send(const Message& message, Notice arrived, Notice departed) {
+    const u32 dst = routed_to(message);
+    if (is_over_classes_) {
+        foresee(message, dst);
+    }
+    const u32 at = take_transit(message, dst, queue_.now());
+    Transit& transit = transits_[at];
+    transit.arrived = arrived;
+    transit.departed = departed;
+    probe_.sent(at);
+    comes_new(at, coming_);
+}
+
+// A message that is before its first port, from then on.
+inline u32 PortNetwork::take_transit(const Message& message, u32 dst, u64 begins_at) {
+    const u32 at = transits_.take_as_left();
+    Transit& transit = transits_[at];
+    transit.bytes = message.bytes;
+    transit.stop = {message.src.index(), none};
+    transit.dst = dst;
+    transit.order = message.order;
+    transit.passes = false;
+    transit.port = port_of(routes_.next(transit.stop, dst));
+    transit.arrives = begins_at + formula_.ticks(message, message.ranks, use_);
+    transit.comes = begins_at;
+    transit.ideal_begin = begins_at;
+    transit.ideal_tail = begins_at + busy_ticks(ports_[transit.port].dimension, message.bytes);
+    return at;
+}
+
+inline void PortNetwork::comes_new(u32 at, Gathered& to) {
+    to.several |= ports_[transits_[at].port].newcomers++ > 0;
+    to.transits.push_back(at);
+    settle_later();
+}
+
+inline void PortNetwork::settle_later() {
+    if (!is_settling_) {
+        is_settling_ = true;
+        queue_.schedule(queue_.now(), {Owner::network, settles}, 0);
+    }
+}
+
+void PortNetwork::handle(const Event& event) {
+    switch (static_cast<Kind>(event.kind.kind())) {
+        case settles:
+            settle();
+            return;
+        case begins:
+            comes_new(event.index, landing_);
+            return;
+        case comes:
+            comes_new(event.index, coming_);
+            return;
+    }
+    fail("an event that the ports do not know");
+}
+
+// What the tick brings is known when it is over.
+void PortNetwork::settle() {
+    if (!queue_.tick_is_over()) {
+        queue_.schedule(queue_.now(), {Owner::network, settles}, 0);
+        return;
+    }
+    is_settling_ = false;
+    serve(coming_);
+    serve(landing_);
+}
+
+void PortNetwork::serve(Gathered& gathered) {
+    served_.swap(gathered.transits);
+    gathered.transits.clear();
+    const bool several = std::exchange(gathered.several, false);
+    for (const u32 at : served_) {
+        ports_[transits_[at].port].newcomers = 0;
+    }
+    if (!several) [[likely]] {
+        for (const u32 at : served_) {
+            serve_one(at);
+        }
+        return;
+    }
+    std::stable_sort(served_.begin(), served_.end(), [this](u32 a, u32 b) {
+        const Transit& one = transits_[a];
+        const Transit& other = transits_[b];
+        return one.port != other.port ? one.port < other.port : one.order < other.order;
+    });
+    for (std::size_t from = 0; from < served_.size();) {
+        const u32 port = transits_[served_[from]].port;
+        bool passes = false;
+        std::size_t to = from;
+        for (; to < served_.size() && transits_[served_[to]].port == port; ++to) {
+            passes = passes || transits_[served_[to]].passes;
+        }
+        if (passes && to - from > 1) {
+            share(std::span<const u32>(served_).subspan(from, to - from));
+        } else {
+            std::for_each(served_.begin() + static_cast<std::ptrdiff_t>(from),
+                          served_.begin() + static_cast<std::ptrdiff_t>(to), [this](u32 at) { serve_one(at); });
+        }
+        from = to;
+    }
+}
+
+inline void PortNetwork::serve_one(u32 at) {
+    Transit& transit = transits_[at];
+    Port& port = ports_[transit.port];
+    const u64 begin = std::max(transit.comes, port.free);
+    const u64 tail = begin + busy_ticks(port.dimension, transit.bytes);
+    port.free = tail;
+    carry(transit.port, transit.bytes, 1);
+    go_on(at, begin, tail);
+}
+
+// Each has an equal part of the rate until it is through, the shortest first.
+void PortNetwork::share(std::span<const u32> transits) {
+    Vector<u32> by_size(transits.begin(), transits.end());
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [this](u32 a, u32 b) { return transits_[a].bytes < transits_[b].bytes; });
+    const u32 port = transits_[by_size.front()].port;
+    const double bytes_per_ns = grid_.dimension(ports_[port].dimension).bytes_per_ns;
+    const u64 begin = std::max(transits_[by_size.front()].comes, ports_[port].free);
+    u64 through = 0;   // bytes of those that end before
+    for (std::size_t i = 0; i < by_size.size(); ++i) {
+        const u64 bytes = transits_[by_size[i]].bytes;
+        const u64 up_to = through + bytes * (by_size.size() - i);
+        const u64 tail = begin + scale_.ticks(static_cast<double>(up_to) / bytes_per_ns);
+        ports_[port].free = tail;
+        through += bytes;
+        carry(port, bytes, 1);
+        go_on(by_size[i], begin, tail);
+    }
+}
+
+// A message has crossed a port, or will have: its head at `begins_at`, all of it at `tail`.
+void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
+    Transit& transit = transits_[at];
+    const u32 d = ports_[transit.port].dimension;
+    if (is_over_classes_) {
+        --ports_[transit.port].coming;
+    }
+    probe_.arrives(at);
+    if (!transit.departed.kind.is_none()) {
+        queue_.schedule(tail, transit.departed);
+        transit.departed = {};
+    }
+    u64 lead = latency_[d];
+    while (!transit.stop.is(transit.dst)) {
+        const u32 link = routes_.next(transit.stop, transit.dst);
+        const u32 next = routes_.dimension_of(link);
+        if (!is_port(link, next)) {
+            lead += latency_[next];
+            continue;
+        }
+        transit.port = port_of(link);
+        transit.passes = true;
+        const u64 busy = busy_ticks(next, transit.bytes);
+        const auto reached = [&](u64 head, u64 all) {
+            return std::max(head + lead, all + lead - std::min(busy, all + lead));
+        };
+        transit.comes = reached(begins_at, tail);
+        transit.ideal_begin = reached(transit.ideal_begin, transit.ideal_tail);
+        transit.ideal_tail = transit.ideal_begin + busy;
+        if (next != d || grid_.dimension(d).block != Block::switched) {
+            queue_.schedule(transit.comes, {Owner::network, comes}, at);
+        } else if (begins_at == queue_.now()) {
+            // Heads take as long from any rank, so they come in the order in which they begin here.
+            transit.comes = begins_at + lead;
+            comes_new(at, landing_);
+        } else {
+            transit.comes = begins_at + lead;
+            queue_.schedule(begins_at, {Owner::network, begins}, at);
+        }
+        probe_.arrival_scheduled();
+        return;
+    }
+    queue_.schedule(transit.arrives + (tail - transit.ideal_tail), transit.arrived);
+    probe_.arrival_scheduled();
+    transits_.give_back(at);
+}
+
+// --- Rounds of many
+
+void PortNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
+    for (const OverLink& one : many) {
+        send({one.src, one.dst, bytes, 1, one.order}, one.arrived, {});
+    }
+}
+
+// Whether each finds its ports free, and meets none of the others there. Finds their ports.
+bool PortNetwork::are_alone(std::span<const OverLink> many, u64 bytes) {
+    const u64 now = queue_.now();
+    hops_.clear();
+    bool alone = !is_settling_ && !is_over_classes_;
+    for (std::size_t i = 0; i < many.size() && alone; ++i) {
+        const Hops hops = hops_of({many[i].src, many[i].dst, bytes});
+        if (!hops.is_simple()) {
+            alone = false;
+            break;
+        }
+        Port& out = ports_[hops.out];
+        alone = out.newcomers++ == 0 && out.free <= now;
+        if (hops.in != none) {
+            Port& in = ports_[hops.in];
+            alone = in.newcomers++ == 0 && in.free <= now + lead_to(hops) && alone;
+        }
+        hops_.push_back(hops);
+    }
+    for (const Hops& hops : hops_) {
+        ports_[hops.out].newcomers = 0;
+        if (hops.in != none) {
+            ports_[hops.in].newcomers = 0;
+        }
+    }
+    return alone;
+}
+
+void PortNetwork::send_round(std::span<const OverLink> many, u64 bytes) {
+    if (!are_alone(many, bytes)) {
+        send_over_links(many, bytes);
+        return;
+    }
+    const u64 now = queue_.now();
+    EventRow row(queue_, static_cast<u32>(many.size()));
+    for (std::size_t i = 0; i < many.size(); ++i) {
+        const Hops& hops = hops_[i];
+        const u64 busy = busy_ticks(hops.dimension, bytes);
+        ports_[hops.out].free = now + busy;
+        carry(hops.out, bytes, 1);
+        if (hops.in != none) {
+            ports_[hops.in].free = now + lead_to(hops) + busy;
+            carry(hops.in, bytes, 1);
+        }
+        const u64 ticks = formula_.ticks({many[i].src, many[i].dst, bytes}, 1, use_);
+        row.schedule(now + ticks, many[i].arrived.kind, many[i].arrived.index);
+    }
+    row.flush();
+}
+
+u64 PortNetwork::ticks_of_rounds(std::span<const OverLink> many, u64 bytes) {
+    if (!are_alone(many, bytes)) {
+        return 0;
+    }
+    const Hops& first = hops_.front();
+    const auto ticks_of = [&](std::size_t i) {
+        const auto [d, from, to] = formula_.crossing({many[i].src, many[i].dst, bytes});
+        return formula_.known_ticks(d, grid_.hops(d, from, to), bytes);
+    };
+    const u64 ticks = ticks_of(0);
+    for (std::size_t i = 0; i < many.size(); ++i) {
+        if (hops_[i].dimension != first.dimension || ticks_of(i) != ticks) {
+            return 0;
+        }
+    }
+    return lead_to(first) + busy_ticks(first.dimension, bytes) <= ticks ? ticks : 0;
+}
+
+void PortNetwork::pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) {
+    for (const OverLink& one : many) {
+        const Hops hops = hops_of({one.src, one.dst, bytes});
+        count(use_[hops.dimension], bytes, rounds);
+        carry(hops.out, bytes, rounds);
+        if (hops.in != none) {
+            carry(hops.in, bytes, rounds);
+        }
+    }
+}
+
+// --- What was carried
+
+Vector<LinkUse> PortNetwork::dimensions() const {
+    Vector<LinkUse> sums = use_;
+    for (const Turn& turn : turns_) {
+        for (std::size_t i = 0; i < turn.messages.size(); ++i) {
+            const MessagesInTurn& of = turn.messages[i];
+            count(sums[turn.hops[i].dimension], of.message.bytes, of.message.ranks * of.times * turn.holds);
+        }
+    }
+    return sums;
+}
+
+Vector<LinkUse> PortNetwork::uses() const {
+    Vector<LinkUse> uses;
+    for (const Port& port : ports_) {
+        uses.push_back(port.use);
+    }
+    for (const Turn& turn : turns_) {
+        for (std::size_t i = 0; i < turn.hops.size(); ++i) {
+            const MessagesInTurn& of = turn.messages[i];
+            for (const u32 port : {turn.hops[i].out, turn.hops[i].in}) {
+                if (port != none) {
+                    count(uses[port], of.message.bytes, of.times * turn.holds);
+                    uses[port].busy_ticks += turn.busy[i] * of.times * turn.holds;
+                }
+            }
+        }
+    }
+    return uses;
+}
+
+Vector<u64> PortNetwork::busiest() const {
+    Vector<u64> ticks(grid_.dimensions());
+    const Vector<LinkUse> all = uses();
+    for (u32 port = 0; port < ports_.size(); ++port) {
+        u64& most = ticks[ports_[port].dimension];
+        most = std::max(most, all[port].busy_ticks);
+    }
+    return ticks;
+}
+
+// Of a folded run they are written out on demand alone: see records().
+Vector<LinkRecord> PortNetwork::links() const {
+    Vector<LinkRecord> records;
+    if (is_over_classes_) {
+        return records;
+    }
+    Vector<u32> by_link(ports_.size());
+    std::iota(by_link.begin(), by_link.end(), 0u);
+    std::sort(by_link.begin(), by_link.end(), [this](u32 a, u32 b) { return ports_[a].link < ports_[b].link; });
+    for (const u32 at : by_link) {
+        const Port& port = ports_[at];
+        if (port.use.messages > 0) {
+            const auto [from, to] = routes_.ends_of(port.link);
+            records.push_back({port.dimension, from, to, port.use});
+        }
+    }
+    return records;
+}
+
+Vector<LinkRecord> PortNetwork::records(const Grid& grid, const PortClasses& classes, const Vector<LinkUse>& uses) {
+    const Links links(grid);
+    const Vector<u32> first = links.first_of_dimensions();
+    Vector<LinkRecord> records;
+    for (u32 link = 0; link < links.count(); ++link) {
+        const u32 d = links.dimension_of(link);
+        const u32 port = classes.of(link, d, link - first[d]);
+        if (port != none && uses[port].messages > 0) {
+            const auto [from, to] = links.ends_of(link);
+            records.push_back({d, from, to, uses[port]});
+        }
+    }
+    return records;
+}
+
+}  // namespace yantra

@@ -1,0 +1,198 @@
+// Port network: the analytical network of native scenarios. Messages take turns on the links of ranks.
+//
+// A message that meets no other takes what the formula says (analytical_formula.hpp), to the tick. Each link with an end
+// at a rank, in one direction, is a port: it carries one stream of bytes at its rate. A message holds each port on its
+// way for its bytes at the port's rate. Its head goes on as soon as it has crossed, as with cut-through switching
+// (Kermani and Kleinrock, "Virtual cut-through", Computer Networks 3, 1979), and waits before a port that is taken,
+// in order of arrival. What a rank sends in one tick goes in the order of its tags, then in that in which it was sent.
+// Heads that come in one tick from several ranks share the port evenly, as nobody is first. So no time depends on
+// the numbers of ranks. Where a port is faster than the one before it, the message goes when all can pass without a
+// gap. Trade-off: what comes in a tick is gathered until the tick is over, one event more for each tick with messages.
+// Links between switches carry whatever is asked, buffers are endless, and no sender is held back.
+//
+// In a folded run a port stands for those of its class, and may be held for messages that come in turn
+// (network/held_links.hpp).
+#pragma once
+
+#include <unordered_map>
+
+#include "base/clock.hpp"
+#include "base/pool.hpp"
+#include "base/variant.hpp"
+#include "base/vector.hpp"
+#include "engine/engine.hpp"
+#include "fabric/grid.hpp"
+#include "fabric/links.hpp"
+#include "network/analytical_formula.hpp"
+#include "network/held_links.hpp"
+#include "network/network.hpp"
+#include "network/outside_probe.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+// Which ports are one, in a folded run. Where a message crosses links of its source and its destination alone, ports
+// are of the classes of their ranks; else classes of links say it.
+struct PortClasses {
+    const Vector<u32>* of_ranks = nullptr;   // by rank
+    const Vector<u64>* ranks = nullptr;      // by class of ranks: how many
+    const LinkClasses* of_links = nullptr;
+    bool are_given() const { return of_ranks != nullptr || of_links != nullptr; }
+    // Of a link, which is the one `at` of its dimension; `none` where no message passes.
+    u32 of(u32 link, u32 dimension, u32 at) const {
+        if (of_links != nullptr) {
+            return of_links->class_of[link];
+        }
+        return (dimension * static_cast<u32>(ranks->size()) + (*of_ranks)[at / 2]) * 2 + at % 2;
+    }
+};
+
+class PortNetwork final : public NetworkModel, public HeldLinks {
+public:
+    PortNetwork(const Grid& grid, TimeScale scale, Engine& engine, bool lowest_dimension_only,
+                const PortClasses& classes = {});
+
+    void send(const Message& message, Notice arrived, Notice departed) override;
+    void handle(const Event& event) override;
+    NetworkCapabilities capabilities() const override {
+        NetworkCapabilities found;
+        found.is_its_events = is_over_classes_;   // with describe()
+        found.holds_links = is_over_classes_;
+        return found;
+    }
+    u32 only_link(RankId src, RankId dst) override;
+    void send_over(u32, const Message& message, Notice arrived) override { send(message, arrived, {}); }
+    void send_over_links(std::span<const OverLink> many, u64 bytes) override;
+    void send_round(std::span<const OverLink> many, u64 bytes) override;
+    u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) override;
+    void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) override;
+
+    // Of HeldLinks (ports_held.cpp).
+    HeldLinks* held_links() override { return is_over_classes_ ? this : nullptr; }
+    void tell(Holder& holder) override { holder_ = &holder; }
+    u64 undisturbed(const Message& message) override;
+    Departure departure(const Message& message) override;
+    bool knows_order() const override { return true; }
+    u32 learn(std::span<const MessagesInTurn> messages) override;
+    bool hold(u32 learnt, u64 ticks, u32 name) override;
+    void give_up(u32 learnt, std::span<const u64> through) override;
+    void carry_on(const Message& message, Notice arrived, i64 since) override;
+
+    Vector<LinkUse> what_repeats() const override;
+    void repeat(const Vector<LinkUse>& before, u64 times) override;
+    bool describe(Vector<u64>& words) const override;
+    void leap(u64 ticks) override;
+
+    Vector<LinkRecord> links() const override;
+    Vector<LinkUse> dimensions() const override;
+    Vector<u64> busiest() const override;
+    // By port, with what was held.
+    Vector<LinkUse> uses() const;
+    // Of every link of every class, on demand.
+    static Vector<LinkRecord> records(const Grid& grid, const PortClasses& classes, const Vector<LinkUse>& uses);
+
+private:
+    enum Kind : u32 { settles, begins, comes };
+
+    struct Port {
+        u64 free = 0;        // tick at which all that came is through
+        u64 held_until = 0;  // tick
+        u32 held_by = none;
+        u32 dimension = 0;
+        u32 link = none;     // of a run of all ranks
+        u32 coming = 0;      // messages that were sent and have yet to come to it
+        u32 newcomers = 0;   // of this tick
+        LinkUse use;
+    };
+    struct Transit {
+        u64 bytes = 0;
+        u64 arrives = 0;       // tick at which it arrives if it waits for nothing
+        u64 ideal_begin = 0;   // and at which it would cross the port it is at: its head, and all of it
+        u64 ideal_tail = 0;
+        u64 comes = 0;         // tick at which it may begin to cross that port
+        Links::Stop stop;      // where that port leads
+        u32 dst = none;
+        u32 port = none;
+        u32 order = 0;
+        bool passes = false;   // its first port is behind it
+        Notice arrived;
+        Notice departed;
+    };
+    // How long a message of a size takes over a port of a dimension; the last size is remembered.
+    struct Times {
+        u64 bytes = ~u64{0};
+        u64 busy = 0;
+    };
+    // The ports of a message that crosses one link of its source, or with a switch, one of its destination, too.
+    struct Hops {
+        u32 dimension = none;
+        u32 out = none;
+        u32 in = none;        // none where one link is all the way
+        bool is_simple() const { return dimension != none; }
+    };
+    // Transits that came in this tick.
+    struct Gathered {
+        Vector<u32> transits;
+        bool several = false;   // to one port
+    };
+    // Messages in turn, and their ports.
+    struct Turn {
+        Vector<MessagesInTurn> messages;
+        Vector<Hops> hops;    // of each
+        Vector<u64> busy;     // of each: ticks
+        Vector<u32> ports;    // each once
+        u64 holds = 0;        // that were not given up
+    };
+
+    u32 port_of(u32 link);
+    u32 numbered(u32 link);
+    bool is_port(u32 link, u32 dimension) const { return grid_.table(dimension) == nullptr || is_at_rank(link); }
+    bool is_at_rank(u32 link) const;
+    u32 routed_to(const Message& message) const;
+    Hops hops_of(const Message& message);
+    u64 busy_ticks(u32 dimension, u64 bytes) {
+        Times& times = times_[dimension];
+        if (times.bytes != bytes) [[unlikely]] {
+            times = {bytes, scale_.ticks(static_cast<double>(bytes) / grid_.dimension(dimension).bytes_per_ns)};
+        }
+        return times.busy;
+    }
+    void carry(u32 port, u64 bytes, u64 times);
+    void foresee(const Message& message, u32 dst);
+    void meet(u32 port);
+    void comes_new(u32 transit, Gathered& to);
+    void settle_later();
+    void settle();
+    void serve(Gathered& gathered);
+    void serve_one(u32 transit);
+    void share(std::span<const u32> transits);
+    void go_on(u32 transit, u64 begins_at, u64 tail);
+    u32 take_transit(const Message& message, u32 dst, u64 begins_at);
+    u64 lead_to(const Hops& hops) const { return hops.in == none ? 0 : latency_[hops.dimension]; }
+    bool are_alone(std::span<const OverLink> many, u64 bytes);
+
+    const Grid& grid_;
+    TimeScale scale_;
+    EventQueue& queue_;
+    AnalyticalFormula formula_;
+    Links routes_;
+    Vector<u32> first_link_;       // by dimension
+    Vector<u64> latency_;          // by dimension: ticks
+    Vector<Times> times_;          // by dimension
+    PortClasses classes_;
+    bool is_over_classes_;
+    Vector<Port> ports_;
+    Vector<u32> number_;           // by link, of few links: its port, of a run of all ranks
+    std::unordered_map<u32, u32> numbers_;   // the same of many
+    Vector<LinkUse> use_;          // by dimension
+    Pool<Transit> transits_;
+    OutsideProbe probe_;
+    Gathered coming_;              // to the ports that they are at now
+    Gathered landing_;             // that began to cross to a switch, whose ports down to ranks are next
+    Vector<u32> served_;
+    Vector<Hops> hops_;            // of are_alone()
+    bool is_settling_ = false;
+    Vector<Turn> turns_;
+    Holder* holder_ = nullptr;
+};
+
+}  // namespace yantra

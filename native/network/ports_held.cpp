@@ -1,0 +1,165 @@
+// Ports that are held for the messages of a phase among equal ranks (network/held_links.hpp), and what a folded run
+// that repeats itself needs to know of them.
+//
+// Only over classes of ports, only for messages that cross one link of their sender and at most one of their receiver,
+// and only while nothing else is under way on them.
+#include <algorithm>
+
+#include "base/ensure.hpp"
+#include "base/never.hpp"
+#include "network/ports.hpp"
+
+namespace yantra {
+
+u64 PortNetwork::undisturbed(const Message& message) {
+    if (!hops_of(message).is_simple()) {
+        return never;
+    }
+    const auto [d, from, to] = formula_.crossing(message);
+    return formula_.known_ticks(d, grid_.hops(d, from, to), message.bytes);
+}
+
+HeldLinks::Departure PortNetwork::departure(const Message& message) {
+    const Hops hops = hops_of(message);
+    return {hops.out, busy_ticks(hops.dimension, message.bytes)};
+}
+
+u32 PortNetwork::learn(std::span<const MessagesInTurn> messages) {
+    Turn turn;
+    for (const MessagesInTurn& of : messages) {
+        const Hops hops = hops_of(of.message);
+        turn.messages.push_back(of);
+        turn.hops.push_back(hops);
+        turn.busy.push_back(busy_ticks(hops.dimension, of.message.bytes));
+        for (const u32 port : {hops.out, hops.in}) {
+            if (port != none && std::find(turn.ports.begin(), turn.ports.end(), port) == turn.ports.end()) {
+                turn.ports.push_back(port);
+            }
+        }
+    }
+    turns_.push_back(std::move(turn));
+    return static_cast<u32>(turns_.size() - 1);
+}
+
+bool PortNetwork::hold(u32 learnt, u64 ticks, u32 name) {
+    Turn& turn = turns_[learnt];
+    const u64 now = queue_.now();
+    for (const u32 at : turn.ports) {
+        const Port& port = ports_[at];
+        if (port.coming > 0 || port.free > now || port.held_until > now) {
+            return false;
+        }
+    }
+    for (const u32 at : turn.ports) {
+        ports_[at].held_until = now + ticks;
+        ports_[at].held_by = name;
+    }
+    ++turn.holds;
+    return true;
+}
+
+void PortNetwork::give_up(u32 learnt, std::span<const u64> through) {
+    Turn& turn = turns_[learnt];
+    --turn.holds;
+    for (const u32 port : turn.ports) {
+        ports_[port].held_until = queue_.now();
+    }
+    for (std::size_t i = 0; i < turn.messages.size(); ++i) {
+        const MessagesInTurn& of = turn.messages[i];
+        const u64 times = through[i];
+        count(use_[turn.hops[i].dimension], of.message.bytes, of.message.ranks * times);
+        carry(turn.hops[i].out, of.message.bytes, times);
+        if (turn.hops[i].in != none) {
+            carry(turn.hops[i].in, of.message.bytes, times);
+        }
+    }
+}
+
+// It has had its ports to itself since it began to leave, or will do so when those before it have left.
+void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
+    const u64 now = queue_.now();
+    const u64 begun = now - static_cast<u64>(since);
+    const Hops hops = hops_of(message);
+    const u64 busy = busy_ticks(hops.dimension, message.bytes);
+    Port& out = ports_[hops.out];
+    out.free = std::max(out.free, begun + busy);
+    if (since <= 0 && hops.in != none) {
+        const u32 at = take_transit(message, routed_to(message), begun);
+        transits_[at].arrived = arrived;
+        transits_[at].departed = {};
+        ++out.coming;
+        ++ports_[hops.in].coming;
+        carry(hops.out, message.bytes, 1);
+        probe_.sent(at);
+        go_on(at, begun, begun + busy);
+        return;
+    }
+    carry(hops.out, message.bytes, 1);
+    if (hops.in != none) {
+        ports_[hops.in].free = std::max(ports_[hops.in].free, begun + lead_to(hops) + busy);
+        carry(hops.in, message.bytes, 1);
+    }
+    queue_.schedule(std::max(begun + formula_.ticks(message, message.ranks, use_), now), arrived);
+}
+
+// --- What comes again
+
+// Of dimensions, ports and holds, in one list.
+Vector<LinkUse> PortNetwork::what_repeats() const {
+    Vector<LinkUse> all = use_;
+    for (const Port& port : ports_) {
+        all.push_back(port.use);
+    }
+    for (const Turn& turn : turns_) {
+        all.push_back({0, turn.holds, 0});
+    }
+    return all;
+}
+
+void PortNetwork::repeat(const Vector<LinkUse>& before, u64 times) {
+    std::size_t at = 0;
+    auto more = [&](LinkUse& use) {
+        const LinkUse was = before[at++];
+        use.bytes += (use.bytes - was.bytes) * times;
+        use.messages += (use.messages - was.messages) * times;
+        use.busy_ticks += (use.busy_ticks - was.busy_ticks) * times;
+    };
+    for (LinkUse& use : use_) {
+        more(use);
+    }
+    for (Port& port : ports_) {
+        more(port.use);
+    }
+    for (Turn& turn : turns_) {
+        const u64 was = at < before.size() ? before[at].messages : 0;   // others were learnt since
+        ++at;
+        turn.holds += (turn.holds - was) * times;
+    }
+}
+
+bool PortNetwork::describe(Vector<u64>& words) const {
+    const u64 now = queue_.now();
+    for (u32 at = 0; at < ports_.size(); ++at) {
+        const Port& port = ports_[at];
+        if (port.coming > 0) {
+            return false;
+        }
+        if (port.free > now || port.held_until > now) {
+            words.push_back(at);
+            words.push_back(port.free - std::min(port.free, now));
+            words.push_back(port.held_until - std::min(port.held_until, now));
+        }
+    }
+    return true;
+}
+
+// The clock has moved on already.
+void PortNetwork::leap(u64 ticks) {
+    const u64 then = queue_.now() - ticks;
+    for (Port& port : ports_) {
+        port.free += port.free > then ? ticks : 0;
+        port.held_until += port.held_until > then ? ticks : 0;
+    }
+}
+
+}  // namespace yantra
