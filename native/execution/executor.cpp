@@ -102,10 +102,11 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     const RankId peer = part.peer(op.peer);
     const Actors::Ends ends = actors_.ends(actor, peer, sends);
     const Completion then{done(op), actor.index(), node.index()};
+    const u64 order = u64{part.place(node)} << 32U;
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->message_posted(actor, op.bytes, op.tag, sends ? ends.src : ends.dst, sends);
     }
-    if (transport_.post(ends, rank, peer, op.bytes, op.tag, then, sends)) {
+    if (transport_.post(ends, rank, peer, op.bytes, op.tag, then, sends, order)) {
         fetch_node(a, part, node);   // it ends at once
     }
 }

@@ -22,7 +22,9 @@ struct Message {
     RankId dst;
     u64 bytes = 0;
     u64 ranks = 1;
-    u32 order = 0;   // of what its rank sends in one tick, by networks where messages wait for others
+    // Of those that its rank sends in one tick, for networks where messages wait for others: none of it may follow from
+    // numbers of ranks.
+    u64 order = 0;
 };
 
 // What one link, or one dimension where links do not interact, carried.
@@ -75,7 +77,7 @@ struct OverLink {
     Notice arrived;
     RankId src;
     RankId dst;
-    u32 order = 0;   // as in Message
+    u64 order = 0;   // as in Message
 };
 
 class HeldLinks;

@@ -476,6 +476,10 @@ Vector<LinkRecord> PortNetwork::records(const Grid& grid, const PortClasses& cla
     Vector<LinkRecord> records;
     for (u32 link = 0; link < links.count(); ++link) {
         const u32 d = links.dimension_of(link);
+        const Block block = grid.dimension(d).block;
+        if (classes.of_ranks != nullptr && block != Block::ring && block != Block::switched) {
+            continue;   // no message crosses it
+        }
         const u32 port = classes.of(link, d, link - first[d]);
         if (port != none && uses[port].messages > 0) {
             const auto [from, to] = links.ends_of(link);

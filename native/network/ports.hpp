@@ -112,7 +112,7 @@ private:
         Links::Stop stop;      // where that port leads
         u32 dst = none;
         u32 port = none;
-        u32 order = 0;
+        u64 order = 0;
         bool passes = false;   // its first port is behind it
         Notice arrived;
         Notice departed;

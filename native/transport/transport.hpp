@@ -74,18 +74,18 @@ public:
 
     // `ends` is how the two halves find each other. `then` completes when the sender may go on.
     [[gnu::noinline]] void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes, u32 tag,
-                                Completion then) {
-        post(ends, from, to, bytes, tag, then, true);
+                                Completion then, u64 order = 0) {
+        post(ends, from, to, bytes, tag, then, true, order);
     }
     [[gnu::noinline]] void receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes, u32 tag,
                                    Completion then) {
-        post(ends, at, from, bytes, tag, then, false);
+        post(ends, at, from, bytes, tag, then, false, 0);
     }
-    // Either half, of a rank to or from a peer. Returns whether it is a receive whose message is there. It is
+    // Either half, of a rank to or from a peer; `order` is that of the message. Returns whether it is a receive whose message is there. It is
     // inlined into whoever posts messages, down to the table, and for each half apart: what is put together in
     // memory for a call and read there as wider words waits until every store before it is done.
     [[gnu::always_inline]] bool post(const Actors::Ends& ends, RankId rank, RankId peer, u64 bytes,
-                                     u32 tag, Completion then, bool sends) {
+                                     u32 tag, Completion then, bool sends, u64 order) {
         if (parameters_.rendezvous) [[unlikely]] {
             if (sends) {
                 ask_to_send(ends, rank, peer, bytes, tag, then);
@@ -94,7 +94,7 @@ public:
             }
             return false;
         }
-        return post_now({bytes, tag, ends.src, ends.dst}, rank, peer, then, sends);
+        return post_now({bytes, tag, ends.src, ends.dst}, rank, peer, then, sends, order);
     }
 
     // Sends what nobody matches.
@@ -153,12 +153,12 @@ private:
                                        u32 tag, const Completion& then);
     [[gnu::noinline]] void offer_to_receive(const Actors::Ends& ends, RankId at, RankId from,
                                             u64 bytes, u32 tag, const Completion& then);
-    bool post_now(const MatchKey& key, RankId rank, RankId peer, Completion then, bool sends);
+    bool post_now(const MatchKey& key, RankId rank, RankId peer, Completion then, bool sends, u64 order);
     [[gnu::noinline]] void send_now(const MatchKey& key, RankId from, RankId to, Completion then) {
-        post_now(key, from, to, then, true);
+        post_now(key, from, to, then, true, 0);
     }
     [[gnu::noinline]] void receive_now(const MatchKey& key, Completion then) {
-        post_now(key, RankId::none, RankId::none, then, false);
+        post_now(key, RankId::none, RankId::none, then, false, 0);
     }
     u64 carried(u64 bytes) const;
     void arrive(u32 flight);
@@ -197,7 +197,7 @@ private:
 }
 
 [[gnu::always_inline]] inline bool Transport::post_now(const MatchKey& key, RankId rank, RankId peer,
-                                                       Completion then, bool sends) {
+                                                       Completion then, bool sends, u64 order) {
     bool fresh = false;
     const u32 flight = meet(key, sends ? Matcher::Side::send : Matcher::Side::receive, fresh);
     Flight& f = state_.flights[flight];
@@ -220,7 +220,7 @@ private:
     probe_.sent(flight, fresh, key.bytes, peer, key.tag);
     const bool departs = !then.kind.is_none() && !parameters_.send_completes_on_arrival;
     f.ends_to_come = static_cast<u8>(f.ends_to_come + (departs ? 1 : 0));
-    network_.send({rank, peer, key.bytes, ranks, key.tag}, {{Owner::transport, arrived}, flight},
+    network_.send({rank, peer, key.bytes, ranks, order}, {{Owner::transport, arrived}, flight},
                   departs ? Notice{{Owner::transport, departed}, flight} : Notice{});
     return false;
 }

@@ -61,7 +61,7 @@ inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
     }
     const u64 ranks = x.ranks;
     if (x.way.use == nullptr) {
-        const Message message{RankId(x.rank), RankId(x.to_rank), x.send_bytes, ranks, x.tag};
+        const Message message{RankId(x.rank), RankId(x.to_rank), x.send_bytes, ranks, order_of(x)};
         if (x.link != none) {
             transport_.pass_over(x.link, message, notice);
         } else {

@@ -257,8 +257,10 @@ private:
     bool send_together(const Packets& x) const;
     u32 send_many(ChunkId chunk, Packets& x, u32 count);
     u32 send_many_over_links(Packets& x, u32 count);
+    // Of what an actor sends in one tick: by nodes, then by chunks.
+    static u64 order_of(const Packets& x) { return u64{x.node} << 32U | static_cast<u32>(x.number); }
     static OverLink over_link(const Packets& x, Notice arrived) {
-        return {x.link, arrived, RankId(x.rank), RankId(x.to_rank), x.tag};
+        return {x.link, arrived, RankId(x.rank), RankId(x.to_rank), order_of(x)};
     }
     // Handles a whole run of arrivals, and those that follow it in its tick, with all that follows up to the sends;
     // false, and nothing has happened, where somebody could tell. (exchange_round.cpp)

@@ -126,7 +126,7 @@ void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgre
         return;
     }
     --x.left;
-    transport_.pass_on({RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks, x.tag}, notice_of_arrival(x), static_cast<i64>(at.ticks));
+    transport_.pass_on({RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks, order_of(x)}, notice_of_arrival(x), static_cast<i64>(at.ticks));
     if (post(chunk, x)) {
         has_message(chunk);
     }
@@ -142,7 +142,7 @@ void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment
     auto under_way = at.under_way.begin();
     for (u64 number = 0; number < at.sent; ++number) {
         if (under_way != at.under_way.end() && under_way->number == number) {
-            const Message message{RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks, x.tag};
+            const Message message{RankId(x.rank), RankId(x.to_rank), x.send_bytes, x.ranks, order_of(x)};
             transport_.pass_on(message, notice_of_arrival(x), under_way->since);
             ++under_way;
         } else {

@@ -138,12 +138,15 @@ void GraphMachine::run(ChunkId chunk, u32 op_index) {
     const RankId peer = peer_of(phase, op.peer);
     const u64 bytes = op.bytes.of(phase.data, phase.program->round_up);
     probe_.posts(phase.node);
-    if (op.kind == GraphOp::send && !sends_end_when_gone_) {
-        transport_.send({phase.rank.index(), peer.index()}, phase.rank, peer, bytes, phase.tag, {});
-        op_ends(chunk, op_index);
-    } else if (op.kind == GraphOp::send) {
-        transport_.send({phase.rank.index(), peer.index()}, phase.rank, peer, bytes, phase.tag,
-                        {{Owner::graph, done}, chunk.index(), op_index});
+    if (op.kind == GraphOp::send) {
+        const u64 order = u64{phase.node} << 32U | static_cast<u32>(phase.serial);
+        const RankId from = phase.rank;
+        const Completion gone{{Owner::graph, done}, chunk.index(), op_index};
+        transport_.send({from.index(), peer.index()}, from, peer, bytes, phase.tag,
+                        sends_end_when_gone_ ? gone : Completion{}, order);
+        if (!sends_end_when_gone_) {
+            op_ends(chunk, op_index);
+        }
     } else {
         transport_.receive({peer.index(), phase.rank.index()}, phase.rank, peer, bytes, phase.tag,
                            {{Owner::graph, done}, chunk.index(), op_index});
