@@ -54,6 +54,7 @@ public:
     u64 undisturbed(const Message& message) override;
     u32 learn(std::span<const MessagesInTurn> messages) override;
     bool hold(u32 learnt, u64 ticks, u32 name) override;
+    void add(u32 learnt) override { ++turns_[learnt].holds; }
     void give_up(u32 learnt, std::span<const u64> through) override;
     void carry_on(const Message& message, Notice arrived, i64 since) override;
     Vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }

@@ -48,6 +48,8 @@ public:
     // Has the links of such messages for so many ticks from now, and counts what they carry; false if others are
     // under way on them or hold them.
     virtual bool hold(u32 learnt, u64 ticks, u32 name) = 0;
+    // Counts what other messages carry over links that are held already.
+    virtual void add(u32 learnt) = 0;
     // Gives them up before that time, when so many of each of the messages are through: the others do not count.
     virtual void give_up(u32 learnt, std::span<const u64> through) = 0;
     // Carries on a message that began to leave so many ticks ago over links that are given up now; below 0, will begin.

@@ -74,6 +74,7 @@ public:
     bool knows_order() const override { return true; }
     u32 learn(std::span<const MessagesInTurn> messages) override;
     bool hold(u32 learnt, u64 ticks, u32 name) override;
+    void add(u32 learnt) override { ++turns_[learnt].holds; }
     void give_up(u32 learnt, std::span<const u64> through) override;
     void carry_on(const Message& message, Notice arrived, i64 since) override;
 

@@ -112,6 +112,14 @@ public:
         c.phase = ++c.first_phase;
         ++c.end_phase;
     }
+    // All of its series have had their turns.
+    void passes_turns(ChunkId chunk) {
+        Chunk& c = (*this)[chunk];
+        state_.instances[c.instance].chunks_left -= c.later;
+        c.end_phase += c.later;
+        c.phase = c.end_phase - 1;
+        c.later = 0;
+    }
     // One chunk more that nobody makes: the collective never ends.
     void never_ends(u32 instance) { ++state_.instances[instance].chunks_left; }
     u32 place_of(u32 instance) const { return state_.instances[instance].place; }

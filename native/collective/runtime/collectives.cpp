@@ -374,6 +374,9 @@ void Collectives::handle(const RankEvent& event) {
     } else if (options_.times != nullptr && options_.times->is_void(chunk)) {
         return;
     } else {
+        if (options_.times != nullptr && options_.times->ends_all(chunk) && chunks_[chunk].later > 0) {
+            chunks_.passes_turns(chunk);
+        }
         probe_.phase_done(event, engine_.now(), chunks_.instance(chunks_[chunk]).place);
     }
     proceed(chunk);

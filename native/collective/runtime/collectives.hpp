@@ -50,6 +50,8 @@ public:
     [[gnu::noinline]] void handle(const RankEvent& event);
     // The present phase of a chunk, and plays it from where it is: of one whose end was known (PhaseTimes).
     PhaseInput input_of(ChunkId chunk) const;
+    // Becomes the chunk so many turns further on in its series, of which none need be played.
+    void take_turns(ChunkId chunk, u32 turns);
     void play_on(ChunkId chunk, const PhaseMoment& moment) { exchange_.play_on(chunk, input_of(chunk), moment); }
     void play_on(ChunkId chunk, const PhaseProgress& progress) { exchange_.play_on(chunk, input_of(chunk), progress); }
     Exchange& exchange() { return exchange_; }
@@ -95,6 +97,7 @@ private:
     bool keeps_turns(bool all_share_queues) const;
     bool cut_in_turns(const CollectiveRequest& request, Entry& entry);
     void next_turn(ChunkId chunk);
+    void take_turn(ChunkId chunk);
     void make_all(const CollectiveRequest& request, Entry& entry);
     bool plan_series(const CollectiveRequest& request, const Plan& plan, u64& after);
     bool is_exchange(const Phase& phase) const {

@@ -14,6 +14,12 @@
 
 namespace yantra {
 
+namespace {
+
+constexpr std::size_t most_turns = std::numeric_limits<u8>::max();
+
+}  // namespace
+
 // Whether a communicator has one collective at a time, in queues that chunks leave as they came.
 bool Collectives::keeps_turns(bool all_share_queues) const {
     const SystemParameters& system = model_.system;
@@ -32,15 +38,20 @@ bool Collectives::keeps_turns(bool all_share_queues) const {
 bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
     const bool does_something = plan_series(request, model_.plans[entry.plan], after);
-    if (series_.size() > 1 && are_known(request, entry.plan)) {
+    const std::size_t most = options_.times->may_not_hold() ? most_turns : series_.size();
+    if (series_.size() > 1 && series_.size() <= most && are_known(request, entry.plan)) {
         Vector<u64> more;
         for (std::size_t at = 1; at < series_.size(); ++at) {
             more.push_back(series_[at].data);
         }
-        remember_series(request, entry.plan, more);
-        const Phase first = series_.front();
         enter(request, entry);
-        make_chunk(entry, {&first, 1}, more);
+        if (options_.times->may_not_hold()) {
+            make_chunk(entry, series_, more, 0, static_cast<u8>(more.size()));
+        } else {
+            remember_series(request, entry.plan, more);
+            const Phase first = series_.front();
+            make_chunk(entry, {&first, 1}, more);
+        }
         planner_.chunks_made(request.actor, request.communicator) = after;
         return does_something;
     }
@@ -81,10 +92,9 @@ void Collectives::make_all(const CollectiveRequest& request, Entry& entry) {
 
 // While a chunk runs, those behind it only wait. So that is made whose turn it is, and becomes the next.
 bool Collectives::cut_in_turns(const CollectiveRequest& request, Entry& entry) {
-    constexpr std::size_t most = std::numeric_limits<u8>::max();
     u64 after = 0;
     const bool does_something = plan_series(request, model_.plans[entry.plan], after);
-    if (series_.size() < 2 || series_.size() > most || !series_of_exchanges_) {
+    if (series_.size() < 2 || series_.size() > most_turns || !series_of_exchanges_) {
         make_all(request, entry);
         return does_something;
     }
@@ -139,8 +149,20 @@ bool Collectives::are_known(const CollectiveRequest& request, u32 plan_index) {
     return true;
 }
 
-// Takes the place in the queue of the chunk before it in its series.
 void Collectives::next_turn(ChunkId chunk) {
+    take_turn(chunk);
+    start_phase(chunk);
+}
+
+void Collectives::take_turns(ChunkId chunk, u32 turns) {
+    for (; turns > 0; --turns) {
+        take_turn(chunk);
+        chunks_[chunk].phase = chunks_[chunk].first_phase;
+    }
+}
+
+// Takes the place in the queue of the chunk before it in its series.
+void Collectives::take_turn(ChunkId chunk) {
     Chunk& c = chunks_[chunk];
     Entry entry;
     entry.of_class = tables_.communicator_class(c.table);
@@ -151,7 +173,6 @@ void Collectives::next_turn(ChunkId chunk) {
     chunks_.takes_next_turn(chunk);
     const std::array shapes{shape_of(chunks_.phase(c.first_phase)), shape_of_bytes(c)};
     join_table(chunk, entry, std::span(shapes).first(tells_bytes() ? 2 : 1));
-    start_phase(chunk);
 }
 
 }  // namespace yantra

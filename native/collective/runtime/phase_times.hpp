@@ -60,8 +60,12 @@ public:
     virtual u64 most_alike(const PhaseInput& input) = 0;
     // A chunk stands for further ones behind it, of so many bytes: its phase ends when theirs would.
     virtual void stands_for(ChunkId chunk, std::span<const u64> more) = 0;
+    // Whether what was known may turn out not to hold, so that chunks have to be able to take turns.
+    virtual bool may_not_hold() const { return false; }
     // Whether an end of a phase of a chunk that comes now is void.
     virtual bool is_void(ChunkId chunk) = 0;
+    // Whether it is also that of the phases of all chunks that it stands for and could have taken turns with.
+    virtual bool ends_all(ChunkId /*chunk*/) { return false; }
 
 protected:
     ~PhaseTimes() = default;

@@ -49,8 +49,8 @@ public:
             add_series_of_all(input, chunk);
             return ends_;
         }
-        if (known.used->form->learnt != none && !holds(*known.used, chunk)) {
-            return std::nullopt;
+        if (known.used->form->learnt != none) {
+            return ends_if_held(*known.used, input, chunk);
         }
         ++known.used->times;
         ends_.push_back({input.actor, chunk, known.used->form->ticks});
@@ -67,7 +67,7 @@ public:
     u64 most_alike(const PhaseInput& input) override {
         const Known known = look_up(input);
         if (known.used->form) {
-            return known.used->form->learnt == none ? longest_phase / std::max<u64>(known.used->form->ticks, 1) : 0;
+            return longest_phase / std::max<u64>(known.used->form->ticks, 1);
         }
         return known.held == nullptr ? 0 : longest_phase / std::max<u64>(known.held->form.most(), 1);
     }
@@ -91,6 +91,15 @@ public:
         for (Held& held : held_) {
             held.began += ticks;
         }
+    }
+
+    bool may_not_hold() const override { return links_ != nullptr; }
+    bool ends_all(ChunkId chunk) override {
+        if (chunk.index() >= held_.size() || held_[chunk.index()].phases.empty()) {
+            return false;
+        }
+        held_[chunk.index()].phases.clear();
+        return true;
     }
 
     // Adds the messages of the phases that were not played.
@@ -178,10 +187,11 @@ private:
         return latest;
     }
 
-    // A phase whose links are held, by its chunk.
+    // Phases one after the other whose links are held, by their chunk.
     struct Held {
-        ClosedForms::Used* used = nullptr;
+        Vector<ClosedForms::Used*> phases;
         u64 began = 0;   // tick
+        u64 ticks = 0;   // of all
     };
 
     LonePhase alone(const PhaseInput& input) const {
@@ -212,15 +222,32 @@ private:
         return joint_phase(alone(input), run_->network(), [&](u32 rank) { return classes_.class_of[rank]; });
     }
 
-    bool holds(ClosedForms::Used& used, ChunkId chunk) {
-        if (!links_->hold(used.form->learnt, used.form->ticks, chunk.index())) {
-            return false;
-        }
+    std::optional<std::span<const KnownEnd>> ends_if_held(ClosedForms::Used& first, const PhaseInput& input,
+                                                          ChunkId chunk) {
         if (held_.size() <= chunk.index()) {
             held_.resize(chunk.index() + std::size_t{1});
         }
-        held_[chunk.index()] = {&used, run_->now()};
-        return true;
+        Held& held = held_[chunk.index()];
+        held.phases.assign(1, &first);
+        held.began = run_->now();
+        held.ticks = first.form->ticks;
+        PhaseInput next = input;
+        for (const u64 data : taken_series(chunk)) {
+            next.data = data;
+            held.phases.push_back(look_up(next).used);
+            held.ticks += held.phases.back()->form->ticks;
+        }
+        if (!links_->hold(first.form->learnt, held.ticks, chunk.index())) {
+            held.phases.clear();
+            return std::nullopt;
+        }
+        ++first.times;
+        for (std::size_t at = 1; at < held.phases.size(); ++at) {
+            links_->add(held.phases[at]->form->learnt);
+            ++held.phases[at]->times;
+        }
+        ends_.push_back({input.actor, chunk, held.ticks});
+        return ends_;
     }
 
     // How many of each of the messages are the first so many.
@@ -233,32 +260,47 @@ private:
         return through_;
     }
 
+    // Of phases that follow each other, those that are over stay, and those that have not begun are as if never told.
     void meets(u32 name) override {
         const ChunkId chunk(name);
-        const Held& held = held_[name];
-        const ClosedForm& form = *held.used->form;
+        Held& held = held_[name];
+        u64 ticks = run_->now() - held.began;
+        u32 turn = 0;
+        for (; turn + 1 < held.phases.size() && ticks > held.phases[turn]->form->ticks; ++turn) {
+            ticks -= held.phases[turn]->form->ticks;
+        }
+        for (std::size_t at = turn + std::size_t{1}; at < held.phases.size(); ++at) {
+            --held.phases[at]->times;
+            links_->give_up(held.phases[at]->form->learnt, first_of_turn(*held.phases[at]->form, 0));
+        }
+        ClosedForms::Used& used = *held.phases[turn];
+        --used.times;
+        void_.emplace(held.began + held.ticks, chunk);
+        held.phases.clear();
+        run_->collectives().take_turns(chunk, turn);
         const LonePhase phase = alone(run_->collectives().input_of(chunk));
-        const u64 ticks = run_->now() - held.began;
-        --held.used->times;
-        void_.emplace(held.began + form.ticks, chunk);
-        if (form.in_turn) {
+        if (used.form->in_turn) {
             const PhaseProgress at = progress_after(phase, run_->network(), ticks);
-            links_->give_up(form.learnt, first_of_turn(form, at.packets));
+            links_->give_up(used.form->learnt, first_of_turn(*used.form, at.packets));
             run_->collectives().play_on(chunk, at);
         } else {
             const PhaseMoment at = moment_after(phase, run_->network(), ticks);
-            first_of_turn(form, at.sent);
-            for (const PhaseMoment::UnderWay& of : at.under_way) {
-                u64 number = of.number;
-                std::size_t group = 0;
-                for (; number >= form.on_links[group].times; ++group) {
-                    number -= form.on_links[group].times;
-                }
-                --through_[group];
-            }
-            links_->give_up(form.learnt, through_);
+            links_->give_up(used.form->learnt, through_of(*used.form, at));
             run_->collectives().play_on(chunk, at);
         }
+    }
+
+    const Vector<u64>& through_of(const ClosedForm& form, const PhaseMoment& at) {
+        first_of_turn(form, at.sent);
+        for (const PhaseMoment::UnderWay& of : at.under_way) {
+            u64 number = of.number;
+            std::size_t group = 0;
+            for (; number >= form.on_links[group].times; ++group) {
+                number -= form.on_links[group].times;
+            }
+            --through_[group];
+        }
+        return through_;
     }
 
     const Model& model_;
