@@ -98,8 +98,9 @@ public:
         if (chunk.index() >= held_.size() || held_[chunk.index()].phases.empty()) {
             return false;
         }
+        const bool are_several = held_[chunk.index()].phases.size() > 1;
         held_[chunk.index()].phases.clear();
-        return true;
+        return are_several;
     }
 
     // Adds the messages of the phases that were not played.
