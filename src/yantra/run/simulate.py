@@ -12,6 +12,7 @@ from yantra.base.units import format_size, format_time
 from yantra.compile import Model, compile
 from yantra.result.result import Result
 from yantra.run.late import finishes_late, too_late
+from yantra.run.rates import check_rates
 from yantra.run.work import check_work, long_work
 from yantra.scenario import Scenario, load
 from yantra.scenario.quirks import Quirk
@@ -107,14 +108,15 @@ def _run_model(
         always = wanted == "require"
         outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
-            late = tuple(finishes_late(model, outcome))
-            return Result(model, outcome, late, "", recording, classes, **_LATER)
+            told = (*finishes_late(model, outcome), *check_rates(model, outcome))
+            return Result(model, outcome, told, "", recording, classes, **_LATER)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     if reason and tell is not None and (text := long_work(model)):
         tell(f"not folded, so {text}: {reason}")
     warnings: list[str] = []
     outcome, recording = _run_whole(model, progress, warnings, record)
+    warnings += check_rates(model, outcome)
     return Result(model, outcome, tuple(warnings), reason, recording, **_LATER)
 
 

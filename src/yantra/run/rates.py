@@ -1,0 +1,86 @@
+"""Whether the links of a run carried more than their rate: a bug where they are kept, a word else.
+
+Where a network keeps links, each carries one stream of bytes at its rate, so none can be busy for
+longer than the run or carry more than its rate in that time, but for the rounding of each message
+to a tick. Where messages cross links by formula alone, nothing holds them to that: the result then
+says by how much, and which network would.
+"""
+
+from __future__ import annotations
+
+from yantra import _core
+from yantra.base.errors import InternalError
+from yantra.compile import Model
+from yantra.compile.removal import bandwidth_of
+from yantra.network import level_of
+from yantra.result.network import DimensionUse, dimension_uses, links_per_group
+from yantra.scenario.quirks import Quirk
+
+_ROUNDING = 1e-6
+"""What sums of real rates may be off by, as a part."""
+
+
+def check_rates(model: Model, outcome: _core.Outcome) -> list[str]:
+    """Return warnings of links that would carry more than their rate.
+
+    Raises InternalError where a network that keeps links had one carry more than its rate.
+    """
+    if level_of(model.scenario.network).model is not None or outcome.last_tick == 0:
+        return []
+    by_formula = model.native.formula_groups
+    if model.keeps_links:
+        _check_busy(model, outcome, by_formula)
+        if not by_formula:
+            return []
+    return _overloads(model, outcome, by_formula)
+
+
+def _check_busy(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> None:
+    for at, (carried, busy) in enumerate(zip(outcome.dimensions, outcome.busiest, strict=True)):
+        if at in by_formula:
+            continue
+        most = outcome.last_tick * (1 + _ROUNDING) + carried.messages
+        if busy > most:
+            _fail(model, at, busy / outcome.last_tick)
+        if model.fabric is None and not model.native.links_change:
+            dimension = model.scenario.topology.dimensions[at]
+            links = (
+                model.ranks // dimension.size * links_per_group(dimension, model.follows_links)
+            )
+            ns = carried.bytes / (links * bandwidth_of(at, dimension, model.without))
+            if ns * model.ticks_per_ns > most:
+                _fail(model, at, ns * model.ticks_per_ns / outcome.last_tick)
+
+
+def _fail(model: Model, at: int, times: float) -> None:
+    raise InternalError(
+        f"a link above its rate: one of group {at} on the network "
+        f"{level_of(model.scenario.network).name} carries {times:.6g} times what it can"
+    )
+
+
+def _overloads(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> list[str]:
+    uses = dimension_uses(model, outcome, outcome.last_tick / model.ticks_per_ns)
+    return [
+        f"{_links(use)} would carry {times:.3g} times their rate, as messages cross them at once "
+        f"{_why(model, by_formula)}"
+        for use in uses
+        if (not by_formula or use.dimension in by_formula)
+        and (times := max(use.busy, use.utilisation)) > 1 + _ROUNDING
+        and times * outcome.last_tick > outcome.last_tick + use.messages
+    ]
+
+
+def _links(use: DimensionUse) -> str:
+    return f"the links of {use.label}" if use.size else use.label
+
+
+def _why(model: Model, by_formula: list[int]) -> str:
+    if by_formula:
+        return "by formula; leave them out of tier_networks"
+    name = level_of(model.scenario.network).name
+    if Quirk.LINKS_CARRY_ANYTHING in model.quirks and level_of(model.scenario.network).has_ports:
+        if model.scenario.semantics == "astra-sim":
+            return f"on the network {name} of ASTRA-sim; take network: store_and_forward"
+        return f"with the quirk {Quirk.LINKS_CARRY_ANYTHING}; leave it out, or take network: flow"
+    return f"on the network {name}, which is a bound; take network: flow"
