@@ -48,4 +48,17 @@ u64 Delays::latency_of(const MessageLog& message) const {
     return model_.scale.ticks(ns);
 }
 
+u64 Delays::transfer_of(const MessageLog& message) const {
+    double ns = 0.0;
+    for (u32 d = lowest_dimension(message); d < grid_.dimensions(); ++d) {
+        if (grid_.coordinate(recording_.source_of(message), d) != grid_.coordinate(message.destination, d)) {
+            ns = std::max(ns, static_cast<double>(message.bytes) / grid_.dimension(d).bytes_per_ns);
+        }
+        if (model_.quirks.lowest_dimension_only) {
+            break;
+        }
+    }
+    return model_.scale.ticks(ns);
+}
+
 }  // namespace yantra

@@ -21,6 +21,8 @@ public:
     u32 lowest_dimension(const MessageLog& message) const;
     u32 dimension_of_link(u32 link) const;
     u64 latency_of(const MessageLog& message) const;
+    // Without waiting: its bytes over the narrowest of these dimensions.
+    u64 transfer_of(const MessageLog& message) const;
     const Grid& grid() const { return grid_; }
 
 private:

@@ -205,7 +205,9 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
         const MessageLog& message = recording.messages[i];
         const u64 sent = recording.moments[message.sent].time;
         const u64 end = recording.moments[message.arrived].time;
-        const u64 start = std::min(end, sent + delays.latency_of(message));
+        // What waited for a port crossed it last.
+        const u64 first = std::min(end, sent + delays.latency_of(message));
+        const u64 start = recording.by_port ? std::max(first, end - std::min(end, delays.transfer_of(message))) : first;
         for (u32 d = delays.lowest_dimension(message); d < grid.dimensions(); ++d) {
             if (grid.coordinate(recording.source_of(message), d) != grid.coordinate(message.destination, d)) {
                 filled.add(d, start, end, message.bytes, alike(recording, message));
@@ -218,8 +220,38 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
     return filled.take();
 }
 
+// By port of a rank, in the order of links.
+static Utilisation port_utilisation(const Outcome& outcome, const Recording& recording, u32 bins) {
+    Vector<u32> row;   // by link, or class
+    for (std::size_t i = 0; i < recording.spans.size(); ++i) {
+        const u32 link = recording.spans[i].link;
+        row.resize(std::max<std::size_t>(row.size(), link + std::size_t{1}), none);
+        row[link] = 0;
+    }
+    u32 rows = 0;
+    for (u32& of : row) {
+        of = of == none ? none : rows++;
+    }
+    Bins filled(makespan(outcome), bins, rows);
+    for (std::size_t i = 0; i < recording.spans.size(); ++i) {
+        const LinkSpan& span = recording.spans[i];
+        filled.add(row[span.link], span.start, span.end, span.bytes, 1);
+    }
+    Utilisation found = filled.take();
+    if (recording.link_class.empty()) {
+        return found;
+    }
+    row.resize(1 + *std::max_element(recording.link_class.begin(), recording.link_class.end(), [](u32 a, u32 b) {
+        return a + 1 < b + 1;   // none is the least
+    }), none);
+    return by_every_link(found, recording.link_class, row, bins);
+}
+
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins) {
+    if (recording.by_port) {
+        return port_utilisation(outcome, recording, bins);
+    }
     if (recording.by_span) {
         Vector<u32> row = numbers_in_use(model, recording);
         row.resize(std::max<std::size_t>(row.size(), recording.series.links()), none);

@@ -44,6 +44,7 @@ PortNetwork::PortNetwork(const Grid& grid, TimeScale scale, Engine& engine, bool
     } else if (routes_.count() <= few_links) {
         number_.assign(routes_.count(), none);
     }
+    probe_.keeps(routes_.count(), is_over_classes_, [this](u32 link) { return class_of(link); });
 }
 
 // --- Ports and ways
@@ -55,10 +56,14 @@ inline u32 PortNetwork::port_of(u32 link) {
         }
         return numbered(link);
     }
-    const u32 d = routes_.dimension_of(link);
-    const u32 port = classes_.of(link, d, link - first_link_[d]);
+    const u32 port = class_of(link);
     ensure(port != none, "a message on a link that none was to pass");
     return port;
+}
+
+u32 PortNetwork::class_of(u32 link) const {
+    const u32 d = routes_.dimension_of(link);
+    return classes_.of(link, d, link - first_link_[d], grid_.dimension(d).block);
 }
 
 [[gnu::noinline]] u32 PortNetwork::numbered(u32 link) {
@@ -252,6 +257,7 @@ inline void PortNetwork::serve_one(u32 at) {
     const u64 tail = begin + busy_ticks(port.dimension, transit.bytes);
     port.free = tail;
     carry(transit.port, transit.bytes, 1);
+    probe_.holds(at, recorded(transit.port), begin, tail, transit.bytes);
     go_on(at, begin, tail);
 }
 
@@ -271,6 +277,7 @@ void PortNetwork::share(std::span<const u32> transits) {
         ports_[port].free = tail;
         through += bytes;
         carry(port, bytes, 1);
+        probe_.holds(by_size[i], recorded(port), begin, tail, bytes);
         go_on(by_size[i], begin, tail);
     }
 }
@@ -476,11 +483,7 @@ Vector<LinkRecord> PortNetwork::records(const Grid& grid, const PortClasses& cla
     Vector<LinkRecord> records;
     for (u32 link = 0; link < links.count(); ++link) {
         const u32 d = links.dimension_of(link);
-        const Block block = grid.dimension(d).block;
-        if (classes.of_ranks != nullptr && block != Block::ring && block != Block::switched) {
-            continue;   // no message crosses it
-        }
-        const u32 port = classes.of(link, d, link - first[d]);
+        const u32 port = classes.of(link, d, link - first[d], grid.dimension(d).block);
         if (port != none && uses[port].messages > 0) {
             const auto [from, to] = links.ends_of(link);
             records.push_back({d, from, to, uses[port]});

@@ -26,7 +26,7 @@
 #include "network/analytical_formula.hpp"
 #include "network/held_links.hpp"
 #include "network/network.hpp"
-#include "network/outside_probe.hpp"
+#include "network/ports_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -38,9 +38,12 @@ struct PortClasses {
     const LinkClasses* of_links = nullptr;
     bool are_given() const { return of_ranks != nullptr || of_links != nullptr; }
     // Of a link, which is the one `at` of its dimension; `none` where no message passes.
-    u32 of(u32 link, u32 dimension, u32 at) const {
+    u32 of(u32 link, u32 dimension, u32 at, Block block) const {
         if (of_links != nullptr) {
             return of_links->class_of[link];
+        }
+        if (block != Block::ring && block != Block::switched) {
+            return none;
         }
         return (dimension * static_cast<u32>(ranks->size()) + (*of_ranks)[at / 2]) * 2 + at % 2;
     }
@@ -146,6 +149,8 @@ private:
 
     u32 port_of(u32 link);
     u32 numbered(u32 link);
+    u32 class_of(u32 link) const;
+    u32 recorded(u32 port) const { return is_over_classes_ ? port : ports_[port].link; }
     bool is_port(u32 link, u32 dimension) const { return grid_.table(dimension) == nullptr || is_at_rank(link); }
     bool is_at_rank(u32 link) const;
     u32 routed_to(const Message& message) const;
@@ -186,7 +191,7 @@ private:
     std::unordered_map<u32, u32> numbers_;   // the same of many
     Vector<LinkUse> use_;          // by dimension
     Pool<Transit> transits_;
-    OutsideProbe probe_;
+    PortsProbe probe_;
     Gathered coming_;              // to the ports that they are at now
     Gathered landing_;             // that began to cross to a switch, whose ports down to ranks are next
     Vector<u32> served_;
