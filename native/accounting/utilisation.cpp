@@ -223,8 +223,8 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
 // By port of a rank, in the order of links.
 static Utilisation port_utilisation(const Outcome& outcome, const Recording& recording, u32 bins) {
     Vector<u32> row;   // by link, or class
-    for (std::size_t i = 0; i < recording.spans.size(); ++i) {
-        const u32 link = recording.spans[i].link;
+    for (std::size_t i = 0; i < recording.port_spans.size(); ++i) {
+        const u32 link = recording.port_spans[i].link;
         row.resize(std::max<std::size_t>(row.size(), link + std::size_t{1}), none);
         row[link] = 0;
     }
@@ -233,8 +233,8 @@ static Utilisation port_utilisation(const Outcome& outcome, const Recording& rec
         of = of == none ? none : rows++;
     }
     Bins filled(makespan(outcome), bins, rows);
-    for (std::size_t i = 0; i < recording.spans.size(); ++i) {
-        const LinkSpan& span = recording.spans[i];
+    for (std::size_t i = 0; i < recording.port_spans.size(); ++i) {
+        const LinkSpan& span = recording.port_spans[i];
         filled.add(row[span.link], span.start, span.end, span.bytes, 1);
     }
     Utilisation found = filled.take();

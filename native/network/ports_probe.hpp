@@ -35,7 +35,7 @@ public:
         }
     }
     void holds(u32 message, u32 link, u64 start, u64 end, u64 bytes) {
-        recorder_.recording().spans.push_back({start, end, bytes, link, number_of(message)});
+        recorder_.recording().port_spans.push_back({start, end, bytes, link, number_of(message)});
     }
 
 private:

@@ -90,10 +90,11 @@ struct LinkSpan {
 struct Recording {
     bool by_hop = false;           // subjects of messages are hops
     bool by_span = false;          // what links carried is in `spans`
-    bool by_port = false;          // what links of ranks carried is, and no others are kept
+    bool by_port = false;          // what links of ranks carried is in `port_spans`, and no others are kept
     u32 span_groups = 0;
     Vector<u32> span_group;   // by link: its dimension, or its label in a fabric
     Blocks<LinkSpan> spans;
+    Blocks<LinkSpan> port_spans;
     LinkSeries series;             // of links that messages share; else empty
     Vector<u64> way_latency;  // by message, with spans: ticks
     Blocks<Moment> moments;
