@@ -26,12 +26,14 @@ def result_of(trial: Trial, folder: Path, number: int) -> Result:
 def removals(result: Result) -> dict[str, tuple[str, ...]]:
     """Return what may bound a generated step, whose kernels are all under the roofline."""
     dimensions = range(len(result.model.scenario.topology.dimensions))
+    together = {"network": ("bandwidth",)} if len(dimensions) > 1 else {}
     return {
         "compute": ("peak",),
         "memory_bandwidth": ("memory_bandwidth",),
         "latency": ("latency", "hand_overs"),
         "memory": ("remote_memory",),
         "host": ("host",),
+        **together,
         **{f"network {at}": (f"bandwidth of dimension {at}",) for at in dimensions},
     }
 

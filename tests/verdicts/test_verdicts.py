@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,9 @@ from yantra.explain import what_if
 from yantra.result import Result
 from yantra.run import verdict
 from yantra.run.simulate import simulate
-from yantra.scenario import Device
+from yantra.scenario import Device, Scenario, load
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 STEPS = list(islice((trial for trial in trials(3) if trial.work <= 300), 25))
 
@@ -33,6 +37,80 @@ def test_the_cause_that_is_named_gains_most(
 def test_the_rows_of_what_if_say_the_same(tmp_path: Path) -> None:
     result = result_of(STEPS[0], tmp_path, 0)
     assert what_if(result).bound_by == result.bound_by
+
+
+def _random_job(seed: int) -> Scenario:
+    """Kernels, collectives and messages of eight ranks on one or two dimensions."""
+    draw = random.Random(seed)
+    sizes = draw.choice([(8,), (2, 4), (4, 2)])
+    group = (7, tuple(range(0, 8, draw.choice([1, 2]))))
+    ranks = [TraceBuilder(rank=rank) for rank in range(8)]
+    last: list[Any] = [()] * 8
+    for tag in range(draw.randint(2, 6)):
+        what = draw.choice(["compute", "collective", "group", "message"])
+        work = 10 ** draw.randint(5, 10), 10 ** draw.randint(3, 8)
+        size = 10 ** draw.randint(3, 8)
+        one, other = draw.sample(range(8), 2)
+        for rank, trace in enumerate(ranks):
+            if what == "compute":
+                last[rank] = trace.compute(num_ops=work[0], tensor_size=work[1], after=last[rank])
+            elif what == "collective":
+                last[rank] = trace.collective("all_reduce", size, after=last[rank])
+            elif what == "group" and rank in group[1]:
+                last[rank] = trace.collective("all_gather", size, group="7", after=last[rank])
+            elif what == "message" and rank == one:
+                last[rank] = trace.send(other, size, tag=tag, after=last[rank])
+            elif what == "message" and rank == other:
+                last[rank] = trace.recv(one, size, tag=tag, after=last[rank])
+    device = Device(compute="roofline", peak_flops=1e12, memory_bytes_per_s=1e11)
+    links = [dimension(size=size, bytes_per_ns=draw.choice([5.0, 50.0])) for size in sizes]
+    return scenario(ranks, *links, groups=(group,), device=device)
+
+
+def _names_the_row_that_gains_most(result: Result) -> None:
+    """The row of explain with the largest gain among the causes, and the same list everywhere."""
+    bounds = what_if(result)
+    rows = {row.text: row for row in bounds.rows}
+    causes = [row for row in bounds.rows if row.kind]
+    best = max(row.gain_ns or 0 for row in causes)
+    named = [row for row in causes if f": with {row.text} it would be" in result.bound_by.text]
+    if best <= 0:
+        assert result.bound_by.kind == "none"
+    else:
+        assert [row.gain_ns for row in named] == [best]
+        assert result.bound_by.kind == named[0].kind
+    assert bounds.bound_by == result.bound_by
+    per_ns = result.model.ticks_per_ns
+    for gain in result.gains or ():
+        assert rows[gain.text].gain_ns == pytest.approx(gain.ticks / per_ns, abs=1e-3)
+        assert rows[gain.text].kind == gain.kind
+    told = {gain.text for gain in result.gains or ()}
+    assert {row.text for row in causes} <= told
+    if len(result.collectives) or result.messages:
+        assert {"infinite bandwidth of all links", "communication that takes no time"} <= told
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_of_any_small_job_the_row_of_explain_that_gains_most_is_named(seed: int) -> None:
+    _names_the_row_that_gains_most(simulate(_random_job(seed)))
+
+
+@pytest.mark.parametrize("speeds", ["achievable", "measured"])
+def test_measured_collectives_take_their_time_of_the_network_too(
+    speeds: str, tmp_path: Path
+) -> None:
+    """They are no messages, so no dimension gains alone; all links together do."""
+    train("llama3-8b", Plan(tp=8, dp=2, global_batch=4), 2048).save(tmp_path / "s.yw")
+    result = simulate(
+        load(tmp_path / "s.yw", cluster="hgx-h100", settings={"cluster.speeds": speeds})
+    )
+    _names_the_row_that_gains_most(result)
+    gains = {gain.text: gain.ticks for gain in result.gains or ()}
+    assert gains["infinite bandwidth of all links"] > 0.05 * max(result.outcome.finish)
+    assert gains["communication that takes no time"] >= gains["infinite bandwidth of all links"]
+    result.to_report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "communication that takes no time" in page
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.title)

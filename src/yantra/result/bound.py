@@ -27,7 +27,6 @@ from yantra.result.waits import Waits, is_pipeline, waits
 
 NOTHING = "bound by nothing: the run takes no time"
 _SECOND_FROM = 0.01
-_NEARLY_ALL = 0.9
 _REMEDY = "more micro-batches or virtual stages shorten it (yantra explain --advice runs them)"
 
 
@@ -57,7 +56,8 @@ class Gain(NamedTuple):
     """What removing a cause gains: its kind, what a text calls it, what is removed, the ticks.
 
     `holds_others`: that the cause contains all others of its kind. Either it competes or they do:
-    they, if one of them alone gains nearly as much.
+    they, if one of them alone gains as much. Without a kind it contains causes of several, and does
+    not compete.
     """
 
     kind: str
@@ -81,7 +81,7 @@ def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
 
 def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> Bound:
     """Return the bound that a run's gains make: the largest, the first of several."""
-    known = list(gains)
+    known = [gain for gain in gains if gain.kind]
     ordered = sorted(_competing(known), key=lambda gain: -gain.ticks)
     if makespan == 0:
         return Bound("none", NOTHING)
@@ -105,7 +105,7 @@ def _competing(gains: list[Gain]) -> list[Gain]:
     """Return gains of which none contains another."""
     for whole in [gain for gain in gains if gain.holds_others]:
         parts = _parts_of(whole, gains)
-        is_of_one = max(part.ticks for part in parts) >= _NEARLY_ALL * whole.ticks
+        is_of_one = max(part.ticks for part in parts) >= whole.ticks
         gains = [gain for gain in gains if gain not in ([whole] if is_of_one else parts)]
     return gains
 

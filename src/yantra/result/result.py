@@ -220,9 +220,11 @@ class Result:
     def weigh(self) -> None:
         """Find `gains` and `bound_by` by runs even where those take some seconds.
 
-        A report does so before it is made. Where it would take longer all stays as it is.
+        A report does so before it is made. Where it would take longer all stays as it is. So does
+        what is there if it has what all communication takes.
         """
-        if self.gains is None and self._gains is not None:
+        is_whole = self.gains is not None and any(not gain.kind for gain in self.gains)
+        if not is_whole and self._gains is not None:
             found = self._gains(self, True)
             if found is not None:
                 self.__dict__["gains"] = found

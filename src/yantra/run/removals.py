@@ -2,10 +2,10 @@
 
 `REMOVALS` are the what-if bounds that mean something for any scenario. `causes_of` picks those that
 compete to be what bounds a run: of them none contains another, so that the largest gain names one
-cause. One exception: over a fabric a message crosses links of several labels at once, which hide
-behind each other, so all links together are a cause as well (`yantra.result.bound.Gain`). Two more
-causes need no run of their own, since their removal follows from where the time of the ranks goes
-(`yantra.result.waits`).
+cause. One exception: a message may cross links of several dimensions or labels, which hide behind
+each other, and what was measured is of all of them, so all links together are a cause as well
+(`yantra.result.bound.Gain`). Two more causes need no run of their own, since their removal follows
+from where the time of the ranks goes (`yantra.result.waits`).
 """
 
 from __future__ import annotations
@@ -92,6 +92,13 @@ DELAYS = Removal(
     "delays", ("latency", "hand_overs"), "no latency and no delays at endpoints", _always
 )
 
+COMMUNICATION = Removal(
+    "communication",
+    ("bandwidth", "latency", "hand_overs", "reductions"),
+    "communication that takes no time",
+    _always,
+)
+
 REMOVALS = (
     BANDWIDTH,
     LATENCY,
@@ -100,18 +107,18 @@ REMOVALS = (
     Removal("hand_overs", ("hand_overs",), "no delays at endpoints", _always),
     DELAYS,
     REDUCTIONS,
-    Removal(
-        "communication",
-        ("bandwidth", "latency", "hand_overs", "reductions"),
-        "communication that takes no time",
-        _always,
-    ),
+    COMMUNICATION,
     COMPUTE,
     PEAK,
     MEMORY_BANDWIDTH,
     REMOTE_MEMORY,
     HOST,
 )
+
+
+def communicates(model: Model) -> bool:
+    """Return whether ranks of a model exchange anything."""
+    return any(_core.node_kinds(graph).communication for graph in model.graphs.distinct)
 
 
 def bandwidth_removals(model: Model) -> tuple[Removal, ...]:
@@ -157,7 +164,7 @@ def causes_of(model: Model, dimensions: list[str]) -> list[Cause]:
         removals = bandwidth_removals(model)
         for label, removal in zip(dimensions, removals, strict=True):
             causes.append(Cause("network", f"the network, bandwidth of {label}", removal))
-        if model.fabric is not None and len(removals) > 1:
+        if len(removals) > 1:
             of_all = "the network, bandwidth of all links"
             causes.append(Cause("network", of_all, BANDWIDTH, holds_others=True))
         causes.append(Cause("latency", "latency and hand-overs of messages", DELAYS))

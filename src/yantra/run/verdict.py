@@ -4,12 +4,13 @@ Each cause is removed exactly and the job run again by the same engine, folded w
 So the first line of a summary agrees with the what-if bounds, always. The causes are chosen such
 that none contains another (`yantra.run.removals`): the rate of arithmetic and the bandwidth of
 memory, or all kernels where no roofline tells them apart; the bandwidth of each dimension, or of
-links of a fabric by label or all together; latency and hand-overs; remote memory; host work; and
-waiting, whose removal needs no run.
+links of a fabric by label, or all together; latency and hand-overs; remote memory; host work; and
+waiting, whose removal needs no run. All communication together is beside them: it contains others
+and so names no cause, but says what the best network could gain.
 
-Trade-off: a handful of runs for one line. Where they would handle more than MOST_EVENTS events or
-compile more than MOST_NODES nodes, or a removal of a large folded run cannot be folded, the bound
-is an estimate and says so.
+Trade-off: a handful of runs for one line. Where those of the parts would handle more than
+MOST_EVENTS events or compile more than MOST_NODES nodes, or a removal of a large folded run cannot
+be folded, the bound is an estimate and says so.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from yantra.compile import Model, compile_without
 from yantra.result import Result
 from yantra.result.bound import Gain, of_waits
 from yantra.result.waits import waits
-from yantra.run.removals import Cause, causes_of
+from yantra.run.removals import COMMUNICATION, Cause, causes_of, communicates
 from yantra.scenario.types import Fold
 
 MOST_EVENTS = 2_000_000
@@ -38,17 +39,26 @@ MOST_NODES_UNFOLDED = 100_000
 def gains(result: Result, most_events: int) -> list[Gain] | None:
     """Return what removing each cause gains, by runs without it; None where they cost too much."""
     model, makespan = result.model, max(result.outcome.finish)
-    removable = causes(result)
+    parts = [cause for cause in causes(result) if not cause.holds_others]
     nodes = sum(len(graph) for graph in model.graphs.distinct)
-    if result.events * len(removable) > most_events or nodes * len(removable) > MOST_NODES:
+    if result.events * len(parts) > most_events or nodes * len(parts) > MOST_NODES:
         return None
+    removable = [*causes(result), *_wholes(result)]
     found = []
     for kind, label, removal, holds_others in removable:
-        ticks = makespan_without(result, removal.causes)
-        if ticks is None:
+        most_nodes = MOST_NODES_UNFOLDED if kind or most_events <= MOST_EVENTS else MOST_NODES
+        ticks = makespan_without(result, removal.causes, most_nodes)
+        if ticks is None and kind:
             return None
+        if ticks is None:
+            continue  # it is no cause, so the verdict stands without it
         found.append(Gain(kind, label, removal.text, makespan - ticks, holds_others))
     return [*found, *gains_of_waits(result)]
+
+
+def _wholes(result: Result) -> list[Cause]:
+    """Return what is removed to tell what it gains, and contains causes."""
+    return [Cause("", "communication", COMMUNICATION)] if communicates(result.model) else []
 
 
 def causes(result: Result) -> list[Cause]:
@@ -61,23 +71,28 @@ def gains_of_waits(result: Result) -> tuple[Gain, Gain]:
     return of_waits(result.model, waits(result.model, result.outcome))
 
 
-def makespan_without(result: Result, causes: tuple[str, ...]) -> int | None:
-    """Return the makespan in ticks without some causes, None where that cannot be run."""
+def makespan_without(
+    result: Result, causes: tuple[str, ...], most_nodes: int = MOST_NODES_UNFOLDED
+) -> int | None:
+    """Return the makespan in ticks without some causes, None where that cannot be run.
+
+    Or only whole, where the run was folded and all of it has more than `most_nodes` nodes.
+    """
     from yantra.run.simulate import run
 
     model = compile_without(result.model, {*result.model.without, *causes})
     try:
-        relieved = run(model, fold=fold_like(result, model), like=result)
+        relieved = run(model, fold=fold_like(result, model, most_nodes), like=result)
     except (DeadlockError, UnsupportedError):
         return None
     return max(relieved.outcome.finish)
 
 
-def fold_like(result: Result, model: Model) -> Fold:
+def fold_like(result: Result, model: Model, most_nodes: int = MOST_NODES_UNFOLDED) -> Fold:
     """Return how to fold a variation of a run: like it, and whole only where that is cheap."""
     if not result.outcome.folded:
         return "off"
-    return "require" if must_fold(result, model, MOST_NODES_UNFOLDED) else "auto"
+    return "require" if must_fold(result, model, most_nodes) else "auto"
 
 
 def must_fold(result: Result, model: Model, most_nodes: int) -> bool:

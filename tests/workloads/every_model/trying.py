@@ -11,7 +11,6 @@ from tests.workloads.every_model.plans import Trial
 from yantra.base.errors import ConfigError
 from yantra.compile import compile
 from yantra.fabric import clusters
-from yantra.fabric.stacks.types import EIGHT_BITS
 from yantra.run.simulate import run_native
 from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.quirks import ASTRA_SIM, Quirk
@@ -64,12 +63,12 @@ def _check_traces(workload: Workload) -> int:
 def fitting(ranks: int, number: int, dtype: str = "bf16") -> Iterator[str]:
     """Yield the clusters that can have so many ranks, another one first for each number.
 
-    Those that compute in 8 or 4 bits, where `dtype` is such a type.
+    Those that compute in the type `dtype`.
     """
     names = clusters.names()
     for name in (*names[number % len(names) :], *names[: number % len(names)]):
         machine = clusters.load(name)
-        if dtype in EIGHT_BITS and dtype not in dict(machine.peak):
+        if dtype not in dict(machine.peak):
             continue
         try:
             machine.scenario_parts(ranks)
