@@ -145,7 +145,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
 def _known(dtype: str | None, machine: Cluster) -> str | None:
     """Return the type of a workload's products if the machine has a rate of it.
 
-    ConfigError where it has none: another would be taken in silence.
+    ConfigError where it has none, as another would be a guess.
     """
     known = [name for name, _ in machine.peak]
     if dtype is not None and dtype not in known:
