@@ -131,7 +131,7 @@ def _scanned(text: str, start: int, hooks: dict[str, Any]) -> tuple[Any, int] | 
         return None
     try:
         found: tuple[Any, int] = make_scanner(cast("Any", _Settings(hooks)))(text, start)
-    except (StopIteration, ValueError):
+    except (StopIteration, ValueError, SystemError):  # the last where json.decoder is not there
         return None
     return found
 
@@ -191,12 +191,38 @@ def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
     return _parse_any_yaml(text, name, plain) if tree is None else tree
 
 
-def _parse_any_yaml(text: str, name: str, plain: Callable[[str], Any]) -> Any:
+def parse_lenient_yaml(text: str, name: str, *, last_counts: bool) -> tuple[Any, list[str]]:
+    """Return the tree of the first YAML document of a text, scalars as text, and warnings.
+
+    Of a key given twice the first value counts, or the last: yaml-cpp keeps both, and which of them
+    ASTRA-sim sees depends on how it looks. What follows the first document is not read.
+    """
+    tree = read_plain(text, str)
+    lenient = _Lenient(last_counts)
+    tree = _parse_any_yaml(text, name, str, lenient) if tree is None else tree
+    return tree, lenient.warnings
+
+
+class _Lenient:
+    """What a reader warns of where it goes on, and which value of a key given twice counts."""
+
+    def __init__(self, last_counts: bool) -> None:
+        self.last_counts = last_counts
+        self.warnings: list[str] = []
+
+    def warn(self, error: ConfigError, what_counts: str) -> None:
+        """Warn of what is an error elsewhere."""
+        self.warnings.append(f"{error}; the {what_counts} counts, as in ASTRA-sim")
+
+
+def _parse_any_yaml(
+    text: str, name: str, plain: Callable[[str], Any], lenient: _Lenient | None = None
+) -> Any:
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        return _Tree(yaml.parse(text, Loader=loader), name, plain).document()
+        return _Tree(yaml.parse(text, Loader=loader), name, plain, lenient).document()
     except yaml.MarkedYAMLError as error:
         mark, problem = error.problem_mark, f"not YAML: {error.problem or error.context}"
         if mark is None:
@@ -218,11 +244,18 @@ class _Tree:
     the cost is that of the text.
     """
 
-    def __init__(self, events: Iterator[Any], name: str, plain: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        events: Iterator[Any],
+        name: str,
+        plain: Callable[[str], Any],
+        lenient: _Lenient | None,
+    ) -> None:
         self._events = events
         self._name = name
         self._plain = plain
         self._anchors: dict[str, Any] = {}
+        self._lenient = lenient
 
     def document(self) -> Any:
         """Return the tree of the only document, None if there is none."""
@@ -231,7 +264,11 @@ class _Tree:
             if _kind(event) == "DocumentStart":
                 documents += 1
                 if documents > 1:
-                    raise self._error(event, "expected one document, got another")
+                    error = self._error(event, "expected one document, got another")
+                    if self._lenient is None:
+                        raise error
+                    self._lenient.warn(error, "first")
+                    break
                 tree = self._value(next(self._events), 0)
         return tree
 
@@ -258,10 +295,18 @@ class _Tree:
         for key in self._until("MappingEnd"):
             if _kind(key) != "Scalar":
                 raise self._error(key, "a key must be a scalar")
-            if key.value in tree:
-                raise self._error(key, f"the key {show(key.value)} is given twice")
-            tree[key.value] = self._value(next(self._events), depth)
+            value = self._value(next(self._events), depth)
+            if key.value not in tree or self._is_replaced(key):
+                tree[key.value] = value
         return tree
+
+    def _is_replaced(self, key: Any) -> bool:
+        """Return whether the value of a key that was there before is replaced by this one."""
+        error = self._error(key, f"the key {show(key.value)} is given twice")
+        if self._lenient is None:
+            raise error
+        self._lenient.warn(error, "last value" if self._lenient.last_counts else "first value")
+        return self._lenient.last_counts
 
     def _until(self, end: str) -> Iterator[Any]:
         while _kind(event := next(self._events)) != end:
