@@ -11,6 +11,7 @@
 #include "export/chrome.hpp"
 #include "export/perfetto.hpp"
 #include "export/rows.hpp"
+#include "export/table_order.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -101,6 +102,8 @@ void register_timelines(nb::module_& module) {
     module.def("rows_of", [](const Wholes& track, const Wholes& start, const Wholes& end) {
         return rows_of(span_of(track), span_of(start), span_of(end));
     }, "track"_a, "start"_a, "end"_a);
+    module.def("hash_map_order", &hash_map_order, "names"_a);
+    module.def("longest_first", &longest_first, "lifetimes"_a);
 }
 
 }  // namespace yantra

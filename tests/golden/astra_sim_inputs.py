@@ -129,6 +129,26 @@ def memory(folder: Path) -> list[str]:
     return _files(folder, [trace] * 4, _line("Ring", 4), system)
 
 
+def tensors(folder: Path) -> list[str]:
+    """A chain of layers with many tensors: of equal lives, long names, read twice, read by none."""
+    trace = TraceBuilder(first_id=1)
+    after: Any = ()
+    kept: list[str] = []
+    for layer in range(6):
+        node = trace.compute(f"layer {layer}", duration_micros=3 + layer % 2, after=after)
+        reads = [f"weights.of.layer.number.{layer}", *kept[-2:]]
+        writes = [f"out{layer}", f"\u03b4{layer}", f"unread{layer}"]
+        kept += writes[:2]
+        node["inputs"] = [part for name in reads for part in (name, str(4096 * (layer + 1)))]
+        node["outputs"] = [part for name in writes for part in (name, str(1000 + 77 * layer))]
+        after = node
+    last = trace.collective(CollectiveType.ALL_REDUCE, MIB, name="reduce", after=after)
+    last["inputs"] = [part for name in kept[::3] for part in (name, "1000")]
+    last["outputs"] = ["sum", str(MIB)]
+    system = {"track-local-mem": 1, "local-mem-trace-filename": str(folder / "tensors")}
+    return _files(folder, [trace] * 2, _line("FullyConnected", 2), system)
+
+
 def traces_beside_lists(folder: Path) -> list[str]:
     """A collective by traces over one dimension of two; the lists beside them make rings only."""
     trace = TraceBuilder(first_id=1)
@@ -176,6 +196,21 @@ def ticks_shared(folder: Path) -> list[str]:
     return _files(folder, traces, _line("Ring", 8), {"trace-enabled": 1}, members)
 
 
+def five_dimensions(folder: Path) -> list[str]:
+    """An all-gather over five rings of two, of which ASTRA-sim involves four."""
+    trace = TraceBuilder(first_id=1)
+    trace.collective(CollectiveType.ALL_GATHER, MIB)
+    network = {
+        "topology": ["Ring"] * 5,
+        "npus_count": [2] * 5,
+        "bandwidth": [50.0] * 5,
+        "latency": [500.0] * 5,
+    }
+    kinds = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+    system = {f"{kind}-implementation": ["ring"] * 5 for kind in kinds}
+    return _files(folder, [trace] * 32, network, system)
+
+
 CASES: dict[str, Callable[[Path], list[str]]] = {
     "tutorial": tutorial,
     "overlap": overlap,
@@ -184,4 +219,6 @@ CASES: dict[str, Callable[[Path], list[str]]] = {
     "memory": memory,
     "traces_beside_lists": traces_beside_lists,
     "ticks_shared": ticks_shared,
+    "tensors": tensors,
+    "five_dimensions": five_dimensions,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,32 +35,25 @@ def test_every_line_is_upstreams(
     assert (tmp_path / "log" / "err.log").read_text() == ""
 
 
-def test_the_memory_trace_has_upstreams_events(tmp_path: Path) -> None:
-    """Recorded from the same binary for rank 0; times in us, sizes in MiB and bytes."""
-    options = write("memory", tmp_path)
+@pytest.mark.parametrize("case", ["memory", "tensors"])
+def test_the_memory_trace_is_upstreams_to_the_byte(case: str, tmp_path: Path) -> None:
+    """Recorded from the same binary for rank 0.
+
+    Equal only where the C++ library is ASTRA-sim's: its hash maps and its sort give the order.
+    """
+    options = write(case, tmp_path)
     assert main(["astra-sim", *options, f"--logging-folder={tmp_path / 'log'}"]) == 0
-    events = json.loads((tmp_path / "tensors.0.json").read_text())["traceEvents"]
-    assert [(e["ts"], e["args"]["Memory_MB"]) for e in events if e["ph"] == "C"] == [
-        (0.0, 3.0028610229492188),
-        (50.0, 3.0066757202148438),
-        (70.0, 2.0066757202148438),
-        (138.72, 0.00667572021484375),
-        (148.72, 0.0),
-    ]
-    lives = {(e["name"], e["ph"]): e for e in events if e["cat"] == "tensorLifetime"}
-    assert {name: lives[name, "B"]["args"]["size"] for name, _ in lives} == {
-        "w": 1048576,
-        "x": 3000,
-        "act": 2097152,
-        "g": 5000,
-        "sum": 2000,
-    }
-    assert {name: (lives[name, "B"]["ts"], lives[name, "E"]["ts"]) for name, _ in lives} == {
-        "w": (0.0, 70.0),
-        "x": (0.0, 50.0),
-        "act": (0.0, 138.72),
-        "g": (50.0, 148.72),
-        "sum": (50.0, 148.72),
-    }
-    undefined = [e["name"] for e in events if e["args"].get("node_name") == "UNDEFINED"]
-    assert undefined == ["w", "w", "x", "x"]
+    written = (tmp_path / "tensors.0.json").read_text()
+    recorded = (RECORDED / f"{case}.0.json").read_text()
+    if sys.platform == "linux":
+        assert written == recorded
+    assert _by_text(written) == _by_text(recorded)
+
+
+def _by_text(trace: str) -> list[str]:
+    """Return the events in an order of our own, without the threads, which number an order."""
+    events = json.loads(trace)["traceEvents"]
+    for event in events:
+        if event.get("cat") != "tensorHeatmap":
+            event.pop("tid", None)
+    return sorted(json.dumps(event, sort_keys=True) for event in events)

@@ -71,7 +71,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
 @set_option
 @click.option(
     "--semantics",
-    type=click.Choice(["yantra", "astra-sim"]),
+    type=click.Choice(["yantra", "astra-sim", "astra-sim@mlsys26"]),
     default="yantra",
     show_default=True,
     help="For a workload: which behaviour to follow.",
@@ -264,7 +264,7 @@ def _write(
     exports: list[tuple[str, str]],
 ) -> None:
     """Write the files that are asked for; `table` is that of `csv` and `parquet`."""
-    from yantra.export import local_memory
+    from yantra.export import local_memory_trace
 
     if output:
         result.to_json(output)
@@ -275,7 +275,7 @@ def _write(
     for form, path in exports:
         warn(result.export(form, path))
     if result.model.scenario.track_local_memory:
-        local_memory.write_traces(result)
+        local_memory_trace.write_traces(result)
 
 
 def _show_hot_links(result: Result, most: int) -> None:

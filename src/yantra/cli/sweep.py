@@ -123,9 +123,9 @@ def command(
 
 def _write_local_memory(result: Result) -> None:
     if result.model.scenario.track_local_memory:
-        from yantra.export import local_memory
+        from yantra.export import local_memory_trace
 
-        local_memory.write_traces(result)
+        local_memory_trace.write_traces(result)
 
 
 class _Row(NamedTuple):

@@ -7,25 +7,22 @@ that is of the node that completes last, and for ever if nobody reads it; one th
 anything wrote it is taken to be there from the start of the run. Tensors of no bytes do not count.
 A second write of a tensor, at which upstream stops, does not change its life.
 
-The trace is Chrome's trace-event JSON (open it in Perfetto), as upstream writes it except for the
-heat map, which only sorts the lifetimes once more.
+The trace is Chrome's trace-event JSON (open it in Perfetto), as upstream writes it, byte for byte:
+`local_memory_trace.py` has its events.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from yantra import _core
-from yantra.base.output import write_text
 from yantra.result import Result
 from yantra.result.tables import NEVER
 
-_LIFETIME_PID, _COUNTER_PID = 1_000_000, 2_000_000
 _UNDEFINED_NS = 10
+_ENDS = _core.Happening.What.ENDS
 _LIST = _core.TensorColumn.Kind.LIST.value
-_MIB = 1024 * 1024
 
 
 class Access(NamedTuple):
@@ -58,14 +55,24 @@ class Usage(NamedTuple):
     peak_bytes: int
 
 
-def usage(result: Result, rank: int) -> Usage:
-    """Return the memory usage of a rank."""
+def ended_in_order(result: Result) -> dict[int, list[int]]:
+    """Return the nodes of each rank in the order in which they ended, where the run noted it."""
+    ended: dict[int, list[int]] = {}
+    for noted in result.outcome.happenings:
+        if noted.what is _ENDS and noted.node is not None:
+            ended.setdefault(noted.rank, []).append(noted.node)
+    return ended
+
+
+def usage(result: Result, rank: int, ended: dict[int, list[int]] | None = None) -> Usage:
+    """Return the memory usage of a rank; `ended`, for many ranks, is what `ended_in_order` gave."""
+    ended = ended_in_order(result) if ended is None else ended
     graph = result.model.graphs.of(rank)
     reads: list[Access] = []
     writes: list[Access] = []
     born: dict[str, tuple[int, int]] = {}
     died: dict[str, int] = {}
-    for node, start, end in _completions(result, rank):
+    for node, start, end in _completions(result, rank, ended.get(rank)):
         for tensor, size_bytes in _tensors(graph, graph.inputs, node):
             if tensor not in born:
                 born[tensor] = size_bytes, 0
@@ -90,22 +97,17 @@ def human_size(size_bytes: int) -> str:
     return f"{value:.2f} {units[0]}"
 
 
-def write_traces(result: Result) -> list[str]:
-    """Write `<local_memory_trace>.<rank>.json` for every rank; return the names."""
-    names = []
-    for rank in range(result.model.ranks):
-        names.append(f"{result.model.scenario.local_memory_trace}.{rank}.json")
-        events = list(_trace_events(usage(result, rank), rank, result.model.ticks_per_ns * 1000))
-        write_text(names[-1], json.dumps({"traceEvents": events}, indent=2, sort_keys=True))
-    return names
+def _completions(result: Result, rank: int, ended: list[int] | None) -> list[tuple[int, int, int]]:
+    """Return (node, start, end) of the nodes that ran, in the order of their completion.
 
-
-def _completions(result: Result, rank: int) -> list[tuple[int, int, int]]:
-    """Return (node, start, end) of the nodes that ran, in the order of their completion."""
+    Where the run did not note it, it is within a tick that of their starts.
+    """
     outcome = result.outcome
     first = outcome.first_node[rank]
     past = first + len(result.model.graphs.of(rank))
-    times = zip(outcome.start[first:past], outcome.end[first:past], strict=True)
+    times = list(zip(outcome.start[first:past], outcome.end[first:past], strict=True))
+    if ended and not outcome.folded:
+        return [(node, *times[node]) for node in ended]
     ran = [(node, start, end) for node, (start, end) in enumerate(times) if end != NEVER]
     return sorted(ran, key=lambda row: (row[2], row[1], row[0]))
 
@@ -133,42 +135,3 @@ def _timeline(lifetimes: list[Lifetime]) -> list[tuple[int, int]]:
         live += changes[tick]
         timeline.append((tick, live))
     return timeline
-
-
-def _trace_events(usage: Usage, rank: int, ticks_per_us: int) -> Iterator[dict[str, Any]]:
-    thread = {life.tensor: place for place, life in enumerate(usage.lifetimes)}
-    for category, accesses in (("tensorRead", usage.reads), ("tensorWrite", usage.writes)):
-        for access in accesses:
-            event = {
-                "args": {
-                    "node_id": access.node_id,
-                    "node_name": access.node_name,
-                    "size": access.size_bytes,
-                },
-                "cat": category,
-                "name": access.tensor,
-                "pid": rank,
-                "tid": thread[access.tensor],
-            }
-            yield event | {"ph": "B", "ts": access.start / ticks_per_us}
-            yield event | {"ph": "E", "ts": access.end / ticks_per_us}
-    for life in usage.lifetimes:
-        event = {
-            "args": {"size": life.size_bytes},
-            "cat": "tensorLifetime",
-            "name": life.tensor,
-            "pid": rank + _LIFETIME_PID,
-            "tid": thread[life.tensor],
-        }
-        yield event | {"ph": "B", "ts": life.start / ticks_per_us}
-        if life.end is not None:
-            yield event | {"ph": "E", "ts": life.end / ticks_per_us}
-    for tick, live in usage.timeline:
-        yield {
-            "args": {"Memory_MB": live / _MIB},
-            "cat": "GPU Memory",
-            "name": "GPU Memory Usage (MB)",
-            "ph": "C",
-            "pid": rank + _COUNTER_PID,
-            "ts": tick / ticks_per_us,
-        }

@@ -97,7 +97,7 @@ def _run(order: dict[str, Any]) -> None:
         if line.level != "debug":
             sys.stdout.write(f"{line.text(now)}\n")
     if scenario.track_local_memory:
-        from yantra.export.local_memory import write_traces
+        from yantra.export.local_memory_trace import write_traces
 
         write_traces(result)
     result.to_csv(RANKS, "ranks")
