@@ -16,10 +16,10 @@ from yantra.astra_sim.network import read_network
 from yantra.astra_sim.system import SchedulingKeys, SystemOptions, read_system
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.light import Literal
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     ChakraFiles,
-    Groups,
     Scenario,
 )
 
@@ -52,14 +52,15 @@ def from_files(
     network_backend: str = "congestion-unaware",
     logical_topology: Path | None = None,
     scheduling_keys: SchedulingKeys = "ignore",
+    semantics: Literal["astra-sim", "astra-sim@mlsys26"] = "astra-sim",
     directory: Path = "",
 ) -> tuple[Scenario, list[str]]:
     """Read the files of one ASTRA-sim run; return the scenario and the warnings.
 
-    `workload` is the prefix of the trace files (`<prefix>.<rank>.et`). `groups` is None, or a path;
-    one that contains `empty` means none, as in ASTRA-sim. Relative paths start from `directory`.
-    With a `logical_topology` the files are the ns-3 front end's, whatever `network_backend` says.
-    Raises ConfigError, or UnsupportedError for what ASTRA-sim defines and no model here covers.
+    `workload` is the prefix of the traces (`<prefix>.<rank>.et`). `groups` is None, or a path; one
+    that contains `empty` means none. Relative paths start from `directory`. With a
+    `logical_topology` the files are those of the ns-3 front end, whatever `network_backend` says.
+    Raises ConfigError, or UnsupportedError for what no model here covers.
     """
     _check_options(num_queues_per_dim, injection_scale, network_backend, scheduling_keys)
     folder = fspath(directory)
@@ -67,8 +68,7 @@ def from_files(
     def at(path: Path) -> str:
         return paths.join(folder, path)
 
-    logical = at(logical_topology) if logical_topology else ""
-    topology, fabric, backend, warnings = _network(at(network), logical, network_backend)
+    topology, fabric, backend, of_network = _network(at, network, logical_topology, network_backend)
     remote_memory, of_memory = read_memory(at(memory), topology.ranks)
     options = SystemOptions(
         dimensions=len(topology.dimensions),
@@ -79,9 +79,9 @@ def from_files(
         directory=folder,
     )
     parts, of_system = read_system(at(system), options)
-    members, of_groups = _groups(groups, at, topology.ranks)
+    files, of_groups = _workload(at, workload, groups, topology.ranks)
     scenario = Scenario(
-        workload=ChakraFiles(prefix=at(workload), groups=members),
+        workload=files,
         topology=topology,
         device=parts.device,
         memory=remote_memory,
@@ -89,14 +89,14 @@ def from_files(
         fabric=fabric,
         collectives=parts.collectives,
         resources=ASTRA_SIM_RESOURCES,
-        semantics="astra-sim",
+        semantics=semantics,
         replay_only=parts.replay_only,
         trace_nodes=parts.trace_nodes,
         track_local_memory=parts.track_local_memory,
         local_memory_trace=parts.local_memory_trace,
     )
-    warnings[:0] = _unused_scales(comm_scale=comm_scale, compute_scale=compute_scale)
-    return scenario, warnings + of_memory + of_system + of_groups
+    of_scales = _unused_scales(comm_scale=comm_scale, compute_scale=compute_scale)
+    return scenario, of_scales + of_network + of_memory + of_system + of_groups
 
 
 def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
@@ -118,20 +118,21 @@ def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
         network_backend=flags.network_backend,
         logical_topology=flags.logical_topology or None,
         scheduling_keys=flags.scheduling_keys,
+        semantics=flags.semantics,
     )
     return scenario, [*flags.warnings, *warnings]
 
 
 def _network(
-    path: str, logical: str, backend: str
+    at: Callable[[Path], str], path: Path, logical: Path | None, backend: str
 ) -> tuple[Topology, Plugin | None, PluginChoice, list[str]]:
     """Return the dimensions, the fabric if there is one, the network, and the warnings."""
     if logical:
         from yantra.astra_sim.ns3 import read_ns3
 
-        return read_ns3(path, logical)
+        return read_ns3(at(path), at(logical))
     network = _NETWORKS[backend]
-    topology, warnings = read_network(path, network)
+    topology, warnings = read_network(at(path), network)
     return topology, None, network, warnings
 
 
@@ -147,15 +148,43 @@ def _check_options(queues: int, injection_scale: float, backend: str, scheduling
         raise ConfigError("scheduling-keys", expected_got("ignore or honour", scheduling))
 
 
-def _groups(groups: Path | None, at: Callable[[Path], str], ranks: int) -> tuple[Groups, list[str]]:
-    if groups is None:
-        return (), []
-    if "empty" in fspath(groups):
-        if fspath(groups) == "empty":
-            return (), []
+def _workload(
+    at: Callable[[Path], str], workload: Path, groups: Path | None, ranks: int
+) -> tuple[ChakraFiles, list[str]]:
+    """Return the traces and their groups, and the warnings."""
+    prefix = at(workload)
+    if not paths.exists(f"{prefix}.0.et") and paths.isfile(prefix):
+        _refuse_version_one(prefix)
+    given = "empty" if groups is None else fspath(groups)
+    if "empty" in given:
         problem = "contains 'empty', so no groups are read, as in ASTRA-sim; rename the file"
-        return (), [f"comm-group-configuration: {fspath(groups)}: {problem}"]
-    return read_groups(at(groups), ranks)
+        told = [] if given == "empty" else [f"comm-group-configuration: {given}: {problem}"]
+        return ChakraFiles(prefix=prefix), told
+    members, warnings = read_groups(at(given), ranks, lambda: groups_named(prefix, ranks))
+    return ChakraFiles(prefix=prefix, groups=members), warnings
+
+
+def _refuse_version_one(workload: str) -> None:
+    from yantra.astra_sim import version_one
+
+    problem = version_one.workload(workload)
+    if problem is not None:
+        raise ConfigError(workload, problem)
+
+
+def groups_named(prefix: str, ranks: int) -> set[str] | None:
+    """Return the names of groups in the traces of all ranks, None where one cannot be read."""
+    from yantra.base.errors import TraceError
+    from yantra.chakra import read
+
+    names: set[str] = set()
+    for rank in range(ranks):
+        try:
+            trace = read(f"{prefix}.{rank}.et")
+        except TraceError:  # which `compile` reports
+            return None
+        names |= {name for node in trace if isinstance(name := node.get("pg_name"), str)}
+    return names
 
 
 def _unused_scales(**scales: float) -> list[str]:

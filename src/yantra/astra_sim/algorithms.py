@@ -12,7 +12,7 @@ from os import path as paths
 
 from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.numbers import read_integer
-from yantra.base.documents import parse_yaml, read_text
+from yantra.base.documents import parse_lenient_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.fields.plugin_names import read_name
 from yantra.base.records import Record
@@ -135,7 +135,8 @@ def _per_node(keys: Keys, directory: str) -> tuple[tuple[int, str], ...]:
     if key not in keys:
         return ()
     file = paths.join(directory, keys.text(key))
-    tree = parse_yaml(read_text(file), file, scalars_as_text=True)
+    tree, warnings = parse_lenient_yaml(read_text(file), file, last_counts=True)
+    keys.warnings += warnings
     if not isinstance(tree, dict):
         raise ConfigError(file, expected_got("a mapping of node id to trace prefix", tree))
     prefixes: dict[int, str] = {}

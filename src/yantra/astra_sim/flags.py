@@ -7,7 +7,7 @@ but the standard library is imported, as this stands in the way of every run.
 
 from __future__ import annotations
 
-from yantra.astra_sim.numbers import read_integer, read_number
+from yantra.astra_sim.numbers import read_beginning, read_integer
 from yantra.astra_sim.system import SchedulingKeys
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.light import Literal
@@ -40,6 +40,7 @@ class Flags(Record):
     comm_scale: float = 1.0
     injection_scale: float = 1.0
     rendezvous: bool = False
+    semantics: Literal["astra-sim", "astra-sim@mlsys26"] = "astra-sim"
     network_backend: NetworkBackend = "congestion-unaware"
     scheduling_keys: SchedulingKeys = "ignore"
     quirks: tuple[tuple[str, bool], ...] = ()
@@ -80,6 +81,9 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
         if not equals:
             text = "true" if after_switch else _next(rest, option)
         value = read(option, text)
+        if read is _number and (behind := read_beginning(text, option)[1]):
+            read_as = text.removesuffix(behind)
+            warnings.append(f"{option}: {text!r} is read as {read_as!r}, as in ASTRA-sim")
         if field in repeated:
             repeated[field].append(value)
         else:
@@ -115,7 +119,7 @@ def _whole(option: str, text: str) -> int:
 
 
 def _number(option: str, text: str) -> float:
-    return read_number(text, option)
+    return read_beginning(text, option)[0]
 
 
 def _size(option: str, text: str) -> int:
@@ -167,7 +171,16 @@ def _unknown(argument: str, option: str, after_switch: str) -> str:
 def _require(values: dict[str, Any]) -> None:
     for option, (field, _, _) in OPTIONS.items():
         if field in _REQUIRED and field not in values:
-            raise ConfigError(f"--{option}", "missing; expected the path of a file")
+            problem = "missing; expected the path of a file"
+            raise ConfigError(f"--{option}", problem + _of_version_one(values))
+
+
+def _of_version_one(values: dict[str, Any]) -> str:
+    """Say which of the files named are of ASTRA-sim 1.0, which takes fewer of them."""
+    from yantra.astra_sim.version_one import Given, found
+
+    named = {field: values.get(field, "") for field in ("network", "system", "workload")}
+    return "".join(f"\n{text}" for text in found(Given(**named)))
 
 
 def _check_front_end(values: dict[str, Any], backend: NetworkBackend) -> None:
@@ -182,6 +195,7 @@ CHOICES = {
     "network-backend": ("congestion-unaware", "congestion-aware"),
     "scheduling-keys": ("ignore", "honour"),
     "fold": ("auto", "off", "require"),
+    "semantics": ("astra-sim", "astra-sim@mlsys26"),
     "table": _TABLES,
 }
 """Options that take one of some names."""
@@ -220,6 +234,11 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
         "scheduling_keys",
         _one_of(*CHOICES["scheduling-keys"]),
         "ignore or honour intra-/inter-dimension-scheduling (default: ignore)",
+    ),
+    "semantics": (
+        "semantics",
+        _one_of(*CHOICES["semantics"]),
+        "astra-sim (master), or astra-sim@mlsys26, the branch of that paper",
     ),
     "semantics-quirk": ("quirks", _quirk, "NAME or NAME=false: turn one oddity on or off"),
     "plugin": (

@@ -1,11 +1,14 @@
 """ASTRA-sim's communicator-group file (JSON) -> groups.
 
 An object of id -> ranks. The order of the ranks is the order of the group's ring. The id 0 and the
-empty name stand for all ranks in traces, so a file may not define them (ASTRA-sim aborts).
+empty name stand for all ranks in traces, so a file may not define them (ASTRA-sim aborts). Ids are
+read as C++'s `stoi` reads them: `+51` is 51, and what follows the digits does not count. Of two
+keys with one id the later in the order of their bytes counts.
 """
 
 from __future__ import annotations
 
+from yantra.astra_sim.numbers import as_stoi
 from yantra.base.documents import Path, parse_json, read_text
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.scenario.check import are_groups, check_members
@@ -13,13 +16,21 @@ from yantra.scenario.types import Groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-_DIGITS = 9  # of an id
+_DIGITS = 9  # of a plain id
 
 
-def read_groups(path: Path, ranks: int) -> tuple[Groups, list[str]]:
-    """Read a group file for a cluster of `ranks`; also return the warnings."""
+def read_groups(
+    path: Path, ranks: int, used: Callable[[], set[str] | None] | None = None
+) -> tuple[Groups, list[str]]:
+    """Read a group file for a cluster of `ranks`; also return the warnings.
+
+    `used` gives the names of groups that the traces name, as they name them, or None. A group whose
+    members are wrong is an error if they name it or nobody knows; else it is left out, with a
+    warning.
+    """
     name = str(path)
     tree, warnings = parse_json(read_text(path), name)
     if not isinstance(tree, dict):
@@ -28,28 +39,50 @@ def read_groups(path: Path, ranks: int) -> tuple[Groups, list[str]]:
     ids = [int(key) for key in tree if key.isascii() and key.isdigit() and len(key) <= _DIGITS]
     if len({*ids, 0}) == len(tree) + 1 and are_groups(members_of, ranks):
         return tuple(sorted(zip(ids, map(tuple, members_of), strict=True))), warnings
-    return _one_by_one(tree, ranks, name), warnings
+    return _one_by_one(tree, ranks, name, used, warnings), warnings
 
 
-def _one_by_one(tree: dict[str, Any], ranks: int, name: str) -> Groups:
+def _one_by_one(
+    tree: dict[str, Any],
+    ranks: int,
+    name: str,
+    used: Callable[[], set[str] | None] | None,
+    warnings: list[str],
+) -> Groups:
     """Read groups of which one is not as it should be, to say which."""
     groups: dict[int, tuple[int, ...]] = {}
-    for key, members in tree.items():
+    errors: dict[int, ConfigError] = {}
+    for key in sorted(tree, key=str.encode):
         where = f"{name}: {show(key)}"
         group = _group_id(key, where)
-        if group in groups:
-            raise ConfigError(where, f"group {group} is given twice")
-        groups[group] = check_members(members, ranks, where)
+        if str(group) != key:
+            warnings.append(f"{where}: is read as group {group}, as in ASTRA-sim")
+        if group in groups or group in errors:
+            warnings.append(f"{where}: group {group} is given twice; this one counts, as there")
+            errors.pop(group, None)
+        try:
+            groups[group] = check_members(tree[key], ranks, where)
+        except ConfigError as wrong:
+            errors[group] = wrong
+            groups.pop(group, None)
+    if errors:
+        names = None if used is None else used()
+        for group, error in errors.items():
+            if names is None or group in map(as_stoi, names):
+                raise error
+            warnings.append(f"{error}; no node names the group, so it is left out")
     return tuple(sorted(groups.items()))
 
 
 def _group_id(key: str, where: str) -> int:
-    if not key.isascii() or not key.isdigit() or len(key) > _DIGITS:
-        raise ConfigError(where, expected_got("a group id (a positive integer)", key))
-    if int(key) == 0:
+    group = as_stoi(key)
+    if group is None or group < 0:
+        expected = "a group id (a positive integer below 2147483648)"
+        raise ConfigError(where, expected_got(expected, key))
+    if group == 0:
         raise ConfigError(
             where,
             "group 0 cannot be defined, because pg_name 0 always means all ranks; "
             "use a positive id (ASTRA-sim aborts here)",
         )
-    return int(key)
+    return group

@@ -29,7 +29,11 @@ def read_memory(path: Path, ranks: int) -> tuple[RemoteMemory, list[str]]:
     """Read a memory file for a cluster of `ranks`; also return the warnings."""
     keys = Keys.read(path)
     keys.warn_unknown(_KEYS)
-    kind = _KINDS[keys.choice("memory-type", _KINDS)]
+    if "memory-type" in keys:
+        kind = _KINDS[keys.choice("memory-type", _KINDS)]
+    else:
+        kind = "none"
+        keys.warn("memory-type", "missing, so there is no remote memory, as in ASTRA-sim")
     latency_ns = keys.uint64("remote-mem-latency", 0)
     gb_per_s = keys.uint64("remote-mem-bw", 0)
     if kind == "none":

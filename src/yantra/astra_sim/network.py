@@ -2,15 +2,16 @@
 
 Four lists of equal length, one entry per dimension, innermost first. A GB/s of this file is 2^30
 bytes per 10^9 ns, computed in doubles in the order written here. Numbers are read as yaml-cpp
-does: `010` is octal and `0x10` hexadecimal where an integer stands.
+does: `010` is octal and `0x10` hexadecimal where an integer stands. Of a key given twice the first
+value counts, of several documents the first.
 """
 
 from __future__ import annotations
 
 from os import path as paths
 
-from yantra.astra_sim.numbers import read_integer, read_number
-from yantra.base.documents import Path, parse_yaml, read_text
+from yantra.astra_sim.numbers import LARGEST, read_integer, read_number, read_rate
+from yantra.base.documents import Path, parse_lenient_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.fields.plugin_names import read_name
 from yantra.scenario.types import Dimension, Topology
@@ -30,12 +31,14 @@ _LISTS = ("topology", "npus_count", "bandwidth", "latency")
 def read_network(path: Path, network: str) -> tuple[Topology, list[str]]:
     """Read a network file for one of the two analytical backends; also return the warnings."""
     name = str(path)
-    tree = parse_yaml(read_text(path), name, scalars_as_text=True)
+    tree, warnings = parse_lenient_yaml(read_text(path), name, last_counts=False)
     if tree is None:
         tree = {}
     if not isinstance(tree, dict):
         raise ConfigError(name, expected_got("a mapping with topology, npus_count, ...", tree))
-    warnings = [
+    if "npus_count" not in tree:
+        _refuse_version_one(tree, name)
+    warnings += [
         f"{name}: {show(key)}: unknown key, ignored as ASTRA-sim does{did_you_mean(key, _LISTS)}"
         for key in tree
         if key not in _LISTS
@@ -56,9 +59,17 @@ def read_network(path: Path, network: str) -> tuple[Topology, list[str]]:
     return topology, warnings
 
 
+def _refuse_version_one(tree: dict[str, Any], name: str) -> None:
+    from yantra.astra_sim import version_one
+
+    problem = version_one.network(tree)
+    if problem is not None:
+        raise ConfigError(name, problem)
+
+
 def bytes_per_ns(gigabytes_per_s: float) -> float:
     """Return ASTRA-sim's link bandwidth: its GB is 2^30 bytes, its s is 10^9 ns."""
-    return gigabytes_per_s * 1073741824 / 1000000000
+    return min(gigabytes_per_s * 1073741824 / 1000000000, LARGEST)
 
 
 def _column(tree: dict[str, Any], key: str, name: str) -> list[str]:
@@ -85,7 +96,7 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
     ranks = read_integer(size, where("npus_count"), octal=True)
     if ranks < 2:
         raise ConfigError(where("npus_count"), f"must be at least 2; got {ranks}")
-    bandwidth = read_number(gb_per_s, where("bandwidth"))
+    bandwidth = read_rate(gb_per_s, where("bandwidth"))
     if bandwidth <= 0:
         raise ConfigError(where("bandwidth"), f"must be above 0 (GB/s); got {gb_per_s}")
     latency = read_number(ns, where("latency"))

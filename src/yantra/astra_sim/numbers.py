@@ -1,4 +1,4 @@
-"""Numbers as the text readers of ASTRA-sim take them (yaml-cpp, cxxopts), and nothing looser.
+"""Numbers as the text readers of ASTRA-sim take them (yaml-cpp, cxxopts, stoi), and nothing looser.
 
 Python's own conversions also take underscores, spaces, `nan` and digits of other scripts.
 """
@@ -6,9 +6,11 @@ Python's own conversions also take underscores, spaces, `nan` and digits of othe
 from __future__ import annotations
 
 from math import isinf
+from sys import float_info
 
 from yantra.base.errors import ConfigError, expected_got
 
+_LONGEST = 4000  # digits: Python converts no more
 _OF_A_NUMBER = set("0123456789.eE+-")
 
 
@@ -39,3 +41,39 @@ def read_number(text: str, where: str) -> float:
     except ValueError:
         raise ConfigError(where, expected_got("a number", text)) from None
     return value
+
+
+_ENDLESS = (".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF")
+LARGEST = float_info.max
+"""The largest number, in place of an infinite rate: what goes at it takes no time, too."""
+
+
+def read_rate(text: str, where: str) -> float:
+    """Read a number as yaml-cpp does, of a quantity that may be infinite (`.inf`)."""
+    return LARGEST if text in _ENDLESS else read_number(text, where)
+
+
+def read_beginning(text: str, where: str) -> tuple[float, str]:
+    """Read the number that a text begins with, as a C++ stream does; return what is behind it."""
+    import re
+
+    found = re.match(r"\s*([+-]?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]*)?)", text, re.ASCII)
+    assert found is not None  # it may be empty
+    try:
+        return read_number(found[1], where), text[found.end() :]
+    except ConfigError:
+        raise ConfigError(where, expected_got("a number", text)) from None
+
+
+def as_stoi(text: str) -> int | None:
+    """Return the integer that a text begins with, as C++'s `stoi` does; None if there is none."""
+    digits = text.lstrip(" \t\n\v\f\r")
+    sign = digits[:1] if digits[:1] in ("+", "-") else ""
+    end = len(sign)
+    while digits[end : end + 1].isdigit() and digits[end : end + 1].isascii():
+        end += 1
+    if end == len(sign):
+        return None
+    value = int(digits[len(sign) : end]) if end < _LONGEST else 2**31
+    value = -value if sign == "-" else value
+    return value if -(2**31) <= value < 2**31 else None

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from yantra.astra_sim.algorithms import read_algorithms
 from yantra.astra_sim.keys import Keys
-from yantra.base.documents import Path
-from yantra.base.errors import UnsupportedError
+from yantra.astra_sim.numbers import LARGEST
+from yantra.base.documents import Path, read_text
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.light import Literal
 from yantra.base.records import Record
 from yantra.scenario.types import (
@@ -95,7 +96,11 @@ class SystemOptions(Record):
 
 def read_system(path: Path, options: SystemOptions) -> tuple[System, list[str]]:
     """Read a system file for a network of `options.dimensions`; also return the warnings."""
-    keys = Keys.read(path)
+    try:
+        keys = Keys.read(path)
+    except ConfigError:
+        _refuse_version_one(path)
+        raise
     keys.warn_unknown(_KEYS, silent=_KEYS_OF_1_0)
     if keys.tree.get("boost-mode", 0) not in (0, False):
         keys.warn("boost-mode", "has no effect in ASTRA-sim 2")
@@ -114,18 +119,41 @@ def read_system(path: Path, options: SystemOptions) -> tuple[System, list[str]]:
     return system, keys.warnings
 
 
+def _refuse_version_one(path: Path) -> None:
+    from yantra.astra_sim import version_one
+
+    problem = version_one.system(read_text(path))
+    if problem is not None:
+        raise ConfigError(str(path), problem)
+
+
 def _device(keys: Keys) -> Device:
     roofline = keys.not_zero("roofline-enabled")
-    peak_tflops = keys.double("peak-perf", 0.0)
+    peak_tflops = _peak_tflops(keys, roofline)
     memory_gb_per_s = keys.double("local-mem-bw", 0.0)
     for key, value in (("peak-perf", peak_tflops), ("local-mem-bw", memory_gb_per_s)):
         if roofline and value == 0:
             keys.warn(key, "absent or 0 with the roofline on: kernels take 0 ns, as in ASTRA-sim")
     return Device(
-        peak_flops=peak_tflops * 1000000000000,
-        memory_bytes_per_s=memory_gb_per_s * 1000000000,
+        peak_flops=min(peak_tflops * 1000000000000, LARGEST),
+        memory_bytes_per_s=min(memory_gb_per_s * 1000000000, LARGEST),
         compute="roofline" if roofline else "recorded",
     )
+
+
+def _peak_tflops(keys: Keys, roofline: bool) -> float:
+    """Read the peak; one below 0, with which no kernel of the roofline ends, matters only there."""
+    key = "peak-perf"
+    value = keys.tree.get(key, 0.0)
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value < 0
+        and not roofline
+    ):
+        keys.warn(key, f"{value} does nothing without the roofline, as in ASTRA-sim")
+        return 0.0
+    return keys.double(key, 0.0)
 
 
 def _collectives(keys: Keys, options: SystemOptions) -> Collectives:

@@ -26,7 +26,6 @@ def per_node(**keys: str) -> str:
 
 MEMORIES: list[tuple[str, str]] = [
     ("", "memory.json, line 1, column 1: not JSON: expecting value"),
-    ("{}", f'memory.json: "memory-type": missing; expected {TYPES}'),
     (
         memory('"HBM"'),
         f'memory.json: "memory-type": unknown name; expected {TYPES}, got "HBM"',
@@ -75,10 +74,23 @@ GROUPS: list[tuple[str, str]] = [
     ),
     (
         '{"default": [0]}',
-        'groups.json: "default": expected a group id (a positive integer), got "default"',
+        'groups.json: "default": expected a group id (a positive integer below 2147483648), got '
+        '"default"',
     ),
-    ('{"-1": [0]}', 'groups.json: "-1": expected a group id (a positive integer), got "-1"'),
-    ('{"1": [0], "01": [1]}', 'groups.json: "01": group 1 is given twice'),
+    (
+        '{"-1": [0]}',
+        'groups.json: "-1": expected a group id (a positive integer below 2147483648), got "-1"',
+    ),
+    (
+        '{"2147483648": [0]}',
+        'groups.json: "2147483648": expected a group id (a positive integer below 2147483648), got '
+        '"2147483648"',
+    ),
+    (
+        '{"+0": [0, 1]}',
+        'groups.json: "+0": group 0 cannot be defined, because pg_name 0 always means all ranks; '
+        "use a positive id (ASTRA-sim aborts here)",
+    ),
     ('{"1": 5}', 'groups.json: "1": expected a list of ranks, got 5'),
     ('{"1": []}', 'groups.json: "1": expected a list of ranks, got []'),
     ('{"1": [0, 8]}', 'groups.json: "1": expected ranks from 0 to 7, got 8'),

@@ -57,7 +57,9 @@ CASES: list[tuple[str, str]] = [
         'network.yml: "npus_count[0]": expected an integer below 2147483648, got "4000000000"',
     ),
     (lists(bandwidth="[tbd]"), 'network.yml: "bandwidth[0]": expected a number, got "tbd"'),
-    (lists(bandwidth="[.inf]"), 'network.yml: "bandwidth[0]": expected a number, got ".inf"'),
+    (lists(bandwidth="[inf]"), 'network.yml: "bandwidth[0]": expected a number, got "inf"'),
+    (lists(bandwidth="[.nan]"), 'network.yml: "bandwidth[0]": expected a number, got ".nan"'),
+    (lists(latency="[.inf]"), 'network.yml: "latency[0]": expected a number, got ".inf"'),
     (lists(bandwidth="[1_000]"), 'network.yml: "bandwidth[0]": expected a number, got "1_000"'),
     (lists(bandwidth="[1e999]"), 'network.yml: "bandwidth[0]": expected a number, got "1e999"'),
     (lists(bandwidth="[0]"), 'network.yml: "bandwidth[0]": must be above 0 (GB/s); got 0'),
@@ -67,8 +69,24 @@ CASES: list[tuple[str, str]] = [
         "network.yml, line 3, column 10: not YAML: did not find expected ',' or ']'",
     ),
     (
-        lists() + "\nlatency: [1]",
-        'network.yml, line 5, column 1: the key "latency" is given twice',
+        '{"topology-name": "Hierarchical", "topologies-per-dim": ["Ring", "FullyConnected"], '
+        '"units-count": [2, 8], "links-count": [2, 7], "link-latency": [500, 600], '
+        '"link-bandwidth": [250, 12.5]}',
+        "network.yml: this is a network file of ASTRA-sim 1.0, which ASTRA-sim 2 does not read; "
+        "write its dimensions as YAML:\n"
+        "topology: [Ring, FullyConnected]\nnpus_count: [2, 8]\n"
+        "bandwidth: [500.0, 12.5]\nlatency: [500.0, 600.0]\n"
+        "(docs/reference/astra-sim.md, Files of ASTRA-sim 1.0)",
+    ),
+    (
+        '{"units-count": [2], "link-bandwidth": [250]}',
+        "network.yml: this is a network file of ASTRA-sim 1.0, which ASTRA-sim 2 does not read; "
+        "write its dimensions as YAML (docs/reference/astra-sim.md, Files of ASTRA-sim 1.0)",
+    ),
+    (
+        "num-npus: 8\nnum-packages: 4\ntopology: Torus3D\nlocal-rings: 2\nflit-width: 2048\n",
+        "network.yml: this is a network file of ASTRA-sim 1.0 for Garnet, which nothing here "
+        "models",
     ),
 ]
 

@@ -1,0 +1,138 @@
+"""Files of ASTRA-sim 1.0, known by their form, and what to write in their place for ASTRA-sim 2.
+
+1.0 took a network of dimensions as JSON (or a text for Garnet), a system as lines `key: value`, and
+a workload as a table of layers. Nothing here runs; each function returns None or what to say.
+
+Source: the branch ASTRA-sim-1.0 and the scripts of its tutorials.
+"""
+
+from __future__ import annotations
+
+import json
+
+from yantra.base.documents import read_text
+from yantra.base.errors import ConfigError
+from yantra.base.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_POLICIES = (
+    *("DATA", "MODEL", "MICRO", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED"),
+    *("HYBRID_TRANSFORMER", "HYBRID_TRANSFORMER_FWD_IN_BCKWD", "DISTRIBUTED_INFERENCE"),
+    *("HYBRID_DLRM", "HYBRID_DLRM_ENHANCED"),
+)
+_OF_GARNET = ("num-packages", "flit-width", "local-rings")
+_OF_SYSTEM = ("scheduling-policy:", "endpoint-delay:", "all-reduce-implementation:")
+_WITHOUT_USE = ("boost-mode", "seed")
+_PAGE = "docs/reference/astra-sim.md, Files of ASTRA-sim 1.0"
+
+
+class Given(Record):
+    """The paths that a command line names; empty where it names none."""
+
+    network: str = ""
+    system: str = ""
+    workload: str = ""
+
+
+def network(tree: Any) -> str | None:
+    """Say what a network file of 1.0 is for ASTRA-sim 2; `tree` has scalars as text or as JSON."""
+    if not isinstance(tree, dict) or ("topology" in tree and "npus_count" in tree):
+        return None
+    if any(key in tree for key in _OF_GARNET):
+        return "this is a network file of ASTRA-sim 1.0 for Garnet, which nothing here models"
+    if "units-count" not in tree or "link-bandwidth" not in tree:
+        return None
+    what = "this is a network file of ASTRA-sim 1.0, which ASTRA-sim 2 does not read"
+    lines = _as_yaml(tree)
+    if lines is None:
+        return f"{what}; write its dimensions as YAML ({_PAGE})"
+    return f"{what}; write its dimensions as YAML:\n{lines}\n({_PAGE})"
+
+
+def _as_yaml(tree: dict[str, Any]) -> str | None:
+    """Return the four lists, None where the file is not whole."""
+    keys = ("topologies-per-dim", "units-count", "links-count", "link-bandwidth", "link-latency")
+    try:
+        columns = [list(tree[key]) for key in keys]
+        rows = list(zip(*columns, strict=True))
+        # A direct exchange uses the links of a full mesh side by side, others use theirs as one.
+        rates = [
+            float(rate) * (1 if kind == "FullyConnected" else int(links))
+            for kind, _, links, rate, _ in rows
+        ]
+        latencies = [float(latency) for *_, latency in rows]
+        sizes = [int(size) for _, size, *_ in rows]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return (
+        f"topology: [{', '.join(map(str, columns[0]))}]\nnpus_count: {sizes}\n"
+        f"bandwidth: {rates}\nlatency: {latencies}"
+    )
+
+
+def system(text: str) -> str | None:
+    """Say what a system file of 1.0 is for ASTRA-sim 2."""
+    if text.lstrip()[:1] == "{" or not any(key in text for key in _OF_SYSTEM):
+        return None
+    made: dict[str, Any] = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() not in _WITHOUT_USE:
+            made[key.strip()] = _as_json(key.strip(), value.strip())
+    return (
+        "this is a system file of ASTRA-sim 1.0, which ASTRA-sim 2 does not read; write it as "
+        f"JSON:\n{json.dumps(made)}\n({_PAGE})"
+    )
+
+
+def _as_json(key: str, value: str) -> Any:
+    if key.endswith("-implementation"):
+        return value.split("_")
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def workload(path: str) -> str | None:
+    """Say how to run the text workload at a path, if one is there."""
+    try:
+        first = read_text(path).split(maxsplit=1)
+    except ConfigError:
+        return None
+    if not first or first[0] not in _POLICIES:
+        return None
+    return (
+        "this is a text workload of ASTRA-sim 1.0; make traces of it with `yantra chakra convert "
+        f"text {path} -o TRACES --dims AxB`, then give --workload-configuration=TRACES ({_PAGE})"
+    )
+
+
+def found(given: Given) -> list[str]:
+    """Return what to say of each of some files that is of 1.0; the others are left out."""
+    texts: list[tuple[str, str | None]] = []
+    for path, look in ((given.network, _network_at), (given.system, _system_at)):
+        try:
+            texts.append((path, look(path) if path else None))
+        except ConfigError:
+            continue
+    if given.workload:
+        texts.append((given.workload, workload(given.workload)))
+    return [f"{path}: {text}" for path, text in texts if text is not None]
+
+
+def _network_at(path: str) -> str | None:
+    from yantra.base.documents import parse_lenient_yaml
+
+    return network(parse_lenient_yaml(read_text(path), path, last_counts=False)[0])
+
+
+def _system_at(path: str) -> str | None:
+    return system(read_text(path))
