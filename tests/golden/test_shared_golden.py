@@ -5,8 +5,8 @@ skipped (tests/golden/test_recorded.py needs nothing but the repository). One ar
 
 * where upstream's master, or its rebuild with the scheduling keys of 1.0 (`ext`), completed, the
   finish tick and the exposed communication of every rank are equal;
-* where upstream crashed, hung or refused, Yantra completes, or raises a YantraError that blames the
-  input (2) or the model (3); both within a few seconds;
+* where upstream crashed, hung or refused, Yantra completes, and its record adds up, or raises a
+  YantraError that blames the input (2) or the model (3); both within a few seconds;
 * where upstream logged every node, the tick of each node's issue and completion is equal;
 * recorded, a small case takes the same time, and what its record says adds up.
 """
@@ -76,8 +76,21 @@ def verdict(folder: Path, build: str, backend: str, said: dict[str, Any]) -> str
         if error.exit_code not in (2, 3) or not str(error):
             return f"wrong: failed with {type(error).__name__}: {error}"
         return timely("refused, as upstream failed", started)
+    if comparable and (wrong := _unlike(outcome, said)):
+        return wrong
+    if outcome.events <= MOST_RECORDED:
+        record = run(model, fold="off", record=True)
+        if record.outcome.end != outcome.end:
+            return "wrong: recorded, its nodes end at other times"
+        identities.hold(record, f"{folder.name} {build}/{backend}")
     if not comparable:
         return timely("completed where upstream failed", started)
+    log = folder / f"trace.{build}.{backend}.json"
+    return nodes(model, outcome, json.loads(log.read_text())) if log.exists() else "equal"
+
+
+def _unlike(outcome: Any, said: dict[str, Any]) -> str:
+    """Say what differs from what upstream said; empty if nothing does."""
     finish = outcome.finish.tolist()
     if finish != said["cycles"]:
         return f"wrong: finishes at {finish[:4]}..., upstream at {said['cycles'][:4]}..."
@@ -85,13 +98,7 @@ def verdict(folder: Path, build: str, backend: str, said: dict[str, Any]) -> str
     exposed = [(tick - compute) % 2**64 for tick, compute in zip(finish, busy, strict=True)]
     if said["exposed"] is not None and exposed != said["exposed"]:
         return f"wrong: exposes {exposed[:4]}..., upstream {said['exposed'][:4]}..."
-    if outcome.events <= MOST_RECORDED:
-        record = run(model, fold="off", record=True)
-        if record.outcome.end != outcome.end:
-            return "wrong: recorded, its nodes end at other times"
-        identities.hold(record, f"{folder.name} {build}/{backend}")
-    log = folder / f"trace.{build}.{backend}.json"
-    return nodes(model, outcome, json.loads(log.read_text())) if log.exists() else "equal"
+    return ""
 
 
 def timely(text: str, started: float) -> str:

@@ -27,6 +27,7 @@ WRONG = (
     "different",
     "different before the reference stops",
     "only the reference completes",
+    "no known reason",
     "fault",
 )
 

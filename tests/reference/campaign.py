@@ -15,11 +15,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 import yantra
-from tests.reference import jobs, runs
+from tests.reference import jobs, odd_jobs, reasons, runs
 from tests.reference.runs import Verdict, compared
 from yantra import _core
 
@@ -46,7 +45,7 @@ def tasks(first: int, count: int, binaries: dict[str, Path]) -> list[Task]:
     drawn = []
     for seed in range(first, first + count):
         kind = list(jobs.KINDS)[seed % len(jobs.KINDS)]
-        one = len(jobs.Job(Random(f"{kind} {seed}")).blocks) == 1
+        one = len(jobs.draw(kind, seed).blocks) == 1
         drawn += [
             Task(kind, seed, backend, binary)
             for backend, binary in binaries.items()
@@ -60,7 +59,7 @@ def results_file(binaries: dict[str, Path], limit_s: int) -> Path:
     digest = hashlib.sha256(f"{sorted(binaries)} {limit_s}".encode())
     package = Path(yantra.__file__).parent
     sources = [path for path in package.rglob("*") if path.suffix in (".py", ".so")]
-    sources += [Path(module.__file__ or "") for module in (_core, jobs, runs)]
+    sources += [Path(module.__file__ or "") for module in (_core, jobs, odd_jobs, reasons, runs)]
     for path in [*sorted(set(sources)), *(binaries[name] for name in sorted(binaries))]:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return FOLDER / f"verdicts-{digest.hexdigest()[:16]}.jsonl"

@@ -2,8 +2,9 @@
 
 A kind says what a job is made of: `mixed` random graphs of kernels, messages and collectives,
 `symmetric` ranks that do the same, `pipeline` stages that pass activations and gradients on,
-`storm` messages between random ranks, `bus` the shared bus between a rank and its memory. All draw
-their network and system files from what ASTRA-sim 2 reads.
+`storm` messages between random ranks, `bus` the shared bus between a rank and its memory; the
+kinds of `odd_jobs.py` are of what few jobs have. All draw their network and system files from what
+ASTRA-sim 2 reads.
 """
 
 from __future__ import annotations
@@ -29,13 +30,17 @@ MOST_RANKS = 32
 
 
 class Files(NamedTuple):
-    """A job below a folder: its ranks, its groups, arguments of the command beyond the files."""
+    """A job below a folder: its ranks, its groups, arguments of the command beyond the files.
+
+    `features` are what in it ASTRA-sim may stop at, by name; `tests/reference/reasons.py` has them.
+    """
 
     folder: Path
     ranks: int
     groups: dict[str, list[int]]
     arguments: list[str]
     dimensions: int
+    features: frozenset[str]
 
     def options(self) -> list[str]:
         """Return the command line."""
@@ -53,31 +58,39 @@ class Files(NamedTuple):
 class Job:
     """What is drawn of one job, rank by rank."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, dimensions: tuple[int, ...] = (1, 1, 2, 2, 3)) -> None:
         self.random = random
-        self.blocks = self._blocks()
+        self.blocks = self._blocks(dimensions)
         self.ranks = prod(size for _, size in self.blocks)
         self.traces = [TraceBuilder(first_id=1) for _ in range(self.ranks)]
         self.groups: dict[str, list[int]] = {}
         self.tag = random.choice((0, 1000, 2**31 - 5000))
         self.roofline = random.random() < 0.4
+        self.sizes = _SIZES
+        self.memory: dict[str, Any] = {"memory-type": "NO_MEMORY_EXPANSION"}
+        self.system: dict[str, Any] = {}
+        self.prefixes: dict[str, list[str]] = {}
+        self.arguments: list[str] = []
+        self.files: dict[str, bytes] = {}
+        self.features: set[str] = set()
 
-    def _blocks(self) -> list[tuple[str, int]]:
+    def _blocks(self, dimensions: tuple[int, ...]) -> list[tuple[str, int]]:
         draw = self.random
+        most = MOST_RANKS if max(dimensions) < 5 else 2 * MOST_RANKS
         while True:
             blocks = [
                 (
                     draw.choice(("Ring", "FullyConnected", "Switch")),
                     draw.choice((2, 2, 3, 4, 4, 5, 6, 7, 8, 8)),
                 )
-                for _ in range(draw.choice((1, 1, 2, 2, 3)))
+                for _ in range(draw.choice(dimensions))
             ]
-            if prod(size for _, size in blocks) <= MOST_RANKS:
+            if prod(size for _, size in blocks) <= most:
                 return blocks
 
     def size(self) -> int:
         """Draw a number of bytes."""
-        return self.random.choice((*_SIZES, self.random.randrange(1, 3_000_000)))
+        return self.random.choice((*self.sizes, self.random.randrange(1, 3_000_000)))
 
     def draw_groups(self, count: int) -> None:
         """Draw groups: partitions, strides, any ranks in any order."""
@@ -117,8 +130,22 @@ class Job:
         named = {"group": group} if group else {}
         if involved:
             named |= {"involved_dim": involved}  # type: ignore[dict-item]
+        self._note(kind, size, group, bool(involved))
         for rank in members:
             last[rank] = self.traces[rank].collective(kind, size, after=last[rank], **named)  # type: ignore[arg-type]
+
+    def _note(self, kind: CollectiveType, size: int, group: str, involved: bool) -> None:
+        """Note what a collective adds to what ASTRA-sim may stop at."""
+        if group:
+            self.features.add("a group")
+        elif "a group" in self.features:
+            self.features.add("a group, then all ranks")
+        if not group and not involved and len(self.blocks) > 4:
+            self.features.add("five dimensions")
+        if involved:
+            self.features.add("involved_dim")
+        if size < 16 * self.ranks:
+            self.features.add("a size below its chunks")
 
 
 def mixed(job: Job) -> None:
@@ -206,20 +233,60 @@ KINDS: dict[str, Callable[[Job], None]] = {
     "storm": storm,
     "bus": symmetric,
 }
+DIMENSIONS: dict[str, tuple[int, ...]] = {}
+"""How many dimensions jobs of a kind may have, where they are not as usual."""
+
+
+def draw(kind: str, seed: int) -> Job:
+    """Draw the network of a job, to which its kind adds the rest."""
+    random = Random(f"{kind} {seed}")
+    return Job(random, DIMENSIONS[kind]) if kind in DIMENSIONS else Job(random)
 
 
 def write(kind: str, seed: int, folder: Path) -> Files:
     """Write the files of a job below a folder."""
-    job = Job(Random(f"{kind} {seed}"))
+    job = draw(kind, seed)
     KINDS[kind](job)
     for rank, trace in enumerate(job.traces):
         trace.build().write(folder / f"workload.{rank}.et")
     (folder / "network.yml").write_text(_network(job))
-    (folder / "system.json").write_text(json.dumps(_system(job, kind)))
-    (folder / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}')
+    system = _system(job, kind) | job.system
+    system |= {key: [str(folder / name) for name in names] for key, names in job.prefixes.items()}
+    (folder / "system.json").write_text(json.dumps(system))
+    (folder / "memory.json").write_text(json.dumps(job.memory))
+    for name, content in job.files.items():
+        (folder / name).write_bytes(content)
     if job.groups:
         (folder / "groups.json").write_text(json.dumps(job.groups))
-    return Files(folder, job.ranks, job.groups, _arguments(job.random), len(job.blocks))
+    arguments = _arguments(job.random) + job.arguments
+    features = job.features | _of_files(job, system, arguments)
+    return Files(folder, job.ranks, job.groups, arguments, len(job.blocks), frozenset(features))
+
+
+def _of_files(job: Job, system: dict[str, Any], arguments: list[str]) -> set[str]:
+    """Return what in the files ASTRA-sim may stop at."""
+    features = set()
+    if system["endpoint-delay"] == 0 or any("injection-scale=0" in one for one in arguments):
+        features.add("no endpoint delay")
+    if system.get("model-shared-bus"):
+        features.add("a shared bus")
+    if "--rendezvous-protocol=true" in arguments:
+        features.add("rendezvous")
+    names = {name for each in _FILE_KINDS for name in system.get(f"{each}-implementation", ())}
+    if any(name.startswith(("direct", "oneDirect")) and name[-1].isdigit() for name in names):
+        features.add("a window")
+    for name in ("doubleBinaryTree", "halvingDoubling"):
+        if name in names:
+            features.add(name)
+    if len(job.blocks) > 1:
+        features.add("several dimensions")
+    if any(one.startswith("--num-queues") for one in arguments):
+        features.add("several queues")
+    if any(not trace.nodes for trace in job.traces):
+        features.add("an empty rank")
+    if len(job.blocks) == 1 and job.blocks[0] == ("Ring", 2):
+        features.add("a ring of two")
+    return features
 
 
 def _network(job: Job) -> str:
