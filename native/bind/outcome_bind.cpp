@@ -65,6 +65,10 @@ void bind_findings(nb::module_& module) {
         .field("node", &Mismatch::node)
         .field("other_rank", &Mismatch::other_rank)
         .field("other_node", &Mismatch::other_node);
+    Class<CutSizes>(module, "CutSizes")
+        .field("count", &CutSizes::count)
+        .field("bytes", &CutSizes::bytes)
+        .field("kept", &CutSizes::kept);
     Class<Unreceived>(module, "Unreceived")
         .field("source", &Unreceived::src)
         .field("destination", &Unreceived::dst)
@@ -133,6 +137,7 @@ void bind_outcome(nb::module_& module) {
         .field("happenings", &Outcome::happenings)
         .field("unreceived", &Outcome::unreceived)
         .field("under_way", &Outcome::under_way)
+        .field("cut", &Outcome::cut)
         .def_prop_ro("packets", [](const Outcome& o) { return std::const_pointer_cast<packet::Seen>(o.packets); })
         .def_prop_ro("links", [](const Outcome& o) {
             return o.links_on_demand ? o.links_on_demand() : o.links;

@@ -61,12 +61,15 @@ void SharedBus::cross(const BusCrossing& crossing) {
     Request made;
     made.process = crossing.reduces;
     made.back = crossing.back;
-    made.bytes = sizes_of_32_bits_ ? static_cast<i32>(crossing.bytes) : static_cast<i64>(crossing.bytes);
+    made.bytes = sizes_of_32_bits_ ? in_32_bits(crossing.bytes) : static_cast<i64>(crossing.bytes);
     if (made.bytes < 0) {
         throw Unsupported("a message of " + std::to_string(crossing.bytes) +
                           " bytes on the shared bus: in the 32 bits that ASTRA-sim keeps of it, it is "
                           "negative, and ASTRA-sim aborts; use more chunks, or leave out the quirk "
                           "sizes-of-32-bits");
+    }
+    if (static_cast<u64>(made.bytes) != crossing.bytes) {
+        cut_.note(crossing.bytes, static_cast<u64>(made.bytes));
     }
     made.node = crossing.node;
     made.completion = crossing.then;

@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "base/clock.hpp"
+#include "base/cut_sizes.hpp"
 #include "base/ids.hpp"
 #include "engine/completion.hpp"
 #include "engine/engine.hpp"
@@ -36,6 +37,7 @@ public:
     // Throws Unsupported if the size is one that upstream's 32 bits make negative.
     void cross(const BusCrossing& crossing);
     [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
+    const CutSizes& cut() const { return cut_; }
 
 private:
     enum Kind : u32 { sent, received, processed };   // of an actor's events; a: the port
@@ -92,6 +94,7 @@ private:
     bool sizes_of_32_bits_;
     SharedBusProbe probe_;
     IdVector<ActorId, Ports> ports_;
+    CutSizes cut_;
 };
 
 }  // namespace yantra

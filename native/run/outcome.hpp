@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/cut_sizes.hpp"
 #include "base/never.hpp"
 #include "base/types.hpp"
 #include "base/vector.hpp"
@@ -84,6 +85,7 @@ struct Outcome {
     Vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     Vector<Unreceived> unreceived;
     u64 under_way = 0;           // messages that the network was given and that did not arrive
+    CutSizes cut;               // messages of which the low 32 bits of the size were carried
     u64 events = 0;
     u64 messages = 0;
     u64 last_tick = 0;

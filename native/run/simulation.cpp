@@ -320,6 +320,7 @@ Outcome Simulation::without_nodes() const {
     }
     out.unreceived = unreceived(transport_);
     out.under_way = network_->under_way();
+    out.cut = transport_.cut().and_also(bus_.cut());
     out.events = engine_.queue.processed();
     out.messages = transport_.state().messages;
     out.last_tick = engine_.now();

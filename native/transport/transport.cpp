@@ -1,6 +1,9 @@
 #include "transport/transport.hpp"
 
+#include <string>
+
 #include "base/ensure.hpp"
+#include "base/unsupported.hpp"
 #include "transport/tags.hpp"
 
 namespace yantra {
@@ -13,7 +16,11 @@ constexpr u64 control_bytes = 8192;   // of a rendezvous
 
 void Transport::ask_to_send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes, u32 tag,
                             const Completion& then) {
-    const u32 waiting = state_.rendezvous.take({carried(bytes), ends, from, to, tag, then});
+    const u64 kept = carried(bytes, from, to);
+    if (kept != bytes) {
+        cut_.note(bytes, kept);
+    }
+    const u32 waiting = state_.rendezvous.take({kept, ends, from, to, tag, then});
     probe_.rendezvous_begins(waiting);
     receive_now({control_bytes, tag + rendezvous_tag_offset, ends.dst, ends.src},
                 {{Owner::transport, may_send}, waiting, none});
@@ -21,15 +28,26 @@ void Transport::ask_to_send(const Actors::Ends& ends, RankId from, RankId to, u6
 
 void Transport::offer_to_receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes, u32 tag,
                                  const Completion& then) {
-    const u32 waiting = state_.rendezvous.take({carried(bytes), ends, from, at, tag, then});
+    const u32 waiting = state_.rendezvous.take({carried(bytes, from, at), ends, from, at, tag, then});
     probe_.rendezvous_begins(waiting);
     send_now({control_bytes, tag + rendezvous_tag_offset, ends.dst, ends.src}, at, from,
              {{Owner::transport, may_receive}, waiting, none});
 }
 
-// What upstream's rendezvous remembers of a size, at either end.
-u64 Transport::carried(u64 bytes) const {
-    return parameters_.sizes_of_32_bits ? u64{static_cast<u32>(bytes)} : bytes;
+// What upstream's rendezvous remembers of a size, at either end: 32 bits with a sign.
+u64 Transport::carried(u64 bytes, RankId from, RankId to) const {
+    const i64 kept = in_32_bits(bytes);
+    if (!parameters_.sizes_of_32_bits || static_cast<u64>(kept) == bytes) {
+        return bytes;
+    }
+    if (kept <= 0) {
+        throw Unsupported("a message of " + std::to_string(bytes) + " bytes from rank " +
+                          std::to_string(from.index()) + " to rank " + std::to_string(to.index()) +
+                          " under the rendezvous protocol: in the 32 bits that ASTRA-sim keeps of it, it is " +
+                          (kept < 0 ? "negative, and takes centuries there" : "nothing, and ASTRA-sim aborts") +
+                          "; send it in parts, or leave out the quirk sizes-of-32-bits");
+    }
+    return static_cast<u64>(kept);
 }
 
 void Transport::handle(const Event& event) {

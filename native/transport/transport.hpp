@@ -7,6 +7,7 @@
 
 #include <span>
 
+#include "base/cut_sizes.hpp"
 #include "base/pool.hpp"
 #include "engine/actors.hpp"
 #include "engine/completion.hpp"
@@ -142,6 +143,7 @@ public:
     bool is_rendezvous() const { return parameters_.rendezvous; }
     // Of a completion that waits for a control message: the send behind it; else null.
     const Rendezvous* send_behind(const Completion& completion) const;
+    const CutSizes& cut() const { return cut_; }
     const State& state() const { return state_; }
     State& state() { return state_; }
 
@@ -160,7 +162,7 @@ private:
     [[gnu::noinline]] void receive_now(const MatchKey& key, Completion then) {
         post_now(key, RankId::none, RankId::none, then, false, 0);
     }
-    u64 carried(u64 bytes) const;
+    u64 carried(u64 bytes, RankId from, RankId to) const;
     void arrive(u32 flight);
     void complete(const Completion& then);
     void ends(u32 flight);
@@ -174,6 +176,7 @@ private:
     OrderWatcher* watcher_;
     TransportProbe probe_;
     State state_;
+    CutSizes cut_;
 };
 
 // The flight of a half: that of the other half if it waits, else a fresh one that waits now.

@@ -101,7 +101,9 @@ def _run_model(
 ) -> Result:
     wanted = fold or model.scenario.fold
     reason = ""
-    if wanted != "off":
+    if Quirk.COLLECTIVES_START_TOGETHER in model.quirks:
+        reason = f"the quirk {Quirk.COLLECTIVES_START_TOGETHER} is of ranks, not of classes of them"
+    elif wanted != "off":
         from yantra.run import fold as folding
 
         classes = (folding.taken_over(model, like) if like else None) or folding.find(model)
@@ -228,6 +230,7 @@ def _run_whole(
     if warnings is not None and outcome.unreceived:
         warnings.append(_unreceived(outcome.unreceived))
     if warnings is not None:
+        warnings += [_cut(outcome.cut)] if outcome.cut.count else []
         warnings += finishes_late(model, outcome)
     return outcome, _recording(model, outcome, simulation)
 
@@ -239,6 +242,12 @@ def _simulation(
     match_by_tag: bool = False,
     folding: _core.Folding | None = None,
 ) -> _core.Simulation:
+    if record and Quirk.COLLECTIVES_START_TOGETHER in model.quirks:
+        raise UnsupportedError(
+            "recordings do not follow collectives that start together (quirk "
+            f"{Quirk.COLLECTIVES_START_TOGETHER}), so there is no critical path; run without a "
+            "recording (yantra run --no-record)"
+        )
     if record and model.has_switches:
         raise UnsupportedError(
             "recordings do not follow messages of switches, which take part in a collective here, "
@@ -259,9 +268,9 @@ def _simulation(
 
 def _notes(model: Model) -> _core.Notes:
     """Return what ASTRA-sim's log tells in the order in which it happens."""
-    if model.scenario.trace_nodes:
+    if model.scenario.trace_nodes or model.scenario.track_local_memory:
         return _core.Notes.NODES
-    tells_rings = model.groups and model.scenario.semantics == "astra-sim"
+    tells_rings = model.groups and model.scenario.semantics != "yantra"
     return _core.Notes.GROUPS if tells_rings else _core.Notes.NOTHING
 
 
@@ -338,6 +347,15 @@ def _mismatch(model: Model, found: _core.Mismatch) -> str:
         f"rank {found.rank} enters node {node} where rank {found.other_rank} enters node "
         f"{other_node}, another collective; as in ASTRA-sim, their messages meet wherever sizes "
         "are equal"
+    )
+
+
+def _cut(cut: _core.CutSizes) -> str:
+    from yantra.base.text import count
+
+    return (
+        f"of {count(cut.count, 'message')} only the low 32 bits of the size are carried, as in "
+        f"ASTRA-sim: {cut.bytes} bytes count as {cut.kept} (quirk {Quirk.SIZES_OF_32_BITS})"
     )
 
 

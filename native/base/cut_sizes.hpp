@@ -1,0 +1,29 @@
+// CutSizes: messages of which only the low 32 bits of the size are carried, as ASTRA-sim has it where it keeps sizes
+// in an int (quirk sizes-of-32-bits).
+#pragma once
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+struct CutSizes {
+    u64 count = 0;
+    u64 bytes = 0;   // of the first
+    u64 kept = 0;    // of it
+
+    // Notes a message that was cut.
+    void note(u64 whole, u64 part) {
+        if (count++ == 0) {
+            bytes = whole;
+            kept = part;
+        }
+    }
+    CutSizes and_also(const CutSizes& other) const {
+        return count == 0 ? other : CutSizes{count + other.count, bytes, kept};
+    }
+};
+
+// A size as an int of 32 bits with a sign has it.
+inline i64 in_32_bits(u64 bytes) { return static_cast<i32>(static_cast<u32>(bytes)); }
+
+}  // namespace yantra
