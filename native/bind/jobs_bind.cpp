@@ -196,6 +196,8 @@ void bind_options(nb::module_& module) {
         .setting("roofline", &LowerOptions::roofline)
         .setting("resources", &LowerOptions::resources)
         .setting("dimensions", &LowerOptions::dimensions)
+        .setting("involved_by_default", &LowerOptions::involved_by_default)
+        .setting("named_by_system_file", &LowerOptions::named_by_system_file)
         .setting("remote_memory", &LowerOptions::remote_memory)
         .setting("kernels_share_bandwidth", &LowerOptions::kernels_share_bandwidth)
         .setting("tracks_tensors", &LowerOptions::tracks_tensors)

@@ -77,6 +77,7 @@ void bind_quirks(nb::module_& module) {
         .setting("hash_order_custom", &Quirks::hash_order_custom)
         .setting("phases_as_ready", &Quirks::phases_as_ready)
         .setting("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond)
+        .setting("collectives_start_together", &Quirks::collectives_start_together)
         .setting("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet)
         .setting("whole_microseconds", &Quirks::whole_microseconds)
         .def(nb::init<>());

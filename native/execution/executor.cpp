@@ -22,6 +22,10 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
       slow_ranks_(model.slow_spells),
       slots_(static_cast<u32>(model.resources.capacity.size())),
       ready_sets_tell_(ReadySet::tells_open(slots_)) {
+    if (model.quirks.collectives_start_together) {
+        ensure(actors.classes() == nullptr, "collectives that start together are of ranks, not of classes");
+        meetings_ = std::make_unique<Meetings>(model);
+    }
     const Vector<u32>& capacity = model.resources.capacity;
     state_.actors.resize(actors.count());
     state_.occupied.resize(std::size_t{actors.count()} * slots_);
@@ -125,6 +129,11 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     }
     if (op.kind == OpKind::skip) {
         skip(actor, part, node);
+        return;
+    }
+    if (meetings_ != nullptr && meets(part, node)) [[unlikely]] {
+        ++a.in_flight;
+        come_together(actor, part, node);
         return;
     }
     if (op.resource != unlimited) {
@@ -338,6 +347,9 @@ void Executor::complete(ActorId actor, NodeId node, EventKind done) {
     const NodeId child = release_children(a, part, node);
     node_of_arrival_ends(part);
     issue_ready(actor, a, child);
+    if (meetings_ != nullptr && meets(part, node)) [[unlikely]] {
+        start_meetings();
+    }
     finish_if_done(actor, a);
 }
 

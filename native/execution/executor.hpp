@@ -18,6 +18,7 @@
 #include "engine/order_watcher.hpp"
 #include "execution/executor_probe.hpp"
 #include "execution/happening.hpp"
+#include "execution/meetings.hpp"
 #include "execution/ready_set.hpp"
 #include "execution/slow_ranks.hpp"
 #include "memory/memory.hpp"
@@ -173,7 +174,7 @@ public:
     // Of the kinds that ready nodes wait for; the last is that of which there are always enough.
     u32 slot_wanted(const Part& part, NodeId node) const {
         const u8 slot = part.op(node).resource;
-        return slot == unlimited ? slots_ : slot;
+        return slot == unlimited || (meetings_ != nullptr && meets(part, node)) ? slots_ : slot;
     }
     bool slot_open(ActorId actor, u32 slot) const {
         return slot == slots_ ||
@@ -191,6 +192,13 @@ private:
     static constexpr u32 of_collective = 0x100;
 
     static const Part& part_of(const OfActor& a, NodeId node) { return a.parts.of(node); }
+    // Whether a node waits for the other members before it holds a slot.
+    static bool meets(const Part& part, NodeId node) {
+        return part.graph->type[node.index() - part.first] == static_cast<i32>(NodeType::comm_coll);
+    }
+    [[gnu::noinline]] void come_together(ActorId actor, const Part& part, NodeId node);
+    [[gnu::noinline]] void start_meetings();
+    void start_in_meeting(const Meetings::Call& call);
     void add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arrival);
     void make_roots_ready(ActorId actor, const Part& part);
     void make_ready(OfActor& a, const Part& part, NodeId node);
@@ -233,6 +241,7 @@ private:
     Vector<u32> ended_;
     Notes notes_ = Notes::nothing;
     Vector<Happening> happenings_;
+    std::unique_ptr<Meetings> meetings_;   // with the quirk collectives-start-together
     IdVector<ActorId, Vector<u16>> seen_of_groups_;   // by group of the trace, bits of types; where these are noted
 };
 

@@ -46,6 +46,7 @@ struct Quirks {
     bool no_duration_takes_a_nanosecond = false;
     bool mismatched_collectives_meet = false;
     bool whole_microseconds = false;
+    bool collectives_start_together = false;
 };
 
 struct SystemParameters {

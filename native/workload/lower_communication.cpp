@@ -1,5 +1,7 @@
 #include "workload/lower_communication.hpp"
 
+#include <algorithm>
+
 #include "workload/lower_compute.hpp"
 
 namespace yantra {
@@ -25,25 +27,36 @@ std::optional<CollectiveKind> collective_kind(u64 comm_type) {
     return comm_type < 10 ? std::optional(kinds[comm_type]) : std::nullopt;
 }
 
-// A ring performs four of the kinds; those are shown how a scenario names it.
-std::string no_algorithm(u64 comm_type) {
+// A ring performs four of the kinds; those are shown how a scenario, or ASTRA-sim's system file, names it.
+std::string no_algorithm(u64 comm_type, bool named_by_system_file) {
     const CollectiveKind kind = *collective_kind(comm_type);
     const char* key = kind == CollectiveKind::all_reduce       ? "all_reduce"
                       : kind == CollectiveKind::all_gather     ? "all_gather"
                       : kind == CollectiveKind::all_to_all     ? "all_to_all"
                       : kind == CollectiveKind::reduce_scatter ? "reduce_scatter"
                                                                : nullptr;
-    const std::string needs = std::string(collective_name(comm_type)) + " has no algorithm here; give it one";
-    return key == nullptr ? needs + " in the collectives of the scenario"
-                          : needs + " for each dimension in the scenario, as collectives: {" + key + ": [ring]}";
+    const std::string needs = std::string(collective_name(comm_type)) + " has no algorithm here; ";
+    if (key == nullptr) {
+        return needs + (named_by_system_file ? "ASTRA-sim's semantics have none for it; semantics: yantra runs it"
+                                             : "give it one in the collectives of the scenario");
+    }
+    const std::string in_scenario = "collectives: {" + std::string(key) + ": [ring]}";
+    if (!named_by_system_file) {
+        return needs + "give it one for each dimension in the scenario, as " + in_scenario;
+    }
+    std::string in_file(key);
+    std::replace(in_file.begin(), in_file.end(), '_', '-');
+    return needs + "give it one for each dimension, as \"" + in_file +
+           "-implementation\": [\"ring\"] in the system file or " + in_scenario + " in a scenario";
 }
 
-void set_communicator(NodeReader& reader, Op& op) {
+// Returns whether the group of the node is there.
+bool set_communicator(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const i32 group = graph.pg_name[reader.node];
     if (group == Graph::group_other) {
         reader.fail("attribute 'pg_name' is not a string");
-        return;
+        return false;
     }
     const bool is_named = group != Graph::group_absent;
     const u32 found = is_named ? reader.communicators[static_cast<std::size_t>(group)]
@@ -54,7 +67,9 @@ void set_communicator(NodeReader& reader, Op& op) {
         reader.fail("communicator group '" +
                     (is_named ? graph.pg_names[static_cast<std::size_t>(group)] : std::string()) +
                     "' is not defined");
+        return false;
     }
+    return true;
 }
 
 u32 peer_of_template(NodeReader& reader) {
@@ -86,21 +101,22 @@ void lower_message(NodeReader& reader, Op& op) {
     op.peer = static_cast<u32>(peer.value_or(0));
 }
 
-// Takes the dimensions that a collective of all ranks asks for. A group names its ranks itself, and
+// Takes the dimensions that a collective of all ranks asks for, or those of one that asks for none. A group names its ranks itself, and
 // traces that give a collective say what every rank does in it.
 void set_involved(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const LowerOptions& options = reader.options;
-    if (graph.involved_len.empty() || graph.involved_len[reader.node] == 0) {
-        return;
-    }
-    const u8 length = graph.involved_len[reader.node];
+    const u8 length = graph.involved_len.empty() ? u8{0} : graph.involved_len[reader.node];
     if (length == Graph::involved_other) {
         reader.fail("attribute 'involved_dim' is not a list of at most 64 booleans");
         return;
     }
     const bool by_traces = (options.kinds_by_traces >> static_cast<u32>(op.collective) & 1) != 0;
     if (op.communicator != 0 || op.custom != none || by_traces) {
+        return;
+    }
+    if (length == 0) {
+        op.involved = options.involved_by_default;
         return;
     }
     if (length < options.dimensions) {
@@ -158,7 +174,7 @@ void lower_collective(NodeReader& reader, Op& op) {
     if (custom != options.custom_by_node.end()) {
         op.custom = custom->second;
     } else if ((options.offered_kinds >> static_cast<u32>(*kind) & 1) == 0) {
-        reader.not_supported(no_algorithm(*type));
+        reader.not_supported(no_algorithm(*type, options.named_by_system_file));
     }
     set_involved(reader, op);
     check_algorithms(reader, op);
@@ -179,7 +195,9 @@ void lower_communication(NodeReader& reader, Op& op, bool on_cpu) {
         reader.fail("a communication node with 'is_cpu_op' true; communication runs on the device");
         return;
     }
-    set_communicator(reader, op);
+    if (!set_communicator(reader, op)) {
+        return;   // what else is wrong follows from it
+    }
     if (reader.type() == NodeType::comm_coll) {
         lower_collective(reader, op);
     } else {

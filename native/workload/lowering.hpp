@@ -49,9 +49,11 @@ struct LowerOptions {
     std::unordered_map<u64, u32> custom_by_node;
     u32 offered_kinds = 0;          // bit set of the CollectiveKinds that have a plan
     u32 kinds_by_traces = 0;        // of them, those that traces give over all ranks
+    u64 involved_by_default = ~u64{0};   // dimensions of a collective of all ranks without involved_dim, as bits
     std::array<u64, collective_kinds> covered{};    // by kind: bit set of the dimensions its plan covers
     // By kind, dimension and whether it is the last dimension visited: why the algorithm cannot run there.
     std::map<std::tuple<u32, u32, bool>, std::string> impossible;
+    bool named_by_system_file = false;   // so that advice names the keys of ASTRA-sim's system file, too
     // Quirks (see docs/concepts/quirks.md).
     bool missing_is_cpu_op_means_cpu = false;
     bool skipped_nodes_do_not_wake = false;

@@ -23,11 +23,17 @@ from tests.cases import (
     collectives,
     run,
 )
-from yantra.base.errors import DeadlockError, TraceError
-from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
-from yantra.scenario import ASTRA_SIM_RESOURCES, Custom, Device, SharedBus, Topology
+from yantra.base.errors import ConfigError, DeadlockError, TraceError, UnsupportedError
+from yantra.chakra import CollectiveType, IOInfo, Node, NodeType, TraceBuilder
+from yantra.scenario import (
+    ASTRA_SIM_RESOURCES,
+    Custom,
+    Device,
+    SharedBus,
+    Topology,
+)
 from yantra.scenario.quirk_stories import STORIES
-from yantra.scenario.quirks import ASTRA_SIM, Quirk
+from yantra.scenario.quirks import ASTRA_SIM, MLSYS26, Quirk
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
@@ -259,6 +265,34 @@ def test_a_group_along_a_dimension_runs_its_algorithm_or_a_flat_ring() -> None:
     assert on.finish == [4 * 10 + 3 * pair_message(800), 0] * 4
 
 
+@shows(Quirk.FOUR_DIMENSIONS)
+def test_a_collective_that_names_no_dimensions_involves_all_or_four() -> None:
+    """Over pairs an all-gather moves 1, 2, 4, ... times the data of a rank, one level a time."""
+    five = cluster(*[("fully_connected", 2, 8.0, 100.0)] * 5)
+    options = collectives(dimensions=5, endpoint_delay_ns=10)
+    off, on = off_and_on(
+        Quirk.FOUR_DIMENSIONS, five, one_collective(ALL_GATHER, 8000), collectives=options
+    )
+    levels = [2 * 10 + pair_message(8000 * 2**at) for at in range(5)]
+    assert off.finish == [sum(levels)] * 32
+    assert on.finish == [sum(levels[:4])] * 32
+    assert on.model.warnings == [
+        "collectives of all ranks without involved_dim leave out dimension 4 (fully_connected of "
+        "2), as in ASTRA-sim, which involves the first 4; give their nodes involved_dim, or leave "
+        "out the quirk four-dimensions"
+    ]
+
+
+@pytest.mark.parametrize("involved", [[True] * 5, [False, True, True, True, True]])
+def test_a_collective_that_names_its_dimensions_involves_them(involved: list[bool]) -> None:
+    five = cluster(*[("fully_connected", 2, 8.0, 100.0)] * 5)
+    options = collectives(dimensions=5)
+    write = one_collective(ALL_GATHER, 8000, involved_dim=involved)
+    off, on = off_and_on(Quirk.FOUR_DIMENSIONS, five, write, collectives=options)
+    assert off.finish == on.finish
+    assert on.model.warnings == []
+
+
 @shows(Quirk.BUS_CHARGES_REDUCTION_TWICE)
 def test_the_bus_charges_a_reduction_alone_or_with_the_memory() -> None:
     """Own data crosses the rank's inner bus (I) once; received data there and back, then on again.
@@ -309,6 +343,27 @@ def test_sizes_under_the_rendezvous_protocol_have_64_bits_or_32() -> None:
     )
     assert off.finish[1] == pair_message(8192) + pair_message(2**32 + 1000)
     assert on.finish[1] == pair_message(8192) + pair_message(1000)
+    assert off.warnings == []
+    assert on.warnings == [
+        "of 1 message only the low 32 bits of the size are carried, as in ASTRA-sim: 4294968296 "
+        "bytes count as 1000 (quirk sizes-of-32-bits)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("size", "is_"), [(2**31, "negative"), (2**32 - 1, "negative"), (2**32, "nothing")]
+)
+def test_a_size_of_which_32_bits_leave_less_than_nothing_is_refused(size: int, is_: str) -> None:
+    options = collectives(rendezvous=True)
+    with pytest.raises(UnsupportedError, match=f"{size} bytes from rank 0 to rank 1 .*{is_}"):
+        run(PAIR, one_message(size), quirks=[Quirk.SIZES_OF_32_BITS], collectives=options)
+    run(PAIR, one_message(size), collectives=options)
+
+
+def test_the_largest_size_of_31_bits_is_carried_whole() -> None:
+    size, options = 2**31 - 1, collectives(rendezvous=True)
+    off, on = off_and_on(Quirk.SIZES_OF_32_BITS, PAIR, one_message(size), collectives=options)
+    assert off.finish == on.finish and on.warnings == []
 
 
 @shows(Quirk.MISMATCHED_COLLECTIVES_MEET)
@@ -524,7 +579,119 @@ def test_a_node_without_is_cpu_op_runs_on_the_device_or_on_the_host() -> None:
     assert on.finish == [0, 0]
 
 
+@shows(Quirk.COLLECTIVES_START_TOGETHER)
+def test_a_collective_holds_the_slot_while_it_waits_or_only_once_all_have_come() -> None:
+    """Rank 1 comes 5 us late; a message of rank 0 waits for the slot or goes meanwhile."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        late = trace.compute(duration_micros=5) if rank else ()
+        trace.collective(ALL_GATHER, 800, after=late)
+        if rank:
+            trace.recv(0, 8000, after=late)
+        else:
+            trace.send(1, 8000)
+
+    off, on = off_and_on(
+        Quirk.COLLECTIVES_START_TOGETHER,
+        PAIR,
+        write,
+        collectives=collectives(endpoint_delay_ns=10),
+        resources=ASTRA_SIM_RESOURCES,
+    )
+    gathered = 5000 + 2 * 10 + pair_message(800)
+    assert off.finish[1] > gathered + 1000  # the message goes after it
+    assert on.finish == [gathered] * 2
+
+
+def test_a_collective_that_some_never_reach_is_a_deadlock_that_names_them() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank == 0:
+            trace.collective(ALL_GATHER, 800)
+        else:
+            trace.compute(duration_micros=1)
+
+    with pytest.raises(DeadlockError, match=r"rank 0 waits .* which rank 1 \(finished\) never"):
+        run(PAIR, write, quirks=[Quirk.COLLECTIVES_START_TOGETHER])
+
+
+@shows(Quirk.GROUPS_ARE_RINGS)
+def test_a_group_runs_the_algorithm_of_its_kind_or_a_ring() -> None:
+    four = cluster(("fully_connected", 4, 8.0, 100.0))
+    groups = ((1, (0, 1, 2)),)
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank < 3:
+            trace.collective(ALL_REDUCE, 2400, group="1")
+
+    off, on = off_and_on(
+        Quirk.GROUPS_ARE_RINGS, four, write, groups=groups, collectives=collectives("direct")
+    )
+    ring = run(four, write, groups=groups, collectives=collectives("ring"))
+    assert on.finish == ring.finish
+    assert off.finish != on.finish
+
+
+@shows(Quirk.GROUPS_BY_NAME_OF_NODES)
+def test_groups_come_from_a_file_or_from_nodes_of_a_name() -> None:
+    """Group 0 of theirs is a group like any other, here of ranks 1 and 2."""
+    three = cluster(("fully_connected", 3, 8.0, 100.0))
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        listed = IOInfo(values='["[{"pg_name": "0", "ranks": [1, 2]}]"]')
+        node = Node(0, "## process_group:init ##", NodeType.COMP, 3, inputs=listed)
+        node.set("is_cpu_op", False)
+        trace.add(node)
+        if rank:
+            trace.collective(ALL_GATHER, 800, group="0")
+
+    with pytest.raises(DeadlockError, match="never entered"):
+        run(three, write)  # 0 is all ranks
+    on = run(three, write, quirks=[Quirk.GROUPS_BY_NAME_OF_NODES])
+    assert on.finish == [0, pair_message(800), pair_message(800)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[1]", "its inputs are no list of process groups"),
+        ('["[{"pg_name": "0", "ranks": [7]}]"]', "group 0: expected ranks from 0 to 1, got 7"),
+    ],
+)
+def test_a_list_of_groups_that_is_none_is_refused(text: str, problem: str) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        listed = IOInfo(values=text)
+        trace.add(Node(0, "## process_group:init ##", NodeType.COMP, inputs=listed))
+
+    with pytest.raises((TraceError, ConfigError), match=problem):
+        run(PAIR, write, quirks=[Quirk.GROUPS_BY_NAME_OF_NODES])
+
+
+@shows(Quirk.KERNELS_READ_THEIR_INPUTS)
+def test_a_kernel_moves_what_it_states_or_its_inputs_too() -> None:
+    """At 1 byte per ns, bound by memory; a kernel it only waits for adds nothing."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        first = trace.compute(num_ops=1, tensor_size=1000)
+        other = trace.compute(num_ops=1, tensor_size=500, after=first)
+        last = trace.compute(num_ops=1, tensor_size=300, after=other)
+        last.depends_on(first, control=True)
+
+    device = Device(peak_flops=1e15, memory_bytes_per_s=1e9, compute="roofline")
+    off, on = off_and_on(Quirk.KERNELS_READ_THEIR_INPUTS, PAIR, write, device=device)
+    assert off.finish == [1000 + 500 + 300] * 2
+    assert on.finish == [1000 + (500 + 1000) + (300 + 500)] * 2
+
+
+def test_what_is_not_modelled_of_the_branch_is_refused() -> None:
+    for parts in (
+        {"replay_only": True},
+        {"collectives": collectives().replace(all_reduce=Custom(prefix="x"))},
+    ):
+        with pytest.raises(UnsupportedError, match="semantics astra-sim@mlsys26"):
+            run(PAIR, one_message(8), semantics="astra-sim@mlsys26", **parts)
+
+
 def test_every_quirk_is_shown_here_and_told_in_the_table() -> None:
     assert shown == set(Quirk)
     assert set(STORIES) == set(Quirk)
-    assert set(Quirk) - ASTRA_SIM == {Quirk.TUTORIAL_HOTI2024}
+    assert set(Quirk) - ASTRA_SIM == {Quirk.TUTORIAL_HOTI2024, *MLSYS26}

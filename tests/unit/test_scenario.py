@@ -73,7 +73,8 @@ def topology(*dimensions: Dimension) -> Topology:
 BAD: list[tuple[dict[str, Any], str]] = [
     (
         {"semantics": "astra"},
-        "semantics: expected one of yantra, astra-sim, got \"astra\"; did you mean 'astra-sim'?",
+        'semantics: expected one of yantra, astra-sim, astra-sim@mlsys26, got "astra"; did you '
+        "mean 'astra-sim'?",
     ),
     (
         {"network": "store-and-forward"},

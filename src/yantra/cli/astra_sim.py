@@ -10,12 +10,12 @@ from yantra.astra_sim.flags import Flags, parse
 from yantra.base.memory import limited
 from yantra.cli import warn
 from yantra.scenario import Scenario
-from yantra.scenario.quirks import ASTRA_SIM
+from yantra.scenario.quirks import OF_SEMANTICS
 from yantra.scenario.quirks import parse as parse_quirks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from yantra.compile import Model
     from yantra.result import Result
@@ -70,13 +70,13 @@ def scenario_of(flags: Flags) -> tuple[Scenario, list[str]]:
             "--logging-configuration: ignored; log.log and err.log are written as without it"
         )
     if flags.quirks:
-        scenario = scenario.replace(quirks=_with_quirks(flags.quirks))
+        scenario = scenario.replace(quirks=_with_quirks(flags))
     return scenario, warnings
 
 
-def _with_quirks(changes: Iterable[tuple[str, bool]]) -> frozenset[str]:
-    names = {quirk.value for quirk in ASTRA_SIM}
-    for name, on in changes:
+def _with_quirks(flags: Flags) -> frozenset[str]:
+    names = {quirk.value for quirk in OF_SEMANTICS[flags.semantics]}
+    for name, on in flags.quirks:
         parse_quirks(frozenset({name}), "--semantics-quirk")
         (names.add if on else names.discard)(name)
     return frozenset(names)
@@ -101,7 +101,7 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     now = astra_sim_log.stamp()
     log_folder.write(flags.logging_folder, (line.text(now) for line in lines))
     if scenario.track_local_memory:
-        from yantra.export.local_memory import write_traces
+        from yantra.export.local_memory_trace import write_traces
 
         write_traces(result)
     if flags.logical_topology:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra.base.callable_module import make_callable
-from yantra.base.errors import UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.fields import kind_of
+from yantra.compile.as_astra_sim import spelled, told
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import (
@@ -32,7 +34,7 @@ from yantra.compile.templates import TemplateGraphs
 from yantra.compile.what_fails import NO_FAILURES, Failures
 from yantra.network import level_of
 from yantra.scenario import Scenario
-from yantra.scenario.quirks import ASTRA_SIM, Quirk, parse
+from yantra.scenario.quirks import MLSYS26, OF_SEMANTICS, Quirk, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ _RUN_QUIRKS = {
     "phases_as_ready": Quirk.PHASES_AS_READY,
     "no_duration_takes_a_nanosecond": Quirk.NO_DURATION_TAKES_A_NANOSECOND,
     "whole_microseconds": Quirk.WHOLE_MICROSECONDS,
+    "collectives_start_together": Quirk.COLLECTIVES_START_TOGETHER,
     "mismatched_collectives_meet": Quirk.MISMATCHED_COLLECTIVES_MEET,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }
@@ -173,7 +176,7 @@ def quirks_of(scenario: Scenario) -> frozenset[Quirk]:
     """Return the quirks that are on: the scenario's own, or those of its semantics."""
     if scenario.quirks is not None:
         return parse(scenario.quirks, "quirks")
-    return ASTRA_SIM if scenario.semantics == "astra-sim" else frozenset()
+    return OF_SEMANTICS[scenario.semantics]
 
 
 def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | None = None) -> Model:
@@ -184,6 +187,11 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
     """
     quirks = quirks_of(scenario)
     scenario = rated(scenario)
+    names: dict[str, str] = {}
+    if not quirks.isdisjoint(MLSYS26):
+        from yantra.compile.as_mlsys26 import prepared
+
+        scenario, names = prepared(scenario, quirks)
     graphs = load_graphs(
         scenario.workload,
         scenario.topology.ranks,
@@ -193,6 +201,8 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
         one_slot=scenario.resources.communication == "one_slot",
         launches=launches_of(scenario),
     )
+    graphs.spellings = names
+    graphs.warnings += told(scenario, quirks, graphs)
     if any(graph.complete_order for graph in graphs.distinct):
         from yantra.compile.recorded import tell
 
@@ -277,6 +287,7 @@ def _compile(
         arriving: Arriving = {}
     else:
         communicators.add_groups(graphs.groups)
+        communicators.take_spellings(_spellings(scenario, graphs, communicators))
         communicators.set_slots(scenario.resources)
         planner.plan(planner.kinds_of_graphs(graphs))
         options = lowering(scale, builder, scenario, quirks, planner, without)
@@ -284,7 +295,7 @@ def _compile(
         order = StartOrder(scenario, builder, scale.ticks_per_ns)
         lower_jobs(builder, options, graphs, communicators, kernels, order)
         arriving = lower_arriving(builder, options, graphs, kernels, order)
-    if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
+    if scenario.semantics != "yantra" and communicators.tags_may_collide():
         builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:
         builder.share_queue_sets()
@@ -298,6 +309,13 @@ def _compile(
     model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
     model.graph = None if on_fabric is None else on_fabric.graph
     return model
+
+
+def _spellings(scenario: Scenario, graphs: Graphs, groups: Communicators) -> dict[str, str]:
+    """Return other names of groups in traces than their ids, and the ids."""
+    if scenario.semantics == "yantra" or not graphs.groups:
+        return graphs.spellings
+    return spelled(graphs.with_arriving(), groups.by_name) | graphs.spellings
 
 
 def _set_cluster(

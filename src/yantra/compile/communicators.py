@@ -13,7 +13,7 @@ from yantra.scenario import Resources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from yantra.workloads.templates.rules import Family
 
@@ -113,6 +113,10 @@ class Communicators:
             added = self._builder.add_communicator(own, base, group * _STREAMS_PER_GROUP)
             self.by_name[str(group)] = added
             self.last_id = group
+
+    def take_spellings(self, names: Mapping[str, str]) -> None:
+        """Let names mean the groups of other names."""
+        self.by_name |= {name: self.by_name[group] for name, group in names.items()}
 
     def add_families(self, families: Iterable[Family], count: int) -> None:
         """Add the groups of templates, `count` in all; their ids count from 1."""

@@ -60,6 +60,7 @@ class Graphs:
         self.sources: list[str] = []
         self.by_rank: MutableSequence[int] = []
         self.warnings: list[str] = []
+        self.spellings: dict[str, str] = {}
         self.device_of: list[int] = []
         self.device_of_rank: Sequence[int] = []
         self.arriving: dict[str, list[tuple[int, _core.Graph]]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra.base.at_once import in_order
+from yantra.compile.as_astra_sim import INVOLVED_BY_DEFAULT
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, arriving_at
 from yantra.compile.kernels import KernelTimes
@@ -150,5 +151,8 @@ def lowering(
     options.zero_op_kernel_never_ends = Quirk.ZERO_OP_KERNEL_NEVER_ENDS in quirks
     options.zero_byte_kernel_is_skipped = Quirk.ZERO_BYTE_KERNEL_IS_SKIPPED in quirks
     options.no_duration_takes_a_nanosecond = Quirk.NO_DURATION_TAKES_A_NANOSECOND in quirks
+    options.named_by_system_file = scenario.semantics != "yantra"
+    if Quirk.FOUR_DIMENSIONS in quirks:
+        options.involved_by_default = (1 << INVOLVED_BY_DEFAULT) - 1
     options.whole_microseconds = Quirk.WHOLE_MICROSECONDS in quirks
     return options

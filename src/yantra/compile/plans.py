@@ -465,6 +465,8 @@ class Planner:
         is_one = len(set(names)) == 1
         if layout.spans_all:
             return names
+        if Quirk.GROUPS_ARE_RINGS in self.quirks:
+            return ("ring",)
         if Quirk.GROUP_RING in self.quirks:
             keeps = len(names) == 1 or (is_one and names[0] == _ROOTED)
             return names[:1] if keeps else ("ring",)
@@ -572,7 +574,7 @@ class Planner:
     def _algorithms(self, kind: Kind) -> tuple[Named, ...] | Custom | None:
         if kind.value in self._by_type:
             return self._by_type[kind.value]
-        if self.scenario.semantics == "astra-sim" and kind is not Kind.BROADCAST:
+        if self.scenario.semantics != "yantra" and kind is not Kind.BROADCAST:
             return None
         if kind is Kind.BROADCAST and Quirk.BROADCAST_IS_A_TIMER in self.quirks:
             return None
@@ -620,7 +622,7 @@ class Planner:
                     raise ConfigError(where, problem) from None
 
     def _implementation(self, name: Named, where: str) -> Implementation:
-        if self.scenario.semantics == "astra-sim" and not _is_own(name):
+        if self.scenario.semantics != "yantra" and not _is_own(name):
             return parse_implementation(str(name), where)
         find(name, where)
         return Implementation(name, False, None)

@@ -285,7 +285,7 @@ def _resources(resources: Resources) -> None:
 
 def _scheduler(scenario: Scenario) -> None:
     scheduler, priority = class_of(scenario.scheduler), scenario.collectives.priority
-    if scenario.semantics == "astra-sim" and not scheduler.native:
+    if scenario.semantics != "yantra" and not scheduler.native:
         raise ConfigError(
             "scheduler",
             "only in_order with semantics astra-sim, where ready nodes start in the order of their "

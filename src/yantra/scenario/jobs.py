@@ -141,8 +141,8 @@ def _with_settings(tree: dict[str, Any], settings: Settings, folder: str) -> Any
         if path.startswith("workload"):
             raise ConfigError("--set", f"{path}: each job has its own workload, in its file")
     whole = with_settings(tree, settings, folder)
-    if whole.get("semantics") == "astra-sim":
-        raise ConfigError("semantics", "only yantra with several jobs; got astra-sim")
+    if (named := whole.get("semantics", "yantra")) != "yantra":
+        raise ConfigError("semantics", f"only yantra with several jobs; got {named}")
     for key in _OF_ONE_JOB:
         if key in whole:
             raise ConfigError(key, _NOT_SHARED)

@@ -76,7 +76,7 @@ def on_cluster(
         workload_made = templates_of(scenario.workload)
         if lack := lack_of_memory(workload_made, *machine.room):
             raise CapacityError("--cluster", f"{lack}, or run it all the same with --ignore-memory")
-    if scenario.semantics == "astra-sim" and not any(one.startswith("resources") for one in given):
+    if scenario.semantics != "yantra" and not any(one.startswith("resources") for one in given):
         return scenario.replace(resources=ASTRA_SIM_RESOURCES)
     return scenario
 

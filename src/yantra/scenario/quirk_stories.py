@@ -83,15 +83,23 @@ STORIES: dict[Quirk, Story] = {
         "collective over all ranks",
         "a group along dimension 1 does not use the links of dimension 0",
     ),
+    Quirk.FOUR_DIMENSIONS: Story(
+        "involves the first four dimensions in a collective of all ranks whose node has no "
+        "involved_dim",
+        "involves all dimensions",
+        "ranks that differ in the fifth dimension would never exchange anything; with the quirk "
+        "Yantra warns",
+    ),
     Quirk.BUS_CHARGES_REDUCTION_TWICE: Story(
         "charges a reduction on the shared bus and once more behind it",
         "charges it on the bus",
         "it happens once",
     ),
     Quirk.SIZES_OF_32_BITS: Story(
-        "keeps sizes on the shared bus and under the rendezvous protocol in 32 bits",
+        "keeps sizes on the shared bus and under the rendezvous protocol in 32 bits with a sign",
         "keeps them in 64",
-        "a message of 4 GiB would be free",
+        "a message of 4 GiB and 1 byte would be one of 1 byte; with the quirk Yantra warns, and "
+        "refuses what 32 bits make negative or, under the rendezvous protocol, nothing",
     ),
     Quirk.MISMATCHED_COLLECTIVES_MEET: Story(
         "pairs messages by tag and size alone, so that if ranks enter different collectives as the "
@@ -150,5 +158,31 @@ STORIES: dict[Quirk, Story] = {
         "that collectives without a recorded duration are skipped",
         "takes it for a device operation, as upstream has done since",
         "explains the tutorial's 195206000; the same traces take 195350188",
+    ),
+    Quirk.COLLECTIVES_START_TOGETHER: Story(
+        "(only the branch of MLSys 2026) starts a collective when all members have reached it and "
+        "have their slot free, and gives it the slot only then; calls of equal type, size, tag and "
+        "group meet",
+        "starts it at each rank that reaches it and has the slot, where it waits for the others",
+        "a rank that waits for others is busy; with the quirk it can start other collectives and "
+        "messages meanwhile",
+    ),
+    Quirk.GROUPS_ARE_RINGS: Story(
+        "(only the branch of MLSys 2026) runs collectives of subset groups as rings, whatever the "
+        "algorithms are",
+        "runs them with the algorithm of their kind",
+        "the algorithm is chosen by the user",
+    ),
+    Quirk.GROUPS_BY_NAME_OF_NODES: Story(
+        "(only the branch of MLSys 2026) takes groups from nodes named ## process_group:init ##, "
+        "whatever their type, and skips these",
+        "takes groups from the group file, and runs such a node as what it is",
+        "what a node does is its type, not its name",
+    ),
+    Quirk.KERNELS_READ_THEIR_INPUTS: Story(
+        "(only the branch of MLSys 2026) adds to the bytes of a kernel under the roofline the "
+        "tensor sizes of the nodes whose data it depends on",
+        "moves the bytes that the kernel states",
+        "a trace's tensor_size already says what a kernel moves",
     ),
 }

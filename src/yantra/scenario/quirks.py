@@ -1,7 +1,7 @@
 """The quirks: every oddity of ASTRA-sim 2 that changes a result, by name, in one place.
 
-`semantics: astra-sim` turns on all but the tutorial's; `semantics: yantra` turns them off. A
-scenario may name its own set. `quirk_stories.py` describes each.
+`semantics: astra-sim` turns on all but those of other releases; `semantics: yantra` turns them off.
+`astra-sim@mlsys26` is a branch. A scenario may name its own set. `quirk_stories.py` describes each.
 
 Source: behaviour of ASTRA-sim 2 (master of 2026-03), measured on its binaries.
 """
@@ -27,6 +27,7 @@ class Quirk(StrEnum):
     UNEVEN_REDUCTIONS = "uneven-reductions"
     GROUP_HAND_OVER = "group-hand-over"
     GROUP_RING = "group-ring"
+    FOUR_DIMENSIONS = "four-dimensions"
     BUS_CHARGES_REDUCTION_TWICE = "bus-charges-reduction-twice"
     SIZES_OF_32_BITS = "sizes-of-32-bits"
     MISMATCHED_COLLECTIVES_MEET = "mismatched-collectives-meet"
@@ -40,9 +41,30 @@ class Quirk(StrEnum):
     UNREACHABLE_NODES_ARE_DROPPED = "unreachable-nodes-are-dropped"
     DUPLICATE_IDS_MERGE = "duplicate-ids-merge"
     TUTORIAL_HOTI2024 = "tutorial-hoti2024"
+    COLLECTIVES_START_TOGETHER = "collectives-start-together"
+    GROUPS_ARE_RINGS = "groups-are-rings"
+    GROUPS_BY_NAME_OF_NODES = "groups-by-name-of-nodes"
+    KERNELS_READ_THEIR_INPUTS = "kernels-read-their-inputs"
 
 
-ASTRA_SIM: frozenset[Quirk] = frozenset(Quirk) - {Quirk.TUTORIAL_HOTI2024}
+MLSYS26: frozenset[Quirk] = frozenset(
+    (
+        Quirk.COLLECTIVES_START_TOGETHER,
+        Quirk.GROUPS_ARE_RINGS,
+        Quirk.GROUPS_BY_NAME_OF_NODES,
+        Quirk.KERNELS_READ_THEIR_INPUTS,
+    )
+)
+"""Those that only the branch has that the artifact of Chakra's paper at MLSys 2026 uses."""
+
+ASTRA_SIM: frozenset[Quirk] = frozenset(Quirk) - {Quirk.TUTORIAL_HOTI2024} - MLSYS26
+
+OF_SEMANTICS: dict[str, frozenset[Quirk]] = {
+    "yantra": frozenset(),
+    "astra-sim": ASTRA_SIM,
+    "astra-sim@mlsys26": ASTRA_SIM | MLSYS26,
+}
+"""The quirks that are on, by semantics, unless a scenario names its own."""
 
 
 def parse(names: frozenset[str], where: str) -> frozenset[Quirk]:

@@ -192,7 +192,7 @@ def _collectives(
     written: dict[str, Any] = {}
     for collective in ("all_reduce", "reduce_scatter", "all_gather", "all_to_all"):
         named = [_algorithm(level, collective, size) for level, size in members]
-        if semantics == "astra-sim":
+        if semantics != "yantra":
             named = [spelled_for_astra_sim(name) for name in named]
         written[collective] = named
     written["reductions"] = "overlapped"

@@ -1,0 +1,39 @@
+// The executor's part in meetings: calls that come, and those that start.
+#include "execution/executor.hpp"
+
+namespace yantra {
+
+// The call waits for those of the other members, and holds no slot until it starts.
+void Executor::come_together(ActorId actor, const Part& part, NodeId node) {
+    const Op& op = part.op(node);
+    const u64 key = Meetings::key_of(*part.graph, node.index() - part.first, op.bytes);
+    if (meetings_->come(key, part.communicator(op.communicator), {actor, node})) {
+        start_meetings();
+    }
+}
+
+void Executor::start_meetings() {
+    meetings_->start_all(
+        [this](const Meetings::Call& call) {
+            const u8 slot = op(call.actor, call.node).resource;
+            return slot == unlimited || slot_open(call.actor, slot);
+        },
+        [this](const Meetings::Call& call) { start_in_meeting(call); });
+}
+
+void Executor::start_in_meeting(const Meetings::Call& call) {
+    OfActor& a = state_.actors[call.actor];
+    const Part& part = part_of(a, call.node);
+    const Op& op = part.op(call.node);
+    if (op.resource != unlimited &&
+        ++state_.occupied[call.actor.index() * slots_ + op.resource] >= model_.resources.capacity[op.resource]) {
+        a.ready.shut(op.resource);
+    }
+    if (op.kind == OpKind::collective) {
+        enter_collective(call.actor, part, call.node, op);
+    } else {
+        local_.schedule(call.actor, op.ticks, op.bytes, done(op), call.node.index());
+    }
+}
+
+}  // namespace yantra
