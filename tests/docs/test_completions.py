@@ -13,7 +13,7 @@ import pytest
 
 from tests.clusters import dimension, scenario
 from yantra import simulate
-from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
+from yantra.chakra import CollectiveType, Kind, Node, NodeType, TraceBuilder
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -131,8 +131,18 @@ def metadata(_: Path) -> None:
 def five_dimensions(_: Path) -> None:
     pairs = [dimension("fully_connected", 2)] * 5
     default = collective(CollectiveType.ALL_REDUCE)
-    explicit = collective(CollectiveType.ALL_REDUCE, involved_dim=[True] * 5)
-    assert finish([default] * 32, *pairs) == finish([explicit] * 32, *pairs)
+    four = collective(CollectiveType.ALL_REDUCE, involved_dim=[True] * 4 + [False])
+    all_five = collective(CollectiveType.ALL_REDUCE, involved_dim=[True] * 5)
+    times = finish([default] * 32, *pairs)
+    assert times == finish([four] * 32, *pairs)
+    assert max(times) < min(finish([all_five] * 32, *pairs))
+
+
+def large_tags(_: Path) -> None:
+    sender, receiver = TraceBuilder(), TraceBuilder()
+    sender.send(1, SIZE).set("comm_tag", 2**31 + 5, Kind.UINT32)
+    receiver.recv(0, SIZE, tag=(2**31 + 5) % 500_000_000)
+    assert finish([sender, receiver])[1] == 500 + SIZE / 50
 
 
 def several_dimensions(_: Path) -> None:
@@ -193,7 +203,8 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "of kind PER_NODE": memory_per_node,
     "a skipped node": skipped_node,
     "a METADATA node": metadata,
-    "five or more dimensions": five_dimensions,
+    "over five or more dimensions": five_dimensions,
+    "a tag of 2^31": large_tags,
     "several dimensions on the store-and-forward": several_dimensions,
     "a ring of two": ring_of_two,
     "direct with a window": windows,
