@@ -24,7 +24,11 @@ CASES: list[tuple[list[str], str]] = [
         '--num-queues-per-dim: expected an integer below 2147483648, got "2147483648"',
     ),
     (["--injection-scale=nan"], '--injection-scale: expected a number, got "nan"'),
-    (["--comm-scale=2x"], '--comm-scale: expected a number, got "2x"'),
+    (["--comm-scale=x2"], '--comm-scale: expected a number, got "x2"'),
+    (
+        ["--semantics=yantra"],
+        '--semantics: expected astra-sim or astra-sim@mlsys26, got "yantra"',
+    ),
     (["--rendezvous-protocol=yes"], '--rendezvous-protocol: expected true or false, got "yes"'),
     (["--logging-folder="], '--logging-folder: expected a value, got ""'),
     (["--injection-scale"], "--injection-scale: needs a value; write --option=value"),
