@@ -199,7 +199,7 @@ def _collectives(
     if len(members) > 1:
         written["inter_dimension"] = inter_dimension
         # ASTRA-sim has no planner of chunks.
-        chunks = cluster.chunks or (2 * len(members) if semantics == "astra-sim" else None)
+        chunks = cluster.chunks or (2 * len(members) if semantics != "yantra" else None)
         if chunks is not None:
             written["chunks"] = chunks
     return written
