@@ -8,11 +8,12 @@ from __future__ import annotations
 from math import inf
 
 from yantra import _core
+from yantra.base.fields import kind_of
 from yantra.base.text import count
 from yantra.base.units import format_size, format_time
 from yantra.compile import Model
 from yantra.compile.what_fails import in_words
-from yantra.network import describe, kind_of, names
+from yantra.network import describe, names
 from yantra.scenario.quirks import Quirk
 
 _LOST_SHOWN = 4

@@ -44,9 +44,7 @@ def _check_busy(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> 
             _fail(model, at, busy / outcome.last_tick)
         if model.fabric is None and not model.native.links_change:
             dimension = model.scenario.topology.dimensions[at]
-            links = (
-                model.ranks // dimension.size * links_per_group(dimension, model.follows_links)
-            )
+            links = model.ranks // dimension.size * links_per_group(dimension, model.follows_links)
             ns = carried.bytes / (links * bandwidth_of(at, dimension, model.without))
             if ns * model.ticks_per_ns > most:
                 _fail(model, at, ns * model.ticks_per_ns / outcome.last_tick)
