@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra.base.callable_module import make_callable
-from yantra.base.errors import ConfigError, UnsupportedError
-from yantra.base.fields import kind_of
+from yantra.base.errors import UnsupportedError
 from yantra.compile.as_astra_sim import spelled, told
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs

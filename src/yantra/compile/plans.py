@@ -298,7 +298,9 @@ class Planner:
         return _Way(levels, dimensions, costs, way.names, CHAIN in way.names, False, False)
 
     def _staged_way(self, layout: Layout, kind: Kind, way: InNodes) -> _Way:
-        levels, dimensions, lanes = [], [], []
+        levels: list[_core.Level] = []
+        dimensions: list[int] = []
+        lanes: list[int] = []
         costs: dict[tuple[int, Kind], tuple[Cost, bool, float] | None] = {}
         for at, dimension in enumerate((0, 1, 0)):
             if not way.stages.parts[at]:
