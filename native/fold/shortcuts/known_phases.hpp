@@ -82,8 +82,16 @@ public:
     // Whether some have come to a phase, and others have yet to.
     bool somebody_waits() const { return joint_.somebody_waits(); }
 
-    // An end is void once, at the tick that was known.
-    bool is_void(ChunkId chunk) override { return !void_.empty() && void_.erase({run_->now(), chunk}) > 0; }
+    // An end is void once, at the tick that was known. A chunk may have several at one tick: of all its turns, and of
+    // the last of them.
+    bool is_void(ChunkId chunk) override {
+        const auto found = void_.find({run_->now(), chunk});
+        if (found == void_.end()) {
+            return false;
+        }
+        void_.erase(found);
+        return true;
+    }
 
     // Whether all ends that are known will be, so that the run can be moved on.
     bool is_sure() const { return void_.empty(); }
@@ -316,7 +324,7 @@ private:
     Vector<u64> taken_;
     Vector<Held> held_;
     Vector<u64> through_;
-    std::set<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
+    std::multiset<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
 };
 
 }  // namespace yantra
