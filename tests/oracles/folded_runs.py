@@ -79,5 +79,6 @@ def compared(model: Model, name: str) -> Folded | None:
     long = folded(model, shortcuts=False)
     if long is not None:
         assert got == columns(model, long.outcome), name
-        assert short.outcome.events <= long.outcome.events, name
+        # A phase that somebody meets is known first and then played, which takes a few more.
+        assert short.outcome.events <= 1.1 * long.outcome.events + 10, name
     return short
