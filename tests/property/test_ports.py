@@ -1,4 +1,4 @@
-"""On the analytical network no link of a rank carries more than its rate, and nothing else waits."""
+"""On the analytical network no link of a rank carries more than its rate; nothing else waits."""
 
 from __future__ import annotations
 
