@@ -20,6 +20,7 @@
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/ids.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
@@ -258,7 +259,7 @@ void bind_work(nb::module_& module) {
         .field("bytes_needed", &Work::bytes_needed)
         .field("too_large", &Work::too_large);
     module.def("work_of", &work_of, "model"_a, "ranks"_a = Vector<u32>{},
-               nb::call_guard<nb::gil_scoped_release>());
+               Interruptible());
 }
 
 void bind_builder(nb::module_& module) {
@@ -325,7 +326,7 @@ void bind_builder(nb::module_& module) {
         .def("used_in_layouts", &used_in_layouts, "graphs"_a, "by_name"_a)
         .def("communicator", &ModelBuilder::communicator, "index"_a)
         .def("number_queue_sets", &ModelBuilder::number_queue_sets,
-             nb::call_guard<nb::gil_scoped_release>())
+             Interruptible())
         .def("share_queue_sets", &ModelBuilder::share_queue_sets)
         .def("set_slots", &ModelBuilder::set_slots, "slots"_a, "first"_a, "send_to_all"_a = nb::none())
         .def_prop_ro("slots", &ModelBuilder::slots);

@@ -9,6 +9,7 @@
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
 #include "network/flow/flow_list.hpp"
@@ -77,7 +78,7 @@ void register_flows(nb::module_& module) {
     Class<Ended> ended(module, "EndedFlows");
     ended.column("flow", &Ended::flow);
     nb::class_<FlowRun>(module, "FlowRun")
-        .def("run_for", &FlowRun::run_for, "steps"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("run_for", &FlowRun::run_for, "steps"_a, Interruptible())
         .def("take_ended", [](FlowRun& run) { return Ended{run.take_ended()}; })
         .def_prop_ro("ended", &FlowRun::ended)
         .def_prop_ro("solves", &FlowRun::solves)

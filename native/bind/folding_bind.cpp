@@ -3,6 +3,7 @@
 
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
@@ -38,7 +39,7 @@ void register_folding(nb::module_& module) {
     folding.column("representative", &Folding::representative);
     folding.column("count", &Folding::count);
     module.def("fold", &fold, "model"_a, "least_ranks_per_class"_a = 2,
-               nb::call_guard<nb::gil_scoped_release>());
+               Interruptible());
 }
 
 }  // namespace yantra

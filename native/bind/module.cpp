@@ -7,6 +7,7 @@
 #include "base/ensure.hpp"
 #include "base/too_long.hpp"
 #include "bind/choices.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
 #include "base/unsupported.hpp"
 
@@ -25,6 +26,7 @@ void keep_free_memory() {
 NB_MODULE(_core, module) {
     namespace nb = nanobind;
     keep_free_memory();
+    yantra::hear_signals_in_this_thread();
     module.doc() = "Native core of Yantra; an implementation detail.";
     nb::set_leak_warnings(false);  // a command that ends does not look for garbage, so objects are left
     nb::exception<yantra::InternalFault>(module, "InternalFault", PyExc_RuntimeError);

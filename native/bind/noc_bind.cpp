@@ -9,6 +9,7 @@
 #include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
 #include "network/noc/load.hpp"
@@ -78,14 +79,14 @@ void register_noc(nb::module_& module) {
     module.def("noc_routings", [] { return names_of(noc::routings()); });
     module.def("noc_routers", [] { return names_of(noc::routers()); });
     module.def("noc_traffics", [] { return names_of(noc::traffics()); });
-    module.def("measure_noc", &noc::measure, nb::call_guard<nb::gil_scoped_release>(), "settings"_a, "options"_a,
+    module.def("measure_noc", &noc::measure, Interruptible(), "settings"_a, "options"_a,
                "rate"_a);
-    module.def("noc_zero_load_latency", &noc::zero_load_latency, nb::call_guard<nb::gil_scoped_release>(),
+    module.def("noc_zero_load_latency", &noc::zero_load_latency, Interruptible(),
                "settings"_a, "options"_a);
     module.def("noc_saturation", [](const noc::Settings& settings, const noc::LoadOptions& options, double within) {
         const noc::Saturation found = noc::saturation(settings, options, within);
         return std::pair(found.stable, found.unstable);
-    }, nb::call_guard<nb::gil_scoped_release>(), "settings"_a, "options"_a, "within"_a);
+    }, Interruptible(), "settings"_a, "options"_a, "within"_a);
 }
 
 }  // namespace yantra

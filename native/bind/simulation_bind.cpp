@@ -10,6 +10,7 @@
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/held_run.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
@@ -47,20 +48,19 @@ void register_simulation(nb::module_& module) {
         .field("first_node", &ArrivedJobs::first_node)
         .def_prop_ro("begun", [](const ArrivedJobs& jobs) { return unless_never(jobs.begun); })
         .def_prop_ro("ended", [](const ArrivedJobs& jobs) { return unless_never(jobs.ended); });
-    using Unlocked = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<HeldRun>(module, "Simulation")
         .def("__init__", [](HeldRun* self, const Model& model, bool match_by_tag, const Folding* folding,
                             bool shortcuts) {
-            const nb::gil_scoped_release unlocked;
+            const InterruptibleCall call;
             new (self) HeldRun{model, plain::make_run(model, match_by_tag, copy_of(folding),
                                                       shortcuts ? &make_shortcuts : nullptr)};
         }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true,
            nb::keep_alive<1, 2>())
         .def_prop_ro("tie", [](const HeldRun& held) { return held.run->tie(); })
         .def("note", [](HeldRun& held, Notes notes) { held.run->note(notes); }, "notes"_a)
-        .def("start", [](HeldRun& held) { held.run->start(); }, Unlocked())
+        .def("start", [](HeldRun& held) { held.run->start(); }, Interruptible())
         .def("run_for", [](HeldRun& held, u64 events) { return held.run->run_for(events); }, "events"_a,
-             Unlocked())
+             Interruptible())
         .def_prop_ro("late", [](const HeldRun& held) { return held.run->late(); })
         .def("outcome", [](const HeldRun& held) { return with_entries(held.model, held.run->outcome()); })
         .def("take_outcome", [](HeldRun& held) { return with_entries(held.model, held.run->take_outcome()); },

@@ -6,6 +6,7 @@
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
 #include "collective/synthesis/flow_network.hpp"
@@ -88,7 +89,7 @@ Vector<Link> links_of(u32 devices, const Array<u32>& start, const Array<u32>& en
 CutSide gather_cut(u32 ranks, u32 devices, const Array<u32>& start, const Array<u32>& end, const Array<u64>& high,
                    const Array<u64>& low, const Vector<u32>& sinks) {
     const Vector<Link> links = links_of(devices, start, end, high, low);
-    const nb::gil_scoped_release released;
+    const InterruptibleCall call;
     return {synthesis::gather_cut(ranks, devices, links, sinks).inside};
 }
 
@@ -96,7 +97,7 @@ CutSide least_cut(u32 devices, const Array<u32>& start, const Array<u32>& end, c
                   const Array<u64>& low, u32 source, const Vector<u32>& sinks) {
     ensure(source < devices, "synthesis: a source is a device");
     const Vector<Link> links = links_of(devices, start, end, high, low);
-    const nb::gil_scoped_release released;
+    const InterruptibleCall call;
     synthesis::FlowNetwork network(devices);
     for (const Link& link : links) {
         network.add(link.start, link.end, link.capacity);
@@ -116,7 +117,7 @@ CutSide least_cut(u32 devices, const Array<u32>& start, const Array<u32>& end, c
 RankLinkColumns rank_links(u32 ranks, u32 devices, const Array<u32>& start, const Array<u32>& end,
                            const Array<u64>& high, const Array<u64>& low, i64 trees) {
     const Vector<Link> links = links_of(devices, start, end, high, low);
-    const nb::gil_scoped_release released;
+    const InterruptibleCall call;
     RankLinkColumns columns;
     for (const synthesis::RankLink& link : synthesis::rank_links(ranks, devices, links, trees)) {
         columns.start.push_back(link.start);
@@ -137,7 +138,7 @@ RankLinkColumns rank_links(u32 ranks, u32 devices, const Array<u32>& start, cons
 TreeColumns pack_trees(u32 ranks, const Array<u32>& start, const Array<u32>& end, const Array<u64>& high,
                        const Array<u64>& low, i64 trees) {
     const Vector<Link> links = links_of(ranks, start, end, high, low);
-    const nb::gil_scoped_release released;
+    const InterruptibleCall call;
     TreeColumns columns;
     for (const synthesis::Tree& tree : synthesis::pack_trees(ranks, links, trees)) {
         columns.root.push_back(tree.root);
@@ -162,7 +163,7 @@ TransferColumns spread_chunks(u32 ranks, const Array<u32>& start, const Array<u3
     for (const u32 owner : owners) {
         ensure(owner < ranks, "synthesis: an owner is a rank");
     }
-    const nb::gil_scoped_release released;
+    const InterruptibleCall call;
     const auto choice = rarest ? synthesis::Choice::rarest : synthesis::Choice::any;
     TransferColumns columns;
     for (const synthesis::Transfer& each : synthesis::spread_chunks(ranks, links, owners, choice, seed)) {
@@ -185,7 +186,7 @@ SynthesisedSteps steps_of(u32 ranks, u32 blocks, const Array<u32>& from, const A
         listed.push_back(
             {from.data()[at], to.data()[at], first.data()[at], count.data()[at], adds.data()[at] != 0});
     }
-    const nb::gil_scoped_release released;
+    const InterruptibleCall call;
     SynthesisedSteps columns;
     columns.of = synthesis::steps_of(ranks, blocks, listed);
     for (const synthesis::Lane& lane : columns.of.lanes) {
@@ -206,7 +207,7 @@ SynthesisedSteps steps_of(u32 ranks, u32 blocks, const Array<u32>& from, const A
 
 synthesis::Proof prove_steps(const SynthesisedSteps& steps, u32 promise) {
     ensure(promise <= static_cast<u32>(synthesis::Promise::all_reduce), "synthesis: a promise is one of three");
-    const nb::gil_scoped_release released;
+    const InterruptibleCall call;
     return synthesis::prove(steps.of, static_cast<synthesis::Promise>(promise));
 }
 

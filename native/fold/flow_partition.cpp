@@ -9,6 +9,7 @@
 
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 
 namespace yantra {
@@ -26,6 +27,7 @@ bool FlowPartition::prepare() {
 bool FlowPartition::list_pairs() {
     std::map<Vector<u32>, u32> patterns;
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
+        look_up();
         first_pair_.push_back(static_cast<u32>(destination_.size()));
         Vector<u32> pattern;
         std::unordered_map<u32, u32> known;
@@ -56,6 +58,7 @@ bool FlowPartition::make_bundles() {
     std::pair<double, u64> known{1.0, exact(1.0)};   // links of a way often carry the same
     u64 crossings = 0;
     for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
+        look_up();
         for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
             ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(destination_[pair])), 0, nullptr, way);
             if (way.latency_ns * static_cast<double>(model_.scale.ticks_per_ns()) < 1.0) {
@@ -99,6 +102,7 @@ bool FlowPartition::reduce_ways() {
     Way way;
     crossed_.resize(links_in_.size());
     for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
+        look_up();
         for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
             first_entry_.push_back(entries_.size());
             ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(destination_[pair])), 0, nullptr, way);

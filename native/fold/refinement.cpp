@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "fold/port_classes.hpp"
 
@@ -115,6 +116,7 @@ bool Refinement::divide_by_signatures() {
     Vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
     Vector<u32> class_of(classes_.ranks());
     for (u32 rank = 0; rank < classes_.ranks() && !budget_.is_spent(); ++rank) {
+        look_up();
         const auto [number, fresh] = found.find_or_add(signatures_.of(rank));
         if (fresh) {
             u32& first = first_of[classes_.of(rank)];

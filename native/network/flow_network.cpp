@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "network/level.hpp"
 
@@ -213,6 +214,7 @@ void FlowNetwork::enter_all() {
     end(start_ns);
     start_ns = std::max(start_ns, sharing_.now_ns());
     for (u32 part : entering_) {
+        look_up();
         enter(part, start_ns);
     }
     entering_.clear();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "network/level.hpp"
 #include "run/diagnosis.hpp"
@@ -172,6 +173,7 @@ u32 Simulation::handle_run(const EventRun& run, u32 until) {
     u32 at = 0;
     engine_.more_of_run = true;
     while (at < until && !engine_.paused) {
+        look_up();
         const u32 from = at;
         if (run.owner() == Owner::exchange) {
             at = collectives_.exchange().handle_arrivals(run, at, until);
@@ -207,6 +209,7 @@ bool Simulation::run_for(u64 events) {
     constexpr u32 few = 4;
     engine_.paused = must_match_by_tag();
     for (u64 left = events; left > 0 && !engine_.queue.empty() && !engine_.paused;) {
+        look_up();
         const EventRun& next = engine_.queue.next_run();
         if (next.count == 1) [[likely]] {
             handle(next.event(0));

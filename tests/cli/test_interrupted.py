@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import resource
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -101,3 +106,55 @@ def test_an_expansion_leaves_whole_traces(folder: Path) -> None:
     for trace in (traces[0], traces[-1]):
         assert len(Trace.from_bytes(trace.read_bytes())) > 10
     assert not unfinished(folder) and not (folder / "many" / "comm_group.json").exists()
+
+
+FABRIC = "--set leaves=12 --set ranks_per_leaf=32 --set spines=16"
+LONG_COMMANDS = {
+    "collective bench": f"collective bench leaf_spine {FABRIC} --collective all_to_all "
+    "--sizes 64MiB --algorithms direct --routing ecmp",
+    "collective bench, folded": f"collective bench leaf_spine {FABRIC} --collective all_to_all "
+    "--sizes 64MiB --algorithms pairwise",
+    "collective bound": "collective bound torus --set sizes=[12,12,12]",
+    "collective synthesize": "collective synthesize torus --set sizes=[6,6,6] "
+    "--collective all_reduce --size 64MiB",
+    "network flows": f"network flows all.csv --topology leaf_spine {FABRIC}",
+    "network flows, packets": f"network flows all.csv --network packet "
+    f"--topology leaf_spine {FABRIC}",
+    "plan": "plan --model deepseek-v3 --ranks 2048 --cluster hgx-h100 --global-batch 4096",
+    "workload train": "workload train --model llama3-405b --tp 8 --pp 16 --vpp 8 --dp 128 "
+    "--embedding-as-layer --loss-as-layer --global-batch 2048 --micro-batch 1 -o big.yw",
+}
+"""Commands that take many seconds in the core, each in another part of it."""
+
+
+@pytest.mark.parametrize("name", LONG_COMMANDS)
+def test_sigterm_ends_every_command_within_a_second(name: str, tmp_path: Path) -> None:
+    """A second of processor time, as other tests may run beside."""
+    if "all.csv" in LONG_COMMANDS[name]:
+        line = "network generate all_to_all --hosts 384 --set size=128KiB -o"
+        assert main([*line.split(), str(tmp_path / "all.csv")]) == 0
+    command = [sys.executable, "-m", "yantra", *LONG_COMMANDS[name].split()]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    used = _cpu_seconds(process.pid)
+    while process.poll() is None and (used := _cpu_seconds(process.pid)) < 1.0:
+        time.sleep(0.02)
+    if process.poll() is not None:
+        pytest.skip("this machine was done before it could be interrupted")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=120)[1]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert process.returncode == 143, said
+    assert said.rstrip().endswith("error: terminated") and "Traceback" not in said
+    assert whole - used < 1.0
+    assert not unfinished(tmp_path)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """What a process has used until now."""
+
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

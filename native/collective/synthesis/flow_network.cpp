@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 
 namespace yantra::synthesis {
@@ -21,6 +22,7 @@ Amount FlowNetwork::flow(u32 source, u32 sink, Amount enough) {
     free_ = capacity_;
     Amount flow = 0;
     while (flow < enough && climb(source, sink)) {
+        look_up();
         std::fill(begun_.begin(), begun_.end(), 0);
         while (flow < enough) {
             const Amount more = push(source, sink, enough - flow);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "collective/synthesis/flow_network.hpp"
 
@@ -30,6 +31,7 @@ public:
             waiting_[root] = 0;
             network_.set(given_[root], 0);
             while (!growing_.empty()) {
+                look_up();
                 Growing tree = std::move(growing_.back());
                 growing_.pop_back();
                 grow(tree);
@@ -53,6 +55,7 @@ private:
         Vector<u8> failed(links_.size());
         bool was_fresh = true;
         while (tree.reached.size() < ranks_) {
+            look_up();
             if (take_link(tree, inside, failed)) {
                 was_fresh = false;
                 continue;

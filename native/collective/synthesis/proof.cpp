@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 
 namespace yantra::synthesis {
@@ -198,6 +199,7 @@ public:
 
     Proof play(const Vector<u32>& order) {
         for (const u32 at : order) {
+            look_up();
             const Step& step = of_.steps[at];
             const char* wrong = step.kind == StepKind::send ? send(at) : receives(step.kind) ? receive(at) : nullptr;
             if (wrong != nullptr) {
@@ -268,6 +270,7 @@ public:
     Races(const Steps& of, const Vector<u32>& order) : of_(of) {
         Vector<Vector<u32>> of_rank(of.ranks);
         for (const u32 at : order) {
+            look_up();
             of_rank[of.lanes[of.steps[at].lane].rank].push_back(at);
         }
         row_.resize(of.steps.size());

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "engine/rng.hpp"
 
@@ -51,6 +52,7 @@ public:
         }
         send(0);
         while (!ends_.empty()) {
+            look_up();
             const i64 now = std::get<0>(ends_.top());
             while (!ends_.empty() && std::get<0>(ends_.top()) == now) {
                 arrive(made_[std::get<1>(ends_.top())]);

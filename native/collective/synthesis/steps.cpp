@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 
 namespace yantra::synthesis {
@@ -130,6 +131,7 @@ private:
 Steps steps_of(u32 ranks, u32 blocks, std::span<const Move> moves) {
     Vector<RankSteps> of_rank(ranks, RankSteps(blocks));
     for (const Move& move : moves) {
+        look_up();
         ensure(move.from < ranks && move.to < ranks && move.from != move.to, "a move joins two ranks");
         ensure(move.count > 0 && move.first < blocks && move.count <= blocks - move.first, "a move carries blocks");
         of_rank[move.from].send(move);

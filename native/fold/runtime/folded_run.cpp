@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "fold/runtime/folded_ways.hpp"
 #include "network/level.hpp"
@@ -55,6 +56,7 @@ Cast FoldedRun::cast() {
 
 bool FoldedRun::run_for(u64 events) {
     for (u64 i = 0; i < events; ++i) {
+        look_up();
         if (run_.over() || run_.mismatch() || !guard_.found().found().empty()) {
             return true;
         }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "network/flow/sharing.hpp"
 
@@ -41,6 +42,7 @@ public:
     // A step is all that begins, ends or changes at one time.
     bool run_for(u64 steps) override {
         for (; steps > 0; --steps) {
+            look_up();
             const double enters = entered_ < order_.size() ? enters_ns_[order_[entered_]] : never_ns;
             const double changes_ns = changed_ < changes_.size() ? changes_[changed_].at_ns : never_ns;
             const double ends = sharing_.next_end_ns();

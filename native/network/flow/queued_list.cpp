@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 
 namespace yantra {
@@ -29,6 +30,7 @@ public:
     // A step is an event.
     bool run_for(u64 steps) override {
         for (; steps > 0; --steps) {
+            look_up();
             const bool starts = begun_ < order_.size();
             const u64 start = starts ? scale_.ticks(flows_.start_ns[order_[begun_]]) : 0;
             if (starts && (events_.empty() || start <= events_.top().tick)) {

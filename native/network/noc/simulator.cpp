@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/unsupported.hpp"
 #include "base/vector.hpp"
 
@@ -43,6 +44,7 @@ void Simulator::send(u32 source, u32 destination, u64 flits, u32 tag, u64 create
 }
 
 void Simulator::step() {
+    look_up();
     channels_.begin_cycle([this](u32 node, Flit flit) { eject(node, flit); });
     std::size_t kept = 0;
     for (std::size_t at = 0; at < busy_sources_.size(); ++at) {

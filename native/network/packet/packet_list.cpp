@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "network/packet/route_table.hpp"
 
@@ -39,6 +40,7 @@ public:
 
     bool run_for(u64 steps) override {
         for (; steps > 0 && !simulator_.empty(); --steps) {
+            look_up();
             simulator_.step();
             if ((++since_look_ & 0xfffff) == 0 && look()) {
                 return true;
