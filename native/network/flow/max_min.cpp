@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 
 namespace yantra {
@@ -13,6 +14,8 @@ namespace {
 // What differs by less is the same: sums of the same rates in another order.
 constexpr double grain = 1e-12;
 constexpr double above = 1.0 + grain;
+constexpr u64 least_looks = 10'000;   // before all is filled from nothing
+constexpr u32 fills_in_a_row = 7;     // where that was quicker once
 
 }  // namespace
 
@@ -92,6 +95,7 @@ inline void MaxMin::note_link(u32 number) {
 // Among the members of its links.
 void MaxMin::enter(u32 number) {
     const Class& of = classes_[number];
+    members_ += of.hops;
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
         Vector<Member>& members = links_[link_of_[hop]].members;
         place_of_[hop] = static_cast<u32>(members.size());
@@ -101,6 +105,7 @@ void MaxMin::enter(u32 number) {
 
 void MaxMin::leave(u32 number) {
     const Class& of = classes_[number];
+    members_ -= of.hops;
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
         Vector<Member>& members = links_[link_of_[hop]].members;
         const Member last = members.back();
@@ -211,10 +216,12 @@ void MaxMin::solve() {
     ++solves_;
     begin_changes();
     touched_links_.clear();
-    const u64 usual = 100 + 100 * u64{links()};
-    if (!run(usual)) {
-        start_again();   // rounding made two links disagree for ever
-        ensure(run(usual), "fair shares: links that do not come to rest");
+    if (fills_left_ > 0) {
+        --fills_left_;
+        fill();
+    } else if (!run(least_looks + members_)) {
+        fill();
+        fills_left_ = fills_in_a_row;
     }
     for (u32 number : changed_classes_) {
         classes_[number].is_changed = false;
@@ -225,8 +232,9 @@ void MaxMin::solve() {
     is_solved_ = true;
 }
 
-// False if it takes too long.
-bool MaxMin::run(u64 most_steps) {
+// False if more members of links would be looked at than that.
+bool MaxMin::run(u64 most_looks) {
+    const u64 enough = looks_ + most_looks;
     now_ = 0.0;
     flush();
     while (!heap_.empty()) {
@@ -241,9 +249,11 @@ bool MaxMin::run(u64 most_steps) {
             heap_.set(number, key);
             continue;
         }
-        if (most_steps-- == 0) {
+        looks_ += 1 + links_[number].members.size();
+        if (looks_ > enough) {
             return false;
         }
+        look_up();
         heap_.remove(number);
         now_ = std::max(now_, before);
         process(number);
@@ -375,21 +385,85 @@ inline void MaxMin::hold(u32 number, Class& of, double level) {
     of.level = level;
 }
 
-void MaxMin::start_again() {
-    for (u32 number = 0; number < links(); ++number) {
-        Link& link = links_[number];
-        link.fixed = link.own = link.open = link.most = 0.0;
-        link.level = unlimited;
-        heap_.remove(number);
-        note_link(number);
-        touch(number);
-    }
-    for (u32 number = 0; number < classes_.size(); ++number) {
-        if (flows_of_[number] > 0) {
-            note(number);
-            put_open(classes_[number]);
+// All from nothing, as the definition says it: each link is looked at once, and each class gets its rate once.
+void MaxMin::fill() {
+    looks_ += members_;
+    filling_.assign(links(), {});
+    is_fixed_.assign(classes_.size(), 0);
+    for (const Class& of : classes_) {
+        for (u32 hop = of.first; of.load > 0.0 && hop < of.first + of.hops; ++hop) {
+            filling_[link_of_[hop]].open += of.load * share(hop);
         }
     }
+    for (u32 number = 0; number < links(); ++number) {
+        Filling& of = filling_[number];
+        of.left = links_[number].capacity;
+        of.waiting = static_cast<u32>(links_[number].members.size());
+        heap_.remove(number);
+        if (of.waiting > 0) {
+            heap_.set(number, of.left / of.open);
+        }
+    }
+    now_ = 0.0;
+    while (!heap_.empty()) {
+        look_up();
+        const u32 number = heap_.top();
+        const Filling& of = filling_[number];
+        const double key = of.waiting > 0 ? std::max(of.left / of.open, now_) : unlimited;
+        if (key != unlimited && key > heap_.key(number) * above) {   // keys only rise
+            heap_.set(number, key);
+            continue;
+        }
+        heap_.remove(number);
+        now_ = key == unlimited ? now_ : key;
+        fix(number, key);
+    }
+    for (u32 number : dirty_) {
+        links_[number].is_dirty = false;
+    }
+    dirty_.clear();
+    for (u32 number = 0; keeps_touched_ && number < links(); ++number) {
+        touched_links_.push_back(number);
+    }
+}
+
+// A link holds up all that wait at it, if any do.
+void MaxMin::fix(u32 number, double level) {
+    Link& link = links_[number];
+    double own = 0.0;
+    for (const auto& [own_hop, of_class] : link.members) {
+        if (is_fixed_[of_class] != 0) {
+            continue;
+        }
+        is_fixed_[of_class] = 1;
+        Class& of = classes_[of_class];
+        own += of.load * share(own_hop);
+        if (of.owner != number) {
+            note(of_class);
+        }
+        of.owner = number;
+        of.level = level;
+        for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
+            Filling& other = filling_[link_of_[hop]];
+            const double load = of.load * share(hop);
+            other.open -= load;
+            --other.waiting;
+            if (link_of_[hop] != number) {
+                other.left -= load * level;
+                other.most = level;
+            }
+        }
+    }
+    if (link.level != level) {
+        note_link(number);
+    }
+    link.fixed = link.capacity - filling_[number].left;
+    link.own = own;
+    link.open = 0.0;
+    link.level = level;
+    link.most = filling_[number].most;
+    link.exact = not_known;
+    link.least = 0.0;
 }
 
 }  // namespace yantra

@@ -8,7 +8,8 @@
 // that have a higher one elsewhere (the order of Dijkstra's algorithm, for levels in place of distances; bottlenecks
 // that depend on each other in this way are in Ros-Giralt et al., "On the bottleneck structure of
 // congestion-controlled networks", SIGMETRICS 2020). When no link is in question the rates are max-min fair, by the
-// definition; should the links not come to rest, all is filled from nothing, which ends. Flows over the same links
+// definition. Where that takes longer than to fill all from nothing, as where every link depends on every other, all
+// is filled from nothing: each link is looked at once. Flows over the same links
 // are one class. A flow may take a part of its rate of a link, where it is divided among ways, or some times its
 // rate, where a link stands for many: filling is the same with these as factors. Trade-off: a change of one link's level goes through
 // all classes over it; memory is 16 bytes for each link of each class.
@@ -64,6 +65,8 @@ public:
     std::span<const u32> changed_classes() const { return changed_classes_; }
     std::span<const u32> changed_links() const { return changed_links_; }
     u64 solves() const { return solves_; }
+    // What solves have cost: members of links that were looked at.
+    u64 looks() const { return looks_; }
 
 private:
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
@@ -86,6 +89,13 @@ private:
         bool is_dirty = false;
         bool is_changed = false;
         Vector<Member> members;
+    };
+    // By link, while all is filled from nothing.
+    struct Filling {
+        double left = 0.0;         // of the capacity
+        double open = 0.0;         // weights of flows that have no rate yet
+        double most = 0.0;         // of the levels of those that have one
+        u32 waiting = 0;           // classes that have none
     };
     // What is looked at for every member of a link: half a line of the cache, beside whose class it is.
     struct alignas(32) Class {
@@ -110,12 +120,13 @@ private:
     void put_open(Class& of);
     void flush();
     double key_of(const Link& link) const;
-    bool run(u64 most_steps);
+    bool run(u64 most_looks);
     void process(u32 link);
     double evaluate(u32 link, double from);
     void settle(u32 link, double level);
     void hold(u32 link, Class& of, double level);
-    void start_again();
+    void fill();
+    void fix(u32 link, double level);
 
     Vector<Link> links_;
     Vector<Class> classes_;
@@ -132,6 +143,11 @@ private:
     Vector<u32> changed_links_;
     Vector<u32> touched_links_;   // some more than once
     double now_ = 0.0;             // all levels below are final
+    Vector<Filling> filling_;
+    Vector<u8> is_fixed_;          // by class, at the same time
+    u64 members_ = 0;              // of all links
+    u32 fills_left_ = 0;           // solves in which it is not tried to find what has changed
+    u64 looks_ = 0;
     u64 solves_ = 0;
     bool is_solved_ = false;
     bool keeps_touched_ = false;

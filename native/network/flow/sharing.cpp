@@ -12,6 +12,10 @@ namespace yantra {
 namespace {
 
 constexpr double at_once_ns = 1e-6;   // what ends so close together ends together
+// See the trade-off at the head of sharing.hpp.
+constexpr u64 crowd = 100'000;
+constexpr u64 most_looks = 300'000'000;
+constexpr double together_of_a_crowd = 5e-4;   // of the time since the first flow began
 
 struct Later {
     template <class Entry>
@@ -60,6 +64,11 @@ u32 FlowSharing::start(u32 of_class, double bytes, double now_ns) {
     fresh_.push_back(number);
     rates_.add_flows(of_class, 1);
     is_settled_ = false;
+    if (under_way_++ == 0) {
+        busy_since_ns_ = now_ns;
+        looks_before_ = rates_.looks();
+        is_crowd_ = false;
+    }
     return number;
 }
 
@@ -99,7 +108,11 @@ Vector<u32> FlowSharing::flows_of(u32 of_class) const {
 
 double FlowSharing::next_end_ns() {
     settle();
-    return ends_.empty() ? std::numeric_limits<double>::infinity() : ends_.key(ends_.top());
+    if (ends_.empty()) {
+        return std::numeric_limits<double>::infinity();
+    }
+    const double first_ns = ends_.key(ends_.top());
+    return is_crowd_ ? first_ns + (first_ns - busy_since_ns_) * together_of_a_crowd : first_ns;
 }
 
 double FlowSharing::end_ns(u32 number) {
@@ -151,10 +164,12 @@ void FlowSharing::end_front(Owner& owner, Vector<u32>& ended) {
 
 // Rates for the present, and what follows from them.
 void FlowSharing::settle() {
-    if (std::exchange(is_settled_, true)) {
+    if (is_settled_) {
         return;
     }
     rates_.solve();
+    is_settled_ = true;
+    is_crowd_ |= under_way_ > crowd && rates_.looks() - looks_before_ > most_looks;
     if (series_ != nullptr) [[unlikely]] {
         for (u32 link : rates_.touched_links()) {
             series_->set(link, now_ns_, rates_.carried(link));
@@ -228,6 +243,7 @@ void FlowSharing::schedule(u32 link) {
 }
 
 void FlowSharing::unlink(u32 number) {
+    --under_way_;
     OneFlow& flow = flows_[number];
     if (flow.before == none) {
         first_flow_[flow.of_class] = flow.next;
