@@ -14,9 +14,11 @@
 #include <utility>
 
 #include "base/vector.hpp"
+#include "base/interruption.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
 #include "fabric/graph.hpp"
@@ -110,6 +112,7 @@ Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, con
     }
     Paths paths;
     for (std::size_t at = 0; at < from.size(); ++at) {
+        look_up();
         for (u32 packet = 0; packet < packets; ++packet) {
             paths.first.push_back(paths.links.size());
             const Flow flow{static_cast<u32>(from.data()[at]), static_cast<u32>(to.data()[at]),
@@ -127,7 +130,8 @@ void bind_routings(nb::module_& module) {
         .field("name", &RoutingOption::name)
         .field("fallback", &RoutingOption::fallback)
         .field("least", &RoutingOption::least)
-        .field("help", &RoutingOption::help);
+        .field("help", &RoutingOption::help)
+        .field("is_flag", &RoutingOption::is_flag);
     Class<RoutingKind>(module, "RoutingKind")
         .field("name", &RoutingKind::name)
         .field("help", &RoutingKind::help)
@@ -148,7 +152,7 @@ void bind_routings(nb::module_& module) {
         .def("path", [](Router& self, u32 source, u32 destination, u64 number, u32 packet) {
             return self.route({source, destination, number, packet});
         }, "source"_a, "destination"_a, "number"_a = 0, "packet"_a = 0)
-        .def("paths", &paths_of, "sources"_a, "destinations"_a, "numbers"_a, "packets"_a = 1u);
+        .def("paths", &paths_of, "sources"_a, "destinations"_a, "numbers"_a, "packets"_a = 1u, Interruptible());
 }
 
 }  // namespace

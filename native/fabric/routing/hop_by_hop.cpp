@@ -1,6 +1,8 @@
 #include "fabric/routing/hop_by_hop.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "base/unsupported.hpp"
@@ -11,12 +13,15 @@ namespace yantra {
 namespace {
 
 constexpr double not_stated = -1.0;
+constexpr double never_reached = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
 RoutingOption HopByHop::stay_in_box() {
     return {"stay_in_box", not_stated, not_stated,
-            "1: flows within a box stay in it, 0: they need not; by default what is cheaper if that is clear"};
+            "true: flows between ranks of one box stay in it; false: boxes do not matter; by default they stay in "
+            "it where that is cheaper, or its ranks have a switch of their own",
+            true};
 }
 
 HopByHop::HopByHop(const FabricGraph& graph, const RoutingChoice& choice)
@@ -39,6 +44,29 @@ Region& HopByHop::box(u32 number) {
     return *of;
 }
 
+// Whether a switch joins all ranks of a box, and nothing else.
+bool HopByHop::has_own_switch(u32 number) {
+    const auto [known, is_new] = has_own_switch_.try_emplace(number, false);
+    if (!is_new) {
+        return known->second;
+    }
+    const Vector<u32>& devices = devices_of_.at(number);
+    const auto is_rank = [this](u32 device) { return device < graph_.ranks(); };
+    const auto ranks = std::count_if(devices.begin(), devices.end(), is_rank);
+    for (u32 device : devices) {
+        Vector<u32> joined;
+        for (u32 link : graph_.out(device)) {
+            joined.push_back(graph_.to(link));
+        }
+        const bool is_own = !is_rank(device) && std::all_of(joined.begin(), joined.end(), [&](u32 at) {
+            return is_rank(at) && graph_.box(at) == number;
+        });
+        std::sort(joined.begin(), joined.end());
+        known->second |= is_own && std::unique(joined.begin(), joined.end()) - joined.begin() == ranks;
+    }
+    return known->second;
+}
+
 Region& HopByHop::region_of(const Flow& flow) {
     const u32 number = graph_.box(flow.from);
     if (number == none || number != graph_.box(flow.to) || stay_in_box_ == 0.0) {
@@ -49,7 +77,8 @@ Region& HopByHop::region_of(const Flow& flow) {
     if (!std::isfinite(cost)) {
         return whole_;
     }
-    if (stay_in_box_ == not_stated && whole_.cost(flow.from, flow.to) <= cost) {
+    const double least = stay_in_box_ == not_stated ? whole_.cost(flow.from, flow.to) : never_reached;
+    if (least < cost || (least == cost && !has_own_switch(number))) {
         Vector<u32> links;
         for (u32 at = flow.from; at != flow.to; at = graph_.to(links.back())) {
             for (u32 link : whole_.next(at, flow.to)) {
@@ -58,7 +87,7 @@ Region& HopByHop::region_of(const Flow& flow) {
                                       graph_.name(flow.to) + ", both in box " + std::to_string(number) + ", " +
                                       graph_.link_name(link) +
                                       " leads out of it and costs no more than a way inside; state which is meant, "
-                                      "stay_in_box: 1 or 0 in the options of the routing");
+                                      "stay_in_box: true or false in the options of the routing");
                 }
                 links.push_back(link);
             }

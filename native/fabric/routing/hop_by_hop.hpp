@@ -3,7 +3,8 @@
 // A message between two ranks of one box goes over the links of that box if they join the two, whatever is
 // cheaper outside: so traffic within a server does not leak onto the network between servers. That is what
 // `stay_in_box` = 1 states; 0 states that boxes do not matter. Where neither is stated and a way outside costs
-// no more than the one inside, the two answers differ, and the flow is refused.
+// as much, the flow stays where a switch joins all ranks of the box and nothing else, which is what such a switch is
+// for. Elsewhere the two answers differ, as where a way outside costs less, and the flow is refused.
 #pragma once
 
 #include <memory>
@@ -41,11 +42,13 @@ protected:
 
 private:
     Region& box(u32 number);
+    bool has_own_switch(u32 box);
 
     const double stay_in_box_;
     Region whole_;
     std::unordered_map<u32, std::unique_ptr<Region>> boxes_;
     std::unordered_map<u32, Vector<u32>> devices_of_;   // by box
+    std::unordered_map<u32, bool> has_own_switch_;      // the same
 };
 
 }  // namespace yantra

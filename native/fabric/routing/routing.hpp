@@ -60,6 +60,7 @@ struct RoutingOption {
     double fallback = 0.0;
     double least = 0.0;
     std::string help;
+    bool is_flag = false;   // 1 is true, 0 false
 };
 
 // A routing as a model names it.

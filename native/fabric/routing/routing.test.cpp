@@ -275,8 +275,11 @@ void a_flow_stays_in_its_box() {
     check(path.size() == 2 && graph.to(path[0]) == 4, "a flow leaves its box", 0);
     make_routing(graph, {"ecmp", {{"stay_in_box", 1.0}}, 0})->route({2, 3, 0, 0}, nullptr, path);
     check(path.size() == 2 && graph.to(path[0]) == 5, "a box without links keeps its flows", 0);
+    make_routing(graph, {"ecmp", {}, 0})->route({0, 1, 0, 0}, nullptr, path);
+    check(path.size() == 2 && graph.to(path[0]) == 4, "a flow does not use the switch of its own box", 0);
+    link(columns, 4, 5);   // now the switch inside is no more its ranks' than the one outside
     try {
-        make_routing(graph, {"ecmp", {}, 0})->route({0, 1, 0, 0}, nullptr, path);
+        make_routing(FabricGraph(columns), {"ecmp", {}, 0})->route({0, 1, 0, 0}, nullptr, path);
         check(false, "two meanings, and one is taken", 0);
     } catch (const Unsupported&) {
     }

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from yantra import _core
 from yantra._core import Difference
+from yantra.base.errors import UnsupportedError
 from yantra.compile import Model
 from yantra.result import Result
 
@@ -39,8 +40,12 @@ def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
 
     There are none where classes would have fewer than `least_ranks_per_class` ranks on average,
     unless running by classes saves so many messages that it pays anyway (`spares_messages`).
+    Raises UnsupportedError where messages have no way that is meant.
     """
-    return _core.fold(model.native, least_ranks_per_class)
+    try:
+        return _core.fold(model.native, least_ranks_per_class)
+    except _core.Unsupported as error:
+        raise UnsupportedError(str(error)) from None
 
 
 def work(model: Model, folding: _core.Folding) -> float:

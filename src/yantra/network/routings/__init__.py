@@ -13,6 +13,7 @@ from yantra.base.fields import (
     Number,
     PluginChoice,
     PluginField,
+    Schema,
     Section,
     Whole,
     kind_of,
@@ -85,9 +86,24 @@ def _section(kind: _core.RoutingKind) -> Section:
     annotations = dict.fromkeys(defaults, float) | {"seed": int}
     members = {"__annotations__": annotations, **defaults, "seed": 0}
     record: type[Record] = type(f"{kind.name}_options", (Record,), members)
-    entries = {
-        option.name: (option.name, Number(at_least=option.least), option.help)
-        for option in kind.options
-    }
+    entries = {option.name: (option.name, _field(option), option.help) for option in kind.options}
     seed = ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of the hash that chooses paths")
     return Section(record, {**entries, "seed": seed})
+
+
+def _field(option: _core.RoutingOption) -> Number:
+    return _Either() if option.is_flag else Number(at_least=option.least)
+
+
+class _Either(Number):
+    """True or false, which the core reads as 1 and 0; below 0, the default, is neither."""
+
+    expected = "true or false"
+
+    def read(self, tree: Any, where: str, folder: str) -> float:
+        if isinstance(tree, bool) or tree in (0, 1):
+            return float(tree)
+        raise ConfigError(where, expected_got(self.expected, tree))
+
+    def schema(self) -> Schema:
+        return {"enum": [True, False, 0, 1]}

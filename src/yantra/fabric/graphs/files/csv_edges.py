@@ -5,9 +5,10 @@
 
 `from`, `to`, `bandwidth` and `latency` are needed; `weight` is what routings take the least sum of,
 1 if not said; `buffer` what the ports of the switch `from` share, on one of its lines or on all.
-Devices called 0, 1, 2 and so on are the ranks, all others switches. A line is a
-cable, a link each way, unless `one_way` says yes. Empty lines and lines that begin with # are
-skipped.
+`box` is the box that holds the cable, so both its ends; where no line has one, a switch that joins
+nothing but ranks is in one box with them. Devices called 0, 1, 2 and so on are the ranks, all
+others switches. A line is a cable, a link each way, unless `one_way` says yes. Empty lines and
+lines that begin with # are skipped.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from yantra.fabric.graphs.files.gathering import Gathering, Traits, weight_of
 from yantra.fabric.graphs.graph import Graph
 
 _NEEDED = ("from", "to", "bandwidth", "latency")
-_COLUMNS = (*_NEEDED, "label", "one_way", "weight", "buffer")
+_COLUMNS = (*_NEEDED, "label", "one_way", "weight", "buffer", "box")
 _ONE_WAY = {"": False, "no": False, "false": False, "yes": True, "true": True}
 
 
 def parse(text: str, name: str) -> Graph:
     """Return the graph of an edge list. Raises ConfigError with line and column."""
-    gathering = Gathering(name)
+    gathering = Gathering(name, finds_boxes=True)
     header: list[str] | None = None
     rows = csv.reader(StringIO(text), skipinitialspace=True)
     while True:
@@ -78,5 +79,8 @@ def _add(gathering: Gathering, row: dict[str, str], where: str) -> None:
     weight = weight_of(row.get("weight") or "1", f"{where}, weight")
     traits = Traits(rate, latency, row.get("label", ""), weight)
     gathering.link(start, end, traits, where, both_ways=not one_way)
+    if row.get("box"):
+        for device in (start, end):
+            gathering.box(device, row["box"], f"{where}, box")
     if row.get("buffer"):
         gathering.buffer(start, row["buffer"], f"{where}, buffer")

@@ -14,6 +14,7 @@ import numpy as np
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.fabric.graphs import MOST_LINKS
 from yantra.fabric.graphs.beside import BUFFER, WEIGHT
+from yantra.fabric.graphs.files import housing
 from yantra.fabric.graphs.graph import NO_BOX, DeviceKind, Graph, GraphError, Links, Tier
 
 _ORDER = (DeviceKind.RANK, DeviceKind.SWITCH, DeviceKind.NIC)
@@ -32,9 +33,10 @@ class Traits(NamedTuple):
 class Gathering:
     """What a file has named so far; `name` is the file in errors."""
 
-    def __init__(self, name: str) -> None:
-        """Begin with nothing."""
+    def __init__(self, name: str, *, finds_boxes: bool = False) -> None:
+        """Begin with nothing; with `finds_boxes` ranks with switches of their own are boxes."""
         self.name = name
+        self._finds_boxes = finds_boxes
         self._devices: dict[str, int] = {}
         self._kinds: list[DeviceKind] = []
         self._ranks: dict[int, int] = {}
@@ -67,9 +69,13 @@ class Gathering:
             raise ConfigError(where, f"the device is rank {self._rank_of[device]} and rank {rank}")
         self._kinds[device] = DeviceKind.RANK
 
-    def box(self, device: int, box: str) -> None:
-        """Say which box holds a device."""
-        self._boxes[device] = self._box_names.setdefault(box, len(self._box_names))
+    def box(self, device: int, box: str, where: str = "") -> None:
+        """Say which box holds a device. Raises ConfigError if another does."""
+        number = self._box_names.setdefault(box, len(self._box_names))
+        if self._boxes.setdefault(device, number) != number:
+            other = list(self._box_names)[self._boxes[device]]
+            problem = f"{show(list(self._devices)[device])} is in box {show(other)}"
+            raise ConfigError(where or self.name, f"{problem}, so it cannot be in {show(box)} too")
 
     def buffer(self, device: int, text: str, where: str) -> None:
         """Say how many bytes the ports of a switch share, as a text with a unit."""
@@ -121,7 +127,7 @@ class Gathering:
             place[np.frombuffer(column, np.uint32)] for column in (self._starts, self._stops)
         )
         labels, label = self._all_labels(start, end, place)
-        boxes = np.array([self._boxes.get(device, NO_BOX) for device in order], np.int32)
+        boxes = self._all_boxes(start, end, [names[device] for device in order], order)
         for device, where in self._buffer_said.items():
             if self._kinds[device] is not DeviceKind.SWITCH:
                 problem = f"{show(names[device])} is no switch; only switches have a buffer"
@@ -150,6 +156,24 @@ class Gathering:
             problem = f"no links lead from {shown[0]} to {shown[rank]}, or none back"
             raise ConfigError(self.name, f"{problem}; expected that all ranks reach each other")
         return graph
+
+    def _all_boxes(
+        self, start: np.ndarray, end: np.ndarray, shown: list[str], order: list[int]
+    ) -> np.ndarray:
+        """Return the box of each device. Raises ConfigError for one whose ranks nothing joins."""
+        boxes = np.array([self._boxes.get(device, NO_BOX) for device in order], np.int32)
+        if not self._finds_boxes:
+            return boxes
+        count = len(self._ranks)
+        boxes = housing.with_own_switches(count, start, end, boxes)
+        parted = housing.parted(count, start, end, boxes)
+        if parted is not None:
+            box, one, other = parted
+            problem = f"no links inside join {shown[one]} and {shown[other]}, so it would hold no"
+            todo = "name the switches that are in it, too, or leave it out"
+            where = f"{self.name}: box {show(list(self._box_names)[box])}"
+            raise ConfigError(where, f"{problem} traffic; {todo}")
+        return boxes
 
     def _number_the_ranks(self, names: list[str]) -> None:
         """Take devices whose names are whole numbers as the ranks."""

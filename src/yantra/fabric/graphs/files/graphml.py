@@ -37,7 +37,7 @@ class _Reader:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.gathering = Gathering(name)
+        self.gathering = Gathering(name, finds_boxes=True)
         self._parser = expat.ParserCreate("utf-8", " ")  # whatever the file declares
         self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._doctype

@@ -12,8 +12,10 @@ Or the kind of a fabric with its options, as a scenario states it:
     {kind: fat_tree, k: 8, bandwidth: 50 GB/s, latency: 500 ns}
 
 Without `ranks`, devices called 0, 1, 2 and so on are the ranks. A link is a cable, a link each way,
-unless it is `one_way`. `weight` is what routings take the least sum of, 1 if not said; `buffers`
-and `weights` are those of any fabric (`yantra.fabric.graphs.beside`).
+unless it is `one_way`. `boxes` name the ranks in one housing, and switches that lead elsewhere but
+are in it, too; those that join nothing but its ranks are. `weight` is what routings take the least
+sum of, 1 if not said; `buffers` and `weights` are those of any fabric
+(`yantra.fabric.graphs.beside`).
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def _listed(tree: dict[str, Any], name: str) -> Graph:
     links = tree.get("links")
     if not isinstance(links, list):
         raise ConfigError(f"{name}: links", expected_got("a list of links", links))
-    gathering = Gathering(name)
+    gathering = Gathering(name, finds_boxes=True)
     if "ranks" in tree:
         where = f"{name}: ranks"
         named = _NAMES.read(tree["ranks"], where, "")
@@ -131,4 +133,4 @@ def _read_boxes(gathering: Gathering, tree: Any) -> None:
             known = gathering.known(device)
             if known is None:
                 raise ConfigError(f"{where}.{box}[{at}]", f"no link joins a device {show(device)}")
-            gathering.box(known, box)
+            gathering.box(known, str(box), f"{where}.{box}[{at}]")

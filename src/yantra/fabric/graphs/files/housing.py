@@ -1,0 +1,96 @@
+"""Which devices of a graph made by hand are in one box, where its file does not say all of it.
+
+A switch that joins nothing but ranks, as inside a server, is theirs: ranks with such a switch are a
+box with it, and a box whose ranks are named takes it in. A switch that also leads elsewhere may be
+in the housing or not; only the file can say that.
+
+Trade-off: a switch of all ranks says nothing of boxes, and where own switches join different sets
+of the same ranks, as rails do across servers, the smallest set is the box; where none is within the
+others there is no box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yantra.fabric.graphs.graph import NO_BOX
+
+_Boxes = NDArray[np.int32]
+
+
+def with_own_switches(
+    ranks: int, start: NDArray[np.uint32], end: NDArray[np.uint32], boxes: _Boxes
+) -> _Boxes:
+    """Return the box of each device, those of ranks' own switches with them.
+
+    Devices below `ranks` are ranks, `start` and `end` are those of links; `boxes` is what the file
+    says, by device. Where it names boxes they gain switches, and no others are made.
+    """
+    joined = _own_switches(ranks, start, end)
+    made = boxes.copy()
+    if (boxes != NO_BOX).any():
+        for switch, members in joined.items():
+            of_members = {int(boxes[rank]) for rank in members}
+            if made[switch] == NO_BOX and len(of_members) == 1:
+                made[switch] = of_members.pop()
+        return made
+    housings = _housings(ranks, list(joined.values()))
+    for number, members in enumerate(housings):
+        made[list(members)] = number
+        made[[switch for switch, own in joined.items() if own == members]] = number
+    return made
+
+
+def parted(
+    ranks: int, start: NDArray[np.uint32], end: NDArray[np.uint32], boxes: _Boxes
+) -> tuple[int, int, int] | None:
+    """Return a box and two ranks of it that no links inside it join, or None."""
+    inside = (boxes[start] == boxes[end]) & (boxes[start] != NO_BOX)
+    group = np.arange(len(boxes))
+    ends = np.stack((start[inside], end[inside])).astype(np.int64)
+    while True:  # each device takes the least number that its neighbours have
+        least = group.copy()
+        np.minimum.at(least, ends[0], group[ends[1]])
+        np.minimum.at(least, ends[1], group[ends[0]])
+        if (least == group).all():
+            break
+        group = least
+    first: dict[int, int] = {}
+    for rank in range(ranks):
+        if boxes[rank] != NO_BOX:
+            one = first.setdefault(int(boxes[rank]), rank)
+            if group[one] != group[rank]:
+                return int(boxes[rank]), one, rank
+    return None
+
+
+def _own_switches(
+    ranks: int, start: NDArray[np.uint32], end: NDArray[np.uint32]
+) -> Mapping[int, frozenset[int]]:
+    """Return the ranks of each switch that joins two or more of them, and nothing else."""
+    found: dict[int, set[int]] = {}
+    leads_on: set[int] = set()
+    for one, other in ((start, end), (end, start)):
+        of_switch = one >= ranks
+        leads_on.update(one[of_switch & (other >= ranks)].tolist())
+        to_rank = of_switch & (other < ranks)
+        for switch, rank in zip(one[to_rank].tolist(), other[to_rank].tolist(), strict=True):
+            found.setdefault(switch, set()).add(rank)
+    return {
+        switch: frozenset(members)
+        for switch, members in found.items()
+        if switch not in leads_on and len(members) > 1
+    }
+
+
+def _housings(ranks: int, sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """Return the sets of ranks that are boxes: no others cross them, and no smaller is in them."""
+    each = [one for one in dict.fromkeys(sets) if len(one) < ranks]
+    of_rank: dict[int, list[frozenset[int]]] = {}
+    for one in each:
+        for rank in one:
+            of_rank.setdefault(rank, []).append(one)
+    return [one for one in each if all(one <= other for rank in one for other in of_rank[rank])]
