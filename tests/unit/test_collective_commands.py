@@ -37,6 +37,20 @@ def test_no_algorithm_beats_the_bound(kind: Kind) -> None:
     assert {row.algorithm for row in rows if not row.refused} >= {"direct"}
 
 
+@pytest.mark.parametrize("name", ["sharp", "nvls"])
+def test_where_switches_add_the_bound_is_one_crossing(name: str) -> None:
+    options = {"ranks": 8, "bandwidth": "450 GB/s", "latency": "300 ns"}
+    size = 2**30
+    asked = Question(Kind.ALL_REDUCE, (size,), (name, "ring"), chunks=64)
+    switched, ring = bench([shown("switch", options)], asked)
+    assert switched.time_ns is not None and switched.of_bound is not None
+    assert switched.of_bound * switched.time_ns == pytest.approx(size / 450)
+    assert 0.7 < switched.of_bound <= 1
+    assert ring.time_ns is not None and ring.of_bound is not None
+    assert ring.of_bound * ring.time_ns == pytest.approx(2 * 7 / 8 * size / 450)
+    assert ring.of_bound <= 1 < ring.time_ns / switched.time_ns
+
+
 def test_a_ring_on_a_switch_takes_its_closed_form() -> None:
     """n - 1 steps each way: two links of latency, and the bytes of a part over the rate."""
     options = {"ranks": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}

@@ -155,6 +155,34 @@ def test_the_bound_of_an_all_to_all_on_a_large_torus_is_its_bisection(
     assert bound(Kind.ALL_TO_ALL, torus).ns_per_byte >= Fraction(half * (n - half), n * 2 * rows)
 
 
+def star(n: int, rate: Fraction) -> Fabric:
+    """Ranks on one switch."""
+    ways = ((rank, n, rate) for rank in range(n))
+    return Fabric(n, n + 1, tuple(link for a, b, r in ways for link in ((a, b, r), (b, a, r))))
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 72])
+def test_the_bound_on_a_switch_is_that_of_who_adds(n: int) -> None:
+    rate = Fraction(450)
+    fabric = star(n, rate)
+    assert bound(Kind.ALL_REDUCE, fabric).ns_per_byte == Fraction(2 * (n - 1), n) / rate
+    assert bound(Kind.ALL_REDUCE, fabric, switches_add=True).ns_per_byte == 1 / rate
+    for kind in set(BOUNDED) - {Kind.ALL_REDUCE}:
+        assert bound(kind, fabric, switches_add=True) == bound(kind, fabric)
+
+
+def test_where_switches_add_an_all_reduce_is_bounded_by_cuts_alone() -> None:
+    for seed in range(100):
+        fabric = drawn(seed, 7)
+        sets = (
+            frozenset(device for device in range(7) if number >> device & 1)
+            for number in range(1, 1 << 7)
+        )
+        crossed = (one for one in sets if 0 < len(one & set(range(fabric.ranks))) < fabric.ranks)
+        worst = max(1 / exit_rate(fabric, one) for one in crossed)
+        assert bound(Kind.ALL_REDUCE, fabric, switches_add=True).ns_per_byte == worst
+
+
 def test_rates_that_are_too_different_to_be_added_are_refused() -> None:
     tiny = Fraction(1, 3**60)
     links = ((0, 1, Fraction(2**60)), (1, 0, tiny), (1, 2, tiny), (2, 0, Fraction(7)))

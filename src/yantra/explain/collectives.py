@@ -3,8 +3,8 @@
 The best possible is a run in which every collective takes its cut bound (yantra.collectives.
 synthesis.bound; Zhao et al., "ForestColl", arXiv 2402.06787): the bytes that have to cross some cut
 of the network, over what crosses it at once. It has no latency, and collectives at the same time do
-not share links, so no algorithm gains more. A collective that is measured to take less, as with
-switches that add, keeps its time. Groups that span several dimensions
+not share links, so no algorithm gains more. Where switches added, they may at the bound, too. A
+collective that is measured to take less keeps its time. Groups that span several dimensions
 and are not a product of whole ones have no bound here, nor have groups of more than `MOST_RANKS`;
 they run as they did.
 
@@ -20,6 +20,7 @@ from typing import Any
 
 from yantra.base.errors import YantraError
 from yantra.base.units import exact, format_size
+from yantra.collectives import find
 from yantra.collectives.algorithms import algorithms
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, is_timed, selection_of
@@ -40,6 +41,7 @@ MOST_RANKS = 256
 
 _BOUNDED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _LARGEST = 1 << 43
+_OF_SWITCHES = ("NVLS", "CollNet")  # as NCCL names its algorithms
 _IN_ONE = ("switch", "fully_connected")  # of which some members are one of fewer ranks
 
 
@@ -101,12 +103,24 @@ def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
     return [(max(size, start), name) for start, name in chosen.runs]
 
 
+def _adds_in_switches(chosen: Any) -> bool:
+    """Return whether switches add in what runs, by its name where it is a measured time."""
+    if isinstance(chosen, Custom):
+        return False
+    if is_timed(chosen):
+        return any(name.startswith(_OF_SWITCHES) for _, name in chosen.runs)
+    return any(find(name).in_network for name in chosen)
+
+
 class Bounds:
     """The bounds of a scenario's groups, and the selection that takes them."""
 
     def __init__(self, scenario: Scenario, model: Model) -> None:
         self._scenario = scenario
         self._graph = model.graph
+        self._switches_add = {
+            one.kind for one in model.chosen for _, ran in one.by_size if _adds_in_switches(ran)
+        }
         self._found: dict[
             tuple[str, int, tuple[int, ...] | None, int | None, int], float | None
         ] = {}
@@ -143,7 +157,9 @@ class Bounds:
         if graph is None:
             return None
         try:
-            least = least_ns_per_byte(Kind(kind), bounded_fabric(graph, "cluster"))
+            fabric = bounded_fabric(graph, "cluster")
+            adds = kind in self._switches_add
+            least = least_ns_per_byte(Kind(kind), fabric, switches_add=adds)
         except YantraError:
             return None
         return float(least) * (ranks if kind == "all_gather" else 1)

@@ -1,6 +1,6 @@
 """Collectives on fabrics by every algorithm and size, simulated, beside the cut bound.
 
-Nothing beats that bound where only ranks add; algorithms whose switches add (`nvls`, `sharp`) may.
+Nothing beats that bound. It is that of who adds: ranks, or switches too (`nvls`, `sharp`).
 
 One collective of all ranks runs at a time, on a network of links, with no hand-over at its ranks:
 what differs between rows is the algorithm. A made one is that which `yantra collective synthesize`
@@ -100,13 +100,21 @@ def bench(fabrics: list[Shown], asked: Question, progress: Progress | None = Non
     done = 0
     for shown in fabrics:
         fabric = bounded_fabric(shown.graph, shown.name)
-        per_byte = least_ns_per_byte(asked.kind, fabric)
+        least = {
+            adds: least_ns_per_byte(asked.kind, fabric, switches_add=adds)
+            for adds in {_switches_add(name) for name in asked.algorithms}
+        }
         for size in asked.sizes:
             for name in asked.algorithms:
-                yield _row(shown, asked, size, name, float(per_byte * size))
+                bound_ns = float(least[_switches_add(name)] * size)
+                yield _row(shown, asked, size, name, bound_ns)
                 done += 1
                 if progress is not None:
                     progress(done, total)
+
+
+def _switches_add(name: str) -> bool:
+    return name != MADE and find(name).in_network
 
 
 def _row(shown: Shown, asked: Question, size: int, name: str, bound_ns: float) -> Row:

@@ -30,8 +30,8 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
         "yantra collective bench nvl72 --algorithms nvls --chunks 32 --sizes '1 GiB'",
     ],
     epilog="A collective runs alone on a network of links, without hand-overs at its ranks. "
-    "algbw and busbw are those of nccl-tests; the bound has no latency, and holds where only "
-    "ranks add: algorithms whose switches add may exceed it.",
+    "algbw and busbw are those of nccl-tests; the bound has no latency, and is that of who adds: "
+    "ranks only, or switches too, as for nvls and sharp.",
 )
 @click.argument("fabric", metavar="KIND|FILE...", nargs=-1, shell_complete=fabrics)
 @click.option(

@@ -2,6 +2,8 @@
 
 What a set of devices must let out, over the rate at which its links can, is a time that no schedule
 beats; the bound is the largest over all sets. Latency is 0, and switches may store and multicast.
+Where switches add, too, a byte of an all-reduce need not be sent 2 (n - 1) times by ranks, but once
+each: S/B on one switch. All others are bounded by cuts alone, which do not ask who adds.
 It is found by one largest flow per kind of rank and exact: rates are fractions. That of an
 all-to-all is harder, and is exact for few devices only (`all_to_all.py`).
 
@@ -61,10 +63,11 @@ class Bound(NamedTuple):
     limit: frozenset[int]
 
 
-def bound(kind: Kind, fabric: Fabric) -> Bound:
+def bound(kind: Kind, fabric: Fabric, *, switches_add: bool = False) -> Bound:
     """Return the bound of a collective of `BOUNDED`; a broadcast is from rank 0.
 
-    An all-reduce is bounded as ranks perform it: switches neither reduce nor multicast.
+    An all-reduce is bounded as ranks perform it, which add what they receive, unless `switches_add`
+    (as those of NVLS and SHARP do), and copy.
     """
     if kind is Kind.ALL_GATHER:
         return _all_gather(fabric)
@@ -74,7 +77,10 @@ def bound(kind: Kind, fabric: Fabric) -> Bound:
         # `data` is the input of a position, of which each owns one part of n.
         return Bound(found.ns_per_byte / fabric.ranks, whole - found.limit)
     if kind is Kind.ALL_REDUCE:
-        return max(_both_ways(fabric), _sent(fabric), key=lambda one: one.ns_per_byte)
+        cut = _both_ways(fabric)
+        if switches_add:
+            return cut
+        return max(cut, _sent(fabric), key=lambda one: one.ns_per_byte)
     if kind is Kind.BROADCAST:
         return _from_rank_0(fabric)
     if kind is Kind.ALL_TO_ALL:

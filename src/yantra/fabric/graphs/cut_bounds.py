@@ -58,9 +58,9 @@ def bounded_fabric(graph: Graph, where: str) -> Fabric:
     return fabric
 
 
-def least_ns_per_byte(kind: Kind, fabric: Fabric) -> Fraction:
+def least_ns_per_byte(kind: Kind, fabric: Fabric, *, switches_add: bool = False) -> Fraction:
     """Return the bound per byte of a rank's input, or of what it has after an all-gather."""
-    return _of_size(kind, fabric.ranks, bound(kind, fabric))
+    return _of_size(kind, fabric.ranks, bound(kind, fabric, switches_add=switches_add))
 
 
 def _of_size(kind: Kind, ranks: int, found: Bound) -> Fraction:
