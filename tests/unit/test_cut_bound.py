@@ -59,6 +59,15 @@ def assert_bounds(fabric: Fabric, what: str) -> None:
         assert bound(kind, fabric).ns_per_byte == expected[kind], f"{kind} of {what}"
 
 
+def test_rates_with_many_digits_are_bounded() -> None:
+    """Two cables of 0.7 and 53.6870912 GB/s, whose rates as fractions have more than 32 bits."""
+    slow, fast = Fraction(0.7), Fraction(53.6870912)
+    links = ((0, 1, slow), (1, 0, slow), (1, 2, fast), (2, 1, fast))
+    found = bound(Kind.ALL_TO_ALL, Fabric(3, 3, links))
+    assert found.ns_per_byte == Fraction(2, 3) / slow
+
+
+
 def all_graphs(nodes: int) -> list[list[tuple[int, int]]]:
     """Graphs of so many nodes, one of those that are the same but for names of nodes above 0."""
     cables = list(combinations(range(nodes), 2))

@@ -49,7 +49,7 @@ def _all_sets(ranks: int, devices: int, links: Sequence[Link]) -> list[_Set]:
     numbers = np.arange(1 << devices, dtype=np.uint32)
     exits = np.zeros(len(numbers))
     for start, end, rate in links:
-        exits += rate * ((numbers >> start & 1) & ~(numbers >> end) & 1)
+        exits += float(rate) * ((numbers >> start & 1) & ~(numbers >> end) & 1)
     here = np.zeros(len(numbers))
     for rank in range(ranks):
         here += numbers >> rank & 1
