@@ -12,6 +12,7 @@ from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
 from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
 from yantra.result import Result
+from yantra.result.bound import estimated
 from yantra.result.network import lanes, links_per_group
 from yantra.result.table import Table
 from yantra.run.simulate import simulate
@@ -102,6 +103,8 @@ def test_links_of_a_group(kind: str, size: int, aware: bool, links: int) -> None
     [
         ("ring", "ring", 1, 1),
         ("oneRing", "ring", 4, 2),
+        ("ring", "fully_connected", 4, 2),
+        ("ring", "hypercube", 3, 2),
         ("direct", "fully_connected", 1, 7),
         ("direct3", "fully_connected", 1, 3),
         ("oneDirect", "switch", 1, 1),
@@ -251,3 +254,16 @@ main(["demo"])
 assert "yantra.result" in sys.modules and "numpy" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_estimated_latency_is_what_links_leave_of_the_exposed_communication() -> None:
+    """Of two ranks that send each other one message, what is not bytes is latency."""
+    ends = [TraceBuilder(), TraceBuilder()]
+    for rank, end in enumerate(ends):
+        end.send(1 - rank, 20_000)
+        end.recv(1 - rank, 20_000)
+    result = simulate(scenario(ends, dimension(size=2)))
+    assert result.makespan_ns == pytest.approx(LATENCY_NS + 20_000 / GB_PER_S)
+    bound = estimated(result.model, result.outcome, result.dimension_uses)
+    assert (bound.kind, bound.estimate) == ("latency", True)
+    assert bound.gain == pytest.approx(LATENCY_NS / result.makespan_ns, rel=1e-3)

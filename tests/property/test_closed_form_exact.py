@@ -1,0 +1,129 @@
+"""Where the closed form of plans is exact, it is held to the last digit by slower ways."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.explore.closed_form import ClosedForm, _one_chunk, _Rows
+from yantra.explore.machine import Machine
+from yantra.explore.replicas import Held, _cut
+from yantra.run.simulate import simulate
+from yantra.scenario import Scenario, Traces, cluster_parts
+from yantra.workloads.models.catalogue import find
+from yantra.workloads.operators.operations import Weight
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.step.buckets import buckets_of
+
+CLUSTER = "hgx-h100"
+
+
+def one_forward_one_backward(forward: list[int], backward: list[int], m: int, message: int) -> int:
+    """Return the end of the last pass: each device does its passes in order, as soon as it can."""
+    p = len(forward)
+    orders: list[list[tuple[str, int]]] = []
+    for device in range(p):
+        ahead = min(p - 1 - device, m)
+        turns = [one for at in range(m - ahead) for one in (("F", ahead + at), ("B", at))]
+        late = [("B", at) for at in range(m - ahead, m)]
+        orders.append([("F", at) for at in range(ahead)] + turns + late)
+    ends: dict[tuple[str, int, int], int] = {}
+    while len(ends) < 2 * p * m:
+        for device, order in enumerate(orders):
+            before = 0
+            for kind, at in order:
+                near = device - 1 if kind == "F" else device + 1
+                needs = ends.get((kind, near, at)) if 0 <= near < p else -message
+                if needs is None:
+                    break
+                takes = forward[device] if kind == "F" else backward[device]
+                before = max(before, needs + message) + takes
+                ends[kind, device, at] = before
+    return max(ends.values())
+
+
+def closed(forward: list[int], backward: list[int], m: int, message: int) -> float:
+    """Return what the closed form says of the same pipeline."""
+
+    def column(value: float) -> Any:
+        return np.array([float(value)])
+
+    three = [0, min(1, len(forward) - 1), len(forward) - 1]
+    rows = _Rows(
+        [column(forward[at]) for at in three],
+        [column(backward[at]) for at in three],
+        column(sum(forward)),
+        column(sum(backward)),
+        column(0),
+    )
+    slowest = max(map(sum, zip(forward, backward, strict=True)))
+    sizes = (column(value) for value in (len(forward), m, message, slowest))
+    return float(_one_chunk(rows, *sizes)[0])
+
+
+@given(st.integers(0, 2**32))
+def test_a_pipeline_behind_a_slow_first_device_takes_its_passes_and_its_messages(seed: int) -> None:
+    """The first device waits for what is behind it, each way, and for nothing else.
+
+    Where there are devices between, all forward passes are equal, so that none waits on its way.
+    """
+    draw = Random(seed)
+    p, m, message = draw.choice((2, 3, 4)), draw.randrange(1, 9), draw.randrange(8)
+    one, other = draw.randrange(1, 20), draw.randrange(1, 20)  # of each further device
+    forward = [draw.randrange(1, 30) if p == 2 else one, *[one] * (p - 1)]
+    backward = [0, *[other] * (p - 1)]
+    behind = sum(forward[1:]) + sum(backward) + 2 * (p - 1) * message
+    backward[0] = behind + draw.randrange(5)
+    expected = one_forward_one_backward(forward, backward, m, message)
+    assert closed(forward, backward, m, message) == expected
+
+
+@given(st.integers(0, 2**32))
+def test_one_micro_batch_takes_all_passes_and_crosses_all_borders_twice(seed: int) -> None:
+    draw = Random(seed)
+    p, message = draw.choice((2, 3, 4)), draw.randrange(8)
+    ends = [draw.randrange(1, 20) for _ in range(6)]
+    forward, backward = ([a, *[b] * (p - 2), c] for a, b, c in (ends[:3], ends[3:]))
+    whole = sum(forward) + sum(backward) + 2 * (p - 1) * message
+    assert closed(forward, backward, 1, message) == whole
+    assert one_forward_one_backward(forward, backward, 1, message) == whole
+
+
+@pytest.mark.parametrize(("tp", "dp", "pp"), [(8, 1, 2), (4, 2, 2), (8, 2, 4)])
+def test_a_tied_embedding_is_summed_as_two_ranks_sum(tp: int, dp: int, pp: int) -> None:
+    """The gradient has four bytes an element; the ends of a pipeline are `far` ranks apart."""
+    ranks, elements = tp * dp * pp, 50_000_000
+    sizes = {"tp": tp, "cp": 1, "dp": dp, "pp": pp}
+    one = {name: np.array([size]) for name, size in sizes.items()}
+    form = ClosedForm(find("llama3-8b"), Machine(CLUSTER, ranks))
+    far = tp * dp * (pp - 1)
+    ends = [TraceBuilder() for _ in range(ranks)]
+    for rank in (0, far):
+        ends[rank].collective(CollectiveType.ALL_REDUCE, 4 * elements, group="1")
+    traces = Traces(traces=tuple(end.build() for end in ends), groups=((1, (0, far)),))
+    summed = simulate(Scenario(workload=traces, **cluster_parts(CLUSTER, ranks)))
+    found = form._tied(np.array([float(elements)]), one)[0]
+    assert found == pytest.approx(summed.makespan_ns, rel=0.01)
+
+
+def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the_mean() -> None:
+    """Buckets are cut from the end of the model, so what is left at its beginning is any part."""
+    element, front = 1_000_000, 60_000_000
+    plan = Plan(dp=8, overlap_gradients=True)
+    said, cut = [], []
+    for count in range(120, 400):
+        weights = [Weight("table", "front", front)]
+        weights += [Weight(f"w{at}", f"layer {at}", element) for at in range(count)]
+        cut.append(buckets_of(weights, plan, is_first=True)[-1].elements)
+        layers, whole = float(count * element), float(count * element + front)
+        columns = (np.array([one]) for one in (whole, layers, float(front), 0.0, float(count)))
+        opening = _cut(Held(*columns), np.array([1.0]), float(plan.bucket_size)).first[0]
+        said.append(opening * whole)
+    assert np.mean(said) == pytest.approx(np.mean(cut), rel=0.02)
+    assert plan.bucket_size < np.mean(cut) < front + plan.bucket_size
