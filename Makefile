@@ -18,7 +18,8 @@ export PIP_COMPILE := 0
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
-	@echo "make explore   the property tests on fresh random examples, more than make test draws"
+	@echo "make explore   the property tests on fresh random examples, more than make test draws,"
+	@echo "               then laws on random jobs for SECONDS=$(SECONDS)"
 	@echo "make docs      the site of the documentation, into build/site; warnings are errors"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make stub      the types of the core, src/yantra/_core.pyi, from the built module"
@@ -36,6 +37,7 @@ test: $(VENV)/.test-installed
 
 explore: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile fresh -m 'hypothesis and not slow'
+	$(BIN)/python -m tests.laws --seconds $(SECONDS) --first $$(date +%s) --workers $(WORKERS)
 
 docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet

@@ -67,7 +67,6 @@ def test_rates_with_many_digits_are_bounded() -> None:
     assert found.ns_per_byte == Fraction(2, 3) / slow
 
 
-
 def all_graphs(nodes: int) -> list[list[tuple[int, int]]]:
     """Graphs of so many nodes, one of those that are the same but for names of nodes above 0."""
     cables = list(combinations(range(nodes), 2))

@@ -1,0 +1,1 @@
+"""Laws of a run, held on random pairs of jobs; see `__main__.py`."""

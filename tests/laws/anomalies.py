@@ -1,0 +1,71 @@
+"""Why a job with a faster part may end later: something came earlier, and took what others use.
+
+Where messages share links, or steps a slot, an earlier start of one delays another, and the job may
+end later for it (Graham, "Bounds on multiprocessing timing anomalies", 1969). Such an anomaly has a
+witness: the first step that is late though nothing before it is late. It must have shared the
+network with others, or waited for its turn behind another; a kernel that takes longer, or a step
+that starts late with everything ready and nothing in its way, is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.laws.jobs import Job, Step
+
+if TYPE_CHECKING:
+    from tests.laws.cases import Run
+
+
+class Span(NamedTuple):
+    """When a step begins and ends, in ticks; a message begins with its send."""
+
+    start: int
+    end: int
+
+
+def spans(run: Run, job: Job) -> dict[int, Span]:
+    """Return when each step of a run began and ended."""
+    places: list[dict[int, int]] = [{} for _ in range(job.ranks)]
+    for step in sorted(job.steps):
+        for rank in step.ranks:
+            places[rank][step.number] = run.outcome.first_node[rank] + len(places[rank])
+    found = {}
+    for step in job.steps:
+        at = [places[rank][step.number] for rank in step.ranks]
+        starts = [run.outcome.start[place] for place in at]
+        start = starts[0] if step.what == "message" else min(starts)
+        found[step.number] = Span(start, max(run.outcome.end[place] for place in at))
+    return found
+
+
+def witness(job: Job, before: dict[int, Span], after: dict[int, Span], slack: int) -> str:
+    """Return what made the first late step late; "" if nothing did."""
+    late = []
+    for step in job.steps:
+        was, now = before[step.number], after[step.number]
+        if now.start > was.start + slack:
+            late.append((was.start, "starts", step))
+        elif now.end > was.end + slack:
+            late.append((was.end, "ends", step))
+    if not late:
+        return ""
+    _, how, step = min(late)
+    span = Span(before[step.number].start, after[step.number].end)
+    if how == "ends" and step.what in ("kernel", "memory"):
+        return ""
+    if how == "ends" and step.what == "collective":
+        return f"step {step.number}: its own messages share links"
+    others = (one for one in job.steps if one is not step and _competes(one, step, how))
+    for one in others:
+        theirs = after[one.number]
+        if theirs.start < span.end and span.start < theirs.end:
+            return f"step {step.number} {how} late for step {one.number}"
+    return ""
+
+
+def _competes(one: Step, step: Step, how: str) -> bool:
+    if how == "ends":
+        return one.what in ("message", "collective")
+    kinds = ("message", "collective") if step.what in ("message", "collective") else (step.what,)
+    return one.what in kinds and not set(one.ranks).isdisjoint(step.ranks)

@@ -1,0 +1,254 @@
+"""Laws of a job and a changed job: what the change may do to the times of ranks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+from tests.laws.anomalies import spans, witness
+from tests.laws.cases import Case, Run, any_case, differing, job_for
+from tests.laws.changes import doubled, faster_place, grown, relabelling, scaled, whole_picoseconds
+from tests.laws.jobs import SYMMETRIC, Job, Step, iterated
+from tests.laws.places import Place, place
+
+
+def _controlled_by_nothing(on: Place) -> Place:
+    """Return the place; on packets without a congestion control, whose marks are drawn."""
+    return on if on.network != "packet" else on._replace(network="packet without control")
+
+
+def _fixed_routes(draw: Random, network: str) -> Case | None:
+    """Draw a case in which nothing goes by the number of a rank or of a link."""
+    on, job, _ = any_case(draw, network)
+    if on.cables:
+        on = on._replace(routing="shortest")
+    elif on.hashes_routes:
+        return None
+    if network == "packet":
+        job = job.staggered(draw)
+    return Case(_controlled_by_nothing(on), job)
+
+
+def draw_doubled(draw: Random, network: str) -> Case | None:
+    """Draw a job, and a place twice."""
+    case = _fixed_routes(draw, network)
+    other = doubled(draw, case.place) if case else None
+    return case._replace(change=other) if case and other else None
+
+
+def replica(case: Case) -> str:
+    """A replica on links of its own changes no time."""
+    n, other = case.job.ranks, case.change
+    alone = Run(case.place, case.job.in_groups()).finish
+    here = case.job.on(lambda rank: rank, 2 * n)
+    there = case.job.on(lambda rank: rank + n, 2 * n)
+    return differing(Run(other, here.beside(there)).finish, alone * 2)
+
+
+def draw_idle(draw: Random, network: str) -> Case | None:
+    """Draw a job, and a place with more ranks."""
+    case = _fixed_routes(draw, network)
+    other = (grown(draw, case.place) or doubled(draw, case.place)) if case else None
+    return case._replace(change=other) if case and other else None
+
+
+def idle(case: Case) -> str:
+    """Idle ranks change no time."""
+    n, other = case.job.ranks, case.change
+    alone = Run(case.place, case.job.in_groups()).finish
+    among = Run(other, case.job.on(lambda rank: rank, other.ranks)).finish
+    return differing(among, alone + [0] * (other.ranks - n))
+
+
+def draw_grouped(draw: Random, network: str) -> Case | None:
+    """Draw a job with collectives of all ranks."""
+    case = any_case(draw, network)
+    return case if any(step.bare for step in case.job.steps) else None
+
+
+def grouped(case: Case) -> str:
+    """A group of all ranks takes the times of all ranks."""
+    bare = Run(case.place, case.job).finish
+    return differing(Run(case.place, case.job.in_groups()).finish, bare)
+
+
+def draw_relabelled(draw: Random, network: str) -> Case:
+    """Draw a job, and numbers under which its network is the same; a root would keep its number."""
+    on = place(draw, network, ("dimensions", "cluster"))
+    job = job_for(draw, on, SYMMETRIC).staggered(draw)
+    return Case(on, job, relabelling(draw, on, job.has_collectives))
+
+
+DRAWS = 8
+
+
+def relabelled(case: Case) -> str:
+    """Where routes are hashed, ends are drawn anew: two times `DRAWS` of them must not be apart."""
+    new = case.change
+    other = case.job.on(new.__getitem__, case.job.ranks)
+    if not case.place.hashes_routes:
+        finish = Run(case.place, other).finish
+        return differing([finish[at] for at in new], Run(case.place, case.job).finish)
+    seeded = [case.place._replace(seed=seed) for seed in range(1, 2 * DRAWS + 1)]
+    before = sorted(Run(on, case.job).makespan for on in seeded[:DRAWS])
+    after = sorted(Run(on, other).makespan for on in seeded[DRAWS:])
+    if before[-1] < after[0] * (1 - 1e-3) or after[-1] < before[0] * (1 - 1e-3):
+        return f"with routes drawn anew it takes {before} ps, numbered anew {after}"
+    return ""
+
+
+def draw_scaled(draw: Random, network: str) -> Case:
+    """Draw a job, and by how much all times are longer.
+
+    On packets rates are such that picoseconds hold all times: rounded ones would let packets that
+    come at once be served in another order.
+    """
+    on, job, _ = any_case(draw, network)
+    by = draw.choice((2, 3, 10))
+    if network == "packet":
+        return Case(whole_picoseconds(_controlled_by_nothing(on)), job.staggered(draw), 2)
+    return Case(on, job, by)
+
+
+def units(case: Case) -> str:
+    """Each message, packet or step is rounded to a picosecond, once for each link."""
+    by = case.change
+    before = Run(case.place, case.job)
+    after = Run(scaled(case.place, by), case.job)
+    steps = 8 * (before.outcome.messages + len(case.job.steps) + 10)
+    return differing(after.finish, [by * end for end in before.finish], by * steps)
+
+
+def draw_split(draw: Random, network: str) -> Case:
+    """Draw a message, in how many parts, and whether each waits for the one before."""
+    whole = network in ("store_and_forward", "external")  # a message crosses links whole
+    on = place(draw, network, ("dimensions",) if whole else ("dimensions", "cluster", "fabric"))
+    if whole:
+        _, *rest = on.dims[0]
+        on = on._replace(dims=(("fully_connected", *rest), *on.dims[1:]))
+    ends = (0, 1) if whole else tuple(draw.sample(range(on.ranks), 2))
+    size = draw.choice((10_000, 65_536, 100_003, 1 << 20))
+    job = Job(on.ranks, (Step(0, "message", ends, size, ((), ())),))
+    return Case(on, job, (draw.randrange(2, 9), draw.random() < 0.5))
+
+
+def _in_parts(message: Step, count: int, chained: bool) -> tuple[Step, ...]:
+    sizes = [message.size // count + (at < message.size % count) for at in range(count)]
+    return tuple(
+        message._replace(number=at, size=size, after=(((at - 1,) if chained and at else ()), ()))
+        for at, size in enumerate(sizes)
+    )
+
+
+def split(case: Case) -> str:
+    """A byte, or a packet, alone takes a latency, a header and what ends a message."""
+    count, chained = case.change
+    (message,) = case.job.steps
+    whole = Run(case.place, case.job).makespan
+    parts = Run(case.place, Job(case.job.ranks, _in_parts(message, count, chained))).makespan
+    least = 1000 if case.place.network == "packet" else 1
+    one = Run(case.place, case.job.changed(message.number, least)).makespan
+    if parts < whole - count:
+        return f"{count} parts take {parts} ps, the whole {whole}"
+    most = whole + (count - 1) * one + count
+    return f"{count} parts take {parts} ps, at most {most} expected" if parts > most else ""
+
+
+def draw_faster(draw: Random, network: str) -> Case:
+    """Draw a job and a part of it that is faster, or of its network."""
+    case = any_case(draw, network)
+    if draw.random() < 0.3:
+        on = place(draw, network, ("dimensions", "cluster"))
+        case = Case(on, job_for(draw, on).in_turn())
+    if case.job.steps and draw.random() < 0.5:
+        step = draw.choice(case.job.steps)
+        less = max(1, int(step.size * draw.choice((0.1, 0.5, 0.9, 0.99))))
+        return case._replace(change=("step", step.number, less))
+    return case._replace(change=("place", faster_place(draw, case.place)))
+
+
+def faster(case: Case) -> str:
+    """What happens one after the other is never slower; else there is a witness (`anomalies`)."""
+    after, anomaly = _slower(case)
+    shares = case.place.cables or case.place.network == "packet"  # within a collective, too
+    strict = case.job.is_in_turn and not shares
+    if not anomaly or (not strict and witnessed(case)):
+        return ""
+    return f"with the faster part it takes {after} ps, {anomaly:+.4%}"
+
+
+def _with_faster_part(case: Case) -> tuple[Run, Run]:
+    what, *to = case.change
+    before = Run(case.place, case.job)
+    on, job = (to[0], case.job) if what == "place" else (case.place, case.job.changed(*to))
+    return before, Run(on, job)
+
+
+def _slower(case: Case) -> tuple[int, float]:
+    before, after = _with_faster_part(case)
+    late = after.makespan - before.makespan
+    slack = 10 * len(case.job.steps)
+    return after.makespan, late / before.makespan if late > slack else 0.0
+
+
+def _without_control(case: Case) -> Case:
+    what, *to = case.change
+    change = (what, _controlled_by_nothing(to[0])) if what == "place" else case.change
+    return case._replace(place=_controlled_by_nothing(case.place), change=change)
+
+
+_WINDOWS = "the congestion control makes it slower, without which it is not"
+"""Windows are those of the base round trip, without headers and answers, and marks are drawn.
+
+Of a message over two links of 0.7 bytes/ns without latency 2,000 bytes may be under way, two
+packets in 3,097 ns; with a latency of 1 ns they are 2,002, which is three, so the link is full.
+"""
+
+
+def witnessed(case: Case) -> str:
+    """Return why a faster part makes a job slower, "" where it does not, or for no reason."""
+    if not _slower(case)[1]:
+        return ""
+    if case.place.network == "packet" and not _slower(_without_control(case))[1]:
+        return _WINDOWS
+    before, after = (spans(run, case.job) for run in _with_faster_part(case))
+    return witness(case.job, before, after, slack=len(case.job.steps))
+
+
+TURNS = 10
+LONGEST_PERIOD = 6
+
+
+def draw_iterated(draw: Random, network: str) -> Case:
+    """Draw a job of few steps."""
+    on = _controlled_by_nothing(place(draw, network))
+    job = job_for(draw, on)
+    most = 2 if network == "external" else 5  # which takes a process, and a while
+    return Case(on, job._replace(steps=job.steps[:most]))
+
+
+def iterations(case: Case) -> str:
+    """The steady state of a max-plus system has a period, mostly of one iteration.
+
+    How packets of several messages fall among each other is new in every one.
+    """
+    differ = 5e-2 if case.place.network.startswith("packet") else 1e-3
+    turns = range(TURNS, TURNS + LONGEST_PERIOD + 2)
+    ends = [Run(case.place, iterated(case.job, many)).makespan for many in turns]
+    for period in range(1, LONGEST_PERIOD + 1):
+        costs = [after - before for before, after in zip(ends, ends[period:], strict=False)]
+        if max(costs) - min(costs) <= max(2 * TURNS, differ * max(costs)):
+            return ""
+    steps = [after - before for before, after in pairwise(ends)]
+    return f"iterations {TURNS + 1} to {turns[-1]} cost {steps} ps"
+
+
+def later(case: Case) -> str:
+    """What comes later changes nothing before."""
+    alone = Run(case.place, case.job)
+    more = case.job.followed(2 * alone.makespan + 1)
+    before, after = spans(alone, case.job), spans(Run(case.place, more), more)
+    for step in case.job.steps:
+        if before[step.number] != after[step.number]:
+            return f"{step} takes {after[step.number]} ticks, alone {before[step.number]}"
+    return ""
