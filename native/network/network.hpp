@@ -122,7 +122,6 @@ public:
 
     // The same where nothing else happens in this tick, and no two are of one rank.
     virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
-
     // The ticks of the same again and again, each time when all before have arrived: where all take as long, and
     // each link is free by then and meant once. Else 0.
     virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
@@ -141,13 +140,10 @@ public:
     virtual void repeat(const Vector<LinkUse>& /*before*/, u64 /*times*/) {
         fail("a network that did not promise that it can repeat");
     }
-    // What was carried, as repeat() wants it.
-    virtual Vector<LinkUse> what_repeats() const { return dimensions(); }
-    // With `is_its_events`: adds what its future depends on beside its events, with times counted from now; false if
-    // this is no moment in which that can be said.
+    virtual Vector<LinkUse> what_repeats() const { return dimensions(); }   // what repeat() wants
+    // The same: adds what its future depends on beside its events, from now on; false if that cannot be said now.
     virtual bool describe(Vector<u64>& /*words*/) const { return true; }
-    // Moves on what it described.
-    virtual void leap(u64 /*ticks*/) {}
+    virtual void leap(u64 /*ticks*/) {}   // moves on what it described
 
     // Use of every link that carried something, by dimension.
     virtual Vector<LinkRecord> links() const = 0;
