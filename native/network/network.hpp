@@ -98,9 +98,7 @@ public:
         handle(run.event(at));
         return at + 1;
     }
-
     virtual NetworkCapabilities capabilities() const { return {}; }
-
     virtual FixedWay fixed_way(const Message&) { return {}; }
     // Whether those of messages of one size are the same between any two ranks, and each has one.
     virtual bool ways_are_alike() const { return false; }
@@ -134,8 +132,7 @@ public:
     virtual u64 alone(const Message&, u64 /*times*/, Vector<LinkUse>& /*use*/) const {
         fail("a network that did not promise to know the time of a message");
     }
-    // Null where no links are held.
-    virtual HeldLinks* held_links() { return nullptr; }
+    virtual HeldLinks* held_links() { return nullptr; }   // null where none are held
     // With `is_its_events`: what was carried since `before` is carried so many times more.
     virtual void repeat(const Vector<LinkUse>& /*before*/, u64 /*times*/) {
         fail("a network that did not promise that it can repeat");
