@@ -46,7 +46,10 @@ REFUSALS = (
     Reason("power of two", _of("halvingDoubling")),
     Reason("in the 32 bits that ASTRA-sim keeps of it", _of("gigabytes")),
     Reason("selects no dimension", _of("involved_dim")),
-    Reason("ASTRA-sim hangs here, too, by its quirk", _of("several dimensions", "several queues")),
+    Reason(
+        "ASTRA-sim hangs here, too, by its quirk",
+        _of("several dimensions", "several queues", "a group"),
+    ),
     Reason("deadlock", _of("a group", "halvingDoubling", "a size below its chunks")),
     Reason("error: .*(2\\^63|longer than|lasts at most)", _of("gigabytes")),
 )
