@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """When a step begins and ends, in ticks; a message begins with its send."""
+    """When a step begins and ends, in ticks; a message begins with its send, which ends as it has
+    left."""
 
     start: int
     end: int
+    left: int = 0
 
 
 def spans(run: Run, job: Job) -> dict[int, Span]:
@@ -35,7 +37,8 @@ def spans(run: Run, job: Job) -> dict[int, Span]:
         at = [places[rank][step.number] for rank in step.ranks]
         starts = [run.outcome.start[place] for place in at]
         start = starts[0] if step.what == "message" else min(starts)
-        found[step.number] = Span(start, max(run.outcome.end[place] for place in at))
+        ends = [run.outcome.end[place] for place in at]
+        found[step.number] = Span(start, max(ends), ends[0])
     return found
 
 
@@ -46,6 +49,8 @@ def witness(job: Job, before: dict[int, Span], after: dict[int, Span], slack: in
         was, now = before[step.number], after[step.number]
         if now.start > was.start + slack:
             late.append((was.start, "starts", step))
+        elif now.left > was.left + slack:
+            late.append((was.left, "ends", step))
         elif now.end > was.end + slack:
             late.append((was.end, "ends", step))
     if not late:

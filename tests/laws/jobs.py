@@ -189,6 +189,16 @@ class Job(NamedTuple):
             ),
         )
 
+    def of_all(self) -> Job:
+        """Return the job with all ranks in place of a group that has them all."""
+        everyone = tuple(range(self.ranks))
+        return self._replace(
+            steps=tuple(
+                step._replace(bare=step.what == "collective" and step.ranks == everyone)
+                for step in self.steps
+            )
+        )
+
     def in_groups(self) -> Job:
         """Return the job with a group in place of all ranks."""
         return self._replace(steps=tuple(step._replace(bare=False) for step in self.steps))
