@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -153,6 +154,22 @@ inline u32 queues_per_set(const Model& model) {
         most = plan.in_stages ? std::max(most, std::size_t{lanes_before(plan, ~u32{0})}) : most;
     }
     return static_cast<u32>(most) * model.system.queues_per_dimension;
+}
+
+// After how many chunks of a communicator the next one is planned as the first was: queues, programs, lanes and
+// orders of levels go by the number of the chunk.
+inline u64 turns_of_chunks(const Model& model) {
+    u64 turns = 2 * u64{model.system.queues_per_dimension};
+    const bool rotates = model.system.inter_dimension == InterDimension::round_robin;
+    for (const Plan& plan : model.plans) {
+        if (rotates && plan.shared_load && !plan.levels.empty()) {
+            turns = std::lcm(turns, u64{plan.levels.size()});
+        }
+        for (const Level& level : plan.levels) {
+            turns = std::lcm(turns, u64{level.lanes});
+        }
+    }
+    return turns;
 }
 
 // The place of a rank on a level of a plan of its communicator.

@@ -41,9 +41,9 @@ SCHEDULERS = ("critical_path", "earliest_needed", Mixed)
     ("kind", "seeds", "folded", "skipped"),
     [
         ("folded", range(60), 63, 0),
-        ("repeated", range(60), 68, 136),
-        ("pipelined", range(6), 52, 0),
-        ("sliding", range(12), 87, 408),
+        ("repeated", range(60), 66, 136),
+        ("pipelined", range(6), 51, 0),
+        ("sliding", range(12), 87, 264),
     ],
 )
 def test_a_folded_run_in_the_order_of_a_scheduler_is_the_whole_one(

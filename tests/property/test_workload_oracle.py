@@ -26,6 +26,7 @@ from yantra.scenario import (
     Scenario,
     Traces,
 )
+from yantra.scenario.quirks import Quirk
 from yantra.schedulers.scheduler import Nodes, Scheduler
 
 RANKS = 4
@@ -159,6 +160,7 @@ def agree(
         collectives=Collectives(),
         resources=resources,
         semantics=semantics,  # type: ignore[arg-type]
+        quirks=None if faithful else frozenset({Quirk.LINKS_CARRY_ANYTHING}),
     )
     if seed is not None:
         scenario = scenario.replace(scheduler=Plugin(kind=Drawn, options=(("seed", seed),)))

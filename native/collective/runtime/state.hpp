@@ -12,7 +12,7 @@
 namespace yantra::inline YANTRA_RUN {
 
 template <class Visitor>
-void visit_state(Visitor& v, ActorId actor, Planner::OfActor& of, u32 queues_per_dimension) {
+void visit_state(Visitor& v, ActorId actor, Planner::OfActor& of, u64 turns) {
     auto& [robin, chunks, alternations, rotation] = of;
     v.each(robin, [&v](Planner::RoundRobin& at) {
         auto& [any, first, last] = at;
@@ -20,7 +20,7 @@ void visit_state(Visitor& v, ActorId actor, Planner::OfActor& of, u32 queues_per
         v.same(first);
         v.same(last);
     });
-    v.chunks_made(actor, chunks, 2 * u64{queues_per_dimension});
+    v.chunks_made(actor, chunks, turns);
     v.each(alternations, [&v](Planner::AlternationCount& at) {
         auto& [counter, base, count] = at;
         v.same(counter);
@@ -145,8 +145,9 @@ void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
     v.must(!mismatch.has_value());
     v.fixed(mismatch);
     v.each(next_priority, [&v](ActorId, i64& next) { v.count(next); });
+    const u64 turns = turns_of_chunks(model);
     v.each(collectives.planner().state().actors, [&](ActorId actor, Planner::OfActor& of) {
-        visit_state(v, actor, of, model.system.queues_per_dimension);
+        visit_state(v, actor, of, turns);
     });
     auto& [queues, orders] = collectives.queues().state();
     v.fixed(orders);   // their number; what is in them comes last

@@ -56,8 +56,10 @@ def told(result: Result) -> dict[str, Any]:
 def at_best(result: Result) -> dict[str, Any] | None:
     """Return the run with collectives at their bounds; None where no bound is known or may be."""
     scenario = result.model.scenario
+    if scenario.semantics != "yantra":
+        return None
     bounds = Bounds(scenario, result.model)
-    if scenario.semantics != "yantra" or not bounds.some(result.model.chosen):
+    if not bounds.some(result.model.chosen):
         return None
     chosen = scenario.collectives.replace(selection=bounds.selection())
     try:
@@ -105,10 +107,12 @@ def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
 
 def _adds_in_switches(chosen: Any) -> bool:
     """Return whether switches add in what runs, by its name where it is a measured time."""
-    if isinstance(chosen, Custom):
+    if isinstance(chosen, Custom | str) or chosen == ("counts",):
         return False
     if is_timed(chosen):
         return any(name.startswith(_OF_SWITCHES) for _, name in chosen.runs)
+    if isinstance(chosen, str) or chosen == OF_COUNTS:
+        return False
     return any(find(name).in_network for name in chosen)
 
 
