@@ -262,7 +262,7 @@ void bind_work(nb::module_& module) {
                Interruptible());
 }
 
-void bind_builder(nb::module_& module) {
+void bind_model(nb::module_& module) {
     nb::class_<LinkChange>(module, "LinkChange")
         .def(nb::init<u64, u32, double>(), nb::kw_only(), "tick"_a, "link"_a, "bytes_per_ns"_a);
     nb::class_<SlowSpell>(module, "SlowSpell")
@@ -281,6 +281,10 @@ void bind_builder(nb::module_& module) {
             }
             return groups;
         });
+}
+
+void bind_builder(nb::module_& module) {
+    bind_model(module);
     bind_work(module);
     Class<ModelBuilder> builder(module, "ModelBuilder");
     builder.def(nb::init<TimeScale>(), "scale"_a)

@@ -22,6 +22,7 @@
 #include "fold/folding.cpp"
 #include "fold/link_classes.cpp"
 #include "fold/neighbourhoods.cpp"
+#include "fold/port_classes.cpp"
 #include "fold/rank_names.cpp"
 #include "fold/refinement.cpp"
 #include "fold/representatives.cpp"
@@ -262,6 +263,7 @@ void a_group_of_a_template_is_told_apart_by_what_it_is() {
 Model plain_model(const Op& op) {
     Vector<std::shared_ptr<const Job>> jobs{test::job_of({{op, {}}})};
     Model model = test::model_of({{Block::ring, 4, 1.0, 1.0, 1.0}, {Block::ring, 2, 1.0, 1.0, 1.0}}, jobs);
+    model.quirks.links_carry_anything = true;
     model.job_of.assign(8, 0);
     return model;
 }
@@ -283,6 +285,7 @@ void ranks_alike_that_share_the_first_link_are_not_folded() {
         jobs.push_back(test::job_of({{test::message(rank < 2, rank ^ 2, 100), {}}}));
     }
     Model model = test::model_of({{Block::table, 4, 1.0, 1.0, 1.0}}, jobs);
+    model.quirks.links_carry_anything = true;
     model.tables[0] = std::make_shared<BlockTable>(4, 6, from, to, next);
     check(fold(model, 2).folds(), "senders and receivers are two classes", 0);
     model.network.level = "store_and_forward";

@@ -83,6 +83,7 @@ inline Model any_model(Random& random, u64 kinds) {
     }
     Model model = model_of({{Block::ring, 4, 1.0, 1.0, 1.0}, {Block::ring, 2, 1.0, 1.0, 1.0},
                                   {Block::switched, 2, 1.0, 1.0, 1.0}}, jobs);
+    model.quirks.links_carry_anything = true;   // ports have laws of their own
     model.system.local_bw_aware = random.one_in(2);
     const auto program = [&](const Program& added) {
         model.programs.push_back(added);

@@ -102,7 +102,6 @@ public:
     virtual FixedWay fixed_way(const Message&) { return {}; }
     // Whether those of messages of one size are the same between any two ranks, and each has one.
     virtual bool ways_are_alike() const { return false; }
-
     // The link that is all the way between two ranks, for who sends many messages over it and need not
     // have each find its way; none where there is no such link, or where the network wants to know.
     virtual u32 only_link(RankId /*src*/, RankId /*dst*/) { return none; }
@@ -110,14 +109,12 @@ public:
     virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) {
         fail("a network that told of no link");
     }
-
     // The same of many, in their order: each carries `bytes`.
     virtual void send_over_links(std::span<const OverLink> many, u64 bytes) {
         for (const OverLink& one : many) {
             send_over(one.link, {one.src, one.dst, bytes}, one.arrived);
         }
     }
-
     // The same where nothing else happens in this tick, and no two are of one rank.
     virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
     // The ticks of the same again and again, each time when all before have arrived: where all take as long, and
@@ -127,7 +124,6 @@ public:
     virtual void pass_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/, u64 /*rounds*/) {
         fail("a network that told no ticks of rounds");
     }
-
     // With `messages_never_wait`: the ticks of a message, and in `use`, by dimension, `times` of it.
     virtual u64 alone(const Message&, u64 /*times*/, Vector<LinkUse>& /*use*/) const {
         fail("a network that did not promise to know the time of a message");

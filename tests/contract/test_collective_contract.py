@@ -91,6 +91,10 @@ SENT_BY_ALL = {
     ("binomial_tree", Kind.BARRIER): lambda n: 2 * (n - 1),
     ("binomial_tree", Kind.GATHER): lambda n: sum(_depth(p) for p in range(n)),
     ("binomial_tree", Kind.SCATTER): lambda n: Fraction(sum(_depth(p) for p in range(n)), n),
+    ("chain", Kind.BROADCAST): lambda n: n - 1,
+    ("chain", Kind.REDUCE): lambda n: n - 1,
+    ("star", Kind.GATHER): lambda n: n - 1,
+    ("star", Kind.SCATTER): lambda n: Fraction(n - 1, n),
 }
 
 

@@ -68,5 +68,5 @@ def hold(traces: Iterable[Trace], rates: Rates, outcome: Any, took_ns: float) ->
     network = messages * each + carried * (1 / rates.link + 3 / rates.memory)
     rounding = nodes + 2 * messages
     least, most = max(kernels), sum(kernels) + accesses + network
-    assert most > 0
+    assert most > 0 or messages == 0  # but for a rank alone whose kernels state no time
     assert least - nodes <= took_ns <= most + rounding, (least, took_ns, most)

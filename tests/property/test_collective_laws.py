@@ -196,7 +196,7 @@ cluster:
   fabric: {{kind: {fabric.name}, {options}}}
   routing: {{kind: ecmp, options: {{stay_in_box: 0}}}}
 network: flow
-collectives: {{{kind}: [{name}]}}
+collectives: {{{kind}: [{name}], chunks: 1}}
 """
     )
     workload = of_all_ranks(CollectiveType[kind.name], size, graph.ranks)

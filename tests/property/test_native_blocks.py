@@ -86,10 +86,14 @@ kinds = st.sampled_from(
 
 
 @st.composite
-def traffic(draw: st.DrawFn, ranks: int) -> list[TraceBuilder]:
-    """Collectives of all ranks, and messages between any two that go out as they come."""
+def traffic(draw: st.DrawFn, ranks: int, dimensions: int) -> list[TraceBuilder]:
+    """Collectives of all ranks, and messages between any two that go out as they come.
+
+    Broadcasts over nodes are planned by the names of blocks, so a twin may run them otherwise.
+    """
     traces = [TraceBuilder() for _ in range(ranks)]
-    for kind, size in draw(st.lists(st.tuples(kinds, sizes), max_size=2)):
+    alike = kinds.filter(lambda kind: kind is not CollectiveType.BROADCAST or dimensions == 1)
+    for kind, size in draw(st.lists(st.tuples(alike, sizes), max_size=2)):
         for trace in traces:
             trace.collective(kind, size)
     rank = st.integers(0, ranks - 1)
@@ -109,7 +113,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     names = st.tuples(*[name for _ in topology.dimensions])
     astra_sim = draw(st.booleans())
     return scenario(
-        draw(traffic(topology.ranks)),
+        draw(traffic(topology.ranks, len(topology.dimensions))),
         *topology.dimensions,
         collectives=Collectives(
             all_reduce=draw(names),
@@ -137,25 +141,29 @@ def in_tables(native: Scenario) -> Scenario:
     )
 
 
-def everything(asked: Scenario) -> Any:
-    """All a run leaves behind, or why it cannot end; links in an order of their own."""
+def everything(asked: Scenario) -> tuple[Any, int]:
+    """All a run leaves behind, links in their own order, or why it cannot end; and its events."""
     try:
         outcome = run_native(compile(asked))
     except DeadlockError as error:
-        return str(error)
+        return str(error), 0
     uses = [(use.bytes, use.messages, use.busy_ticks) for use in outcome.dimensions]
     columns = [
         list(column)
         for column in (outcome.finish, outcome.finish_order, outcome.start, outcome.end)
     ]
     links = sorted(link_rows(outcome), key=str)
-    return columns, uses, links, outcome.events, outcome.messages, outcome.last_tick
+    return (columns, uses, links, outcome.messages, outcome.last_tick), outcome.events
 
 
 @settings(deadline=None)
 @given(scenarios())
 def test_a_native_block_runs_as_its_table_tick_for_tick(native: Scenario) -> None:
-    assert everything(native) == everything(in_tables(native))
+    """A message through a native switch may take fewer events, as its ports are known by number."""
+    (ours, events), (theirs, in_table) = everything(native), everything(in_tables(native))
+    assert ours == theirs
+    is_alike = all(dimension.kind != "switch" for dimension in native.topology.dimensions)
+    assert events == in_table if is_alike else events <= in_table
 
 
 def test_the_twins_have_no_native_form() -> None:

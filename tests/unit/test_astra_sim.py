@@ -128,14 +128,14 @@ def test_missing_keys_take_the_defaults_of_astra_sim(read: Read) -> None:
     assert warnings == []
     assert scenario.device == Device()
     assert scenario.collectives == Collectives(
-        all_reduce=("direct",), all_reduce_shape="baseline", priority="fifo"
+        all_reduce=("direct",), all_reduce_shape="baseline", chunks=1, priority="fifo"
     )
 
 
 def test_without_collectives_their_keys_may_be_absent(read: Read) -> None:
     scenario, warnings = read("{}")
     assert warnings == []
-    assert scenario.collectives == Collectives(all_reduce_shape="baseline")
+    assert scenario.collectives == Collectives(all_reduce_shape="baseline", chunks=1)
 
 
 def test_the_roofline_takes_powers_of_ten(read: Read) -> None:

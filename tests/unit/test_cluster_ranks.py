@@ -9,6 +9,7 @@ import pytest
 
 from yantra import scenario
 from yantra.base.errors import ConfigError
+from yantra.base.fields import kind_of
 from yantra.fabric import clusters
 from yantra.fabric.clusters.fit import slice_shape
 from yantra.scenario import Device, Dimension, RemoteMemory
@@ -111,7 +112,7 @@ def test_a_node_is_one_switch_of_all_links_of_a_device() -> None:
     )
     assert parts["memory"] == RemoteMemory(kind="per_npu", latency_ns=1000, bytes_per_ns=64.0)
     assert parts["collectives"].all_reduce == ("ring", "halving_doubling")
-    assert parts["collectives"].chunks == 4
+    assert parts["collectives"].chunks is None  # as many as suit the size
 
 
 def test_a_fully_connected_node_has_one_link_to_each_other_device() -> None:
@@ -161,8 +162,14 @@ def test_the_roofline_has_the_rate_of_the_dtype(dtype: str) -> None:
     nominal = scenario.cluster_parts(machine, 8, dtype, speeds="nominal")["device"]
     assert nominal.peak_flops == dict(machine.peak)[dtype].value == machine.peak_flops(dtype)
     reached = scenario.cluster_parts(machine, 8, dtype)["device"]
-    rate = dict(machine.achievable).get(dtype, dict(machine.peak)[dtype])
-    assert reached == nominal.replace(peak_flops=rate.value)
+    rates = {name: rate.value for name, rate in (*machine.peak, *machine.achievable)}
+    assert reached == nominal.replace(peak_flops=rates[dtype], compute=reached.compute)
+    assert kind_of(reached.compute) == kind_of(nominal.compute) == "roofline"
+    if dtype == "fp8":  # attention and norms of such a job run in 16 bits
+        options = {"dtype": "fp8", "products": "fp8"}
+        assert dict(reached.compute.options) == options | rates
+        peaks = {name: rate.value for name, rate in machine.peak}
+        assert dict(nominal.compute.options) == options | peaks
 
 
 def test_a_dtype_without_a_rate_is_refused() -> None:

@@ -37,7 +37,12 @@ def test_an_algorithm_that_reaches_the_bound_gains_its_latency_alone() -> None:
 
 def test_an_algorithm_for_each_dimension_is_named_and_the_cut_between_them_counts() -> None:
     given = collectives(dimensions=2).replace(all_reduce=("halving_doubling", "ring"))
-    found = told(scenario(TWO, one_all_reduce, collectives=given))
+    chunks_chosen = told(scenario(TWO, one_all_reduce, collectives=given))["ran"][0]["by"]
+    assert chunks_chosen[:2] == [
+        "halving_doubling x ring",
+        "halving_doubling x ring in 2 chunks from 1 MiB",
+    ]
+    found = told(scenario(TWO, one_all_reduce, collectives=given.replace(chunks=1)))
     assert found["ran"][0]["by"] == ["halving_doubling x ring"]
     assert 0 < found["at_best"]["gain"] < 1
 

@@ -14,6 +14,8 @@ from yantra.explore import Constraint, Explored, Objective, Search, Space, explo
 from yantra.explore.confirmed import words
 from yantra.explore.objectives import KNOWN
 from yantra.explore.study import TRIALS, check_feasible, kept
+from yantra.run.simulate import simulate
+from yantra.scenario.quirks import Quirk
 
 GIVEN: dict[str, Any] = {
     "model": "llama3-8b",
@@ -98,9 +100,13 @@ def test_figures_of_a_trial_follow_from_each_other(found: tuple[Explored, Path])
 
 
 def test_a_simulated_trial_is_near_its_closed_form(found: tuple[Explored, Path]) -> None:
+    """Where nothing shares ports; what does takes longer, by a few hundredths."""
     ours, _ = found
-    result = ours.simulate()
-    assert result.makespan_ns / 1e9 == pytest.approx(ours.best["step_time"], rel=0.02)
+    result, step_s = ours.simulate(), ours.best["step_time"]
+    without = frozenset({Quirk.LINKS_CARRY_ANYTHING.value})
+    alone = simulate(result.model.scenario.replace(quirks=without))
+    assert alone.makespan_ns / 1e9 == pytest.approx(step_s, rel=0.01)
+    assert alone.makespan_ns <= result.makespan_ns <= 1.06e9 * step_s
 
 
 def test_the_best_of_the_front_are_simulated_with_the_error_of_the_closed_form(
@@ -114,7 +120,7 @@ def test_the_best_of_the_front_are_simulated_with_the_error_of_the_closed_form(
     for one in exact:
         assert one.simulated_ns == explored.simulate(one.trial).makespan_ns
         assert one.off == one.closed_ns / one.simulated_ns - 1
-        assert abs(one.off) < 0.05
+        assert -0.06 < one.off < 0.01
     worst = max(abs(one.off or 0.0) for one in exact)
     assert list(words(exact))[-1] == (
         f"the closed form is at most {100 * worst:.2f} % off on these"

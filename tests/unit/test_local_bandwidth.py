@@ -148,10 +148,13 @@ def test_a_collective_that_reduces_one_block_at_a_time_is_as_it_was(algorithm: s
     assert reduced_over_eight(algorithm, share=True) == reduced_over_eight(algorithm, share=False)
 
 
-def test_blocks_that_come_at_once_are_reduced_in_the_time_of_all_their_bytes() -> None:
-    block = Fraction(3 * 125_000, RATE)
+def test_blocks_that_come_faster_than_one_is_added_are_reduced_in_the_time_of_all_bytes() -> None:
+    """Seven come over one link, each `wire` after the last. Apart, only the last is waited for."""
+    block, wire = Fraction(3 * 125_000, RATE), Fraction(125_000, 50)
+    assert wire < block
     beside = reduced_over_eight("direct", share=True)[0]
-    assert beside - reduced_over_eight("direct", share=False)[0] == 6 * block  # 7 at once, not 1
+    apart = reduced_over_eight("direct", share=False)[0]
+    assert beside - apart == 7 * block - (6 * wire + block)
 
 
 def copies_beside_a_kernel(*, share: bool) -> Run:

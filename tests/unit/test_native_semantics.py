@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from tests.cases import (
 )
 from yantra.base.errors import UnsupportedError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
-from yantra.scenario import Collectives, SharedBus
+from yantra.scenario import Collectives, SharedBus, Topology
 from yantra.scenario.quirks import Quirk
 
 BROADCAST, REDUCE = CollectiveType.BROADCAST, CollectiveType.REDUCE
@@ -49,26 +50,56 @@ def test_data_of_one_size_crosses_every_edge_of_the_tree_once(kind: CollectiveTy
 
 
 def test_a_gather_goes_along_the_outer_dimension_first_while_data_is_small() -> None:
-    """Four columns of three move two shards each; then rank 0's row moves 1 + 1 + 2 of three."""
-    assert run(GRID, enter(GATHER)).bytes() == [4 * 3 * SIZE, 4 * 2 * SIZE]
+    """Four columns of three move two shards each; then rank 0's row three of three, directly."""
+    assert run(GRID, enter(GATHER)).bytes() == [3 * 3 * SIZE, 4 * 2 * SIZE]
 
 
 def test_a_scatter_goes_along_the_inner_dimension_first() -> None:
-    """Rank 0's row moves 2 + 1 + 1 quarters; then each column of three two thirds of a quarter."""
-    assert run(GRID, enter(SCATTER)).bytes() == [4 * SIZE // 4, 4 * 2 * SIZE // 12]
+    """Rank 0's row moves three quarters; then each column of three two thirds of a quarter."""
+    assert run(GRID, enter(SCATTER)).bytes() == [3 * SIZE // 4, 4 * 2 * SIZE // 12]
 
 
 def test_a_broadcast_takes_a_round_for_every_doubling() -> None:
     """Eight ranks, three rounds: hand over and send own data, then hand over what comes."""
-    done = run(EIGHT, enter(BROADCAST), collectives=collectives(endpoint_delay_ns=10))
+    options = collectives(endpoint_delay_ns=10, chunks=1)
+    done = run(EIGHT, enter(BROADCAST), collectives=options)
     assert max(done.finish) == 10 + 3 * (message(SIZE) + 10)
 
 
 def test_over_dimensions_a_broadcast_takes_the_rounds_of_each() -> None:
-    """Two rounds for three rows, then two for four columns; a root hands its data over anew."""
-    options = collectives(endpoint_delay_ns=10, dimensions=2)
+    """Two rounds for three rows, then two for four columns; a root hands its data over anew.
+
+    The root of a column sends in turn, so the last row gets its data when that of another has left.
+    """
+    options = collectives(endpoint_delay_ns=10, dimensions=2, chunks=1)
     done = run(GRID, enter(BROADCAST), collectives=options)
-    assert max(done.finish) == (10 + message(SIZE) + 10) + (10 + 2 * (message(SIZE) + 10))
+    column = 10 + SIZE / 8 + message(SIZE) + 10
+    assert max(done.finish) == column + (10 + 2 * (message(SIZE) + 10))
+
+
+@pytest.mark.parametrize("kind", [BROADCAST, REDUCE])
+@pytest.mark.parametrize("size", [48, SIZE, 100 * SIZE])
+@pytest.mark.parametrize("topology", [EIGHT, GRID, RING_OF_8])
+def test_the_chunks_taken_by_default_are_nearly_as_good_as_any(
+    kind: CollectiveType, size: int, topology: Topology
+) -> None:
+    def taken(**chosen: int) -> float:
+        options = collectives(endpoint_delay_ns=10, dimensions=len(topology.dimensions), **chosen)
+        return float(max(run(topology, enter(kind, size), collectives=options).finish))
+
+    assert taken() <= 1.1 * min(taken(chunks=chunks) for chunks in (1, 2, 4, 8, 16, 32))
+
+
+@pytest.mark.parametrize("name", ["double_binary_tree", "ring", "pat", "rail_rings2"])
+@pytest.mark.parametrize("size", [1 << 10, 1 << 20])
+def test_on_one_level_of_which_all_wait_for_all_there_is_one_chunk(name: str, size: int) -> None:
+    """A rank that ends late begins its next chunk late, so chunks would pay latencies again."""
+
+    def finish(**chosen: int) -> list[Fraction]:
+        options = collectives(name, endpoint_delay_ns=10, **chosen)
+        return run(RING_OF_8, enter(ALL_REDUCE, size), collectives=options).finish
+
+    assert finish() == finish(chunks=1)
 
 
 def test_a_barrier_is_one_signal_of_no_bytes_up_and_down() -> None:
@@ -110,19 +141,19 @@ def test_a_group_that_spans_no_dimension_runs_every_kind(kind: CollectiveType) -
 
 
 def test_a_group_never_takes_another_algorithm_than_the_one_named() -> None:
-    """Three ranks cannot halve and double."""
+    """Unless it cannot be: three ranks cannot halve and double, so they run a ring."""
 
-    def write(trace: TraceBuilder, rank: int) -> None:
-        if rank < 3:
-            trace.collective(ALL_REDUCE, SIZE, group="3")
+    def sent(name: str, members: tuple[int, ...]) -> list[int]:
+        def write(trace: TraceBuilder, rank: int) -> None:
+            if rank in members:
+                trace.collective(ALL_REDUCE, SIZE, group="3")
 
-    with pytest.raises(UnsupportedError, match="halving_doubling: it needs a power of two"):
-        run(
-            EIGHT,
-            write,
-            groups=((3, (0, 1, 2)),),
-            collectives=collectives("halving_doubling"),
-        )
+        done = run(EIGHT, write, groups=((3, members),), collectives=collectives(name))
+        return [*done.bytes(), done.outcome.messages]
+
+    four, three = (0, 1, 2, 3), (0, 1, 2)
+    assert sent("halving_doubling", four) != sent("ring", four)
+    assert sent("halving_doubling", three) == sent("ring", three)
 
 
 def test_the_last_dimension_of_an_all_reduce_needs_no_other_collective() -> None:

@@ -124,7 +124,10 @@ def test_every_row_is_what_the_run_with_that_network_says(tmp_path: Path) -> Non
         assert (row.cost.events, row.cost.messages) == (result.events, result.messages)
         assert row.cost.is_folded == (result.folding is not None)
         assert row.difference == (result.makespan_ns - finest) / finest
-    assert len(set(_times(networks).values())) == 5  # the all-to-all meets itself on the ring
+    # Both end when the links do, whoever shares them how; the others differ by what they model.
+    times = _times(networks)
+    assert times["analytical"] == times["flow"]
+    assert len(set(times.values())) == 4
 
 
 def test_a_network_that_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
@@ -203,7 +206,8 @@ def test_a_network_that_loses_messages_comes_to_a_deadlock_and_is_named(
 ) -> None:
     (tmp_path / "loses.py").write_text(LOSES)
     file = str(_file(tmp_path, "network: loses.py\n"))
-    lost = "3 messages were given to the network loses.py and did not arrive"
+    given = "3 messages were given to the network loses and did not arrive"
+    lost = f"{given}; yantra contract network checks it"
     assert main(["network", "compare", file]) == 0
     said = capsys.readouterr().out.splitlines()
     (at,) = [at for at, line in enumerate(said) if "deadlock" in line]

@@ -39,7 +39,9 @@ def rails(nodes: int, local: int, switches: int = 1) -> Shown:
     return shown("rail_optimised", options)
 
 
-def scenario_of(fabric: Shown, name: str, kind: Kind, size: int, more: str = "") -> Scenario:
+def scenario_of(
+    fabric: Shown, name: str, kind: Kind, size: int, more: str = ", chunks: 1"
+) -> Scenario:
     n, options = fabric.graph.ranks, ", ".join(f"{k}: {v}" for k, v in fabric.options.items())
     scenario = loads(
         f"""
@@ -57,7 +59,7 @@ collectives: {{{kind}: [{name}], endpoint_delay: {D} ns{more}}}
     return scenario.replace(workload=Templates(workload=workload))
 
 
-def taken(fabric: Shown, name: str, kind: Kind, size: int, more: str = "") -> float:
+def taken(fabric: Shown, name: str, kind: Kind, size: int, more: str = ", chunks: 1") -> float:
     return simulate(scenario_of(fabric, name, kind, size, more)).makespan_ns
 
 
@@ -117,25 +119,40 @@ def test_nvls_sends_all_one_way_and_a_part_the_other(kind: Kind, ranks: int, pla
     )
 
 
-@pytest.mark.parametrize(("nodes", "local"), [(1, 7), (2, 4), (4, 4), (3, 2), (5, 2)])
-@pytest.mark.parametrize("kind", [Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER])
-def test_rings_on_rails_take_their_closed_form_to_the_tick(
-    kind: Kind, nodes: int, local: int
+EVERY_HALF = (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
+
+
+@pytest.mark.parametrize(("nodes", "local"), [(2, 4), (4, 4), (3, 2), (5, 2)])
+@pytest.mark.parametrize("kind", EVERY_HALF)
+@pytest.mark.parametrize(("block", "near"), [(8_000, 30.0), (800_000, 1.1)])
+def test_rings_on_rails_come_close_to_what_adapters_carry(
+    kind: Kind, nodes: int, local: int, block: int, near: float
 ) -> None:
+    """Never below it, nor above the time in which hops inside nodes and between them alternate."""
     n = nodes * local
-    size = 8000 * n * local
-    hop = D + 2 * L_IN + size / n / IN
-    hop += D + 2 * L_OUT + size / (n * local) / OUT if nodes > 1 else 0
+    size = block * n * local
     steps = (2 if kind is Kind.ALL_REDUCE else 1) * (n - 1)
+    least = steps / n * size * max(1 / IN, 1 / (local * OUT))
+    hop = D + 2 * L_IN + size / n / IN + D + 2 * L_OUT + size / (n * local) / OUT
     took = taken(rails(nodes, local), f"rail_rings{local}", kind, size)
-    assert took == pytest.approx(D + steps * hop, abs=0.01 * steps)
+    assert least < took < min(near * least, D + steps * hop)
+
+
+@pytest.mark.parametrize("kind", EVERY_HALF)
+@pytest.mark.parametrize("n", [2, 7])
+def test_rings_of_one_node_take_the_closed_form_of_a_ring_to_the_tick(kind: Kind, n: int) -> None:
+    size = 8000 * n
+    steps = (2 if kind is Kind.ALL_REDUCE else 1) * (n - 1)
+    took = taken(rails(1, n), f"rail_rings{n}", kind, size)
+    assert took == pytest.approx(D + steps * (D + 2 * L_IN + size / n / IN), abs=0.01 * steps)
 
 
 @pytest.mark.parametrize("n", [2, 5, 8])
 def test_rings_of_one_node_and_of_nodes_of_one_rank_are_a_ring(n: int) -> None:
     for kind in find("ring").kinds - {Kind.ALL_TO_ALL}:
         flat = Counter(find("ring").schedule(kind, n).messages(n * 64))
-        assert Counter(find("rail_rings1").schedule(kind, n).messages(n * 64)) == flat
+        for one in ("rail_rings1", f"rail_rings{n}"):
+            assert Counter(find(one).schedule(kind, n).messages(n * 64)) == flat
 
 
 @settings(max_examples=40, deadline=None)

@@ -17,6 +17,7 @@ from yantra.explain import compare, explain
 from yantra.result import Result
 from yantra.result.table_names import TABLES
 from yantra.run.simulate import simulate
+from yantra.scenario.quirks import Quirk
 
 OLD = Path(__file__).with_name("old_results") / "1.json"
 
@@ -27,7 +28,9 @@ def step(builder: TraceBuilder, rank: int) -> None:
 
 
 def today() -> Result:
-    return simulate(scenario(cluster(("ring", 4, 50.0, 500.0)), step), record=True)
+    """The run of the old file, on the network that it had: it knew no ports."""
+    ring = cluster(("ring", 4, 50.0, 500.0))
+    return simulate(scenario(ring, step, quirks=[Quirk.LINKS_CARRY_ANYTHING]), record=True)
 
 
 def switched() -> Result:
@@ -51,7 +54,9 @@ def test_version_1_has_the_tables_of_a_run_of_today() -> None:
         }  # came later
         assert [*map(table.kind, table.columns)] == [*map(now.kind, table.columns)]
         for column in table.columns:
-            if not column.endswith("communication_ns"):
+            if column.startswith("algorithm_bandwidth"):  # a quotient, which may round otherwise
+                assert table.values(column) == pytest.approx(now.values(column), rel=1e-15)
+            elif not column.endswith("communication_ns"):
                 assert table.values(column) == now.values(column), column
     ranks, now = old.table("ranks"), result.table("ranks")
     both = zip(now.values("exposed_communication_ns"), now.values("waiting_ns"), strict=True)

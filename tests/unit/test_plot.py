@@ -78,7 +78,7 @@ def test_a_result_in_a_file_needs_no_traces_to_be_drawn(
 
 
 def test_a_network_without_links_shows_dimensions_and_says_so(tmp_path: Path) -> None:
-    folded = run("analytical")
+    folded = run("ideal")
     notes = folded.export("plot", tmp_path / "l.svg", figure="links")
     assert notes == ["this network keeps no links, so the figure has its dimensions"]
     (axes,) = folded.plot("links").axes

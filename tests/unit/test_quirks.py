@@ -107,6 +107,25 @@ def test_a_send_ends_when_the_last_byte_leaves_or_arrives(network: str) -> None:
     assert on.finish == [pair_message(8000), pair_message(8000)]
 
 
+@shows(Quirk.LINKS_CARRY_ANYTHING)
+def test_messages_to_one_rank_share_its_link_or_come_all_at_once() -> None:
+    """Two ranks send to the third over a switch, whose link down is one."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank < 2:
+            trace.send(2, 8000)
+        else:
+            trace.recv(0, 8000)
+            trace.recv(1, 8000)
+
+    topology = cluster(("switch", 3, 8.0, 50.0))
+    off, on = off_and_on(Quirk.LINKS_CARRY_ANYTHING, topology, write)
+    assert off.finish[2] == pair_message(8000) + 8000 / 8
+    assert on.finish[2] == pair_message(8000)
+    assert off.bytes() == on.bytes() == [2 * 8000]
+    assert off.warnings == []
+
+
 @shows(Quirk.PADDED_CHUNKS)
 def test_chunks_add_up_to_the_collective_or_are_all_alike() -> None:
     """A ring all-gather over two: per chunk two hand-overs and one message of the whole chunk."""
@@ -137,7 +156,10 @@ def test_padded_chunks_hold_a_byte_for_every_rank_of_the_system() -> None:
 
 @shows(Quirk.HALF_QUEUES)
 def test_all_queues_serve_an_all_reduce_or_the_first_half_of_them() -> None:
-    """Two chunks, two queues that run one chunk each; a chunk has 3 e + 2 W."""
+    """Two chunks, two queues that run one chunk each; a chunk has 3 e + 2 W.
+
+    Side by side, the second is behind the first by the time of its bytes on the link.
+    """
     off, on = off_and_on(
         Quirk.HALF_QUEUES,
         PAIR,
@@ -147,7 +169,7 @@ def test_all_queues_serve_an_all_reduce_or_the_first_half_of_them() -> None:
         ),
     )
     chunk = 3 * 10 + 2 * pair_message(800)
-    assert off.finish == [chunk] * 2
+    assert off.finish == [chunk + 800 / 8] * 2
     assert on.finish == [2 * chunk] * 2
 
 
@@ -178,8 +200,11 @@ def test_phases_start_in_one_order_on_all_ranks_or_as_they_are_ready() -> None:
     assert together == 1600
     off, on = off_and_on(Quirk.PHASES_AS_READY, CUBE, write(False), collectives=two_chunks)
     assert off.finish == on.finish == [together] * 8
-    off = run(CUBE, write(True), collectives=two_chunks)
-    assert max(off.finish) == 1000 + together
+    at_once = run(CUBE, write(True), collectives=two_chunks, quirks=[Quirk.LINKS_CARRY_ANYTHING])
+    assert max(at_once.finish) == 1000 + together
+    # What waited for rank 0 goes over its links one after the other.
+    in_turn = run(CUBE, write(True), collectives=two_chunks)
+    assert 1000 + together <= max(in_turn.finish) <= 1000 + together + 6400 / 8
     with pytest.raises(DeadlockError, match="whose chunks wait for each other"):
         run(CUBE, write(True), collectives=two_chunks, quirks=[Quirk.PHASES_AS_READY])
 
@@ -204,7 +229,10 @@ def test_every_added_byte_is_reduced_once_or_by_counting_hand_overs() -> None:
 
 
 def test_direct_starts_its_second_half_when_all_is_added_or_when_all_has_come() -> None:
-    """On a ring of four, neighbours' parts are added while the opposite one's is under way."""
+    """On a ring of four, neighbours' parts are added while the opposite one's is under way.
+
+    The opposite one's goes behind a neighbour's over the same link.
+    """
     off, on = off_and_on(
         Quirk.UNEVEN_REDUCTIONS,
         RING_OF_4,
@@ -213,12 +241,12 @@ def test_direct_starts_its_second_half_when_all_is_added_or_when_all_has_come() 
         device=MEMORY,
     )
     e, added = 10, 800 / 2
-    near, far = 100 + 800 / 8, 2 * 100 + 800 / 8
+    near, far = 100 + 800 / 8, 2 * 100 + 2 * 800 / 8
     all_added = e + far + e + added
     neighbours_added = e + near + e + added  # by then all three parts have come
     assert off.finish == [all_added + far + e] * 4
     assert on.finish == [max(neighbours_added + far, all_added + near) + e] * 4
-    assert off.finish[0] - on.finish[0] == 100
+    assert off.finish[0] - on.finish[0] == far - near
 
 
 def test_message_sizes_round_up_or_down() -> None:
@@ -269,7 +297,7 @@ def test_a_group_along_a_dimension_runs_its_algorithm_or_a_flat_ring() -> None:
 def test_a_collective_that_names_no_dimensions_involves_all_or_four() -> None:
     """Over pairs an all-gather moves 1, 2, 4, ... times the data of a rank, one level a time."""
     five = cluster(*[("fully_connected", 2, 8.0, 100.0)] * 5)
-    options = collectives(dimensions=5, endpoint_delay_ns=10)
+    options = collectives(dimensions=5, endpoint_delay_ns=10, chunks=1)
     off, on = off_and_on(
         Quirk.FOUR_DIMENSIONS, five, one_collective(ALL_GATHER, 8000), collectives=options
     )
@@ -412,14 +440,14 @@ def test_a_custom_collective_starts_its_nodes_by_id_or_in_hash_order(tmp_path: P
 
 @shows(Quirk.BROADCAST_IS_A_TIMER)
 def test_a_broadcast_moves_data_or_takes_its_recorded_time() -> None:
-    """From rank 0: hand-over, message, hand-over. Rank 0 ends with its send."""
+    """From rank 0: hand-over, message, hand-over. Rank 0 ends when its data has left."""
     off, on = off_and_on(
         Quirk.BROADCAST_IS_A_TIMER,
         PAIR,
         one_collective(CollectiveType.BROADCAST, 8000, duration_micros=7),
         collectives=collectives(endpoint_delay_ns=10),
     )
-    assert off.finish == [10, 10 + pair_message(8000) + 10]
+    assert off.finish == [10 + 8000 / 8, 10 + pair_message(8000) + 10]
     assert off.bytes() == [8000]
     assert on.finish == [7000, 7000]
     assert on.bytes() == [0]

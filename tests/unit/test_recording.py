@@ -110,11 +110,15 @@ def test_a_straggler_makes_the_others_wait_for_peers() -> None:
     made = scenario(
         cluster(("ring", 4, 50.0, 500.0)), write, collectives=collectives(endpoint_delay_ns=10)
     )
-    table = recorded(made).collectives
+    result, block = recorded(made), (1 << 20) / 4 / 50
+    assert result.makespan_ns == 105_000 + 6 * (500 + block) + 7 * 10
+    table = result.collectives
     assert table.values("waiting_peers_ns") == [100_000, 100_000, 100_000, 0]
     names = ("queued", "latency", "wire", "hand_over", "reducing")
     parts = [table.values(f"{name}_ns") for name in names]
-    assert [column[3] for column in parts] == [0, 2000, 20971.52, 70, 0]
+    # What the others sent is there. Its own six blocks leave by one link, each behind the last,
+    # from its first hand-over on; two more hand-overs of its end come after what it waits for.
+    assert [column[3] for column in parts] == [0, 2000, 6 * block - 2 * 10, 70, 0]
 
 
 def test_a_run_that_was_not_recorded_says_how_to() -> None:

@@ -12,8 +12,10 @@ from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
 from yantra.compile.removal import CAUSES
 from yantra.result import Result
+from yantra.run.removals import REMOVALS
 from yantra.run.simulate import run
 from yantra.scenario import ASTRA_SIM_RESOURCES, Custom, Device, RemoteMemory, Scenario, SharedBus
+from yantra.scenario.quirks import Quirk
 
 RING = cluster(("ring", 4, 50.0, 500.0))
 KIB = 1024
@@ -81,12 +83,22 @@ def test_links_are_as_free_as_on_the_other_network_without_contention() -> None:
                 builder.send(2, 10**6, tag=peer)
 
     switch = cluster(("switch", 4, 50.0, 500.0))
-    aware = scenario(switch, crossing, network="store_and_forward")
-    unaware = scenario(switch, crossing)
-    assert run(compile(aware)).makespan_ns > run(compile(unaware)).makespan_ns
-    freed = without(aware, "contention")
-    assert freed.makespan_ns == run(compile(unaware)).makespan_ns
-    assert freed.dimensions.as_dict() == run(compile(unaware)).dimensions.as_dict()
+    at_once = scenario(switch, crossing, quirks=[Quirk.LINKS_CARRY_ANYTHING])
+    free = run(compile(at_once))
+    assert free.makespan_ns == 2 * 500 + 10**6 / 50
+    assert "contention" not in _offered(at_once)
+    waits = {"analytical": 2, "flow": 2, "store_and_forward": 3}  # the last waits for whole ones
+    for network, times in waits.items():
+        turns = scenario(switch, crossing, network=network)
+        assert run(compile(turns)).makespan_ns == free.makespan_ns + times * 10**6 / 50
+        freed = without(turns, "contention")
+        assert freed.makespan_ns == free.makespan_ns
+        assert freed.dimensions.as_dict() == free.dimensions.as_dict()
+        assert "contention" in _offered(turns)
+
+
+def _offered(of: Scenario) -> set[str]:
+    return {removal.name for removal in REMOVALS if removal.applies(of)}
 
 
 def work(builder: TraceBuilder, rank: int) -> None:

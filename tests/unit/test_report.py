@@ -467,7 +467,8 @@ def test_a_report_of_131072_ranks_holds_classes_only() -> None:
     assert "131,072" in text
     assert len(text) < 400_000
     about = json.loads(_script(text, "page-data"))
-    assert [one["count"] for one in about["page"]["timeline"]["classes"]] == [131_072]
+    # Halves and doubles over the ring of 16 meet on its links, other ones at other places.
+    assert [one["count"] for one in about["page"]["timeline"]["classes"]] == [131_072 // 8] * 8
 
 
 def _lines(capsys: pytest.CaptureFixture[str]) -> Iterator[str]:

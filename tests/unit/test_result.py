@@ -43,19 +43,25 @@ def test_a_dimension_is_used_by_its_bytes_over_what_all_its_links_could_carry() 
     makespan_ns = LATENCY_NS + MIB / GB_PER_S
     assert (use.bytes, use.messages, use.links) == (MIB, 1, 8)
     assert use.utilisation == pytest.approx(MIB / (8 * GB_PER_S * makespan_ns), rel=1e-6)
-    assert use.busy == pytest.approx(MIB / (4 * 1 * GB_PER_S * makespan_ns), rel=1e-6)
+    assert use.busy == pytest.approx(MIB / (GB_PER_S * makespan_ns), rel=1e-6)  # the busiest link
 
 
-def test_a_link_is_busy_while_it_carries_bytes() -> None:
-    result = _message(MIB, "store_and_forward")
+def test_where_no_link_is_kept_a_dimension_is_busy_as_if_each_rank_drove_a_link() -> None:
+    use = _message(MIB, "ideal").dimension_uses[0]
+    assert use.busy == pytest.approx(MIB / (4 * 1 * GB_PER_S * (MIB / GB_PER_S)), rel=1e-6)
+
+
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
+def test_a_link_is_busy_while_it_carries_bytes(network: str) -> None:
+    result = _message(MIB, network)
     assert list(result.links.rows()) == [
         (0, 0, 1, MIB, 1, pytest.approx(20971.52), pytest.approx(20971.52 / 21471.52))
     ]
     assert result.dimension_uses[0].busy == pytest.approx(20971.52 / 21471.52)
 
 
-def test_the_unaware_network_has_no_links() -> None:
-    assert len(_message(MIB).links) == 0
+def test_a_network_that_takes_messages_at_once_has_no_links() -> None:
+    assert len(_message(MIB, "ideal").links) == 0
 
 
 def test_the_port_of_a_switch_is_told_by_a_missing_rank() -> None:

@@ -97,8 +97,8 @@ def test_a_value_out_of_range_is_not_valid(line: str, is_valid: bool) -> None:
 def test_the_schema_says_meaning_range_and_default_of_a_key() -> None:
     collectives: Any = json_schema()["properties"]["collectives"]  # type: ignore[index]
     assert collectives["properties"]["chunks"] == {
-        "description": "pieces a collective is cut into: a whole number, at least 1",
-        "default": 1,
+        "description": "pieces a collective is cut into; by default as many as its closed form "
+        "likes best: a whole number, at least 1",
         "type": "integer",
         "minimum": 1,
     }

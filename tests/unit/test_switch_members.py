@@ -124,7 +124,7 @@ def test_a_switch_waits_for_the_last_of_its_ranks(tmp_path: Path) -> None:
 
 
 def test_the_root_of_a_broadcast_is_done_when_it_has_sent(tmp_path: Path) -> None:
-    """Its switches go on by themselves, although they began with it.
+    """Its data has left then, and its switches go on by themselves, although they began with it.
 
     A scenario has no algorithm of broadcasts, so that of an all-reduce stands for it; the core does
     not know what a program is for.
@@ -134,9 +134,9 @@ def test_the_root_of_a_broadcast_is_done_when_it_has_sent(tmp_path: Path) -> Non
     text = (tmp_path / "tree.py").read_text()
     (tmp_path / "tree.py").write_text(text.replace("all_reduce(n, TREE, 1)", "broadcast(n, TREE)"))
     result = simulate(load(file))
-    assert result.finish_ns[0] == D
+    assert result.finish_ns[0] == D + ACROSS
     near, far = (hops * (LATENCY + ACROSS) + 2 * D for hops in (2, 4))
-    assert sorted(set(result.finish_ns)) == [D, near, far]
+    assert sorted(set(result.finish_ns)) == [D + ACROSS, near, far]
     assert _bytes(result) == [MB, 7 * MB, MB, 3 * MB]
 
 
@@ -245,8 +245,7 @@ def test_switches_are_refused_where_there_are_none(tmp_path: Path) -> None:
         trace.build().write(str(tmp_path / f"job.{rank}.et"))
     groups = "groups: {1: [0, 1, 2, 3], 2: [4, 5, 6, 7]}"
     file.write_text(file.read_text().replace('.et"}', f'.et", {groups}}}'))
-    with pytest.raises(UnsupportedError, match="its tree has 8 ranks, got 4"):
-        compile(load(file))
+    assert "ring" in str(compile(load(file)).chosen)  # which its groups run, as its tree is of 8
     text = (tmp_path / "tree.py").read_text()
     (tmp_path / "tree.py").write_text(
         text.replace("n == 8", "n == 4").replace("range(4)", "range(2)")

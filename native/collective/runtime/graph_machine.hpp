@@ -33,7 +33,7 @@ public:
           local_(local),
           phases_(phases),
           probe_(engine.recorder()),
-          sends_end_when_gone_(!model.quirks.send_completes_on_arrival) {}
+          sends_end_when_gone_(!model.quirks.send_completes_on_arrival && !goes_in_line(model)) {}
 
     void start(ChunkId chunk, const PhaseInput& input);
     [[gnu::noinline]] void handle(const RankEvent& event);
@@ -62,6 +62,11 @@ private:
     // Phases of switches have numbers from here on.
     static constexpr u32 first_of_switches = u32{1} << 31U;
 
+    // Whether the network itself has messages of a pair follow each other, so that senders need not wait.
+    static bool goes_in_line(const Model& model) {
+        const auto in_order = model.network.options.find("in_order");
+        return in_order != model.network.options.end() && in_order->second != 0.0;
+    }
     static bool is_of_switch(ChunkId phase) { return phase.index() >= first_of_switches; }
     Phase& of(ChunkId phase) {
         return is_of_switch(phase) ? phases_of_switches_[phase.index() - first_of_switches]

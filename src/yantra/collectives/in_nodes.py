@@ -76,13 +76,15 @@ def stages(kind: Kind, nodes: Nodes) -> Stages | None:
         blocks, parts = _FORTH[forth](over)
         adds = kind is Kind.REDUCE
         inside, across, last = (_backwards(part, adds) for part in reversed(parts))
+        if kind is Kind.ALL_GATHER:
+            last = over.all_around(over.of_rails(over.homes()))
         if adds:
             inside = over.all_to_rails(apart=over.node_of[0])
         return _made(kind, n, blocks, [inside, across, last])
     if kind is Kind.ALL_REDUCE:
         blocks, (inside, across, _) = over.reduce_scatter(over.ring_blocks())
-        spread = [_backwards(across, False), _backwards(inside, False)]
-        return _made(kind, n, blocks, [inside, [*across, *spread[0]], spread[1]])
+        around = over.all_around(over.of_rails(over.ring_blocks()))
+        return _made(kind, n, blocks, [inside, [*across, *_backwards(across, False)], around])
     blocks, parts = _FORTH[kind](over)
     return _made(kind, n, blocks, parts)
 
@@ -124,9 +126,7 @@ class _Nodes:
 
     def reduce_scatter(self, homes: Sequence[tuple[int, int]]) -> tuple[int, list[_Moves]]:
         """Return the moves that sum up each block on its rail, at a node."""
-        of_rail: list[list[int]] = [[] for _ in range(self.rails)]
-        for block, (_, rail) in enumerate(homes):
-            of_rail[rail].append(block)
+        of_rail = self.of_rails(homes)
         inside = _side_by_side(self._to_rail(node, of_rail) for node in range(len(self.nodes)))
         return len(homes), [inside, self._ring(homes), []]
 
@@ -174,16 +174,36 @@ class _Nodes:
             )
         return rounds
 
-    def around(self, node: int, rail: int) -> _Moves:
-        """Return how the block of a rail goes from its member of a node to all others."""
+    def homes(self) -> list[tuple[int, int]]:
+        """Return the node and the rail of the block of each position."""
+        return [(self.node_of[position], self.rail_of[position]) for position in range(self.n)]
+
+    def of_rails(self, homes: Sequence[tuple[int, int]]) -> list[list[int]]:
+        """Return the blocks of each rail."""
+        of_rail: list[list[int]] = [[] for _ in range(self.rails)]
+        for block, (_, rail) in enumerate(homes):
+            of_rail[rail].append(block)
+        return of_rail
+
+    def all_around(self, of_rail: Sequence[Sequence[int]]) -> _Moves:
+        """Return how the blocks of each rail go round every node."""
+        return _side_by_side(
+            self.around(node, rail, blocks)
+            for node in range(len(self.nodes))
+            for rail, blocks in enumerate(of_rail)
+            if blocks
+        )
+
+    def around(self, node: int, rail: int, blocks: Sequence[int]) -> _Moves:
+        """Return how the blocks of a rail go from its member of a node to all others."""
         members = self.nodes[node]
         m = len(members)
         along = [members[(rail + step) % m] for step in range(m)]
-        return [[Move(src, dst, (rail,))] for src, dst in pairwise(along)]
+        return [[Move(src, dst, blocks)] for src, dst in pairwise(along)]
 
 
 def _reduce_scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
-    homes = [(over.node_of[position], over.rail_of[position]) for position in range(over.n)]
+    homes = over.homes()
     blocks, parts = over.reduce_scatter(homes)
     last = [
         Move(over.nodes[node][rail], position, (position,))
@@ -205,7 +225,7 @@ def _broadcast(over: _Nodes) -> tuple[int, list[_Moves]]:
         for block, rail in enumerate(on_rails)
     )
     around = _side_by_side(
-        over.around(node, rail) for node in order[1:] for rail in range(over.rails)
+        over.around(node, rail, (rail,)) for node in order[1:] for rail in range(over.rails)
     )
     return over.rails, [given, across, around]
 

@@ -20,12 +20,10 @@ from yantra.compile.jobs import (
     lowering,
 )
 from yantra.compile.kernels import KernelTimes, TimedKernels, asks_a_model
-from yantra.compile.launches import launches_of
 from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, needs_fabric, set_network
 from yantra.compile.plans import Chosen, Planner
-from yantra.compile.rates import other_type, rated
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate, shared_rate
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.slowdown import slowdown_of
@@ -178,14 +176,31 @@ def quirks_of(scenario: Scenario) -> frozenset[Quirk]:
     return OF_SEMANTICS[scenario.semantics]
 
 
-def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | None = None) -> Model:
+def _launches(scenario: Scenario) -> _core.Launches | None:
+    if scenario.host is None:
+        return None
+    from yantra.compile.launches import launches_of
+
+    return launches_of(scenario)
+
+
+def compile(
+    scenario: Scenario,
+    arrivals: Mapping[str, Mapping[int, Trace]] | None = None,
+    tuned: Scenario | None = None,
+) -> Model:
     """Compile a scenario, and by name the jobs that may arrive while it runs: a trace by rank.
+
+    `tuned` is the same with other rates: collectives run as they would there, in as many chunks.
 
     Raises ConfigError or TraceError for a mistake in the input, UnsupportedError where it is well
     formed but no model here covers it.
     """
     quirks = quirks_of(scenario)
-    scenario = rated(scenario)
+    if scenario.machine.rates:
+        from yantra.compile.rates import rated
+
+        scenario = rated(scenario)
     names: dict[str, str] = {}
     if not quirks.isdisjoint(MLSYS26):
         from yantra.compile.as_mlsys26 import prepared
@@ -198,7 +213,7 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
         tensors=scenario.track_local_memory,
         kernels=asks_a_model(scenario),
         one_slot=scenario.resources.communication == "one_slot",
-        launches=launches_of(scenario),
+        launches=_launches(scenario),
     )
     graphs.spellings = names
     graphs.warnings += told(scenario, quirks, graphs)
@@ -214,8 +229,11 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
                 "each rank; expand the workload file first (yantra workload expand)"
             )
         graphs.add_arriving(arrivals, scenario.topology.ranks, quirks)
-    graphs.warnings += other_type(scenario, graphs)
-    return _compile(scenario, quirks, graphs, NOTHING)
+    if scenario.machine.dtype:
+        from yantra.compile.rates import other_type
+
+        graphs.warnings += other_type(scenario, graphs)
+    return _compile(scenario, quirks, graphs, NOTHING, tuned=tuned)
 
 
 def compile_without(model: Model, causes: Iterable[str]) -> Model:
@@ -248,16 +266,21 @@ def compile_until(model: Model, until_ns: float) -> Model:
     return _compile(model.scenario, model.quirks, model.graphs, model.without, until_ns)
 
 
+def _clock(quirks: frozenset[Quirk]) -> _core.TimeScale:
+    if Quirk.WHOLE_NANOSECONDS in quirks:
+        return _core.TimeScale.truncated_nanoseconds()
+    return _core.TimeScale.picoseconds()
+
+
 def _compile(
     scenario: Scenario,
     quirks: frozenset[Quirk],
     graphs: Graphs,
     without: Without,
     drawn_ns: float | None = None,
+    tuned: Scenario | None = None,
 ) -> Model:
-    whole_ns = Quirk.WHOLE_NANOSECONDS in quirks
-    make_scale = _core.TimeScale.truncated_nanoseconds if whole_ns else _core.TimeScale.picoseconds
-    scale = make_scale()
+    scale = _clock(quirks)
     check_limits(scenario, scale.ticks_per_ns)
     builder = _core.ModelBuilder(scale)
     on_fabric = _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
@@ -271,7 +294,7 @@ def _compile(
     by_node = scenario.semantics == "yantra" and Quirk.GROUP_RING not in quirks
     communicators = Communicators(builder, scenario.topology.ranks, sizes, by_node=by_node)
     planner = Planner(
-        builder, scenario, quirks, communicators, scale.ticks_per_ns, without, on_fabric
+        builder, scenario, quirks, communicators, scale.ticks_per_ns, without, on_fabric, tuned
     )
     kernels = KernelTimes(scenario, graphs, quirks, without, scale)
     if isinstance(graphs, TemplateGraphs):

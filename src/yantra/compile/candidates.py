@@ -80,7 +80,7 @@ def ways(
     staged = _staged(scenario, layout, kind) if usual or _is_uneven(layout) else None
     pairs = kind in (Kind.BROADCAST, Kind.REDUCE) and usual
     if levels:
-        fitting = tuple(_fitting(kind, names[one.dimension], one.size) for one in levels)
+        fitting = tuple(_fitting(kind, names, one) for one in levels)
         found: list[Over | InNodes] = [Over(fitting, levels)]
         if pairs and staged is None:
             found.append(Over((CHAIN,) * len(levels), levels))
@@ -118,14 +118,15 @@ def _levels(scenario: Scenario, layout: Layout) -> tuple[Along, ...]:
     return tuple(levels)
 
 
-def _fitting(kind: Kind, name: Named, size: int) -> Named:
+def _fitting(kind: Kind, names: tuple[Named, ...], along: Along) -> Named:
     """Return the algorithm of a dimension, or one that runs over as few of its ranks as these."""
     from yantra.collectives import find
 
-    if size < 2 or find(name).supports(kind, size) is None:
+    name, where = names[along.dimension], f"collectives.{kind.value}[{along.dimension}]"
+    if along.size < 2 or find(name, where).supports(kind, along.size) is None:
         return name
     other = _ANY.get(kind, "ring")
-    return other if find(other).supports(kind, size) is None else name
+    return other if find(other).supports(kind, along.size) is None else name
 
 
 def _flat(kind: Kind, names: tuple[Named, ...], layout: Layout) -> tuple[Named, ...]:

@@ -20,8 +20,7 @@ MLSys 2019.
 
 from __future__ import annotations
 
-from functools import cache
-
+from yantra.base.light import cache
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import ExchangeProgram, GraphProgram
 from yantra.collectives.schedule import Kind, shifted
@@ -45,7 +44,8 @@ class Cost(NamedTuple):
     """What a program takes of a phase's data: messages one after the other, and shares of bytes.
 
     `steps` and `path` are those of the longest way from the first message to the last, `port` is
-    the most that a position sends or receives, `link` the most to one peer.
+    the most that a position sends or receives, `link` the most to one peer, or in messages of
+    which each waits for the one before.
     """
 
     steps: int
@@ -188,7 +188,19 @@ def _cost_of_graph(program: GraphProgram) -> Cost:
         by_peer[position, peer] = by_peer.get((position, peer), 0.0) + share
     steps, path = _longest(program)
     port = max((*sent.values(), *got.values()), default=0.0)
-    return Cost(steps, path, port, max(by_peer.values(), default=0.0))
+    return Cost(steps, path, port, max((*by_peer.values(), _in_turn(program)), default=0.0))
+
+
+def _in_turn(program: GraphProgram) -> float:
+    """Return the largest share that a position sends in messages that wait for each other."""
+    most = 0.0
+    for ops in program.ops:
+        sent: list[float] = []
+        for op in ops:
+            before = max((sent[dep] for dep in op.deps), default=0.0)
+            sent.append(before + (op.num / op.den if op.kind == "send" else 0.0))
+        most = max((most, *sent))
+    return most
 
 
 def _longest(program: GraphProgram) -> tuple[int, float]:

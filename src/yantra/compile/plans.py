@@ -21,20 +21,7 @@ from yantra.collectives.program import ExchangeProgram, GraphProgram, Op, Progra
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
-from yantra.compile import candidates
-from yantra.compile.candidates import CHAIN, ROOTED, STAR, InNodes, Over
 from yantra.compile.communicators import Communicators, Layout
-from yantra.compile.cutting import (
-    Cost,
-    Phase,
-    Way,
-    cost_of,
-    counts_of,
-    cuts,
-    phase,
-    shape_of,
-    visits,
-)
 from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.removal import NOTHING, Without
 from yantra.compile.slowdown import slowdown_of
@@ -49,6 +36,8 @@ if TYPE_CHECKING:
 
     from yantra.collectives.algorithm import CollectiveAlgorithm
     from yantra.collectives.counts import Counts
+    from yantra.compile.candidates import InNodes, Over
+    from yantra.compile.cutting import Cost, Phase, Way
     from yantra.compile.fabric import OnFabric
     from yantra.fabric.graphs.switches import FabricSwitches
 
@@ -121,7 +110,7 @@ class Chosen(NamedTuple):
 class _Way(NamedTuple):
     """The levels of a plan, their dimensions, and what each takes for each kind that runs there.
 
-    `costs` are of messages, whether all members do the same, and by what the data is multiplied.
+    `costs` are of messages, whether all members wait for all, and by what the data is multiplied.
     """
 
     levels: list[_core.Level]
@@ -162,8 +151,11 @@ class Planner:
         ticks_per_ns: int,
         without: Without = NOTHING,
         on_fabric: OnFabric | None = None,
+        tuned: Scenario | None = None,
     ) -> None:
+        """Plan collectives of a scenario; ways and chunks are those that suit `tuned`, if given."""
         self.builder = builder
+        self._tuned = tuned or scenario
         self.on_fabric = on_fabric
         self.has_switches = False
         self._switches: FabricSwitches | None = None
@@ -236,6 +228,7 @@ class Planner:
         return (
             self.scenario.semantics == "yantra"
             and Quirk.GROUP_RING not in self.quirks
+            and (layout.spans_all or Quirk.GROUPS_ARE_RINGS not in self.quirks)
             and not isinstance(chosen, Custom | Timed)
             and layout.size > 1
             and self._counts(layout, kind, chosen) is None
@@ -243,10 +236,12 @@ class Planner:
 
     def _native_plans(self, layout: Layout, kind: Kind, names: tuple[Named, ...]) -> list[_Planned]:
         """Return the plans of a group by size, each with the chunks that its closed form likes."""
+        from yantra.compile import candidates
+
         usual = kind.value not in self._by_type and names == self._algorithms(kind)
         found = candidates.ways(self.scenario, layout, kind, names, usual=usual)
         key = (kind, layout.size, layout.lowest, layout.is_world, layout.residue, tuple(
-            one if isinstance(one, Over) else one.nodes for one in found
+            one.nodes if isinstance(one, candidates.InNodes) else one for one in found
         ))  # fmt: skip
         if key not in self._native or layout.is_world:
             self._native[key] = list(self._cut(layout, kind, found))
@@ -255,6 +250,8 @@ class Planner:
     def _cut(
         self, layout: Layout, kind: Kind, found: Sequence[Over | InNodes]
     ) -> Iterator[_Planned]:
+        from yantra.compile.cutting import counts_of, cuts
+
         made = [self._made_way(layout, kind, way) for way in found]
         given = self.scenario.collectives.chunks
         choices = []
@@ -277,6 +274,8 @@ class Planner:
 
     def _made_way(self, layout: Layout, kind: Kind, way: Over | InNodes) -> _Way:
         """Make the levels of a way, and remember what each takes."""
+        from yantra.compile.candidates import CHAIN, InNodes
+
         if isinstance(way, InNodes):
             return self._staged_way(layout, kind, way)
         if not way.levels:
@@ -298,6 +297,9 @@ class Planner:
         return _Way(levels, dimensions, costs, way.names, CHAIN in way.names, False, False)
 
     def _staged_way(self, layout: Layout, kind: Kind, way: InNodes) -> _Way:
+        from yantra.compile.candidates import ROOTED
+        from yantra.compile.cutting import cost_of
+
         levels: list[_core.Level] = []
         dimensions: list[int] = []
         lanes: list[int] = []
@@ -308,7 +310,7 @@ class Planner:
             program = lower(way.stages.part(at))._replace(final_num=1, final_den=1)
             # What goes round the nodes keeps all members until it is round: two chunks at once hide
             # the latency of its steps.
-            goes_round = at == 2 and kind is Kind.BROADCAST
+            goes_round = at == 2 and kind in (Kind.BROADCAST, Kind.ALL_REDUCE, Kind.ALL_GATHER)
             costs[len(levels), kind] = cost_of(program), goes_round, 1.0
             wired = self._on_the_wire(program)
             added = {native_kind(kind): add_program(self.builder, wired, None, self._step_ticks())}
@@ -323,14 +325,19 @@ class Planner:
     def _cost(
         self, name: Named, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[Cost, bool, float] | None:
-        """Return what a program takes, whether all do the same, and what it leaves of the data."""
+        """Return what a program takes, whether all wait for all, and what it leaves of the data."""
+        from yantra.compile.candidates import ROOTED
+        from yantra.compile.cutting import cost_of, shape_of
+
         made = self._written.get((name, kind, n, ring_kind))
         if made is None:
             return None
-        return cost_of(made), isinstance(made, ExchangeProgram), shape_of(made)
+        return cost_of(made), kind not in ROOTED, shape_of(made)
 
     def _orders(self, kind: Kind, way: _Way) -> list[list[Phase]]:
         """Return the phases of a chunk, of each of those in turn."""
+        from yantra.compile.cutting import phase, visits
+
         collectives = self.scenario.collectives
         turns = collectives.inter_dimension != "ascending" and not way.over_members
         hierarchical = collectives.all_reduce_shape == "local_bw_aware" and not way.in_stages
@@ -357,10 +364,12 @@ class Planner:
 
     def _way_along(self, dimension: int) -> Way:
         """Return what a message along a dimension takes, of the closed form."""
-        along = self.scenario.topology.dimensions[dimension]
+        from yantra.compile.cutting import Way
+
+        along = self._tuned.topology.dimensions[dimension]
         kind = topologies.shown(along.kind)
         hops = 2 if kind == "switch" else 1
-        delay = self.scenario.collectives.endpoint_delay_ns
+        delay = self._tuned.collectives.endpoint_delay_ns
         latency = hops * along.latency_ns + delay
         return Way(latency, delay, along.bytes_per_ns, kind == "fully_connected")
 
@@ -580,6 +589,8 @@ class Planner:
             return None
         if kind is Kind.BROADCAST and Quirk.BROADCAST_IS_A_TIMER in self.quirks:
             return None
+        from yantra.compile.candidates import STAR
+
         name = STAR if kind in (Kind.GATHER, Kind.SCATTER) else _ROOTED
         return (name,) * len(self.scenario.topology.dimensions)
 

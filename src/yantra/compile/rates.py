@@ -12,9 +12,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin, kind_of
 from yantra.compile.graphs import Graphs
 from yantra.compile.templates import TemplateGraphs
-from yantra.compute.products import NARROW
 from yantra.scenario import Device, Scenario
-from yantra.scenario.training import stated_dtype
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +27,8 @@ def rated(scenario: Scenario) -> Scenario:
     machine = scenario.machine
     if not machine.rates:
         return scenario
+    from yantra.scenario.training import stated_dtype
+
     dtype = stated_dtype(scenario.workload)
     plain = machine.replace(rates=())
     if dtype in (None, machine.dtype):
@@ -53,6 +53,8 @@ def rated(scenario: Scenario) -> Scenario:
 
 def _compute(device: Device, dtype: str, rates: dict[str, float]) -> Any:
     """Return the compute model for products of another type."""
+    from yantra.compute.products import NARROW
+
     chosen = device.compute
     given = dict(chosen.options) if isinstance(chosen, Plugin) else {}
     if kind_of(chosen) == "measured":
@@ -71,6 +73,8 @@ def other_type(scenario: Scenario, graphs: Graphs) -> list[str]:
         return []
     if all(kind_of(device.compute) == "recorded" for device in scenario.all_devices()):
         return []
+    from yantra.scenario.training import stated_dtype
+
     dtype = (
         graphs.workload.dtype
         if isinstance(graphs, TemplateGraphs)

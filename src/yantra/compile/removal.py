@@ -36,7 +36,7 @@ Cause = Literal[
     "host",
 ]
 """bandwidth: the bytes of messages. latency: their hops. contention: messages that wait for links
-(the store-and-forward network becomes the other). hand_overs: endpoint delays, or the shared bus
+(each carries all at once, as the formula has it). hand_overs: endpoint delays, or the shared bus
 with what it charges for reductions. reductions: local reductions of collectives, and computations
 of collectives given by traces; of the bus its delay per 100 bytes. compute: all kernels. peak:
 arithmetic under the roofline. memory_bandwidth: bytes of the device's memory, under the roofline

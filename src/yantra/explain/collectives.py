@@ -111,8 +111,6 @@ def _adds_in_switches(chosen: Any) -> bool:
         return False
     if is_timed(chosen):
         return any(name.startswith(_OF_SWITCHES) for _, name in chosen.runs)
-    if isinstance(chosen, str) or chosen == OF_COUNTS:
-        return False
     return any(find(name).in_network for name in chosen)
 
 

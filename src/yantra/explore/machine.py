@@ -15,7 +15,7 @@ import numpy as np
 
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
-from yantra.run.simulate import simulate
+from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from yantra.compile import Model
     from yantra.workloads.operators.operations import Operation
 
 _SIZES = (1 << 26, 1 << 29)
@@ -78,9 +79,16 @@ class Machine:
         ranks: int,
         scale: Scale | None = None,
         like: Machine | None = None,
+        tuned: Machine | None = None,
     ) -> None:
-        """Know a cluster at a scale; `like` is the same with other rates, whose groups it takes."""
+        """Know a cluster at a scale; `like` is the same with other rates, whose groups it takes.
+
+        Collectives run in the ways and chunks that suit `tuned`, the same with other rates, if
+        given, and share links as they do there, so that times are smooth in the rates; else in
+        those that suit this machine.
+        """
         scale = scale or Scale()
+        self._tuned = tuned
         self.ranks = ranks
         self._parts = cluster_parts(cluster, ranks)
         device = self._parts["device"]
@@ -107,6 +115,8 @@ class Machine:
         # What was measured does not hang on the other rates, so machines with equal links share it.
         own = self._dimensions, self._delays_ns
         shares = like is not None and own == (like._dimensions, like._delays_ns)
+        if tuned is not None and tuned is not like:
+            shares = shares and own == (tuned._dimensions, tuned._delays_ns)
         self._measured: dict[tuple[CollectiveType, int, int], tuple[Line, ...]] = (
             like._measured if like is not None and shares else {}
         )
@@ -154,10 +164,11 @@ class Machine:
     def occupancy(self, size: int, stride: int) -> tuple[float, ...]:
         """Return the share of a collective's time in which it uses each dimension's links.
 
-        1 for the dimension that bounds it. By what a reduce-scatter moves: inner dimensions first.
+        1 for the dimension that bounds it. By what a reduce-scatter moves: inner dimensions first;
+        at the rates that collectives are tuned for.
         """
         times, amount = [], 1.0
-        for one in self._dimensions:
+        for one in (self._tuned or self)._dimensions:
             inside = max(min(size, one.size // stride), 1) if stride < one.size else 1
             stride = max(stride // one.size, 1)
             times.append(amount * (inside - 1) / inside / one.bytes_per_ns)
@@ -199,22 +210,32 @@ class Machine:
         return tuple(lines)
 
     def _begins(self, kind: CollectiveType, size: int, stride: int) -> list[int]:
-        """Return from which sizes on the compiler has another plan for a collective."""
-        scenario = Scenario(workload=_alone(kind, size, stride, self.ranks, (1,)), **self.parts)
-        chosen = compile(scenario).chosen
+        """Return from which sizes on another line is measured: where the compiler has another plan.
+
+        The last plan has two lines: what bounds small chunks may not be what bounds large ones.
+        """
+        chosen = self._compiled(_alone(kind, size, stride, self.ranks, (1,)), 1).chosen
         begins = {begin for one in chosen for begin, _ in one.by_size if begin <= _LARGEST}
-        return sorted(begins | {0})
+        last = max(begins, default=0)
+        return sorted(begins | {0, 8 * last})
 
     def _times(self, kind: CollectiveType, size: int, stride: int, sizes: list[int]) -> list[float]:
         """Return the times of collectives one after the other, in ns."""
         fine = self._fine(size, sizes)
         workload = _alone(kind, size, stride, self.ranks, sizes)
-        result = simulate(Scenario(workload=workload, **self._slow(fine)))
+        result = run(self._compiled(workload, fine))
         outcome, first = result.outcome, result.outcome.first_node[0]
         nodes = slice(first, first + len(sizes))
         times = zip(outcome.start[nodes], outcome.end[nodes], strict=True)
         ticks = fine * result.model.ticks_per_ns
         return [(end - start) / ticks for start, end in times]
+
+    def _compiled(self, workload: Templates, fine: int) -> Model:
+        """Return the model of a workload here, on a network so many times slower."""
+        tuned = None
+        if self._tuned is not None:
+            tuned = Scenario(workload=workload, **self._tuned._slow(fine))
+        return compile(Scenario(workload=workload, **self._slow(fine)), tuned=tuned)
 
     def _fine(self, size: int, sizes: Sequence[int]) -> int:
         """Return how many times slower a group of so many may be measured: what the clock holds."""

@@ -54,7 +54,7 @@ def sensitivities(
     works = Works(model, space.sequence or model.sequence)
 
     def judge(scale: Scale, of: Columns) -> Judged:
-        scaled = Machine(cluster, space.ranks, scale, like=machine)
+        scaled = Machine(cluster, space.ranks, scale, like=machine, tuned=machine)
         form = ClosedForm(model, scaled, space.sequence, works)
         return form.judge(of, space.global_batch)
 

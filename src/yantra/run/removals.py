@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from yantra import _core
 from yantra.base.fields import kind_of
-from yantra.compile import Model
+from yantra.compile import Model, quirks_of
 from yantra.compile.removal import bandwidth_of_dimension
 from yantra.network import level_of
 from yantra.scenario import Custom, Scenario
+from yantra.scenario.quirks import Quirk
 
 
 class Removal(NamedTuple):
@@ -46,8 +47,11 @@ def _always(scenario: Scenario) -> bool:
     return True
 
 
-def _is_aware(scenario: Scenario) -> bool:
-    return level_of(scenario.network).has_links and scenario.fabric is None
+def _takes_turns(scenario: Scenario) -> bool:
+    """Whether messages wait for links, and a network without that could carry them."""
+    level = level_of(scenario.network)
+    has_ports = level.has_ports and Quirk.LINKS_CARRY_ANYTHING not in quirks_of(scenario)
+    return scenario.fabric is None and (level.has_links or has_ports)
 
 
 def _has_roofline(scenario: Scenario) -> bool:
@@ -103,7 +107,7 @@ REMOVALS = (
     BANDWIDTH,
     LATENCY,
     Removal("network", ("bandwidth", "latency"), "an infinite network", _always),
-    Removal("contention", ("contention",), "links that carry all messages at once", _is_aware),
+    Removal("contention", ("contention",), "links that carry all messages at once", _takes_turns),
     Removal("hand_overs", ("hand_overs",), "no delays at endpoints", _always),
     DELAYS,
     REDUCTIONS,

@@ -312,6 +312,8 @@ def dtype_of_workload(workload: Any, folder: str) -> str | None:
     if "model" in workload:
         return plan_of(STEP.read(workload, "workload", folder)).dtype
     templates, traces = workload.get("templates"), workload.get("traces")
+    if templates is not None and traces is not None:
+        return None
     if isinstance(templates, str):
         from yantra.workloads.templates import load
 

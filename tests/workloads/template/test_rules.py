@@ -144,7 +144,7 @@ def test_groups_that_lie_alike_span_what_each_spans() -> None:
         members = [first + at * step for at in range(length)]
         if members[-1] < prod(sizes):
             groups.append(members)
-    communicators = Communicators(builder, prod(sizes))
+    communicators = Communicators(builder, prod(sizes), sizes)
     communicators.add_groups(enumerate(map(tuple, groups), start=1))
     layouts = {layout.id: layout for layout in communicators.layouts}
     for number, members in enumerate(groups, start=1):

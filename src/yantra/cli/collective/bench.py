@@ -112,7 +112,28 @@ def command(
         raise click.UsageError("expected a fabric, by kind or file, or --cluster")
     if ranks is not None or speeds is not None:
         raise click.UsageError("--ranks and --speeds go with --cluster")
-    network = network or "flow"
+    rows, network, routing = _over_fabrics(
+        fabric, settings, collective, sizes, algorithms, chunks or 1, network or "flow", routing
+    )
+    if as_json:
+        print_json(
+            {"collective": collective, "network": network, "routing": routing, "rows": _forms(rows)}
+        )
+    else:
+        _print(rows)
+
+
+def _over_fabrics(
+    fabric: tuple[str, ...],
+    settings: tuple[str, ...],
+    collective: str,
+    sizes: str,
+    algorithms: str | None,
+    chunks: int,
+    network: str,
+    routing: str | None,
+) -> tuple[list[Row], str, str]:
+    """Return the rows, the network and the routing."""
     from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.collectives import find
@@ -133,14 +154,7 @@ def command(
     divides = find_network(network, "--network").flow_lists in ("shared", "stored")
     routing = routing or ("even_spray" if divides else "ecmp")
     routings.find(routing, "--routing")
-    asked = Question(
-        kind,
-        sizes_of(sizes),
-        names,
-        network,
-        routing,
-        chunks or 1,
-    )
+    asked = Question(kind, sizes_of(sizes), names, network, routing, chunks)
     found = [shown(name, parsed(settings)) for name in fabric]
     with progress("runs", counted=True) as report:
         rows = list(bench(found, asked, report))
@@ -148,12 +162,7 @@ def command(
     if above:
         why = f"on {network} messages may not share links, or its switches add"
         warn([f"above the bound of the fabric: {', '.join(above)}; {why}"])
-    if as_json:
-        print_json(
-            {"collective": collective, "network": network, "routing": routing, "rows": _forms(rows)}
-        )
-    else:
-        _print(rows)
+    return rows, network, routing
 
 
 def _on_cluster(
@@ -169,7 +178,7 @@ def _on_cluster(
     from yantra.cli.file_options import read_settings
     from yantra.cli.progress import progress
     from yantra.cli.typed import as_typed
-    from yantra.run.bench_on_cluster import Asked, bench
+    from yantra.explain.bench_on_cluster import Asked, bench
 
     given = {key: value for key, value in chosen.items() if value is not None}
     asked = Asked(collective, sizes_of(sizes), ranks, given, read_settings(settings))

@@ -33,7 +33,8 @@ class RailRings(OfNodes):
 
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)
-        rings = _Rings(n, self.local(n))
+        local = self.local(n)
+        rings = _Rings(n, 1 if local == n else local)
         scatter = [one for step in range(n - 1) for one in rings.step(step, reduce=True)]
         gather = [one for step in range(n - 1) for one in rings.step(step, reduce=False)]
         rounds = {
@@ -70,7 +71,7 @@ class _Rings:
                 owner = (at - step - (1 if reduce else 0)) % self.n
                 blocks = (self.position(ring, owner) * self.local + ring,)
                 src, dst = self.position(ring, at), self.position(ring, at + 1)
-                if at % self.local < self.local - 1 or self.local == self.n:
+                if at % self.local < self.local - 1:
                     inside.append(Move(src, dst, blocks, reduce))
                     continue
                 # The first of the node passes on what its last has. It has added its own to that

@@ -59,8 +59,8 @@ def section(run: Run) -> Html:
     load = (too_large(graph) if graph is not None else "") or (
         "Each link is coloured by what it carried over what it could have carried in the time."
         if aware
-        else "The analytical network keeps no links: all links of a dimension have the "
-        "colour of its busy share."
+        else "This network keeps no links: all links of a dimension have the colour of its "
+        "busy share."
     )
     return join(
         [
