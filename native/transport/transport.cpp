@@ -28,6 +28,13 @@ void Transport::ask_to_send(const Actors::Ends& ends, RankId from, RankId to, u6
 
 void Transport::offer_to_receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes, u32 tag,
                                  const Completion& then) {
+    if (!parameters_.send_completes_on_arrival) {
+        // It is posted with its offer: senders may hear in another order that their offers have left, and
+        // messages alike would then come to each other's receives.
+        send_now({control_bytes, tag + rendezvous_tag_offset, ends.dst, ends.src}, at, from, {});
+        receive_now({carried(bytes, from, at), tag, ends.src, ends.dst}, then);
+        return;
+    }
     const u32 waiting = state_.rendezvous.take({carried(bytes, from, at), ends, from, at, tag, then});
     probe_.rendezvous_begins(waiting);
     send_now({control_bytes, tag + rendezvous_tag_offset, ends.dst, ends.src}, at, from,
