@@ -374,7 +374,7 @@ class Planner:
         return Way(latency, delay, along.bytes_per_ns, kind == "fully_connected")
 
     def _plan_of_way(self, layout: Layout, way: _Way, chunks: int) -> _core.PlanId:
-        shares = not way.over_members and (layout.spans_all or len(way.levels) > 1)
+        shares = not way.over_members and len(way.levels) > 1
         return self.builder.add_plan(
             levels=way.levels,
             over_members=way.over_members,
