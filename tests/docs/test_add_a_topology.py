@@ -62,9 +62,7 @@ def test_the_example_runs_as_an_entry_point(
     text = f'workload: {{traces: "step.{{rank}}.et"}}\nnetwork: {network}\n{cluster}'
     result = simulate(scenarios.loads(text))
     assert result.finish_ns[10] == finish_ns
-    assert [row[:3] for row in result.links.rows()] == (
-        [(0, 5, 6), (0, 6, 10)] if network == "store_and_forward" else []
-    )
+    assert [row[:3] for row in result.links.rows()] == [(0, 5, 6), (0, 6, 10)]
 
 
 def test_an_installed_topology_stands_in_the_schema_and_in_the_hints(installed: None) -> None:

@@ -22,6 +22,7 @@ class Known(NamedTuple):
 ORDER = "packets of one tick go in an order of what ranks do in the whole job"
 
 KNOWN: tuple[Known, ...] = (
+    Known("replica", "packet", 36845, ORDER),
     Known("units", "packet", 500000, ORDER),
     Known("later", "packet", 500005, ORDER),
 )

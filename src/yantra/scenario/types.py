@@ -243,6 +243,7 @@ class Resources(Record):
     communication: Communication = "per_communicator"
     copy_engines: int = 1
     sends_at_once: int = 1
+    """How many sends share a slot of communication; no file sets it."""
 
 
 ASTRA_SIM_RESOURCES = Resources(

@@ -197,11 +197,11 @@ def _collectives(
         written[collective] = named
     written["reductions"] = "overlapped"
     if len(members) > 1:
-        written["inter_dimension"] = inter_dimension
         # ASTRA-sim has no planner of chunks.
         chunks = cluster.chunks or (2 * len(members) if semantics != "yantra" else None)
         if chunks is not None:
             written["chunks"] = chunks
+        written["inter_dimension"] = inter_dimension
     return written
 
 
