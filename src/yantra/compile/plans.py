@@ -209,9 +209,8 @@ class Planner:
         self, layout: Layout, kind: Kind, by_size: Sequence[tuple[int, Choices]]
     ) -> Iterator[_Planned]:
         """Yield the plans of a group by ascending size: what is chosen, as it is best cut."""
-        for at_choice, (begin, chosen) in enumerate(by_size):
-            after = by_size[at_choice + 1 : at_choice + 2]
-            end = after[0][0] if after else None
+        ends = (*(begin for begin, _ in by_size[1:]), None)
+        for (begin, chosen), end in zip(by_size, ends, strict=False):
             if not self._is_free(layout, kind, chosen):
                 runs = self._runs(layout, kind, chosen)
                 yield _Planned(begin, self._plan(layout, kind, chosen), runs, 0)
@@ -219,8 +218,8 @@ class Planner:
             assert isinstance(chosen, tuple) and not isinstance(chosen, Timed)
             found = self._native_plans(layout, kind, chosen)
             first = max(at for at, one in enumerate(found) if one.from_bytes <= begin)
-            for at, one in enumerate(found):
-                if at >= first and (end is None or one.from_bytes < end):
+            for one in found[first:]:
+                if end is None or one.from_bytes < end:
                     yield one._replace(from_bytes=max(begin, one.from_bytes))
 
     def _is_free(self, layout: Layout, kind: Kind, chosen: Choices) -> bool:
@@ -243,7 +242,7 @@ class Planner:
         key = (kind, layout.size, layout.lowest, layout.is_world, layout.residue, tuple(
             one.nodes if isinstance(one, candidates.InNodes) else one for one in found
         ))  # fmt: skip
-        if key not in self._native or layout.is_world:
+        if key not in self._native:
             self._native[key] = list(self._cut(layout, kind, found))
         return self._native[key]
 
@@ -410,12 +409,10 @@ class Planner:
             for layout in self.communicators.layouts
         }
 
-    def _by_size(
-        self, layout: Layout, kind: Kind
-    ) -> list[tuple[int, tuple[Named, ...] | Custom | Timed]]:
+    def _by_size(self, layout: Layout, kind: Kind) -> list[tuple[int, Choices]]:
         """Return what runs a kind, from so many bytes on: one for all sizes, or as is selected."""
         usual = self._algorithms(kind)
-        found: dict[int, tuple[Named, ...] | Custom | Timed] = {} if usual is None else {0: usual}
+        found: dict[int, Choices] = {} if usual is None else {0: usual}
         if self._selection is not None:
             from yantra.collectives.selection.selection import Group
 
@@ -437,9 +434,7 @@ class Planner:
             )
         return sorted(found.items())
 
-    def _plan(
-        self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
-    ) -> _core.PlanId:
+    def _plan(self, layout: Layout, kind: Kind, chosen: Choices) -> _core.PlanId:
         counts = self._counts(layout, kind, chosen)
         if counts is not None:
             return self._counted_plan(layout, kind, counts)
@@ -461,9 +456,7 @@ class Planner:
             return self._whole[key]
         return self._flat_plan(kind, chosen, layout, layout.lowest or 0)
 
-    def _runs(
-        self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
-    ) -> tuple[Named, ...] | Custom | Timed:
+    def _runs(self, layout: Layout, kind: Kind, chosen: Choices) -> Choices:
         """Return what a choice comes to in groups of a layout."""
         if isinstance(chosen, Custom | Timed):
             return chosen
@@ -500,9 +493,7 @@ class Planner:
         points = [(size, self._ticks_of(ns, chosen)) for size, ns in chosen.points]
         return self._plan_of_members(layout, kind, self.builder.add_timed(points), chunks=1)
 
-    def _counts(
-        self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
-    ) -> Counts | None:
+    def _counts(self, layout: Layout, kind: Kind, chosen: Choices) -> Counts | None:
         """Return what pairs of a group exchange in an all-to-all, None where it is all the same."""
         given = self.scenario.collectives.counts
         if given is None or kind is not Kind.ALL_TO_ALL or layout.size == 1:
