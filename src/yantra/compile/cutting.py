@@ -24,12 +24,14 @@ from yantra.base.light import cache
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import ExchangeProgram, GraphProgram
 from yantra.collectives.schedule import Kind, shifted
+from yantra.fabric.topologies import topologies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from yantra.collectives.program import Program
+    from yantra.scenario import Dimension
 
 SYMMETRIC = (1, 2, 4, 8, 16)
 """Numbers of chunks of what all members do alike: each costs events of its own."""
@@ -93,6 +95,14 @@ class Cut(NamedTuple):
     from_bytes: int
     candidate: int
     chunks: int
+
+
+def crossed(dimension: Dimension, delay_ns: float) -> Way:
+    """Return what a message along a dimension takes, which is handed over in `delay_ns`."""
+    kind = topologies.shown(dimension.kind)
+    hops = 2 if kind == "switch" else 1
+    latency = hops * dimension.latency_ns + delay_ns
+    return Way(latency, delay_ns, dimension.bytes_per_ns, kind == "fully_connected")
 
 
 def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Phase:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from yantra.collectives.algorithm import CollectiveAlgorithm
     from yantra.collectives.counts import Counts
     from yantra.compile.candidates import InNodes, Over
-    from yantra.compile.cutting import Cost, Phase, Way
+    from yantra.compile.cutting import Cost, Phase
     from yantra.compile.fabric import OnFabric
     from yantra.fabric.graphs.switches import FabricSwitches
 
@@ -335,7 +335,7 @@ class Planner:
 
     def _orders(self, kind: Kind, way: _Way) -> list[list[Phase]]:
         """Return the phases of a chunk, of each of those in turn."""
-        from yantra.compile.cutting import phase, visits
+        from yantra.compile.cutting import crossed, phase, visits
 
         collectives = self.scenario.collectives
         turns = collectives.inter_dimension != "ascending" and not way.over_members
@@ -353,24 +353,14 @@ class Planner:
                     continue
                 dimension = way.dimensions[level]
                 queue = level if way.in_stages else dimension
-                over = self._way_along(dimension)
+                along = self._tuned.topology.dimensions[dimension]
+                over = crossed(along, self._tuned.collectives.endpoint_delay_ns)
                 one = phase(cost[0], over, queue, share, alike=cost[1])
                 lanes = way.lanes[level] if way.lanes else 1
                 phases.append(one.over(lanes))
                 share *= cost[2]
             orders.append(phases)
         return orders
-
-    def _way_along(self, dimension: int) -> Way:
-        """Return what a message along a dimension takes, of the closed form."""
-        from yantra.compile.cutting import Way
-
-        along = self._tuned.topology.dimensions[dimension]
-        kind = topologies.shown(along.kind)
-        hops = 2 if kind == "switch" else 1
-        delay = self._tuned.collectives.endpoint_delay_ns
-        latency = hops * along.latency_ns + delay
-        return Way(latency, delay, along.bytes_per_ns, kind == "fully_connected")
 
     def _plan_of_way(self, layout: Layout, way: _Way, chunks: int) -> _core.PlanId:
         shares = not way.over_members and len(way.levels) > 1
