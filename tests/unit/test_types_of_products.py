@@ -225,3 +225,17 @@ def test_what_a_machine_has_no_rate_of_is_refused_in_python_too() -> None:
     scenario = Scenario(workload=Templates(workload=work), **cluster_parts("hgx-h100", 2))
     with pytest.raises(ConfigError, match="products are in fp4, of which hgx-h100 states no rate"):
         simulate(scenario)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (Options(fp8=2e14), "its options need dtype"),
+        (Options(products="fp8"), "its options need dtype"),
+        (Options(dtype="bf16", fp8=2e14), "needs the rate of that type, bf16"),
+    ],
+)
+def test_rates_that_nothing_relates_to_the_peak_are_refused(options: Options, problem: str) -> None:
+    some = kernels(flops=[10**12], bytes=[10**6], dtype="fp8")
+    with pytest.raises(ConfigError, match=problem):
+        Roofline(options).estimate(some, Device(1e14, 1e12))

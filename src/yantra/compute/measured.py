@@ -17,18 +17,16 @@ from functools import cache
 from math import isinf
 from typing import TYPE_CHECKING
 
-from yantra.base.fields import Flag, Quantity, Section, Text
+from yantra.base.fields import Flag, Section, Text
 from yantra.base.fields.named_file import PROFILE, NamedFile
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 from yantra.compute.products import retyped
+from yantra.compute.roofline import RATE, RATES
 
 if TYPE_CHECKING:
     from yantra.compute.families.machine import Machine
     from yantra.compute.profiles.correct import Correction
-
-_RATE = Quantity("flops", "FLOP/s", above=0)
-_RATES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 
 
 class Options(Record):
@@ -80,7 +78,7 @@ class Measured(ComputeModel):
                 "kernels of that machine, which correct the tables: a name, or a .yaml file",
             ),
         }
-        | {name: (name, _RATE, f"peak of {name}, by default scaled") for name in _RATES},
+        | {name: (name, RATE, f"peak of {name}, by default scaled") for name in RATES},
     )
     may_beat_the_roofline = True
 
@@ -135,7 +133,7 @@ class Measured(ComputeModel):
         from yantra.compute.families.machine import machine_of
 
         given: Options = self.given
-        stated = {name: rate for name in _RATES if (rate := getattr(given, name)) is not None}
+        stated = {name: rate for name in RATES if (rate := getattr(given, name)) is not None}
         return machine_of(
             device.peak_flops, device.memory_bytes_per_s, given.gpu, given.dtype, stated,
             quantise=given.quantise, alone=given.alone,

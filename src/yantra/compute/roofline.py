@@ -14,6 +14,7 @@ multicore architectures", CACM 2009.
 
 from __future__ import annotations
 
+from yantra.base.errors import ConfigError
 from yantra.base.fields import Quantity, Section, Text
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RATES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
-_RATE = Quantity("flops", "FLOP/s", above=0)
+RATE = Quantity("flops", "FLOP/s", above=0)
 
 
 class Options(Record):
@@ -56,7 +57,7 @@ class Roofline(ComputeModel):
                 "a narrow type for products that a trace has in 16 bits; by default their own",
             ),
         }
-        | {name: (name, _RATE, f"rate of kernels in {name}") for name in RATES},
+        | {name: (name, RATE, f"rate of kernels in {name}") for name in RATES},
     )
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
@@ -78,15 +79,19 @@ class Roofline(ComputeModel):
         """Return the rate of each kernel; they scale with the device's peak, of which a what-if
         may be."""
         given: Options | None = self.given
-        stated = {name: getattr(given, name) for name in RATES if given and getattr(given, name)}
-        own = given.dtype if given else None
-        if not stated or own not in stated:
+        if given is None or given == Options():
             return device.peak_flops
+        stated = {name: rate for name in RATES if (rate := getattr(given, name)) is not None}
+        own = given.dtype
+        if own is None:
+            raise ConfigError("dtype", "its options need dtype, the type of the device's peak")
+        if own not in stated:
+            raise ConfigError("dtype", f"its option dtype needs the rate of that type, {own}, too")
         import numpy as np
 
         from yantra.compute.products import retyped
 
-        kernels = retyped(kernels, given.products if given else None)
+        kernels = retyped(kernels, given.products)
         usual = stated.get("bf16") or stated.get("fp16") or stated[own]
         of_type = {"": stated[own]} | stated
         shares = np.array([of_type.get(name, usual) / stated[own] for name in kernels.dtypes])
