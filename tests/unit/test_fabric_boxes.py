@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.boxes import LISTED
 from yantra import _core
 from yantra.base.errors import ConfigError
 from yantra.compile.fabric import native
@@ -90,20 +91,6 @@ def test_the_smallest_sets_of_ranks_with_a_switch_are_boxes(name: str) -> None:
     for at, members in enumerate(sets):
         of = {int(boxes[rank]) for rank in members}
         assert int(boxes[ranks + at]) == (of.pop() if members in expected else NO_BOX)
-
-
-LISTED = """\
-ranks: [a, b, c, d]
-boxes: {left: [a, b], right: [c, d]}
-links:
-- {from: a, to: inner, bandwidth: 450 GB/s, latency: 300 ns}
-- {from: b, to: inner, bandwidth: 450 GB/s, latency: 300 ns}
-- {from: c, to: d, bandwidth: 450 GB/s, latency: 300 ns}
-- {from: a, to: leaf, bandwidth: 50 GB/s, latency: 500 ns}
-- {from: b, to: leaf, bandwidth: 50 GB/s, latency: 500 ns}
-- {from: c, to: leaf, bandwidth: 50 GB/s, latency: 500 ns}
-- {from: d, to: leaf, bandwidth: 50 GB/s, latency: 500 ns}
-"""
 
 
 def test_a_box_of_ranks_takes_in_the_switch_of_its_own(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.oracles.message_jobs import message_job, on_network
+from tests.packet_star import sent
 from yantra import _core
 from yantra.base.fields import Plugin
 from yantra.cli import main
@@ -23,29 +24,8 @@ INCAST = ["--topology", "switch", "--set", f"ranks={HOSTS}", "--set", "bandwidth
 
 def _incast(preset: str, size: int, **options: float) -> _core.PacketRun:
     """Run an incast of all other hosts to the first over one switch."""
-    count, senders = HOSTS, HOSTS - 1
-    graph = _core.FabricGraph(
-        count,
-        np.array([0] * count + [1], np.uint8),
-        np.array([*range(count), *[count] * count], np.int32),
-        np.array([*[count] * count, *range(count)], np.int32),
-        np.full(2 * count, 12.5),
-        np.full(2 * count, 500.0),
-        np.zeros(2 * count, np.int64),
-        np.zeros(2 * count, np.int32),
-        ["link"],
-        np.ones(2 * count),
-    )
-    made = _core.send_packets(
-        first_hop=np.arange(senders + 1, dtype=np.uint64) * 2,
-        hops=np.array([hop for a in range(1, count) for hop in (a, count)], np.uint32),
-        first_ack_hop=np.arange(senders + 1, dtype=np.uint64) * 2,
-        ack_hops=np.array([hop for a in range(1, count) for hop in (0, count + a)], np.uint32),
-        bytes=np.full(senders, float(size)),
-        start_ns=np.zeros(senders),
-        graph=graph,
-        settings=_core.packet_settings(preset, 100.0, options=options),
-    )
+    flows = [(source, 0, size) for source in range(1, HOSTS)]
+    made = sent(HOSTS, flows, _core.packet_settings(preset, 100.0, options=options))
     assert made.run_for(2**62)
     assert made.stuck is None
     return made

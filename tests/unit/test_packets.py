@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.golden.packet_cases import ALL_QUIRKS, cases, run
+from tests.packet_star import sent
 from yantra import _core
 from yantra.cli import main
 from yantra.run import packets
@@ -108,30 +109,8 @@ def test_a_flow_alone_takes_the_closed_form(
 def test_every_byte_arrives_under_every_preset(
     flows: list[tuple[int, int, int]], preset: str, buffer: int
 ) -> None:
-    count = 8
-    graph = _core.FabricGraph(
-        count,
-        np.array([0] * count + [1], np.uint8),
-        np.array([*range(count), *[count] * count], np.int32),
-        np.array([*[count] * count, *range(count)], np.int32),
-        np.full(2 * count, 12.5),
-        np.full(2 * count, 500.0),
-        np.zeros(2 * count, np.int64),
-        np.zeros(2 * count, np.int32),
-        ["link"],
-        np.ones(2 * count),
-    )
     setup = _core.packet_settings(preset, 100.0, options={"buffer": float(buffer)})
-    made = _core.send_packets(
-        first_hop=np.arange(len(flows) + 1, dtype=np.uint64) * 2,
-        hops=np.array([hop for a, b, _ in flows for hop in (a, count + b)], np.uint32),
-        first_ack_hop=np.arange(len(flows) + 1, dtype=np.uint64) * 2,
-        ack_hops=np.array([hop for a, b, _ in flows for hop in (b, count + a)], np.uint32),
-        bytes=np.array([size for *_, size in flows], float),
-        start_ns=np.zeros(len(flows)),
-        graph=graph,
-        settings=setup,
-    )
+    made = sent(8, flows, setup)
     assert made.run_for(2**62)
     assert made.stuck is None
     assert np.isfinite(np.asarray(made.completed_ns)).all()
@@ -355,37 +334,12 @@ def _to_one(
     **options: float,
 ) -> _core.PacketRun:
     """Run flows of a size, or of sizes, from so many hosts to one, at 100 Gb/s and 1 us a link."""
-    hosts = senders + 1
-    start = [*range(hosts), *[hosts] * hosts]
-    end = [*[hosts] * hosts, *range(hosts)]
-    count = len(start)
-    graph = _core.FabricGraph(
-        hosts,
-        np.array([0] * hosts + [1], np.uint8),
-        np.array(start, np.int32),
-        np.array(end, np.int32),
-        np.full(count, 12.5),
-        np.full(count, 1000.0),
-        np.zeros(count, np.int64),
-        np.zeros(count, np.int32),
-        ["link"],
-        np.ones(count),
-    )
     setup = _core.packet_settings(scheme, 100.0, options=options)
     setup.look = _core.PacketLook.SAMPLES
     setup.look_every_ns = 1000.0
-    to_one = [(source, hosts + senders) for source in range(senders)]
-    back = [(senders, hosts + source) for source in range(senders)]
-    made = _core.send_packets(
-        first_hop=np.arange(senders + 1, dtype=np.uint64) * 2,
-        hops=np.array(to_one, np.uint32).ravel(),
-        first_ack_hop=np.arange(senders + 1, dtype=np.uint64) * 2,
-        ack_hops=np.array(back, np.uint32).ravel(),
-        bytes=np.broadcast_to(np.asarray(size, float), senders).copy(),
-        start_ns=np.broadcast_to(np.asarray(start_ns, float), senders).copy(),
-        graph=graph,
-        settings=setup,
-    )
+    sizes = np.broadcast_to(size, senders).tolist()
+    flows = [(source, senders, one) for source, one in enumerate(sizes)]
+    made = sent(senders + 1, flows, setup, delay_ns=1000.0, start_ns=start_ns)
     assert made.run_for(2**62)
     return made
 
