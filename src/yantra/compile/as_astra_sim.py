@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 INVOLVED_BY_DEFAULT = 4
 """Dimensions that a collective involves if its node names none, with the quirk for it."""
 
-_COLLECTIVE = 7  # type of a node, as in a trace
-
 
 def spelled(graphs: Iterable[_core.Graph], groups: Iterable[str]) -> dict[str, str]:
     """Return the names in graphs that mean one of some groups, but are not written as its id."""
@@ -66,9 +64,11 @@ def _left_out(scenario: Scenario, graphs: Graphs) -> list[str]:
 
 def _names_no_dimensions(graph: _core.Graph) -> bool:
     """Return whether a collective of all ranks in a graph has no involved_dim."""
+    from yantra.chakra.schema import NodeType
+
     world = {at for at, name in enumerate(graph.pg_names) if name in ("", "0")} | {-1}
     lengths = graph.involved_len
     return any(
-        type == _COLLECTIVE and group in world and not (len(lengths) and lengths[node])
+        type == NodeType.COMM_COLL and group in world and not (len(lengths) and lengths[node])
         for node, (type, group) in enumerate(zip(graph.type, graph.pg_name, strict=True))
     )
