@@ -123,3 +123,15 @@ def test_an_all_reduce_on_every_network_has_its_bandwidths(
     assert main(asked) == 0
     head = capsys.readouterr().out.splitlines()[1]
     assert head.split()[-2:] == ["algbw", "busbw"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "network"),
+    [([], "analytical"), (["--network", "flow"], "flow"), (["--set", "network=flow"], "flow")],
+)
+def test_a_bench_on_a_cluster_names_the_network_that_ran(
+    chosen: list[str], network: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["collective", "bench", "--cluster", "hgx-h100", "--sizes", "1MiB", "--json", *chosen]
+    assert main(asked) == 0
+    assert json.loads(capsys.readouterr().out)["network"] == network

@@ -9,12 +9,13 @@ Trade-off: the bound is that of the dimensions, and known up to `MOST_RANKS` ran
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from yantra.chakra import CollectiveType
 from yantra.collectives.bandwidth import bus_rate, comm_size
 from yantra.explain.collectives import Bounds, text_at
+from yantra.network import level_of
 from yantra.run.collective_bench import Row
 from yantra.run.simulate import simulate
 from yantra.scenario.one_collective import collective_on
@@ -31,13 +32,22 @@ class Asked(NamedTuple):
     settings: Settings
 
 
+class Benched(NamedTuple):
+    """The network that the cluster's jobs run on, and a row for each size."""
+
+    network: str
+    rows: list[Row]
+
+
 def bench(
     cluster: str, asked: Asked, progress: Callable[[float, int], None] | None = None
-) -> Iterator[Row]:
-    """Yield a row for each size. Raises ConfigError where the cluster does not fit the ranks."""
+) -> Benched:
+    """Run every size. Raises ConfigError where the cluster does not fit the ranks."""
+    network, rows = "", []
     kind = CollectiveType[asked.kind.upper()]
     for done, size in enumerate(asked.sizes, 1):
         scenario = collective_on(cluster, kind, size, asked.ranks, asked.settings, **asked.chosen)
+        network = level_of(scenario.network).name
         result = simulate(scenario)
         ranks, time_ns = scenario.topology.ranks, result.makespan_ns
         whole = tuple(range(len(scenario.topology.dimensions)))
@@ -47,15 +57,18 @@ def bench(
             asked.kind, ranks, whole, 0, scenario.topology.dimensions[0].size
         )
         one = next(one for one in result.model.chosen if one.ranks == ranks)
-        yield Row(
-            cluster,
-            ranks,
-            size,
-            text_at(one, stated),
-            time_ns,
-            size / time_ns,
-            bus_rate(asked.kind, ranks, size, time_ns),
-            None if per_byte is None else per_byte * stated / time_ns,
+        rows.append(
+            Row(
+                cluster,
+                ranks,
+                size,
+                text_at(one, stated),
+                time_ns,
+                size / time_ns,
+                bus_rate(asked.kind, ranks, size, time_ns),
+                None if per_byte is None else per_byte * stated / time_ns,
+            )
         )
         if progress is not None:
             progress(done, len(asked.sizes))
+    return Benched(network, rows)

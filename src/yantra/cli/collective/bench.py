@@ -184,9 +184,8 @@ def _on_cluster(
     asked = Asked(collective, sizes_of(sizes), ranks, given, read_settings(settings))
     typed = as_typed({"cluster": "--cluster", "cluster.ranks": "--ranks"})
     with typed, progress("runs", counted=True) as report:
-        rows = list(bench(cluster, asked, report))
+        network, rows = bench(cluster, asked, report)
     if as_json:
-        network = chosen["network"] or "analytical"
         print_json({"collective": collective, "network": network, "rows": _forms(rows)})
     else:
         _print(rows)
