@@ -25,12 +25,12 @@ _ADVICE = "yantra explain RESULT --advice"
 
 
 def section(run: Run) -> Html:
-    """Return the table of causes, the largest gain first."""
+    """Return the table of causes, the largest gain first; what contains several comes last."""
     gains = run.result.gains
     if gains is None:
         return element("p", _NOT_RUN, class_="note")
     rows = []
-    for gain in sorted(gains, key=lambda one: -one.ticks):
+    for gain in sorted(gains, key=lambda one: (not one.kind, -one.ticks)):
         share = gain.ticks / run.makespan if run.makespan else 0.0
         if abs(share) < _LEAST:
             continue
