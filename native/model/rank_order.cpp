@@ -1,7 +1,9 @@
 #include "model/rank_order.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "base/hash.hpp"
 
@@ -10,6 +12,9 @@ namespace yantra {
 namespace {
 
 constexpr u32 most_colour_rounds = 32;
+constexpr u32 time_rounds = 2;
+constexpr u64 weights = 0xff;   // of what is summed, so that an order counts
+__extension__ using Time = unsigned __int128;
 
 // What two ranks exchange, as one of them sees it.
 struct RankPair {
@@ -21,7 +26,8 @@ struct RankPair {
 
 class RankColours {
 public:
-    explicit RankColours(const Model& model) : model_(model), colours_(model.ranks()) {
+    explicit RankColours(const Model& model)
+        : model_(model), colours_(model.ranks()), times_(model.ranks()), places_(model.ranks()) {
         for (u32 rank = 0; rank < colours_.size(); ++rank) {
             read(rank);
         }
@@ -32,42 +38,49 @@ public:
     }
 
     Vector<u16> order() {
-        std::size_t told_apart = distinct().size();
+        u32 told_apart = tell_apart_by(colours_);
         for (u32 round = 0; round < most_colour_rounds; ++round) {
             refine();
-            const std::size_t now = distinct().size();
-            if (now == told_apart) {
+            const u32 before = told_apart;
+            told_apart = tell_apart_by(colours_);
+            if (told_apart == before) {
                 break;
             }
-            told_apart = now;
         }
-        const Vector<u64> sorted = distinct();
+        for (u32 round = 0; round < time_rounds; ++round) {
+            tell_apart_by(times_);
+            add_times_of_peers();
+        }
+        tell_apart_by(times_);
         Vector<u16> order;
-        for (u64 colour : colours_) {
-            const auto place = std::lower_bound(sorted.begin(), sorted.end(), colour) - sorted.begin();
-            order.push_back(static_cast<u16>(std::min<std::ptrdiff_t>(place, 0xffff)));
+        for (u32 place : places_) {
+            order.push_back(static_cast<u16>(std::min<u32>(place, 0xffff)));
         }
         return order;
     }
 
 private:
+    // Tags are left out, whose values say nothing.
     void read(u32 rank) {
         const Job& job = model_.job(rank);
         u64& colour = colours_[rank];
         const Graph& graph = *job.graph;
         for (u32 node = 0; node < job.ops.size(); ++node) {
             const Op& op = job.ops[node];
-            const u64 what = mix(mix(mix(static_cast<u64>(op.kind), op.bytes), op.ticks), graph.parent_count[node]);
+            const u64 what = mix(mix(static_cast<u64>(op.kind), op.bytes), graph.parent_count[node]);
             colour = mix(colour, what);
+            times_[rank] += op.kind == OpKind::timed ? op.ticks * weight(node) : Time{0};
             for (u32 at = graph.child_begin[node]; at < graph.child_begin[node + 1]; ++at) {
                 colour = mix(colour, graph.child[at]);
             }
             if (is_message(op)) {
                 u64& hash = exchange(rank, model_.peer_at(rank, op.peer)).hash;
-                hash = mix(mix(mix(hash, node), op.tag), what);
+                hash = mix(mix(hash, node), what);
             }
         }
     }
+
+    static Time weight(u64 hash) { return 1 + (mix(1, hash) & weights); }
 
     RankPair& exchange(u32 rank, u32 peer) {
         const auto [at, is_new] = of_pair_.try_emplace(u64{rank} << 32U | peer, static_cast<u32>(exchanges_.size()));
@@ -88,15 +101,35 @@ private:
         }
     }
 
-    Vector<u64> distinct() const {
-        Vector<u64> sorted = colours_;
-        std::sort(sorted.begin(), sorted.end());
-        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-        return sorted;
+    void add_times_of_peers() {
+        const Vector<Time> before = times_;
+        for (const RankPair& one : exchanges_) {
+            times_[one.rank] += before[one.peer] * weight(mix(one.hash, one.back));
+        }
+    }
+
+    // Orders ranks of one place by a key of theirs; returns how many places there are. What is told apart keeps its
+    // order, so that of two ranks does not depend on how often others are looked at.
+    template <class Key>
+    u32 tell_apart_by(const Vector<Key>& keys) {
+        Vector<u32> ranks(places_.size());
+        std::iota(ranks.begin(), ranks.end(), u32{0});
+        const auto key = [&](u32 rank) { return std::pair(places_[rank], keys[rank]); };
+        std::sort(ranks.begin(), ranks.end(), [&key](u32 one, u32 other) { return key(one) < key(other); });
+        Vector<u32> places(places_.size());
+        u32 place = 0;
+        for (std::size_t at = 1; at < ranks.size(); ++at) {
+            place += key(ranks[at - 1]) < key(ranks[at]) ? 1 : 0;
+            places[ranks[at]] = place;
+        }
+        places_ = std::move(places);
+        return place + 1;
     }
 
     const Model& model_;
     Vector<u64> colours_;             // by rank
+    Vector<Time> times_;              // by rank: of its nodes, and later of its peers, each with a weight
+    Vector<u32> places_;              // by rank, in the order as far as it is known
     Vector<RankPair> exchanges_;
     std::unordered_map<u64, u32> of_pair_;   // by rank and peer, into these
 };

@@ -93,11 +93,40 @@ void who_is_taken_first_is_told_apart() {
     check(order[1] != order[2], "two senders are equal whose receives are not", 0);
 }
 
+// Ranks beside them that do something else, and times that are k times as long.
+void neither_strangers_nor_units_change_an_order(u32 seed) {
+    test::Random random(seed);
+    const u32 ranks = 2 + static_cast<u32>(random.below(5));
+    Work work = any_work(random, ranks);
+    Work longer = work;
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        const u64 ticks = 1 + random.below(4);
+        work[rank].push_back({test::timed(1, ticks), {}});
+        longer[rank].push_back({test::timed(1, 7 * ticks), {}});
+    }
+    const Vector<u16> alone = rank_order(model_of(work));
+    check(rank_order(model_of(longer)) == alone, "times 7 times as long change the order", seed);
+    Work beside = work;
+    for (auto& nodes : any_work(random, 9)) {
+        for (test::Node& node : nodes) {
+            node.op.peer += ranks;
+        }
+        beside.push_back(std::move(nodes));
+    }
+    const Vector<u16> among = rank_order(model_of(beside));
+    for (u32 one = 0; one < ranks; ++one) {
+        for (u32 other = 0; other < ranks; ++other) {
+            check((alone[one] < alone[other]) == (among[one] < among[other]), "strangers change the order", seed);
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
     for (u32 seed = 0; seed < 200; ++seed) {
         a_rank_keeps_its_place_under_another_number(seed);
+        neither_strangers_nor_units_change_an_order(seed);
     }
     ranks_are_told_apart_by_their_peers();
     who_is_taken_first_is_told_apart();

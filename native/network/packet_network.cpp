@@ -147,9 +147,7 @@ void PacketNetwork::handle(const Event& event) {
     switch (static_cast<Kind>(event.kind.kind())) {
         case wakes:
             if (event.index == wake_number_) {
-                wake_at_ = never_wakes;
-                run_to_now();
-                wake();
+                wake_to_now();
             }
             return;
         case changes:
@@ -167,6 +165,18 @@ void PacketNetwork::handle(const Event& event) {
             transits_.give_back(event.index);
             return;
     }
+}
+
+// Once the tick is over: what is sent in it goes among packets of the same tick by its order alone, and not by whether
+// somebody else's packets came in between.
+void PacketNetwork::wake_to_now() {
+    if (settings_.quirks == 0 && !queue_.tick_is_over()) {
+        queue_.schedule(queue_.now(), {Owner::network, wakes}, wake_number_);
+        return;
+    }
+    wake_at_ = never_wakes;
+    run_to_now();
+    wake();
 }
 
 void PacketNetwork::run_to_now() {

@@ -90,6 +90,7 @@ private:
     void end_spans();
     void catch_up();
     void run_to_now();
+    void wake_to_now();
     void wake();
     const Routes& routes_of(u32 from, u32 to);
     u16 order_of(u32 rank) const { return rank < orders_.size() ? orders_[rank] : u16{0xffff}; }

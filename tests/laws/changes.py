@@ -107,10 +107,13 @@ def scaled(place: Place, by: int) -> Place:
 
 
 def whole_picoseconds(place: Place) -> Place:
-    """Return a place whose rates are powers of two and whose latencies are whole ns."""
+    """Return a place of whole ns of latency, where a byte takes a whole number of picoseconds.
+
+    Rates are powers of two, and at most 8 bytes/ns: so a byte takes 125 ps or more.
+    """
 
     def near(rate: float, ns: float) -> tuple[float, float]:
-        return 2.0 ** round(log2(rate)), float(round(ns))
+        return 2.0 ** min(3, round(log2(rate))), float(round(ns))
 
     return place._replace(
         dims=tuple((kind, size, *near(rate, ns)) for kind, size, rate, ns in place.dims),
