@@ -81,6 +81,7 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
       uses_{Vector<LinkUse>(ways_->links()), Vector<double>(ways_->links())},
       flows_over_(ways_->links()),
       busy_since_(ways_->links()),
+      sent_over_(ways_->links()),
       is_parted_(ways_->by_packet() && !ways_->divides()),
       is_over_classes_(ways_->class_of() != nullptr),
       under_way_over_(is_over_classes_ ? ways_->links() : 0),
@@ -153,6 +154,7 @@ void FlowNetwork::send_part(const Part& sent) {
     part.next = std::exchange(transits_[sent.transit].first_part, number);
     part.enters_ns = now_ns() + route.way.latency_ns;
     carry(part.route, static_cast<i64>(part.bytes), 1, uses_);
+    count_sent(part, true);
     for (std::size_t at = 0; is_over_classes_ && at < route.way.links.size(); ++at) {
         ++under_way_over_[route.way.links[at]];
     }
@@ -277,6 +279,7 @@ void FlowNetwork::arrive(u32 number) {
     parts_[number].is_over = true;
     parts_[number].flow = none;
     note_carried(number, parts_[number].bytes, queue_.now());
+    count_sent(parts_[number], false);
     if (parts_[number].is_in_line) {
         next_in_line(number);
     }
@@ -311,9 +314,13 @@ void FlowNetwork::arrive(u32 number) {
 }
 
 void FlowNetwork::depart(Transit& transit) {
-    if (!transit.departed.kind.is_none()) {
-        queue_.schedule(queue_.now(), transit.departed);
-        transit.departed = {};
+    if (transit.departed.kind.is_none()) {
+        return;
+    }
+    queue_.schedule(queue_.now(), transit.departed);
+    transit.departed = {};
+    for (u32 at = transit.first_part; at != none; at = parts_[at].next) {
+        count_sent(parts_[at], false);
     }
 }
 
@@ -337,22 +344,37 @@ void FlowNetwork::answer(u32 number) {
     }
     double leaves_ns = 0.0;
     for (u32 at = transit.first_part; at != none; at = parts_[at].next) {
-        const Part& part = parts_[at];
-        if (options_.in_order && !part.is_over && !part.is_in_line) {
-            return;   // it waits for others and asks again when it begins
-        }
-        if (!part.is_over && part.flow != none) {
-            leaves_ns = std::max(leaves_ns, sharing_.end_ns(part.flow) - routes_[part.route].way.latency_ns);
-        }
+        leaves_ns = std::max(leaves_ns, this->leaves_ns(parts_[at]));
     }
     if (leaves_ns <= now_ns() + 1.0 / ticks_per_ns_) {
         probe_.arrives(number);   // it is the sender's doing, too
         depart(transit);
         probe_.arrival_scheduled();
-    } else if (std::isfinite(leaves_ns)) {   // else when it arrives
+    } else if (std::isfinite(leaves_ns)) {   // else when it arrives, or asks again when it begins
         transit.is_asking = true;
         queue_.schedule(tick_of(leaves_ns), {Owner::network, leaves}, number);
     }
+}
+
+// When a part has left, by what is known now. Its flow begins a latency after it was sent; until then its links are
+// taken to be shared evenly by all that was sent over them, so that a sender does not run ahead of who receives.
+double FlowNetwork::leaves_ns(const Part& part) {
+    const Route& route = routes_[part.route];
+    if (part.is_over || part.by_formula || part.bytes == 0) {
+        return 0.0;
+    }
+    if (part.flow != none) {
+        return sharing_.end_ns(part.flow) - route.way.latency_ns;
+    }
+    if (part.enters_ns <= now_ns()) {
+        return options_.in_order ? no_end_ns : 0.0;   // it waits for others, or comes in this tick
+    }
+    double ns_per_byte = 1.0 / route.bytes_per_ns;
+    for (u32 link : route.way.links) {
+        ns_per_byte = std::max(ns_per_byte, sent_over_[link] / ways_->bytes_per_ns(link));
+    }
+    const double left_ns = part.enters_ns - route.way.latency_ns + static_cast<double>(part.bytes) * ns_per_byte;
+    return std::min(left_ns, part.enters_ns);   // when it is known
 }
 
 // Many flows begin and end in one tick: rates are solved once, behind all that is known of it.

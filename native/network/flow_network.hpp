@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <memory_resource>
 #include <unordered_map>
 #include <vector>
 
@@ -91,6 +92,7 @@ private:
         u64 entered = 0;       // tick
         u64 waits_since = never;   // tick, for a link that is down
         bool is_over = false;
+        bool is_sending = false;   // its sender has not heard that it left: counted in sent_over_
         bool by_formula = false;   // holds its links without sharing them
         bool is_in_line = false;   // others between the same two places wait for it
     };
@@ -184,6 +186,8 @@ private:
     void depart(Transit& transit);
     void settle();
     void settle_later();
+    void count_sent(Part& part, bool is_sending);
+    double leaves_ns(const Part& part);
     void busy(u32 route, i32 change, u64 tick);
     void note_carried(u32 part, u64 bytes, u64 until);
     double now_ns() const { return static_cast<double>(queue_.now()) / ticks_per_ns_; }
@@ -206,8 +210,9 @@ private:
     Vector<u32> flows_over_;
     Vector<u64> busy_since_;
     Vector<Route> routes_;
-    std::unordered_map<u64, u32> route_of_pair_;
-    std::unordered_multimap<u64, u32> route_of_hash_;
+    std::pmr::monotonic_buffer_resource room_;   // of the next two: millions of entries, given back at once
+    std::pmr::unordered_map<u64, u32> route_of_pair_{&room_};
+    std::pmr::unordered_multimap<u64, u32> route_of_hash_{&room_};
     std::unordered_map<u64, Line> lines_;
     Pool<Transit> transits_;
     Pool<Part, Freed::readable> parts_;   // whether they are over
@@ -228,6 +233,7 @@ private:
     u64 under_way_ = 0;                    // messages
     Disturbance disturbance_;
     bool is_settling_ = false;
+    Vector<double> sent_over_;             // by link: flows of parts that have not left, in the latency as well
     const bool is_parted_;                 // messages go in parts, each its way
     const bool is_over_classes_;           // links stand for classes
     Vector<u32> under_way_over_;      // by link, over classes alone: messages

@@ -74,6 +74,7 @@ void FlowNetwork::stop_part(u32 number, double now_ns, u64 tick) {
         busy(part.route, -1, tick);
         note_carried(number, bytes, tick);
     }
+    count_sent(part, false);
     part.is_over = true;
     part.flow = none;
     under_way_ -= --transits_[part.transit].parts_left == 0 ? 1 : 0;

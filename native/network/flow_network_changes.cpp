@@ -102,8 +102,11 @@ void FlowNetwork::take_another_way(u32 number) {
     }
     carry(part.route, -static_cast<i64>(left), 0, uses_);
     carry(route, static_cast<i64>(left), 1, uses_);
+    const bool is_sending = part.is_sending;
+    count_sent(part, false);
     part.bytes = left;
     part.route = route;
+    count_sent(part, is_sending);
     watch(number);
     Transit& transit = transits_[part.transit];
     disturbance_.rerouted += transit.was_rerouted || is_background(transit) ? 0 : 1;

@@ -107,6 +107,7 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     parts_made_ = std::max(parts_made_, number + 1);
     transits_[transit].first_part = number;
     carry(part.route, static_cast<i64>(part.bytes), 1, uses_);
+    count_sent(parts_[number], true);
     for (u32 link : route.way.links) {
         ++under_way_over_[link];
     }

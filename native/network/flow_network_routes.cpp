@@ -106,6 +106,16 @@ Vector<LinkUse> FlowNetwork::rounded_use() const {
     return std::move(uses.whole);
 }
 
+void FlowNetwork::count_sent(Part& part, bool is_sending) {
+    if (std::exchange(part.is_sending, is_sending) == is_sending) {
+        return;
+    }
+    const Way& way = routes_[part.route].way;
+    for (std::size_t at = 0; at < way.links.size(); ++at) {
+        sent_over_[way.links[at]] += is_sending ? way.part(at).shared : -way.part(at).shared;
+    }
+}
+
 void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
     for (u32 link : routes_[route].way.links) {
         if (flows_over_[link] == 0) {

@@ -97,6 +97,15 @@ def test_two_messages_to_one_rank_share_its_link_until_the_smaller_is_through(
     assert _ends(result) == [102_000, 152_000]
 
 
+def test_a_send_ends_when_its_data_has_left_however_long_the_links_are(tmp_path: Path) -> None:
+    """Three share one link, from the first byte on, though their flows begin a latency later."""
+    switch = f"  fabric: {STAR}\n".replace("1 us", "1 ms")
+    posts = [(source, 0, MB) for source in (1, 2, 3)]
+    result = simulate(load(_scenario(tmp_path, posts, "flow", switch)))
+    assert _ends(result, "send") == [300_000] * 3
+    assert _ends(result) == [2_300_000] * 3
+
+
 def test_whole_messages_over_a_fabric_take_every_link_in_turn(tmp_path: Path) -> None:
     posts = [(0, 2, MB), (1, 2, MB)]
     result = simulate(load(_scenario(tmp_path, posts, "store_and_forward", _over(STAR))))

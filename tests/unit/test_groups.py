@@ -190,3 +190,24 @@ def test_a_group_of_all_ranks_takes_as_long_as_the_bare_collective(order: str) -
     turned = 2 * 15 / 16 * (1 << 26) / 200  # both dimensions busy all the time
     if order != "ascending":
         assert turned <= times[0] <= 1.1 * turned
+
+
+def test_an_uneven_all_to_all_takes_each_member_s_own_adapter() -> None:
+    size = 1 << 28
+    for sizes in ((8, 7), (8, 8, 3)):
+        group = [8 * node + at for node, members in enumerate(sizes) for at in range(members)]
+        n = len(group)
+        least = max(size * (n - members) / n / ACROSS for members in sizes)
+        for network in ("analytical", "flow"):
+            took = time_ns(Kind.ALL_TO_ALL, [group], size, len(sizes), network)
+            assert least <= took <= 1.15 * least, (sizes, network)
+
+
+@pytest.mark.parametrize("kind", [Kind.GATHER, Kind.SCATTER, Kind.REDUCE])
+def test_chunks_of_what_one_member_collects_do_not_run_ahead_of_it(kind: Kind) -> None:
+    """A sender is done when its data has left, at the rate at which the root takes it."""
+    group = [members_of(8, 8)]
+    both = [time_ns(kind, group, 1 << 26, 8, name) for name in ("analytical", "flow")]
+    assert both[0] == pytest.approx(both[1], rel=0.01)
+    others = [time_ns(kind, group, 1 << 26, 8, chunks=chunks) for chunks in (8, 16, 32, 64)]
+    assert both[0] <= 1.1 * min(others)

@@ -93,9 +93,6 @@ def _moves(kind: Kind, nodes: Nodes, n: int) -> int:
     rails = min(len(node) for node in nodes)
     across = len(nodes) * len(nodes) * rails
     inside = sum(len(node) for node in nodes) * rails
-    if kind is Kind.ALL_TO_ALL:
-        inside = sum(len(node) ** 2 for node in nodes) + n * rails
-        return max(2 * (across + inside), n * n // 4)  # whose blocks are listed
     return 2 * (across + inside)
 
 
@@ -254,36 +251,6 @@ def _scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
     return over.n, [[*given, *own], across, [last]]
 
 
-def _all_to_all(over: _Nodes) -> tuple[int, list[_Moves]]:
-    n = over.n
-    inside: list[Move] = []
-    across: list[Move] = []
-    last: list[Move] = []
-    for at, node in enumerate(over.nodes):
-        for src in node:
-            for rail in range(over.rails):
-                far = [
-                    src * n + dst
-                    for dst in range(n)
-                    if over.node_of[dst] != at and over.rail_of[dst] == rail
-                ]
-                if far and node[rail] != src:
-                    inside.append(Move(src, node[rail], far))
-            inside += [Move(src, dst, (src * n + dst,)) for dst in node if dst != src]
-        for away in range(1, len(over.nodes)):
-            other = over.nodes[(at + away) % len(over.nodes)]
-            for rail in range(over.rails):
-                there = [dst for dst in other if over.rail_of[dst] == rail]
-                blocks = [src * n + dst for src in node for dst in there]
-                across.append(Move(node[rail], other[rail], blocks))
-                last += [
-                    Move(other[rail], dst, [src * n + dst for src in node])
-                    for dst in there
-                    if dst != other[rail]
-                ]
-    return n * n, [[inside], [across], [last]]
-
-
 def _side_by_side(several: Iterable[_Moves]) -> _Moves:
     """Return the rounds of what goes on at once: the k-th of each together."""
     joined: _Moves = []
@@ -299,7 +266,6 @@ _FORTH = {
     Kind.REDUCE_SCATTER: _reduce_scatter,
     Kind.BROADCAST: _broadcast,
     Kind.SCATTER: _scatter,
-    Kind.ALL_TO_ALL: _all_to_all,
 }
-KINDS = frozenset(Kind) - {Kind.BARRIER}
-"""What it performs."""
+KINDS = frozenset(Kind) - {Kind.BARRIER, Kind.ALL_TO_ALL}
+"""What it performs: in an all-to-all each member has an adapter of its own for what is its own."""

@@ -4,7 +4,7 @@
 | --- | --- |
 | a product of coordinates | the algorithm of each dimension, over those that are in it |
 | others that share nodes, or a collective with a root | stages in and across nodes (`in_nodes`) |
-| any others | one algorithm over all of them |
+| any others | one algorithm over all of them, in an all-to-all every message at once |
 
 A broadcast or reduce may run as a tree, which is best for few bytes, or as a chain.
 """
@@ -20,10 +20,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.base.plugin_files import Named
     from yantra.compile.communicators import Layout
-    from yantra.scenario import Scenario
+    from yantra.scenario import Dimension, Scenario
 
 ROOTED = (Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER)
-CHAIN, STAR = "chain", "star"
+CHAIN, STAR, AT_ONCE = "chain", "star", "direct"
 _ANY = {Kind.ALL_TO_ALL: "direct1"}
 _OF_NODES = ("switch", "fully_connected")
 
@@ -80,10 +80,12 @@ def ways(
     staged = _staged(scenario, layout, kind) if usual or _is_uneven(layout) else None
     pairs = kind in (Kind.BROADCAST, Kind.REDUCE) and usual
     if levels:
-        fitting = tuple(_fitting(kind, names, one) for one in levels)
+        fitting = tuple(_fitting(kind, names, one, dimensions[one.dimension]) for one in levels)
         found: list[Over | InNodes] = [Over(fitting, levels)]
         if pairs and staged is None:
             found.append(Over((CHAIN,) * len(levels), levels))
+    elif kind is Kind.ALL_TO_ALL and by_dimension and _is_uneven(layout):
+        found = [Over((AT_ONCE,))]
     elif staged is not None and by_dimension and not pairs:
         found = []
     else:
@@ -118,14 +120,18 @@ def _levels(scenario: Scenario, layout: Layout) -> tuple[Along, ...]:
     return tuple(levels)
 
 
-def _fitting(kind: Kind, names: tuple[Named, ...], along: Along) -> Named:
-    """Return the algorithm of a dimension, or one that runs over as few of its ranks as these."""
+def _fitting(kind: Kind, names: tuple[Named, ...], along: Along, dimension: Dimension) -> Named:
+    """Return the algorithm of a dimension, or one that runs over as few of its ranks as these.
+
+    That takes log2 steps where every two are as near as any others, and else those of a ring.
+    """
     from yantra.collectives import find
 
     name, where = names[along.dimension], f"collectives.{kind.value}[{along.dimension}]"
     if along.size < 2 or find(name, where).supports(kind, along.size) is None:
         return name
-    other = _ANY.get(kind, "ring")
+    others = "pat" if topologies.shown(dimension.kind) in _OF_NODES else "ring"
+    other = _ANY.get(kind, others)
     return other if find(other).supports(kind, along.size) is None else name
 
 

@@ -47,13 +47,15 @@ class Cost(NamedTuple):
 
     `steps` and `path` are those of the longest way from the first message to the last, `port` is
     the most that a position sends or receives, `link` the most to one peer, or in messages of
-    which each waits for the one before.
+    which each waits for the one before. `wait` is how many messages, one after the other, come
+    between what a position does first and last.
     """
 
     steps: int
     path: float
     port: float
     link: float
+    wait: int
 
 
 class Way(NamedTuple):
@@ -112,8 +114,9 @@ def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Pha
     per_byte = share * max(cost.path, busiest) / way.bytes_per_ns
     if alike:
         return Phase(queue, first, per_byte, first, per_byte)
-    # What comes next is under way while a rank sends.
-    return Phase(queue, first, per_byte, way.delay_ns, share * busiest / way.bytes_per_ns)
+    # What comes next is under way while a rank sends, but not while it waits for others.
+    each = max(way.delay_ns, cost.wait * way.latency_ns)
+    return Phase(queue, first, per_byte, each, share * busiest / way.bytes_per_ns)
 
 
 def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -> float:
@@ -179,12 +182,13 @@ def _cost_of_exchange(program: ExchangeProgram) -> Cost:
         by_peer[run.peer, run.out] = by_peer.get((run.peer, run.out), 0.0) + sent
     steps = -(-program.sends // program.window)
     return Cost(steps, port if program.window == 1 else port / program.sends * steps, port,
-                max(by_peer.values(), default=0.0))  # fmt: skip
+                max(by_peer.values(), default=0.0), steps)  # fmt: skip
 
 
 class _Sent(NamedTuple):
     steps: int
     path: float
+    depth: int  # messages before it of which each waits for the one before to come
 
 
 def _cost_of_graph(program: GraphProgram) -> Cost:
@@ -196,9 +200,10 @@ def _cost_of_graph(program: GraphProgram) -> Cost:
         sent[position] = sent.get(position, 0.0) + share
         got[peer] = got.get(peer, 0.0) + share
         by_peer[position, peer] = by_peer.get((position, peer), 0.0) + share
-    steps, path = _longest(program)
+    steps, path, wait = _longest(program)
     port = max((*sent.values(), *got.values()), default=0.0)
-    return Cost(steps, path, port, max((*by_peer.values(), _in_turn(program)), default=0.0))
+    link = max((*by_peer.values(), _in_turn(program)), default=0.0)
+    return Cost(steps, path, port, link, wait)
 
 
 def _in_turn(program: GraphProgram) -> float:
@@ -213,8 +218,8 @@ def _in_turn(program: GraphProgram) -> float:
     return most
 
 
-def _longest(program: GraphProgram) -> tuple[int, float]:
-    """Return the messages and the shares of the longest way through a program.
+def _longest(program: GraphProgram) -> tuple[int, float, int]:
+    """Return the messages and the shares of the longest way through a program, and `Cost.wait`.
 
     A receive waits for the send that it is matched with, so positions are gone through until all
     are done. Ways are as long as they have most bytes, and messages where bytes are equal.
@@ -229,12 +234,12 @@ def _longest(program: GraphProgram) -> tuple[int, float]:
         position = ready.pop()
         written = program.ops[0 if program.symmetry != "none" else position]
         for op in written[len(done[position]) :]:
-            before = max(((done[position][dep].path, done[position][dep].steps) for dep in op.deps),
-                         default=(0.0, 0))  # fmt: skip
-            here = _Sent(before[1], before[0])
+            awaited = [done[position][dep] for dep in op.deps]
+            here = max(awaited, key=_far, default=_Sent(0, 0.0, 0))
+            here = here._replace(depth=max((one.depth for one in awaited), default=0))
             peer = shifted(op.peer, position, program.n, program.symmetry)
             if op.kind == "send":
-                here = _Sent(here.steps + 1, here.path + op.num / op.den)
+                here = _Sent(here.steps + 1, here.path + op.num / op.den, here.depth)
                 key = (position, peer, op.num, op.den)
                 mail.setdefault(key, []).append(here)
                 if key in blocked:
@@ -247,11 +252,17 @@ def _longest(program: GraphProgram) -> tuple[int, float]:
                     break
                 taken[key] = at + 1
                 came = mail[key][at]
-                here = max(here, came, key=lambda one: (one.path, one.steps))
+                depth = max(here.depth, came.depth + 1)
+                here = max(here, came, key=_far)._replace(depth=depth)
             done[position].append(here)
     ends = [one for of in done for one in of]
-    longest = max(ends, key=lambda one: (one.path, one.steps), default=_Sent(0, 0.0))
-    return max((one.steps for one in ends), default=0), longest.path
+    longest = max(ends, key=_far, default=_Sent(0, 0.0, 0))
+    wait = max((max(one.depth for one in of) - of[0].depth for of in done if of), default=0)
+    return max((one.steps for one in ends), default=0), longest.path, wait
+
+
+def _far(one: _Sent) -> tuple[float, int]:
+    return one.path, one.steps
 
 
 def shape_of(program: Program) -> float:

@@ -307,14 +307,14 @@ class Planner:
             if not way.stages.parts[at]:
                 continue
             program = lower(way.stages.part(at))._replace(final_num=1, final_den=1)
-            # What goes round the nodes keeps all members until it is round: two chunks at once hide
-            # the latency of its steps.
-            goes_round = at == 2 and kind in (Kind.BROADCAST, Kind.ALL_REDUCE, Kind.ALL_GATHER)
-            costs[len(levels), kind] = cost_of(program), goes_round, 1.0
+            # Who waits for several messages in turn keeps its queue: two chunks at once hide that.
+            # In the first stage they would share links, and none come early to the next.
+            cost = cost_of(program)
+            costs[len(levels), kind] = cost, False, 1.0
             wired = self._on_the_wire(program)
             added = {native_kind(kind): add_program(self.builder, wired, None, self._step_ticks())}
             place = _Place(layout.size, 1, 1, dimension)
-            lanes.append(2 if goes_round else 1)
+            lanes.append(2 if at > 0 and cost.wait > 1 else 1)
             levels.append(_level(place, False, _LevelPrograms(added, added, None, {}), lanes[-1]))
             dimensions.append(dimension)
         self._cover_all(layout, kind)
