@@ -6,6 +6,7 @@ import pytest
 
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives import find
+from yantra.collectives.in_nodes import stages
 from yantra.collectives.lower import lower
 from yantra.collectives.schedule import Kind
 from yantra.compile.cutting import cost_of, crossed, phase, time_ns
@@ -43,3 +44,20 @@ def test_one_chunk_on_one_level_takes_the_closed_form(
     way = crossed(level, chosen.endpoint_delay_ns)
     expected = time_ns([[phase(cost_of(program), way, 0, 1.0, alike=True)]], size, 1)
     assert float(result.finish_ns[0]) == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("kind", "messages"),
+    [(Kind.BROADCAST, 0), (Kind.GATHER, 0), (Kind.REDUCE, 1), (Kind.ALL_REDUCE, 1)],
+)
+def test_a_member_waits_for_messages_that_go_round_alone(kind: Kind, messages: int) -> None:
+    """In the first stage over nodes of four, chains and stars are ahead by chunks."""
+    made = stages(kind, ((0, 1, 2, 3), (4, 5, 6, 7)))
+    assert made is not None
+    assert cost_of(lower(made.part(0))).wait == messages
+
+
+def test_what_goes_round_a_node_is_waited_for_message_by_message() -> None:
+    made = stages(Kind.ALL_GATHER, ((0, 1, 2, 3), (4, 5, 6, 7)))
+    assert made is not None
+    assert cost_of(lower(made.part(2))).wait == 3

@@ -55,7 +55,7 @@ def test_a_group_that_is_no_whole_dimension_runs_the_algorithm_that_is_told() ->
             trace.collective(CollectiveType.ALL_REDUCE, SIZE, group="1")
 
     found = told(scenario(TWO, write, collectives=given, groups=((1, (0, 1, 2)),)))
-    assert found["ran"] == [{"kind": "all_reduce", "ranks": 3, "by": ["ring"]}]
+    assert found["ran"] == [{"kind": "all_reduce", "ranks": 3, "by": ["pat"]}]
     bound = 2 * 2 / 3 * SIZE / 50.0
     assert found["at_best"]["makespan_ns"] == pytest.approx(bound, rel=1e-6)
 

@@ -48,7 +48,8 @@ class Cost(NamedTuple):
     `steps` and `path` are those of the longest way from the first message to the last, `port` is
     the most that a position sends or receives, `link` the most to one peer, or in messages of
     which each waits for the one before. `wait` is how many messages, one after the other, come
-    between what a position does first and last.
+    between what a position does first and last, where these go round: who is upstream of all that
+    it waits for is ahead by chunks.
     """
 
     steps: int
@@ -257,8 +258,20 @@ def _longest(program: GraphProgram) -> tuple[int, float, int]:
             done[position].append(here)
     ends = [one for of in done for one in of]
     longest = max(ends, key=_far, default=_Sent(0, 0.0, 0))
-    wait = max((max(one.depth for one in of) - of[0].depth for of in done if of), default=0)
+    going_round = _in_circles({(src, dst) for src, _, dst in program.transfers("send")})
+    theirs = [done[at] for at in going_round if done[at]]
+    wait = max((max(one.depth for one in of) - of[0].depth for of in theirs), default=0)
     return max((one.steps for one in ends), default=0), longest.path, wait
+
+
+def _in_circles(sent: set[tuple[int, int]]) -> set[int]:
+    """Return the positions that messages reach which come, by others, from themselves."""
+    while True:
+        both = {src for src, _ in sent} & {dst for _, dst in sent}
+        left = {(src, dst) for src, dst in sent if src in both and dst in both}
+        if left == sent:
+            return both
+        sent = left
 
 
 def _far(one: _Sent) -> tuple[float, int]:
