@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.collectives.bandwidth import comm_size
 from yantra.explore.closed_form import ClosedForm, _one_chunk, _Rows
 from yantra.explore.machine import Machine
 from yantra.explore.replicas import Held, _cut
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces, cluster_parts
+from yantra.scenario.one_collective import collective_on
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.operators.operations import Weight
 from yantra.workloads.plan.plan import Plan
@@ -127,3 +129,17 @@ def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the
         said.append(opening * whole)
     assert np.mean(said) == pytest.approx(np.mean(cut), rel=0.02)
     assert plan.bucket_size < np.mean(cut) < front + plan.bucket_size
+
+
+@pytest.mark.parametrize("cluster", ["hgx-h100", "tpu-v6e", "gb200-nvl72", "trainium2"])
+@pytest.mark.parametrize("kind", [CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER])
+def test_a_plan_takes_a_collective_of_all_ranks_as_it_is_simulated(
+    cluster: str, kind: CollectiveType
+) -> None:
+    """Until the last rank is done, as those at the corners of a mesh are before others."""
+    ranks = 144 if cluster == "gb200-nvl72" else 16
+    machine = Machine(cluster, ranks)
+    for size in (1 << 24, 1 << 30):
+        simulated = simulate(collective_on(cluster, kind, size, ranks)).makespan_ns
+        per_rank = comm_size(kind.name.lower(), size, ranks)
+        assert machine.collective_ns(kind, ranks, 1, per_rank) == pytest.approx(simulated, rel=0.01)

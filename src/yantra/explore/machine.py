@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from yantra.workloads.operators.operations import Operation
 
 _SIZES = (1 << 26, 1 << 29)
+_LONG = 1 << 20  # bytes, from which on latency is the same for any more
 _LARGEST = 1 << 36  # bytes of one collective that a plan may have
 _FINE = 1 << 22
 """Collectives are measured on a network as many times slower: a slope needs digits behind ticks."""
@@ -212,23 +213,22 @@ class Machine:
     def _begins(self, kind: CollectiveType, size: int, stride: int) -> list[int]:
         """Return from which sizes on another line is measured: where the compiler has another plan.
 
-        The last plan has two lines: what bounds small chunks may not be what bounds large ones.
+        The last plan has two or three lines: what bounds small chunks may not be what bounds large
+        ones, and where it begins at few bytes, latency may still hide those of an eighth of a MiB.
         """
         chosen = self._compiled(_alone(kind, size, stride, self.ranks, (1,)), 1).chosen
         begins = {begin for one in chosen for begin, _ in one.by_size if begin <= _LARGEST}
         last = max(begins, default=0)
-        return sorted(begins | {0, 8 * last})
+        return sorted(begins | {0, 8 * last, max(8 * last, _LONG)})
 
     def _times(self, kind: CollectiveType, size: int, stride: int, sizes: list[int]) -> list[float]:
-        """Return the times of collectives one after the other, in ns."""
+        """Return the times of collectives one after the other, in ns, until all ranks are done."""
         fine = self._fine(size, sizes)
         workload = _alone(kind, size, stride, self.ranks, sizes)
         result = run(self._compiled(workload, fine))
-        outcome, first = result.outcome, result.outcome.first_node[0]
-        nodes = slice(first, first + len(sizes))
-        times = zip(outcome.start[nodes], outcome.end[nodes], strict=True)
+        ends = np.asarray(result.outcome.end).reshape(-1, len(sizes)).max(axis=0)
         ticks = fine * result.model.ticks_per_ns
-        return [(end - start) / ticks for start, end in times]
+        return [float(taken) / ticks for taken in np.diff(ends, prepend=0)]
 
     def _compiled(self, workload: Templates, fine: int) -> Model:
         """Return the model of a workload here, on a network so many times slower."""
