@@ -5,6 +5,8 @@ same examples on every run, so that a commit passes or fails for good. `make exp
 ones, and four times as many where a law does not say how many; what it finds becomes an `@example`
 beside the law.
 
+What is trusted is trusted in a configuration of the tests' own.
+
 A shell starts what it runs in the background with Ctrl-C ignored, and so would be what tests start.
 Of them, a script that asks for `python3` gets the one that runs the tests, as if its environment
 were active: another may have packages that begin with every process, for ten times its time.
@@ -35,6 +37,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["PATH"] = os.pathsep.join(
     [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let no test read or write what the user trusts."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,7 @@ _HOMES = {
     "UnsupportedError": "base.errors",
     "WorkloadFile": "scenario",
     "YantraError": "base.errors",
+    "allow": "base.trust",
     "compile": "compile",
     "load_result": "export.stored",
     "collect": "tracing.collect",

@@ -15,6 +15,7 @@ from yantra.base.errors import InternalError as InternalError
 from yantra.base.errors import TraceError as TraceError
 from yantra.base.errors import UnsupportedError as UnsupportedError
 from yantra.base.errors import YantraError as YantraError
+from yantra.base.trust import allow as allow
 from yantra.compile import Model as Model
 from yantra.compile import compile as compile
 from yantra.export.stored import load_result as load_result

@@ -247,7 +247,7 @@ def test_a_selection_that_errs_at_a_run_is_named_and_not_the_scenario(
         "cluster:\n  topology: [{kind: switch, size: 4, bandwidth: 50 GB/s, latency: 1 us}]\n"
         "collectives: {all_reduce: [ring], selection: ./mine.py}\n"
     )
-    assert main(["run", "sel.yaml"]) == 2
+    assert main(["run", "sel.yaml", "--plugin", "mine.py"]) == 2
     said = capsys.readouterr().err
     assert "sel.yaml: collectives.selection: " in said
     assert "mine.py chooses for all_reduce: no collective algorithm is named 'dirct'" in said

@@ -174,7 +174,7 @@ def test_a_choice_with_options_is_written_and_read_back(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(text + "PLUGIN = Mine\n")
     chosen = Plugin(kind=str(file), options=(("of", 7),))
-    case = scenario(PAIR, race, scheduler=chosen)
+    case = scenario(PAIR, race, scheduler=chosen)  # who names it in Python allows it
     again = case.replace(workload=ChakraFiles(prefix="t"))
     assert loads(to_yaml(again)) == again
     assert "scheduler" not in to_yaml(again.replace(scheduler="in_order"))

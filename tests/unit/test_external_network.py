@@ -15,6 +15,7 @@ from tests import identities
 from tests.programs import REFERENCE, REFERENCE_WORDS, answering, program
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.fields import Plugin
+from yantra.base.trust import allow
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.fabric.graphs.describe import shown
@@ -438,6 +439,9 @@ def test_a_path_starts_from_the_folder_of_the_scenario(
         "network: {kind: external, options: {command: ./sim.py, timeout: 30 s}}\n"
     )
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"job/sim\.py is not trusted, so the program .*sim\.py"):
+        load("job/step.yaml")
+    allow("job/sim.py")
     scenario = load("job/step.yaml")
     assert dict(scenario.network.options)["command"] == ("job/sim.py",)  # type: ignore[union-attr]
     assert simulate_scenario(scenario).makespan_ns > 2000

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yantra.base.errors import TraceError, UnsupportedError
+from yantra.base.trust import allow
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.network import names
@@ -162,6 +163,7 @@ def test_the_network_of_the_scenario_keeps_its_options(tmp_path: Path) -> None:
 
 def test_a_network_in_python_comes_last_and_is_not_the_finest(tmp_path: Path) -> None:
     (tmp_path / "twice.py").write_text(TWICE)
+    allow(str(tmp_path / "twice.py"))
     networks = compare(load(_file(tmp_path, "network: twice.py\n")))
     assert networks.finest == "packet"
     last = networks.rows[-1]
@@ -208,17 +210,18 @@ def test_a_network_that_loses_messages_comes_to_a_deadlock_and_is_named(
     file = str(_file(tmp_path, "network: loses.py\n"))
     given = "3 messages were given to the network loses and did not arrive"
     lost = f"{given}; yantra contract network checks it"
-    assert main(["network", "compare", file]) == 0
+    plugged = ["--plugin", str(tmp_path / "loses.py")]
+    assert main(["network", "compare", file, *plugged]) == 0
     said = capsys.readouterr().out.splitlines()
     (at,) = [at for at, line in enumerate(said) if "deadlock" in line]
     assert said[at].endswith("loses runs it to a deadlock: 4 of 4 ranks cannot finish")
     assert said[at + 1].startswith(lost)
     assert "does not run it" not in "".join(said)
-    assert main(["network", "compare", file, "--json"]) == 0
+    assert main(["network", "compare", file, "--json", *plugged]) == 0
     last = json.loads(capsys.readouterr().out)["networks"][-1]
     assert sorted(last) == ["deadlock", "network"]
     assert last["deadlock"].splitlines()[1] == lost
-    assert main(["run", file]) == 3
+    assert main(["run", file, *plugged]) == 3
     assert lost in capsys.readouterr().err
 
 

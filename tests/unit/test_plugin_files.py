@@ -10,6 +10,7 @@ import pytest
 from tests.clusters import dimension, scenario
 from yantra import scenario as scenarios
 from yantra.base.errors import ConfigError
+from yantra.base.trust import allow
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives import find as find_algorithm
 from yantra.collectives.algorithms import algorithms
@@ -67,6 +68,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def step(folder: Path, kind: str, algorithm: str, name: str = "step.yaml") -> Scenario:
     path = folder / "runs" / name
+    allow(*(str(folder / "runs" / named) for named in (kind, algorithm) if ".py" in named))
     path.write_text(STEP.format(kind=kind, algorithm=algorithm))
     return scenarios.load(path)
 
@@ -285,6 +287,7 @@ def test_a_cluster_file_takes_paths_from_its_own_folder(folder: Path) -> None:
     text = text.replace("kind: switch", "kind: ../mine/my_mesh.py", 1)
     (folder / "machines").mkdir()
     (folder / "machines" / "meshed.yaml").write_text(text)
+    allow("mine/my_mesh.py")
     machine = load_cluster(folder / "machines" / "meshed.yaml")
     assert machine.network[0].kind == f"{folder}/mine/my_mesh.py"
     asked = folder / "runs" / "on_cluster.yaml"

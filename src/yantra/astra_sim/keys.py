@@ -38,7 +38,11 @@ class Keys:
 
     def error(self, key: str, problem: str) -> ConfigError:
         """Return the error that names the file and the key."""
-        return ConfigError(f"{self.name}: {show(key)}", problem)
+        return ConfigError(self.place(key), problem)
+
+    def place(self, key: str) -> str:
+        """Return what errors call a key: the file and the key."""
+        return f"{self.name}: {show(key)}"
 
     def warn(self, key: str, problem: str) -> None:
         """Record a warning that names the file and the key."""

@@ -109,7 +109,7 @@ def _added(kind: str, name: str) -> str | None:
     """Return a topology that ASTRA-sim lacks: that of a file, or of a plug-in given by --plugin."""
     from yantra.fabric.topologies import topologies
 
-    given = read_name(kind, paths.dirname(name))
+    given = read_name(kind, paths.dirname(name), f'{name}: "topology"')
     return given if topologies.file_of(given) is not None else None
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import RLock
 from types import ModuleType
 
+from yantra.base import trust
 from yantra.base.errors import YantraError
 from yantra.base.plugin_files import wrong
 from yantra.base.regular import read_regular
@@ -25,7 +26,8 @@ _loaded: dict[str, tuple[bytes, ModuleType]] = {}
 def load(path: str, where: str | None = None) -> ModuleType:
     """Return the module of a file; `where` is the field that errors are reported at.
 
-    Raises ConfigError if there is no such file, or if it raises when it is run.
+    Raises ConfigError if there is no such file, if it may not run (`trust.py`), or if it raises
+    when it is run.
     """
     file = os.path.realpath(path)
     try:
@@ -36,6 +38,7 @@ def load(path: str, where: str | None = None) -> ModuleType:
     except (OSError, ValueError) as error:
         problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise wrong(path, problem, where) from None
+    trust.require_source(path, file, source, where)
     with _lock:
         known = _loaded.get(file)
         if known is None or known[0] != source:

@@ -13,6 +13,7 @@ import sys
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, as_json, internal_error
+from yantra.base.trust import Command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +48,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def guarded(command: Callable[[], int], json: bool) -> int:
     """Run a command; turn every exception into a message and an exit status.
 
-    With `json`, errors and warnings are JSON objects, one on a line.
+    With `json`, errors and warnings are JSON objects, one on a line. No code runs but what the
+    command line names or the user trusts.
     """
     global _is_json
     _is_json = json
     try:
         _end_on_sigterm()
-        status = command()
+        with Command():
+            status = command()
         sys.stdout.flush()
         return status
     except YantraError as error:

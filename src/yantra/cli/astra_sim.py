@@ -7,6 +7,7 @@ import sys
 from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
 from yantra.astra_sim.flags import Flags, parse
+from yantra.base import trust
 from yantra.base.memory import limited
 from yantra.cli import warn
 from yantra.scenario import Scenario
@@ -38,11 +39,13 @@ def main(arguments: Sequence[str]) -> int:
     if flags.help:
         sys.stdout.write(help_text())
         return 0
+    trust.say_option()
     with limited(flags.memory_limit):
         if not flags.plugins:
             return _main(flags)
         from yantra.kinds import plugged_in
 
+        trust.allow(*flags.plugins)
         with plugged_in(flags.plugins):
             return _main(flags)
 

@@ -21,6 +21,18 @@ class WithExamples(click.Command):
         super().__init__(*args, **more)
         self.examples = tuple(examples)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; code that its options name, or an argument alone, may run."""
+        from yantra.base.trust import allow_typed
+
+        for parameter in self.params:
+            is_named = isinstance(parameter, click.Option) or parameter.nargs == 1
+            given = ctx.params.get(parameter.name or "") if is_named else None
+            for text in given if isinstance(given, tuple) else (given,):
+                if isinstance(text, str):
+                    allow_typed(text)
+        return super().invoke(ctx)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, not wrapped, then the epilog."""
         write_examples(self.examples, formatter)

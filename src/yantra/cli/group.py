@@ -38,6 +38,7 @@ COMMANDS = {
     "service": "Serve the API of ASTRA-sim Service over gRPC.",
     "new": "Write a starting point for a plug-in: a topology, an algorithm, a model.",
     "contract": "Check a plug-in against the laws of its kind.",
+    "trust": "Let the code in a folder run when files of yours name it.",
     "demo": "Run four examples.",
     "doctor": "Check the installation, and say what to do.",
     "completion": "Print the script that completes commands in a shell.",

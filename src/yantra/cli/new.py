@@ -27,7 +27,8 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
     ],
     help=f"""Write NAME.py, a plug-in of KIND that works as it stands, to begin your own with.
 
-    KIND is one of {", ".join(kinds.names())}. An existing file is not overwritten.
+    KIND is one of {", ".join(kinds.names())}. An existing file is not overwritten. The file is
+    trusted as it is written (yantra trust); once you have changed it, it is asked about again.
     """,
 )
 @click.argument("kind", shell_complete=offered)
@@ -44,6 +45,7 @@ def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
     write_text(path, _text(chosen, name, path))
     if chosen.is_program:
         make_executable(path)
+    _trust(path)
     as_typed = path if paths.dirname(path) else f"./{path}"
     check, use = f"yantra contract {kind} {path}", chosen.use(as_typed)
     if as_json:
@@ -56,6 +58,20 @@ def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
         lines += ["", f"Before it runs: {use.before}"]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def _trust(path: str) -> None:
+    """Trust what was written, as it is; a configuration that cannot be written is no mistake."""
+    from yantra.base.trusted import Trusted
+
+    try:
+        trusted = Trusted.read()
+        trusted.add(path)
+        trusted.write()
+    except ConfigError as error:
+        from yantra.cli import warn
+
+        warn([f"{path} is not trusted yet (yantra trust {path}): {error}"])
 
 
 def _check(kind: Kind, name: str, path: str) -> None:

@@ -6,9 +6,15 @@ import click
 
 
 def _plug_in(context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
-    if files and not context.resilient_parsing:
+    if context.resilient_parsing:
+        return
+    from yantra.base import trust
+
+    trust.say_option()
+    if files:
         from yantra.kinds import plugged_in
 
+        trust.allow(*files)
         context.with_resource(plugged_in(files))
 
 
@@ -20,5 +26,6 @@ option = click.option(
     expose_value=False,
     is_eager=True,  # before options that take its name
     callback=_plug_in,
-    help="A Python file whose plug-in is known by its name in this command; may be repeated.",
+    help="A Python file whose plug-in may run in this command, and is known by its name; may be "
+    "repeated.",
 )

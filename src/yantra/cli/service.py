@@ -43,14 +43,17 @@ def command(
 ) -> int:
     """Serve the API of ASTRA-sim Service over gRPC, so that its clients run unchanged.
 
-    The backends ns3 and htsim run on networks of Yantra, and say in their log how these differ.
+    The backends ns3 and htsim run on networks of Yantra, and say in their log how these differ. It
+    runs no code that an upload names, whatever you trust.
     """
     from yantra.base.memory import read_limit
+    from yantra.base.trust import close_store
     from yantra.base.units import parse
     from yantra.service.archive import ArchiveLimits
     from yantra.service.server import serve
     from yantra.service.session import Limits, Session
 
+    close_store()
     address, token = _address(host, port), _token(token_file)
     if not _is_loopback(host) and token is None:
         problem = (

@@ -22,11 +22,14 @@ from yantra.cli.command import WithExamples
 def command(port: int, browser: bool) -> None:
     """Serve a page with model, plan and cluster as controls; changing one runs the step.
 
-    It listens on the loopback address, for this machine only. Ctrl-C ends it.
+    It listens on the loopback address, for this machine only. It runs no code that a control or a
+    file names, whatever you trust. Ctrl-C ends it.
     """
     from yantra.base.errors import ConfigError
+    from yantra.base.trust import close_store
     from yantra.ui.server import Server
 
+    close_store()
     try:
         server = Server(port)
     except OSError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError
 from yantra.base.text import count
+from yantra.base.trust import NotTrustedError
 from yantra.compile import compile
 from yantra.explain.advice import advice
 from yantra.explain.collectives import told
@@ -62,7 +63,7 @@ def explain(
     if why_not:
         return explained(form, notes=(*_missing(form), why_not))
     check_inputs(form, name)
-    result = run(compile(scenario_of_result(text, name, folder_of(name))), record=True)
+    result = run(compile(_scenario_of(text, name)), record=True)
     if result.makespan_ns != form["makespan_ns"]:
         raise ConfigError(
             f"{name}: makespan_ns",
@@ -71,6 +72,15 @@ def explain(
             "with --no-runs",
         )
     return _of_result(result, True, progress, advise)
+
+
+def _scenario_of(text: str, name: str) -> Scenario:
+    """Return the scenario of a result. Raises ConfigError, also for code that may not run."""
+    try:
+        return scenario_of_result(text, name, folder_of(name))
+    except NotTrustedError as error:
+        problem = f"{error.problem}; --no-runs explains what the result holds"
+        raise NotTrustedError(error.where, problem) from None
 
 
 def check_inputs(form: Form, name: str) -> None:

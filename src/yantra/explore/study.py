@@ -35,6 +35,7 @@ from yantra.base.documents import read_text
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.base.output import make_folder
 from yantra.base.text import count, table
+from yantra.base.trust import Reading, require
 from yantra.explore.objectives import sign
 from yantra.explore.pareto import front
 from yantra.explore.study_file import Point, Study
@@ -173,6 +174,8 @@ def kept(folder: str) -> tuple[Study, Finished]:
         study = Study.of(json.loads(first)["of"])
     except (ValueError, KeyError, TypeError):
         raise ConfigError(path, "has no study in its first line; run the study again") from None
+    with Reading(path):
+        require(study.model, f"{path}: model")
     done = _finished(study, path, resume=True)
     left = study.trial_count - len(done)
     if left:

@@ -17,6 +17,7 @@ from yantra import __version__
 from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.trust import Reading
 from yantra.explore.objectives import OBJECTIVES, known
 from yantra.explore.space import SWITCHES, PlanSpace
 from yantra.fabric import clusters
@@ -109,7 +110,9 @@ class Study(NamedTuple):
 
 def read_study(path: str) -> Study:
     """Read a study. Raises ConfigError at the key that is wrong."""
-    return study_of(parse_yaml(read_text(path), path), path)
+    tree = parse_yaml(read_text(path), path)
+    with Reading(path):
+        return study_of(tree, path)
 
 
 def study_of(tree: Any, path: str) -> Study:

@@ -25,6 +25,7 @@ from yantra.base import contract
 from yantra.base.contract import Contract
 from yantra.base.errors import ConfigError, UnsupportedError, YantraError
 from yantra.base.fields import Plugin
+from yantra.base.trust import allow_program
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.fabric.graphs.describe import shown
 from yantra.network.external import Options
@@ -237,7 +238,8 @@ def summary(command: Command) -> str:
 def known(text: str) -> Command:
     """Return the command of a text: a program, then its arguments. Raises ConfigError.
 
-    A program that refuses routes that are given is asked for its own.
+    Whoever has a program checked names it, so it may run. One that refuses routes that are given is
+    asked for its own.
     """
     try:
         words = tuple(shlex.split(text))
@@ -248,6 +250,7 @@ def known(text: str) -> Command:
     if paths.isfile(words[0]) and "/" not in words[0]:
         words = (f"./{words[0]}", *words[1:])
     found(words[0], text)
+    allow_program(words)
     given = Command(words, "given")
     try:
         Case(given, TOPOLOGIES[0]).talk().close()

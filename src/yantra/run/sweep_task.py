@@ -11,6 +11,7 @@ from os import path as paths
 from typing import Any, NamedTuple
 
 from yantra import __version__
+from yantra.base import trust
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, UnsupportedError, YantraError, internal_error
 from yantra.base.registry import plug_in_files
@@ -62,6 +63,7 @@ class Away(NamedTuple):
     folder: str
     plugged: tuple[tuple[str, str], ...]
     version: str
+    allowed: tuple[Any, ...] = ()
 
 
 def perform(task: Task, tell: Callable[[int, int], None]) -> Answer:
@@ -124,6 +126,7 @@ def _entered(away: Away) -> YantraError | None:
         return UnsupportedError(problem)
     try:
         os.chdir(away.folder)
+        trust.take(away.allowed)
         plug_in_files(away.plugged)
     except OSError as error:
         problem = f"cannot be entered on {host}: {error.strerror}; machines must share their files"

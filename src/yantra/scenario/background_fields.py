@@ -98,7 +98,7 @@ class BackgroundField(Field):
         elif rest[0] == "kind":
             new = one | {"kind": value}
         else:
-            name = read_name(kind, folder)
+            name = read_name(kind, folder, f"{place}.kind")
             section = OF_ALL if rest[0] in OF_ALL.entries else options_of(name, f"{place}.kind")
             given = {key: one[key] for key in one if key in section.entries}
             new = one | section.put(given, tuple(rest), value, place, folder)
@@ -128,7 +128,7 @@ class BackgroundField(Field):
         kind = tree.get("kind")
         if not isinstance(kind, str) or not kind:
             raise ConfigError(f"{where}.kind", expected_got("the name of a generator", kind))
-        name = read_name(kind, folder)
+        name = read_name(kind, folder, f"{where}.kind")
         section = options_of(name, f"{where}.kind")
         for key in tree:
             if key != "kind" and key not in section.entries and key not in OF_ALL.entries:

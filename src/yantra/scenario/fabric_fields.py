@@ -63,7 +63,7 @@ class FabricField(Field):
                 problem = f"expected the name of a fabric; write {kind} alone"
                 raise ConfigError(f"{where}.kind", problem)
             return Plugin(kind=_from_folder(kind, folder) if files.is_file(kind) else kind)
-        name = read_name(kind, folder)
+        name = read_name(kind, folder, f"{where}.kind")
         section = self._section(name, f"{where}.kind")
         record = section.read(given, where, folder)
         names = (section.entries[key][0] for key in section.entries if key in given)
@@ -137,7 +137,8 @@ class FabricField(Field):
         if not isinstance(kind, str) or is_plain(kind):
             problem = f"unknown key; {kind or where} has no options"
             raise ConfigError(f"{where}.{path[0]}", problem)
-        section = self._section(read_name(kind, folder), f"{where}.kind")
+        at = f"{where}.kind"
+        section = self._section(read_name(kind, folder, at), at)
         options = {key: whole[key] for key in whole if key != "kind"}
         return {"kind": kind, **section.put(options, path, value, where, folder), **more}
 

@@ -34,7 +34,7 @@ class PluginName(Text):
         raise NotImplementedError
 
     def read(self, tree: Any, where: str, folder: str) -> str:
-        return read_name(super().read(tree, where, folder), folder)
+        return read_name(super().read(tree, where, folder), folder, where)
 
     def check(self, value: Any, where: str) -> None:
         if isinstance(value, type):

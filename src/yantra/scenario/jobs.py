@@ -21,6 +21,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got, hint
 from yantra.base.fields import File, Quantity, Section, Text
 from yantra.base.records import Record
 from yantra.base.text import count, rank_list
+from yantra.base.trust import Reading
 from yantra.compute.products import NARROW
 from yantra.scenario.fields import Ranks
 from yantra.scenario.layout import CLUSTER, DOCUMENT, WORKLOAD, Document, scenario_of
@@ -98,7 +99,8 @@ def load(path: Path, settings: Settings | None = None) -> Jobs:
     name = os.fspath(path)
     tree = parse_yaml(read_text(path), name)
     try:
-        return _of_tree(tree, paths.dirname(name), settings or {})
+        with Reading(name):
+            return _of_tree(tree, paths.dirname(name), settings or {})
     except ConfigError as error:
         if paths.isfile(error.where.partition(":")[0]) or error.where.startswith("--"):
             raise
@@ -162,7 +164,8 @@ def _job(tree: Any, where: str, folder: str) -> _Read:
     own = known.tree if known.kind == "scenario" else {"workload": workload_of(known)}
     within = paths.dirname(known.name) if known.kind == "scenario" else ""
     try:
-        return _read(own, within, known, entry)
+        with Reading(known.name):
+            return _read(own, within, known, entry)
     except ConfigError as error:
         if paths.isfile(error.where.partition(":")[0]):
             raise

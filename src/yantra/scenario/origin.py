@@ -23,6 +23,7 @@ from yantra.base.fields import kind_of
 from yantra.base.fields.plugin_names import IN_MEMORY, marks
 from yantra.base.registry import installed_plugins, plugged_files
 from yantra.base.regular import open_regular
+from yantra.base.trust import Reading
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.training import files_of_step
 from yantra.scenario.types import (
@@ -146,12 +147,13 @@ def scenario_of_result(
             f"{where}.{place}", f"cannot be run again: {what}; write it to files before it runs"
         )
     try:
-        tree = with_settings(tree, settings or {}, os.fspath(folder))
-        return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
+        with Reading(name):
+            tree = with_settings(tree, settings or {}, os.fspath(folder))
+            return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
     except ConfigError as error:
         if error.where.startswith("--"):
             raise
-        raise ConfigError(f"{where}.{error.where}", error.problem) from None
+        raise type(error)(f"{where}.{error.where}", error.problem) from None
 
 
 def _digest_of_memory(workload: Any) -> str:

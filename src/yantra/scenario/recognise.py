@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError
 from yantra.base.regular import open_regular
+from yantra.base.trust import Reading
 from yantra.scenario.origin import is_result
 
 Kind = Literal["scenario", "result", "workload", "traces", "job", "jobs"]
@@ -129,5 +130,6 @@ def workload_of(known: Known) -> dict[str, Any]:
         return {"traces": known.name} | beside
     from yantra.scenario.training import STEP, step_of_job
 
-    tree: dict[str, Any] = STEP.write(step_of_job(known.tree, known.name), "")
+    with Reading(known.name):
+        tree: dict[str, Any] = STEP.write(step_of_job(known.tree, known.name), "")
     return tree

@@ -15,6 +15,7 @@ from typing import Any
 
 from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.trust import allow_set
 from yantra.scenario.layout import DOCUMENT
 from yantra.scenario.named import call_changed, dimensions_of, expanded, with_compute_options
 
@@ -68,6 +69,8 @@ def with_settings(
     ConfigError for a path that leads nowhere, and where a relative value has no present one.
     """
     steps = {path: _steps(path) for path in settings}
+    for value in settings.values():  # whoever sets a field names what it holds
+        allow_set(value, folder)
     for path, place in steps.items():
         if not _is_part_of_cluster(place):
             tree = DOCUMENT.put(tree, place, settings[path], "", folder)

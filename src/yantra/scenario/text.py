@@ -11,6 +11,7 @@ from yantra.base.documents import Path, is_plain_text, parse_yaml
 from yantra.base.errors import ConfigError
 from yantra.base.fields.plugin_names import refuse_marks
 from yantra.base.output import write_text
+from yantra.base.trust import Reading
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.origin import scenario_of_result
@@ -43,7 +44,8 @@ def of_known(
     if known.kind == "result":
         return scenario_of_result(known.text, known.name, folder, settings)
     try:
-        return _of_tree(known.tree, folder, known.name, settings)
+        with Reading(known.name):
+            return _of_tree(known.tree, folder, known.name, settings)
     except ConfigError as error:
         if paths.isfile(error.where.partition(":")[0]) or error.where.startswith("--"):
             raise  # it names this file, or one that the scenario names
@@ -59,7 +61,8 @@ def placed(error: ConfigError, file: str | None) -> ConfigError:
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
     """Read a scenario from text; relative paths in it start from `folder`."""
-    return _of_tree(parse_yaml(text, name), os.fspath(folder), name)
+    with Reading(""):
+        return _of_tree(parse_yaml(text, name), os.fspath(folder), name)
 
 
 def _of_tree(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from os import path as paths
 
+from yantra.base import trust
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.fields import Field, Schema, Section, Whole
 from yantra.base.light import cache
@@ -44,6 +45,9 @@ class PlanField(Field):
             (key, _from_folder(value, folder) if key == "schedule" else value)
             for key, value in tree.items()
         )
+        schedule = dict(pairs).get("schedule")
+        if isinstance(schedule, str):
+            trust.require(schedule, f"{where}.schedule")
         self.check(pairs, where)
         return pairs
 

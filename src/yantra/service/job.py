@@ -16,6 +16,7 @@ from typing import Any
 
 from yantra.base.errors import YantraError, internal_error
 from yantra.base.memory import limited
+from yantra.base.trust import close_store
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
 from yantra.export import astra_sim_log
@@ -38,6 +39,7 @@ _GRACE_S = 5  # of processor time beyond the limit on the wall, for the start of
 
 def main() -> int:
     """Run the configuration that comes on standard input; return the exit status."""
+    close_store()
     _warm_up()
     text = sys.stdin.readline()
     if not text:

@@ -15,6 +15,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from yantra.base import trust
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.workloads.models import catalogue, description
@@ -128,7 +129,9 @@ def read(path: Path) -> Request:
     from yantra.base.documents import parse_yaml, read_text
 
     where = os.fspath(path)
-    return request_of(parse_yaml(read_text(path), where), where, os.path.dirname(where))
+    tree = parse_yaml(read_text(path), where)
+    with trust.Reading(where):
+        return request_of(tree, where, os.path.dirname(where))
 
 
 def request_of(tree: Any, where: str, folder: str) -> Request:
@@ -152,6 +155,7 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
             raise ConfigError(f"{where}: plan.{name}", f"a plan has no field of this name{hint}")
     if _is_file(plan.get("schedule")):
         plan["schedule"] = _beside(folder, plan["schedule"])
+        trust.require(plan["schedule"], f"{where}: plan.schedule")
     source, sizes = source_of_tree(tree.get("model"), f"{where}: model", folder)
     sequence = tree[sequences[0]] if sequences else None
     return Request(source, sizes, plan, sequence)
@@ -160,12 +164,17 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
 def source_of_tree(
     tree: Any, where: str, folder: str
 ) -> tuple[tuple[str, str] | None, dict[str, Any]]:
-    """Return the source of a job's model and the sizes that it changes; `where` is for errors."""
+    """Return the source of a job's model and the sizes that it changes; `where` is for errors.
+
+    Raises ConfigError for a file of code that may not run (`yantra.base.trust`).
+    """
     if tree is None:
         return None, {}
     if isinstance(tree, str):
         kind, value = source_of(tree)
-        return (kind, _beside(folder, value) if kind == "file" else value), {}
+        source = (kind, _beside(folder, value) if kind == "file" else value)
+        trust.require(source[1], where)
+        return source, {}
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("a name, or a mapping", tree))
     given = [key for key in tree if key in SOURCES]
@@ -178,7 +187,9 @@ def source_of_tree(
     value = tree[given[0]]
     if not isinstance(value, str):
         raise ConfigError(f"{where}.{given[0]}", expected_got("a text", value))
-    return (given[0], value if given[0] == "name" else _beside(folder, value)), sizes
+    source = (given[0], value if given[0] == "name" else _beside(folder, value))
+    trust.require(source[1], f"{where}.{given[0]}")
+    return source, sizes
 
 
 def _is_file(schedule: object) -> bool:

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from os import path as paths
 
+from yantra.base import trust
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields.lists import Many
 from yantra.base.fields.scalars import Schema, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+
+def command_of(words: Sequence[str], folder: str) -> tuple[str, ...]:
+    """Return a program and its arguments; a program with a `/` starts from `folder`."""
+    program, *arguments = words
+    if folder and "/" in program:
+        program = paths.normpath(paths.join(folder, program))
+        program = program if "/" in program else f"./{program}"
+    return (program, *arguments)
 
 
 class Command(Many):
     """A program and its arguments, held as a tuple; a program with a `/` is the path of a file.
 
     A relative path starts from the folder of the scenario. A text alone is a program without
-    arguments.
+    arguments. One that a file names has to be trusted (`yantra.base.trust`).
     """
 
     expected = "a list: the program, then each argument"
@@ -29,11 +40,9 @@ class Command(Many):
         given: tuple[str, ...] = super().read([tree] if isinstance(tree, str) else tree, where, "")
         if not given:
             raise ConfigError(where, expected_got(self.expected, tree))
-        program, *arguments = given
-        if folder and "/" in program:
-            program = paths.normpath(paths.join(folder, program))
-            program = program if "/" in program else f"./{program}"
-        return (program, *arguments)
+        command = command_of(given, folder)
+        trust.require_program(command, where)
+        return command
 
     def check(self, value: Any, where: str) -> None:
         super().check(value, where)

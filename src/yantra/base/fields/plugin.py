@@ -89,7 +89,7 @@ class PluginField(Field):
     def _kind(self, tree: Any, where: str, folder: str) -> str:
         if not isinstance(tree, str) or not tree:
             raise ConfigError(where, expected_got(self.expected, tree))
-        return read_name(tree, folder)
+        return read_name(tree, folder, where)
 
     def check(self, value: Any, where: str) -> None:
         kind = kind_of(value)

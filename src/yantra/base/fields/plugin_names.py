@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from os import path as paths
 
+from yantra.base import trust
 from yantra.base.errors import ConfigError
 from yantra.base.plugin_files import Named, split_path
 from yantra.base.registry import Registry
@@ -22,12 +23,18 @@ IN_MEMORY = "in_memory"
 """The key of a mark: what stands in the tree of a result for what is in no file."""
 
 
-def read_name(name: str, folder: str) -> str:
-    """Return the name of a plug-in; a relative path starts from `folder`."""
+def read_name(name: str, folder: str, where: str | None) -> str:
+    """Return the name of a plug-in; a relative path starts from `folder`.
+
+    Raises ConfigError at `where` for a path of code that may not run (`yantra.base.trust`).
+    """
     path = split_path(name)
-    if path is None or not folder:
+    if path is None:
         return name
-    return paths.normpath(paths.join(folder, path[0])) + name[len(path[0]) :]
+    if folder:
+        name = paths.normpath(paths.join(folder, path[0])) + name[len(path[0]) :]
+    trust.require(name, where)
+    return name
 
 
 def write_name(registry: Registry[Any], name: Named, folder: str) -> Any:

@@ -290,6 +290,7 @@ def _program(level: Level, program: str | None, options: tuple[str, ...]) -> Opt
 
     from yantra.base.errors import ConfigError, expected_got
     from yantra.base.fields import read_options
+    from yantra.base.trust import allow_program
     from yantra.network.external import External
 
     if level.flow_lists != "program":
@@ -303,6 +304,7 @@ def _program(level: Level, program: str | None, options: tuple[str, ...]) -> Opt
         raise ConfigError("--command", f"{error} in {program}") from None
     if not words:
         raise ConfigError("--command", "missing; the network external is a program, so give one")
+    allow_program(tuple(words))
     tree: dict[str, Any] = {"command": words}
     for text in options:
         name, equals, value = text.partition("=")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.named_files import NamedFiles
+from yantra.base.trust import Reading
 
 if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
@@ -42,4 +43,6 @@ def _read(path: str) -> Cluster:
 def _parsed(text: str, path: str) -> Cluster:
     from yantra.fabric.clusters.reader import cluster_of
 
-    return cluster_of(parse_yaml(text, path), path)
+    tree = parse_yaml(text, path)
+    with Reading(path):
+        return cluster_of(tree, path)

@@ -12,7 +12,7 @@ from os import path as paths
 from typing import Any, get_args
 
 from yantra import compute as computes
-from yantra.base import units
+from yantra.base import trust, units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, hint, show
 from yantra.base.plugin_files import split_path
 from yantra.collectives import find as find_algorithm
@@ -252,7 +252,9 @@ def _beside(place: Place, name: str) -> str:
     path = split_path(name)
     if path is None:
         return name
-    return paths.abspath(paths.join(paths.dirname(place.path), path[0])) + name[len(path[0]) :]
+    whole = paths.abspath(paths.join(paths.dirname(place.path), path[0])) + name[len(path[0]) :]
+    trust.require(whole, place.name)
+    return whole
 
 
 class Place:

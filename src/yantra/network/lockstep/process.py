@@ -19,6 +19,7 @@ from contextlib import suppress
 from os import path as paths
 from time import monotonic
 
+from yantra.base import trust
 from yantra.base.errors import ConfigError, UnsupportedError
 
 LONGEST_LINE = 65_536  # bytes
@@ -49,10 +50,11 @@ class Process:
     """A running program."""
 
     def __init__(self, command: tuple[str, ...], timeout_s: float, where: str) -> None:
-        """Start it. Raises ConfigError at `where` if the system cannot."""
+        """Start it. Raises ConfigError at `where` if the system cannot, or it may not run."""
         self.name = command[0]
         self._timeout_s = timeout_s
         path = found(command[0], where)
+        trust.require_program(command, where)
         try:
             self._child = subprocess.Popen(
                 (path, *command[1:]),

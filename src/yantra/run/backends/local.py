@@ -31,6 +31,7 @@ from typing import Any
 
 from yantra.base.cores import cores
 from yantra.base.errors import UnsupportedError
+from yantra.base.trust import state, take
 from yantra.run.backends.backend import Backend, Work
 from yantra.run.sweep_task import Task, perform
 
@@ -70,7 +71,7 @@ class Local(Backend):
         if processes <= 1:
             yield from ((at, function(one)) for at, one in enumerate(given))
             return
-        pool = ProcessPoolExecutor(processes, initializer=_follow, initargs=(os.getpid(),))
+        pool = ProcessPoolExecutor(processes, initializer=_follow, initargs=(os.getpid(), state()))
         try:
             running = {pool.submit(function, one): at for at, one in enumerate(given)}
             for future in as_completed(running):
@@ -84,8 +85,12 @@ class Local(Backend):
             pool.shutdown(cancel_futures=True)
 
 
-def _follow(parent: int) -> None:
-    """Leave Ctrl-C to the process that asked, and end when it has ended, even by a kill."""
+def _follow(parent: int, allowed: tuple[Any, ...]) -> None:
+    """Leave Ctrl-C to the process that asked, and end when it has ended, even by a kill.
+
+    What it was allowed to run may run here, too.
+    """
+    take(allowed)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

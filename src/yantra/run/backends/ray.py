@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from yantra import __version__
 from yantra.base.errors import ConfigError, UnsupportedError, YantraError
 from yantra.base.registry import plugged_files
+from yantra.base.trust import state
 from yantra.run.backends.backend import Backend, Work
 from yantra.run.sweep_task import Answer, Away, Task, call_away, perform_away
 
@@ -54,7 +55,7 @@ class Ray(Backend):
         ray = self._ray
         with _joined(ray):
             remote = ray.remote(num_cpus=1, max_retries=0)(call_away)
-            away = Away(os.getcwd(), plugged_files(), __version__)
+            away = Away(os.getcwd(), plugged_files(), __version__, state())
             shared = ray.put((function, away))
             waiting = list(enumerate(given))[::-1]
             out: dict[Any, int] = {}
@@ -109,7 +110,7 @@ class _Flow:
         self._work = work
         self._most = _at_a_time(ray, at_once)
         self._perform = ray.remote(num_cpus=1, max_retries=0)(perform_away)
-        self._away = Away(os.getcwd(), plugged_files(), __version__)
+        self._away = Away(os.getcwd(), plugged_files(), __version__, state())
         self._out: dict[Any, Task] = {}
         self._done: dict[int, Any] = {}
 

@@ -11,6 +11,7 @@ from typing import Any
 from yantra.base.documents import parse_json, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.registry import Registry
+from yantra.base.trust import Reading
 from yantra.workloads.models.hf.config import Config
 from yantra.workloads.models.model import Model
 from yantra.workloads.models.transformer import Transformer
@@ -38,7 +39,8 @@ def load(path: str | PathLike[str]) -> Described:
         raise ConfigError(str(file), warnings[0].removeprefix(f"{file}: "))
     if not isinstance(tree, dict):
         raise ConfigError(str(file), expected_got("an object of keys", tree))
-    return from_config(tree, str(file), "" if file.stem == "config" else file.stem)
+    with Reading(str(file)):
+        return from_config(tree, str(file), "" if file.stem == "config" else file.stem)
 
 
 def from_config(config: Mapping[str, Any], where: str = "config", name: str = "") -> Described:

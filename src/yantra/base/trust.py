@@ -1,0 +1,262 @@
+"""Which code may run: what the user has named, and what the user trusts.
+
+A file that names code (a scenario, a study, a result, a cluster) is data of whoever wrote it, so
+the code that it names does not run by that alone. It runs if the user named it too, by an option of
+the command or in a Python program, or has trusted it as it is now (`trusted.py`).
+
+A command runs nothing else, whoever asks for it. A Python program names what it passes by hand, so
+there only what is named while a file is read is asked about. A server does not even run what the
+user trusts. Trade-off: this is no sandbox. What may run may do all that the user may.
+"""
+
+from __future__ import annotations
+
+from _thread import _local
+from os import path as paths
+
+from yantra.base.errors import ConfigError
+from yantra.base.plugin_files import split_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+_PLAIN = "-_./~+:@%^,="  # what a shell takes as it is, beside letters and digits
+
+
+class NotTrustedError(ConfigError):
+    """Code was not run, as only a file names it; the message says what lets it run."""
+
+
+class _State:
+    """What may run in this process."""
+
+    def __init__(self) -> None:
+        self.files: frozenset[str] = frozenset()
+        self.programs: frozenset[tuple[str, ...]] = frozenset()
+        self.is_command = False
+        self.has_option = False
+        self.asks_store = True
+
+
+_state = _State()
+
+
+class _Read(_local):
+    """The file that this thread reads, None for none; a text of no file has an empty name."""
+
+    file: str | None = None
+
+
+_read = _Read()
+
+
+class Reading:
+    """While a block runs, what asks for code is asked by `file`, "" for a text in no file."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        self._before, _read.file = _read.file, self._file
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _read.file = self._before
+
+
+class Command:
+    """While a block runs, nothing runs but what is allowed in it, was before it, or is trusted.
+
+    Without `asks_store`, as in a server, not even what the user trusts.
+    """
+
+    def __init__(self, *, asks_store: bool = True) -> None:
+        self._asks_store = asks_store
+
+    def __enter__(self) -> None:
+        global _state
+        self._before, _state = _state, _State()
+        _state.files, _state.programs = self._before.files, self._before.programs
+        _state.is_command = True
+        _state.asks_store = self._asks_store and self._before.asks_store
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        global _state
+        _state = self._before
+
+
+def state() -> tuple[Any, ...]:
+    """Return what another process needs to allow the same; it can be pickled."""
+    return tuple(vars(_state).items())
+
+
+def take(of_another: tuple[Any, ...]) -> None:
+    """Allow what `state` of another process says, and ask where that one would."""
+    vars(_state).update(of_another)
+
+
+def close_store() -> None:
+    """Ask about what the user trusts, too: a server runs what it was started with, and no more."""
+    _state.is_command, _state.asks_store = True, False
+
+
+def say_option() -> None:
+    """Note that this command has the option `--plugin`, for what errors advise."""
+    _state.has_option = True
+
+
+def allow(*files: str) -> None:
+    """Let the code of these files run in this process: the user has named them.
+
+    A Python file may be named as plug-ins are, with a number or a name behind a colon. A program
+    may then be started with arguments that are no files.
+    """
+    real = (paths.realpath((split_path(file) or (file,))[0]) for file in files)
+    _state.files = _state.files.union(real)
+
+
+def allow_program(command: tuple[str, ...]) -> None:
+    """Let a program run with these arguments: the user has named it."""
+    _state.programs = _state.programs.union((_whole(command),))
+
+
+def allow_typed(text: str) -> None:
+    """Allow the Python files that the value of an option names: alone, in a list, behind a `=`."""
+    if ".py" in text:
+        parts = text.replace("=", ",").split(",")
+        named = (text, text.partition("=")[0], text.partition("=")[2], *map(str.strip, parts))
+        allow(*(name for name in named if split_path(name)))
+
+
+def allow_set(value: Any, folder: str) -> None:
+    """Allow what the plain tree of a setting names; relative paths start from `folder`."""
+    from yantra.base.fields.command import command_of
+
+    if isinstance(value, dict):
+        for part in value.values():
+            allow_set(part, folder)
+    elif isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        allow_program(command_of(value, folder))
+        allow(*(paths.join(folder, word) for word in value if split_path(word)))
+    elif isinstance(value, list):
+        for part in value:
+            allow_set(part, folder)
+    elif isinstance(value, str):
+        allow_program(command_of([value], folder))
+        if split_path(value):
+            allow(paths.join(folder, value))
+
+
+def require(name: str, where: str | None) -> None:
+    """Raise ConfigError, at `where`, if a plug-in is named by a path whose code may not run."""
+    if ".py" not in name or not _asks() or (path := split_path(name)) is None:
+        return
+    file = paths.realpath(path[0])
+    if file not in _state.files and paths.isfile(file):  # else loading it says what is wrong
+        _ask(path[0], file, None, where)
+
+
+def require_source(path: str, file: str, source: bytes, where: str | None) -> None:
+    """Raise ConfigError if what was read of a file, whose real path is `file`, may not run.
+
+    What a Python program names by hand may from then on be named by files, too.
+    """
+    if file in _state.files:
+        return
+    if _asks():
+        _ask(path, file, source, where)
+    else:
+        _state.files = _state.files.union((file,))
+
+
+def require_program(command: tuple[str, ...], where: str) -> None:
+    """Raise ConfigError, at `where`, if a program that a file names may not be started so."""
+    if not _asks() or _is_allowed(command):
+        return
+    shown = " ".join(quoted(word) for word in command)
+    if not _state.asks_store:
+        raise NotTrustedError(where, f"a server starts no program that a file names; got {shown}")
+    from yantra.base.trusted import Trusted
+
+    refusal = Trusted.read().refusal_of_program(command, _read.file)
+    if refusal is None:
+        allow_program(command)
+        return
+    problem, trust = refusal
+    begin = f"{problem}, so the program {shown} was not started"
+    typed = f"type: yantra trust {quoted(trust)}, or " if trust else ""
+    given = f"network.command=[{', '.join(map(_in_yaml, command))}]"
+    raise NotTrustedError(where, f"{begin}; if you trust it, {typed}add --set {quoted(given)}")
+
+
+def _is_allowed(command: tuple[str, ...]) -> bool:
+    if _whole(command) in _state.programs:
+        return True
+    program, *words = command
+    is_named = "/" in program and paths.realpath(program) in _state.files
+    return is_named and not any(map(paths.isfile, words))
+
+
+def _in_yaml(word: str) -> str:
+    if word and all(sign.isalnum() or sign in "-_./" for sign in word):
+        return word
+    from json import dumps
+
+    return dumps(word, ensure_ascii=False)
+
+
+def _asks() -> bool:
+    return _state.is_command or _read.file is not None
+
+
+def _whole(command: tuple[str, ...]) -> tuple[str, ...]:
+    program, *words = command
+    return (paths.realpath(program) if "/" in program else program, *words)
+
+
+def _ask(path: str, file: str, source: bytes | None, where: str | None) -> None:
+    """Raise ConfigError if the user does not trust a file with this content."""
+    problem = "is not trusted"
+    if _state.asks_store:
+        from yantra.base.trusted import Trusted
+
+        problem = Trusted.read().why_not(file, source)
+        if not problem:
+            return
+    problem = f"{problem}, so its code was not run; {_advice(path)}"
+    if where:
+        raise NotTrustedError(where, f"{path} {problem}")
+    named_by = f" (named in {_read.file})" if _read.file else ""
+    raise NotTrustedError(f"{path}{named_by}", problem)
+
+
+def _advice(path: str) -> str:
+    """Return what lets the code of a file run."""
+    option = f"--plugin {quoted(path)}" if _state.has_option else ""
+    if not _state.asks_store:
+        begin = "a server runs no code that a file names"
+        return f"{begin}; start it with {option} if you trust it" if option else begin
+    if not _state.is_command:
+        option = f"a call yantra.allow({path!r})"
+    typed = f"type: yantra trust {quoted(path)}"
+    return f"if you trust it, add {option}, or {typed}" if option else f"if you trust it, {typed}"
+
+
+def quoted(word: str) -> str:
+    """Return a word as a shell takes it."""
+    if word and all(sign.isalnum() or sign in _PLAIN for sign in word):
+        return word
+    from shlex import quote
+
+    return quote(word)
