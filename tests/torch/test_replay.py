@@ -11,6 +11,7 @@ import pytest
 from tests.torch.conftest import ROOT, run
 from yantra.cli import main
 
+SCHEMAS = ROOT / "tests" / "torch" / "schemas.py"
 SCRIPT = ROOT / "tests" / "torch" / "replays.py"
 TENSOR = [3, 4, 0, 6, 4, "cpu"]
 ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
@@ -79,7 +80,7 @@ def test_what_cannot_be_replayed_says_why(collected: Path, tmp_path: Path) -> No
     floats = ["Tensor(float)", "Tensor(float)", "Int"]
     nodes = [
         node(2, "aten::add", ADD, [TENSOR, TENSOR, 1], floats),
-        node(3, "aten::nothing", "aten::nothing(Tensor self) -> Tensor", [TENSOR], floats[:1]),
+        node(3, "aten::add", "aten::add.nothing(Tensor self) -> Tensor", [TENSOR], floats[:1]),
         node(4, "aten::mm", MM, [TENSOR, TENSOR], floats[:2]),
         node(5, "aten::add", ADD, [TENSOR, "<Object>", 1], ["Tensor(float)", "Object", "Int"]),
         node(6, "aten::add", ADD, [TENSOR, TENSOR, 1], ["Tensor(float)", "Tensor(odd)", "Int"]),
@@ -100,7 +101,7 @@ def test_what_cannot_be_replayed_says_why(collected: Path, tmp_path: Path) -> No
     assert reasons.pop(3).startswith("failed: RuntimeError: ")
     assert list(reasons.values()) == [
         "",
-        "this PyTorch has no aten::nothing",
+        "this PyTorch has no aten::add.nothing",
         "an argument is an object, which a trace does not hold",
         "no tensors of type odd",
         "its schema has changed since it was recorded",
@@ -111,6 +112,57 @@ def test_what_cannot_be_replayed_says_why(collected: Path, tmp_path: Path) -> No
         "a list was cut when it was recorded",
     ]
     assert report["coverage"] == 1 / 11
+
+
+WRITES = "aten::from_file(str filename, bool? shared=None, int? size=0) -> Tensor"
+
+
+def _host(folder: Path, *nodes: dict[str, Any]) -> Path:
+    """Write a host trace of these nodes."""
+    root = node(1, "[pytorch|profiler|execution_trace|process]", "", [], [])
+    host = {"schema": "1.1.0-chakra.0.0.4", "pid": 1, "time": "", "start_ts": 0, "finish_ts": 1}
+    path = folder / "host.json"
+    path.write_text(json.dumps(host | {"nodes": [*nodes, root]}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("schema", "called"),
+    [
+        (WRITES, "aten::from_file"),
+        ("aten::save(t item, str filename) -> ()", "aten::save"),
+        ("aten::set_.source_Storage(Tensor self, Storage s) -> Tensor", "aten::set_"),
+        ("load_library::__call__.__call__(str path) -> ()", "load_library::__call__"),
+        ("import_module::__call__(str module) -> ()", "import_module::__call__"),
+        ("debugprims::load_tensor(str name) -> Tensor", "debugprims::load_tensor"),
+    ],
+)
+def test_only_operators_that_compute_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: str, called: str
+) -> None:
+    types = ["String", "Bool", "Int"]
+    path = _host(tmp_path, node(2, called, schema, ["written.bin", True, 1000], types))
+    monkeypatch.chdir(tmp_path)
+    (report,) = replays(path)
+    assert [call["skipped"] for call in report["calls"]] == [
+        f"{called} is not one of the operators that compute"
+    ]
+    assert [file.name for file in tmp_path.iterdir()] == ["host.json"]
+
+
+def test_an_operator_that_the_user_names_is_called(tmp_path: Path) -> None:
+    square = node(2, "prims::abs", "prims::abs(Tensor self) -> Tensor", [TENSOR], ["Tensor(float)"])
+    command = ("-m", "yantra", "chakra", "replay", _host(tmp_path, square), "--iterations", "1")
+    left_out = "left out: 1 operator (prims::abs): prims::abs is not one of the operators"
+    assert left_out in run(*command)
+    assert "replayed 1 of 1 operator" in run(*command, "--operator", "prims::abs")
+    refused = run(*command, "--operator", "abs", status=2)
+    assert "the name of an operator, such as torchvision::nms" in refused
+
+
+def test_no_listed_operator_takes_what_a_tensor_and_a_number_are_not() -> None:
+    """From the schemas of this PyTorch: no files, objects or opaque values go in."""
+    assert run(SCHEMAS).splitlines() == []
 
 
 def test_the_command_prints_a_table_and_refuses_what_it_cannot_do(

@@ -23,6 +23,7 @@ _MOST_NAMES = 3
     examples=[
         "yantra chakra replay operators.json",
         "yantra chakra replay operators.json --iterations 1 --json",
+        "yantra chakra replay operators.json --operator mkldnn::_linear_pointwise",
     ],
 )
 @click.argument("trace", type=click.Path())
@@ -33,13 +34,27 @@ _MOST_NAMES = 3
 @click.option(
     "--device", default="cpu", show_default=True, help="Where to run: cpu, cuda or cuda:<n>."
 )
+@click.option(
+    "--operator",
+    "also",
+    multiple=True,
+    metavar="NAME",
+    help="Also run this operator, which is not one of those that are known to compute; may be "
+    "repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(
-    trace: str, device_trace: str | None, iterations: int, device: str, as_json: bool
+    trace: str,
+    device_trace: str | None,
+    iterations: int,
+    device: str,
+    also: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Run the operators of TRACE with PyTorch and compare the times.
 
-    TRACE is a linked trace, a host trace or a Chakra trace made from one.
+    TRACE is a linked trace, a host trace or a Chakra trace made from one. Only operators that
+    compute are run, whatever TRACE names.
     """
     from yantra.cli.progress import progress
     from yantra.tracing.replay import replay
@@ -50,6 +65,7 @@ def command(
             iterations=iterations,
             device=device,
             device_trace=device_trace,
+            also=also,
             progress=report,
         )
     if as_json:

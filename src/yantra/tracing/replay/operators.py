@@ -1,15 +1,22 @@
-"""Calling an operator again: the function its schema names, with arguments made anew."""
+"""Calling an operator again: the function its schema names, with arguments made anew.
+
+Only an operator that computes is called (`computing.py`), or one that the user names.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from yantra.tracing.replay import computing
 from yantra.tracing.replay.calls import Call, Io
 from yantra.tracing.replay.tensors import CannotReplayError, Pool, Recorded, parsed
 
 _NAME = re.compile(r"^([\w]+)::([\w]+)(?:\.([\w]+))?\(")
+NOT_LISTED = "is not one of the operators that compute"
+"""Why an operator is not called that a trace names and the user does not."""
+
 _DEVICE = ("Device", "Optional[Device]", "Device?")
 _ASIDE = {"profiler": "it belongs to the profiler", "record_function": "it belongs to the profiler"}
 
@@ -17,10 +24,11 @@ _ASIDE = {"profiler": "it belongs to the profiler", "record_function": "it belon
 class Prepared:
     """A call that can be made again; `tensors` are those it needs."""
 
-    def __init__(self, torch: Any, call: Call, device: str) -> None:
+    def __init__(self, torch: Any, call: Call, device: str, also: Sequence[str] = ()) -> None:
+        """Find the operator, one that computes or of `also`. Raises CannotReplayError."""
         self.call = call
         self._torch, self._device = torch, device
-        self.function = _function(torch, call.schema)
+        self.function = _function(torch, call.schema, also)
         self._arguments = list(self.function._schema.arguments)
         if len(call.inputs.values) > len(self._arguments):
             raise CannotReplayError("its schema has changed since it was recorded")
@@ -59,7 +67,7 @@ class Prepared:
         return value
 
 
-def _function(torch: Any, schema: str) -> Any:
+def _function(torch: Any, schema: str, also: Sequence[str]) -> Any:
     """Return the overload a schema names. Raises CannotReplayError."""
     name = _NAME.match(schema)
     if name is None:
@@ -67,13 +75,19 @@ def _function(torch: Any, schema: str) -> Any:
     space, operator, overload = name.groups()
     if space in _ASIDE:
         raise CannotReplayError(_ASIDE[space])
+    computes = space == computing.SPACE and operator in computing.NAMES
+    if not computes and f"{space}::{operator}" not in also:
+        raise CannotReplayError(f"{space}::{operator} {NOT_LISTED}")
     try:
         packet = getattr(getattr(torch.ops, space), operator)
-        return getattr(packet, overload or "default")
+        function = getattr(packet, overload or "default")
     except (AttributeError, RuntimeError):
+        function = None
+    if not hasattr(function, "_schema"):
         raise CannotReplayError(
             f"this PyTorch has no {space}::{operator}{'.' + overload if overload else ''}"
-        ) from None
+        )
+    return function
 
 
 def _values(io: Io) -> Iterator[Any]:

@@ -8,7 +8,8 @@ its stream. An operator that raises is reported and left out of later passes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from statistics import median
 from time import perf_counter_ns
 from typing import Any
@@ -22,6 +23,7 @@ from yantra.tracing.replay.report import Replayed, Report
 from yantra.tracing.replay.tensors import CannotReplayError, Pool
 
 WHERE = "yantra.tracing.replay"
+_OPERATOR = re.compile(r"\w+::\w+")
 _WARM_UP = 1  # passes whose times do not count
 _LONGEST_REASON = 200
 _FULL = 0.6  # share of the free memory that the tensors may take; results need room, too
@@ -33,13 +35,16 @@ def replay(
     iterations: int = 3,
     device: str = "cpu",
     device_trace: str | os.PathLike[str] | None = None,
+    also: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Replay the operators of a host trace, a linked trace or a Chakra trace on `device`.
 
-    `device_trace` gives the times of a host trace. `progress` is told the calls made and those to
-    make. Raises TraceError for the files, ConfigError for PyTorch and the options, UnsupportedError
-    where the tensors do not fit into memory.
+    `device_trace` gives the times of a host trace. A trace may name any operator, so only those
+    that compute are called (`computing.py`), and those of `also`, such as "torchvision::nms".
+    `progress` is told the calls made and those to make. Raises TraceError for the files,
+    ConfigError for PyTorch and the options, UnsupportedError where the tensors do not fit into
+    memory.
     """
     if iterations < 1:
         raise ConfigError("iterations", expected_got("an integer >= 1", iterations))
@@ -48,7 +53,7 @@ def replay(
     torch = torch_for(WHERE)
     _check_device(torch, device)
     compute = [call for call in calls if not call.is_communication]
-    runner = _Runner(torch, device)
+    runner = _Runner(torch, device, _names(also))
     with torch.no_grad():
         found = runner.run(compute, iterations, progress or (lambda done, total: None))
     return Report(
@@ -61,10 +66,20 @@ def replay(
     )
 
 
+def _names(also: Sequence[str]) -> Sequence[str]:
+    """Return the names of operators. Raises ConfigError for what is none."""
+    for name in also:
+        if not _OPERATOR.fullmatch(name):
+            expected = "the name of an operator, such as torchvision::nms"
+            raise ConfigError("operator", expected_got(expected, name))
+    return also
+
+
 class _Runner:
     """Runs calls on one device."""
 
-    def __init__(self, torch: Any, device: str) -> None:
+    def __init__(self, torch: Any, device: str, also: Sequence[str]) -> None:
+        self._also = also
         self.pool = Pool(torch, device)
         self._torch, self._device = torch, device
         self._timed = _timed_on_gpu(torch) if device.startswith("cuda") else _timed
@@ -92,7 +107,7 @@ class _Runner:
         ready = []
         for call in calls:
             try:
-                prepared = Prepared(self._torch, call, self._device)
+                prepared = Prepared(self._torch, call, self._device, self._also)
             except CannotReplayError as error:
                 self._reasons[call.id] = str(error)
                 continue
