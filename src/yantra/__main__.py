@@ -83,5 +83,12 @@ def _interrupted(_signal: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _leave_current_folder() -> None:
+    """Import nothing from the current folder, which `python -m` puts first: it may be anybody's."""
+    if sys.path and sys.path[0] == os.getcwd() and not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_current_folder()
     raise SystemExit(main())

@@ -197,7 +197,10 @@ def require_program(command: tuple[str, ...], where: str) -> None:
     begin = f"{problem}, so the program {shown} was not started"
     typed = f"type: yantra trust {quoted(trust)}, or " if trust else ""
     given = f"network.command=[{', '.join(map(_in_yaml, command))}]"
-    raise NotTrustedError(where, f"{begin}; if you trust it, {typed}add --set {quoted(given)}")
+    named = f"add --set {quoted(given)}"
+    if not _state.is_command:
+        named = f"call yantra.allow({command[0]!r})" if trust else "name it in Python"
+    raise NotTrustedError(where, f"{begin}; if you trust it, {typed}{named}")
 
 
 def _is_allowed(command: tuple[str, ...]) -> bool:
@@ -244,12 +247,12 @@ def _ask(path: str, file: str, source: bytes | None, where: str | None) -> None:
 def _advice(path: str) -> str:
     """Return what lets the code of a file run."""
     option = f"--plugin {quoted(path)}" if _state.has_option else ""
+    typed = f"type: yantra trust {quoted(path)}"
     if not _state.asks_store:
         begin = "a server runs no code that a file names"
         return f"{begin}; start it with {option} if you trust it" if option else begin
     if not _state.is_command:
-        option = f"a call yantra.allow({path!r})"
-    typed = f"type: yantra trust {quoted(path)}"
+        return f"if you trust it, call yantra.allow({path!r}), or {typed}"
     return f"if you trust it, add {option}, or {typed}" if option else f"if you trust it, {typed}"
 
 
