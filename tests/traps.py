@@ -41,14 +41,6 @@ KEYS: dict[str, Mapping[str, Any]] = {
     "cluster.topology.kind with a number": {"cluster.topology": {"kind": "./evil.py:4"}},
     "cluster.fabric": {"cluster.fabric": "./evil.py"},
     "cluster.fabric.kind": {"cluster.fabric": {"kind": "./evil.py", "k": 4}},
-    "cluster.routing": {
-        "cluster.fabric": {"kind": "switch", "ranks": 4, "bandwidth": "50 GB/s", "latency": "1 us"},
-        "cluster.routing": "./evil.py",
-    },
-    "cluster.routing.kind": {
-        "cluster.fabric": {"kind": "switch", "ranks": 4, "bandwidth": "50 GB/s", "latency": "1 us"},
-        "cluster.routing": {"kind": "./evil.py"},
-    },
     "cluster.device.compute": {"cluster.device.compute": "./evil.py"},
     "cluster.device.compute.kind": {"cluster.device.compute": {"kind": "./evil.py"}},
     "cluster.devices.device.compute": {
@@ -56,7 +48,9 @@ KEYS: dict[str, Mapping[str, Any]] = {
     },
     "cluster.memory.kind": {"cluster.memory": {"kind": "./evil.py", "bandwidth": "1 GB/s"}},
     "collectives.all_reduce": {"collectives": {"all_reduce": ["./evil.py"]}},
-    "collectives.all_gather": {"collectives": {"all_reduce": ["ring"], "all_gather": ["./evil.py:2"]}},
+    "collectives.all_gather": {
+        "collectives": {"all_reduce": ["ring"], "all_gather": ["./evil.py:2"]}
+    },
     "collectives.selection": {"collectives": {"all_reduce": ["ring"], "selection": "./evil.py"}},
     "collectives.selection.kind": {
         "collectives": {"all_reduce": ["ring"], "selection": {"kind": "./evil.py"}}
@@ -93,7 +87,7 @@ def scenario(key: str) -> dict[str, Any]:
 
 
 def result(key: str) -> dict[str, Any]:
-    """Return a whole result whose scenario has the trap of a key, of the traces that `lay` wrote."""
+    """Return a whole result whose scenario has the trap of a key."""
     whole: dict[str, Any] = json.loads(_result())
     return whole | {"scenario": scenario(key), "inputs": {}}
 

@@ -21,17 +21,22 @@ class WithExamples(click.Command):
         super().__init__(*args, **more)
         self.examples = tuple(examples)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run it; code that its options name, or an argument alone, may run."""
-        from yantra.base.trust import allow_typed
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; code that an option names, or an argument alone, may run.
 
-        for parameter in self.params:
-            is_named = isinstance(parameter, click.Option) or parameter.nargs == 1
-            given = ctx.params.get(parameter.name or "") if is_named else None
-            for text in given if isinstance(given, tuple) else (given,):
-                if isinstance(text, str):
-                    allow_typed(text)
-        return super().invoke(ctx)
+        What a list of arguments has may come from a shell that lists a folder.
+        """
+        if not ctx.resilient_parsing and any(".py" in word for word in args):
+            from yantra.base.trust import allow_typed
+
+            given = self.make_parser(ctx).parse_args(list(args))[0]
+            for parameter in self.params:
+                value = given.get(parameter.name or "")
+                is_named = isinstance(parameter, click.Option) or parameter.nargs == 1
+                for text in value if isinstance(value, list | tuple) else (value,):
+                    if is_named and isinstance(text, str):
+                        allow_typed(text)
+        return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, not wrapped, then the epilog."""

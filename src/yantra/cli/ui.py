@@ -8,6 +8,7 @@ from contextlib import suppress
 import click
 
 from yantra.cli.command import WithExamples
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(cls=WithExamples, examples=["yantra ui", "yantra ui --port 8800 --browser"])
@@ -19,11 +20,12 @@ from yantra.cli.command import WithExamples
     help="The port of this machine; 0 for any that is free.",
 )
 @click.option("--browser", is_flag=True, help="Open the page in the browser.")
+@plugin_option
 def command(port: int, browser: bool) -> None:
     """Serve a page with model, plan and cluster as controls; changing one runs the step.
 
-    It listens on the loopback address, for this machine only. It runs no code that a control or a
-    file names, whatever you trust. Ctrl-C ends it.
+    It listens on the loopback address, for this machine only. It runs no code of files but that
+    of --plugin, whatever you trust. Ctrl-C ends it.
     """
     from yantra.base.errors import ConfigError
     from yantra.base.trust import close_store

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from yantra.base import plugin_modules
 from yantra.base.errors import ConfigError
@@ -43,6 +44,20 @@ def of_file(path: str) -> Kind:
     )
 
 
+def _registry_of(path: str) -> Registry[Any]:
+    """Return where the plug-in of a file is registered: by its kind, or as traffic, which has none.
+
+    Raises ConfigError as `of_file` does.
+    """
+    plugin = getattr(plugin_modules.load(path), "PLUGIN", None)
+    if plugin is not None:
+        from yantra.network.traffic import generators
+
+        if generators.fits(plugin):
+            return generators
+    return of_file(path).registry()
+
+
 @contextmanager
 def plugged_in(files: Sequence[str]) -> Iterator[None]:
     """Let the plug-ins of files be known by their names while the block runs.
@@ -51,7 +66,7 @@ def plugged_in(files: Sequence[str]) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for path in files:
-            registry = of_file(path).registry()
+            registry = _registry_of(path)
             if registry.plug_in(path):
                 stack.callback(registry.unplug, path)
         yield

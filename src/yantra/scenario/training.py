@@ -45,9 +45,9 @@ class PlanField(Field):
             (key, _from_folder(value, folder) if key == "schedule" else value)
             for key, value in tree.items()
         )
-        schedule = dict(pairs).get("schedule")
-        if isinstance(schedule, str):
-            trust.require(schedule, f"{where}.schedule")
+        for key, value in pairs:  # by any name of the schedule
+            if isinstance(value, str):
+                trust.require(value, f"{where}.{key}")
         self.check(pairs, where)
         return pairs
 

@@ -155,7 +155,9 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
             raise ConfigError(f"{where}: plan.{name}", f"a plan has no field of this name{hint}")
     if _is_file(plan.get("schedule")):
         plan["schedule"] = _beside(folder, plan["schedule"])
-        trust.require(plan["schedule"], f"{where}: plan.schedule")
+    for name, value in plan.items():  # by any name of the schedule
+        if isinstance(value, str):
+            trust.require(value, f"{where}: plan.{name}")
     source, sizes = source_of_tree(tree.get("model"), f"{where}: model", folder)
     sequence = tree[sequences[0]] if sequences else None
     return Request(source, sizes, plan, sequence)

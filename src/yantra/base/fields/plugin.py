@@ -46,7 +46,8 @@ class PluginField(Field):
     """One plug-in of a registry.
 
     A set that has more than its registry gives `names`, and `find`, which returns what has the
-    `options` of one, or raises ConfigError. `also` are other names that some have.
+    `options` of one, or raises ConfigError. `also` are other names that some have. Without
+    `takes_files` only what is registered can be named.
     """
 
     def __init__(
@@ -55,12 +56,15 @@ class PluginField(Field):
         names: Callable[[], Iterable[str]] | None = None,
         find: Callable[[Named, str], _Described] | None = None,
         also: Iterable[str] = (),
+        *,
+        takes_files: bool = True,
     ) -> None:
         self.expected = f"the name of a {registry.kind}, or {{kind, options}}"
         self._registry = registry
         self._known = names or registry.names
         self._find = find or registry.get
         self._also = tuple(also)
+        self._takes_files = takes_files
 
     def _names(self) -> tuple[str, ...]:
         return (*self._known(), *self._also)
@@ -89,7 +93,7 @@ class PluginField(Field):
     def _kind(self, tree: Any, where: str, folder: str) -> str:
         if not isinstance(tree, str) or not tree:
             raise ConfigError(where, expected_got(self.expected, tree))
-        return read_name(tree, folder, where)
+        return read_name(tree, folder, where) if self._takes_files else tree
 
     def check(self, value: Any, where: str) -> None:
         kind = kind_of(value)
@@ -156,21 +160,12 @@ class PluginField(Field):
             if (options := self._find(name, "schema").options) is not None
         ]
         plain = {"type": "object", "additionalProperties": False, "required": ["kind"]}
-        return {
-            "anyOf": [
-                {"enum": list(names)},
-                {"type": "string", "pattern": r"\.py$"},
-                plain | {"properties": {"kind": {"enum": list(names)}}},
-                plain
-                | {
-                    "properties": {
-                        "kind": {"type": "string", "pattern": r"\.py$"},
-                        "options": {"type": "object"},
-                    }
-                },
-                *with_options,
-            ]
-        }
+        forms = [{"enum": list(names)}, plain | {"properties": {"kind": {"enum": list(names)}}}]
+        if self._takes_files:
+            path = {"type": "string", "pattern": r"\.py$"}
+            whole = plain | {"properties": {"kind": path, "options": {"type": "object"}}}
+            forms = [forms[0], path, forms[1], whole]
+        return {"anyOf": [*forms, *with_options]}
 
     def describe(self) -> str:
         return f"one of {', '.join(self._names())}, or {{kind, options}}"

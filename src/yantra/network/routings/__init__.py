@@ -67,7 +67,7 @@ def chosen(choice: PluginChoice, where: str) -> tuple[str, dict[str, float], int
     return routing.name, options, given.seed
 
 
-FIELD = PluginField(routings, names, find)
+FIELD = PluginField(routings, names, find, takes_files=False)
 """The field `cluster.routing` of a scenario."""
 
 
