@@ -14,7 +14,7 @@ from __future__ import annotations
 from _thread import _local
 from os import path as paths
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, show
 from yantra.base.plugin_files import split_path
 
 TYPE_CHECKING = False
@@ -239,9 +239,9 @@ def _ask(path: str, file: str, source: bytes | None, where: str | None) -> None:
             return
     problem = f"{problem}, so its code was not run; {_advice(path)}"
     if where:
-        raise NotTrustedError(where, f"{path} {problem}")
+        raise NotTrustedError(where, f"{_shown(path)} {problem}")
     named_by = f" (named in {_read.file})" if _read.file else ""
-    raise NotTrustedError(f"{path}{named_by}", problem)
+    raise NotTrustedError(f"{_shown(path)}{named_by}", problem)
 
 
 def _advice(path: str) -> str:
@@ -254,6 +254,10 @@ def _advice(path: str) -> str:
     if not _state.is_command:
         return f"if you trust it, call yantra.allow({path!r}), or {typed}"
     return f"if you trust it, add {option}, or {typed}" if option else f"if you trust it, {typed}"
+
+
+def _shown(path: str) -> str:
+    return path if path.isprintable() else show(path)
 
 
 def quoted(word: str) -> str:

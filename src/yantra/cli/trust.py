@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, show
 from yantra.base.text import count
 from yantra.cli.command import WithExamples, json_option, print_json
 
@@ -51,9 +51,9 @@ def command(paths: tuple[str, ...], as_list: bool, forget: bool, as_json: bool) 
         return 0
     for path, found in files.items():
         if forget:
-            sys.stdout.write(f"{path} is not trusted any more\n")
+            sys.stdout.write(f"{_shown(path)} is not trusted any more\n")
             continue
-        sys.stdout.write("".join(f"{file}\n" for file in found))
+        sys.stdout.write("".join(f"{_shown(file)}\n" for file in found))
         are = "is trusted as it is" if len(found) == 1 else "are trusted as they are"
         sys.stdout.write(f"{count(len(found), 'file')} {are} now\n")
     return 0
@@ -73,7 +73,11 @@ def _list(trusted: Trusted, as_json: bool) -> int:
         print_json({entry: {"changed": files} for entry, files in changed.items()})
         return 0
     for entry, files in changed.items():
-        whole = count(len(trusted.entries[entry]), "file")
-        sys.stdout.write(f"{entry}: {whole}\n")
-        sys.stdout.write("".join(f"  {file}: changed since, so not trusted\n" for file in files))
+        lines = [f"{_shown(entry)}: {count(len(trusted.entries[entry]), 'file')}"]
+        lines += [f"  {_shown(file)}: changed since, so not trusted" for file in files]
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
+
+
+def _shown(path: str) -> str:
+    return path if path.isprintable() else show(path)
