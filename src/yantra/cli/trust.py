@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 @click.command(
     cls=WithExamples,
     examples=[
-        "yantra trust plugins",
-        "yantra trust my_torus.py step.yaml",
+        "yantra trust .",
+        "yantra trust my_mesh.py step.yaml --json",
         "yantra trust --list",
-        "yantra trust --forget plugins",
     ],
 )
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="FOLDER|FILE...")
