@@ -61,5 +61,9 @@ def graph_of(
 
 def not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
     """Return the error of content that is no trace; it names what the content probably is."""
+    from yantra.chakra.other_formats import recognised
+
+    if profiler := recognised(plain):
+        return TraceError(f"{where}: {profiler}")
     other = files.what_it_is(plain) if plain else ""
     return TraceError(f"{where}: {fault}" + (f" ({other})" if other else ""))

@@ -180,7 +180,10 @@ def decode(plain: bytes, where: str, layout: str | None = None) -> _core.Trace:
         raise TraceError(f"{where}: no layout is named {layout}{hint}")
     if layout is None and files.is_json(plain):
         from yantra.chakra.json_reader import decode_json
+        from yantra.chakra.other_formats import recognised
 
+        if profiler := recognised(plain):
+            raise TraceError(f"{where}: {profiler}")
         return decode_json(plain, where)
     try:
         return _core.decode_trace(plain, layout or "")

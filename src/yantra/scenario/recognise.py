@@ -76,6 +76,7 @@ def recognise(path: Path) -> Known:
     if text.lstrip()[:1] == "<":
         raise ConfigError(name, "HTML, as reports are; expected the scenario or the result (-o)")
     tree = parse_yaml(text, name)
+    _refuse_recordings(tree, text, name)
     return Known(_kind_of(tree, name), name, text, tree)
 
 
@@ -102,7 +103,28 @@ def _kind_of(tree: Any, name: str) -> Kind:
     return "scenario" if tree.keys().isdisjoint(("model", "plan")) else "job"
 
 
+def _refuse_recordings(tree: Any, text: str, name: str) -> None:
+    """Raise ConfigError for a recording, which must become a workload before it runs."""
+    from yantra.chakra.other_formats import recognised
+
+    if profiler := recognised(text.encode()):
+        raise ConfigError(name, profiler)
+    is_list = isinstance(tree, list) and any(isinstance(one, dict) and "ph" in one for one in tree)
+    is_kineto = isinstance(tree, dict) and "traceEvents" in tree
+    if is_list or is_kineto or (isinstance(tree, dict) and {"schema", "nodes"} <= tree.keys()):
+        raise ConfigError(
+            name,
+            "a recording of PyTorch; make it a trace first: yantra chakra convert pytorch "
+            f"{name} -o job",
+        )
+
+
 def _binary(name: str) -> str:
+    from yantra.chakra import files
+    from yantra.chakra.other_formats import recognised
+
+    if profiler := recognised(files.load(name)):
+        return profiler
     stem, _, ending = name.rpartition(".")
     start, _, rank = stem.rpartition(".")
     if ending == "et" and rank.isdigit():

@@ -1,18 +1,34 @@
 """JSON files of the PyTorch profiler into typed structs, with errors that name the place.
 
-PyTorch writes some files that JSON forbids: NaN and Infinity as numbers, and control characters
-inside strings. They are read too, on a slower way that is tried only when the strict one fails.
+PyTorch writes some files that JSON forbids: numbers that are not finite, as C++ prints them (`inf`,
+`-nan`) or as Python does, control characters inside strings, and bytes that are not UTF-8 in names.
+They are read too, on a slower way that is tried only when the strict one fails: such a number is
+null, such a byte the replacement character.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any, TypeVar
 
 import msgspec
 
 from yantra.base.errors import TraceError
+from yantra.base.text import count
+from yantra.chakra.other_formats import recognised
 
 T = TypeVar("T")
+
+_BOM = b"\xef\xbb\xbf"
+# A string is matched as a whole, so that what looks like a number inside it stays.
+_NOT_FINITE = re.compile(
+    rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+    rb"|[-+]?\b(?:inf(?:inity)?|nan(?:\([a-z0-9_]*\))?|1\.#[a-z]+\d*)(?![a-z0-9_])",
+    re.IGNORECASE | re.DOTALL,
+)
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def decode(data: bytes, kind: type[T], where: str, what: str) -> T:
@@ -25,40 +41,88 @@ def decode(data: bytes, kind: type[T], where: str, what: str) -> T:
         return decoder.decode(data)
     except msgspec.ValidationError as error:
         raise _misfit(where, what, error) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        lenient = _lenient(data, where, what, error)
+    except _REFUSED as error:
+        lenient = strict_json(data, where, what, error)
     try:
         return decoder.decode(lenient)
     except msgspec.ValidationError as error:
         raise _misfit(where, what, error) from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except _REFUSED as error:
         raise TraceError(f"{where}: is not JSON: {_reason(error)}; expected {what}") from None
+
+
+def strict_json(data: bytes, where: str, what: str, first: Exception | None = None) -> bytes:
+    """Return `data`, which JSON's strict reader refused, as the strict JSON that it stands for.
+
+    `first` is the strict reader's error. Raises TraceError where it is no JSON for anybody, with
+    the cause as far as the file shows it.
+    """
+    if not data.strip():
+        raise TraceError(f"{where}: is empty; expected {what}") from None
+    if kind := recognised(data):
+        raise TraceError(f"{where}: {kind}") from None
+    mended = _mended(data)
+    try:
+        msgspec.json.decode(mended)
+        return mended
+    except _REFUSED as error:
+        first = error if first is None or mended != data else first
+    if "truncated" in str(first):
+        raise TraceError(
+            f"{where}: the JSON ends in the middle; expected {what}; the program was probably "
+            "stopped before the profiler had finished: record again and let it finish"
+        ) from None
+    _check_one_text(mended, where, what, first)
+    try:
+        value: Any = json.loads(mended, strict=False)
+        return msgspec.json.encode(value)
+    except (ValueError, RecursionError, OverflowError, msgspec.MsgspecError) as error:
+        raise TraceError(
+            f"{where}: is not JSON: {_reason(first) or _reason(error)}; expected {what}"
+        ) from None
+
+
+def _mended(data: bytes) -> bytes:
+    """Return the text in UTF-8 and without numbers that are not finite."""
+    data = data.removeprefix(_BOM)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        data = data.decode(errors="replace").encode()
+    return _NOT_FINITE.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", data)
+
+
+def _check_one_text(data: bytes, where: str, what: str, first: Exception) -> None:
+    """Raise TraceError when one JSON text follows another, with where the second begins."""
+    texts, begin, second = 1, 0, 0
+    problem: Exception | None = first
+    while found := _TRAILING.search(str(problem)):
+        begin += int(found[1]) - 1  # bytes are counted from 1
+        if data[begin:].lstrip()[:1] not in (b"{", b"["):
+            break
+        texts += 1
+        second = second or begin + 1
+        problem = _problem(data[begin:])
+    if texts > 1:
+        raise TraceError(
+            f"{where}: holds {count(texts, 'JSON text')}, the second from byte {second} on; "
+            f"expected one {what}; the recorder was started twice with the same file: record to a "
+            "new file each time, or start it once"
+        ) from None
+
+
+def _problem(data: bytes) -> Exception | None:
+    try:
+        msgspec.json.decode(data)
+    except _REFUSED as error:
+        return error
+    return None
 
 
 def _misfit(where: str, what: str, error: msgspec.ValidationError) -> TraceError:
     problem, _, place = str(error).partition(" - at ")
     spot = f" at {place.strip('`')}" if place else ""
     return TraceError(f"{where}{spot}: {_lower(problem)}; this is no {what}")
-
-
-def _lenient(data: bytes, where: str, what: str, first: Exception) -> bytes:
-    """Return `data` as strict JSON if Python's more tolerant reader can read it."""
-    if not data.strip():
-        raise TraceError(f"{where}: is empty; expected {what}") from None
-    if "truncated" in str(first):
-        raise TraceError(
-            f"{where}: the JSON ends in the middle; expected {what}; the program was probably "
-            "stopped before the profiler had finished: record again and let it finish"
-        ) from None
-    import json
-
-    try:
-        value: Any = json.loads(data, strict=False)
-        return msgspec.json.encode(value)
-    except (ValueError, RecursionError, OverflowError, msgspec.MsgspecError) as error:
-        raise TraceError(
-            f"{where}: is not JSON: {_reason(first) or _reason(error)}; expected {what}"
-        ) from None
 
 
 def _reason(error: Exception) -> str:

@@ -1,12 +1,11 @@
 """Device traces: what the PyTorch profiler (Kineto) exports, from NVIDIA, AMD or CPU-only runs.
 
-Events on a time axis, without the tensors. Only the fields that linking uses are decoded. Times
-are kept to the nanosecond: Kineto writes microseconds, whole or with three decimals; a double holds
-those exactly up to 2^43 us, which is why Kineto subtracts `baseTimeNanoseconds`; larger fractional
-times are read a second time as decimals.
+Events on a time axis, without the tensors. Times are kept to the nanosecond: Kineto writes
+microseconds, whole or with three decimals; a double holds those exactly up to 2^43 us, which is why
+Kineto subtracts `baseTimeNanoseconds`; larger fractional times are read a second time as decimals.
 
-One event that cannot be is left out and reported, for a trace has hundreds of thousands. Categories
-that are not read are counted, so that nobody takes an empty result for an idle device.
+One event that cannot be is left out and reported, for a trace has hundreds of thousands. Every
+event is counted (`balance.py`), so that nobody takes an empty result for an idle device.
 """
 
 from __future__ import annotations
@@ -22,136 +21,36 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from yantra.base.errors import TraceError, expected_got
+from yantra.base.text import count
 from yantra.chakra import files
+from yantra.chakra.other_formats import recognised
+from yantra.tracing.pytorch import categories as cats
 from yantra.tracing.pytorch import json_input
+from yantra.tracing.pytorch.balance import Sum
+from yantra.tracing.pytorch.events import Args, Event, ShapedArgs, ShapedEvent
 from yantra.tracing.pytorch.left_out import LeftOut, one_by_one
-from yantra.tracing.pytorch.linked import CommArgs, ProcessGroup
+from yantra.tracing.pytorch.linked import ProcessGroup
+from yantra.tracing.pytorch.sorting import Sorted, by_kind
+
+__all__ = ["Args", "Event", "KinetoTrace", "ShapedArgs", "ShapedEvent", "is_one", "parse", "read"]
 
 WHAT = "PyTorch profiler trace (Kineto)"
-_LIST = re.compile(rb"\s*\[")
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_LABEL = re.compile(r"\[[^\]]*\d[^\]]*\]")  # of a rank, before a process
 _BEGIN = 1 << 20
-CPU_CATS = frozenset({"cpu_op", "user_annotation"})
-CALL_CATS = frozenset(
-    {"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "xpu_runtime", "mtia_runtime"}
-    | {"privateuse1_runtime", "privateuse1_driver"}
-)
-DEVICE_CATS = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-SYNC_CATS = frozenset({"cuda_sync"})
-_NAMES_OF_2021 = {  # what PyTorch 1.8 called them
-    "Operator": "cpu_op",
-    "Runtime": "cuda_runtime",
-    "Kernel": "kernel",
-    "Memcpy": "gpu_memcpy",
-    "Memset": "gpu_memset",
-}
-# Frames of Python, ranges copied to the device's rows, the profiler's own time: no work is in them.
-_ASIDE = frozenset({"python_function", "gpu_user_annotation", "overhead", "Trace"})
 _EXACT_US = 1 << 43  # beyond this a double has no room for nanoseconds
 _LARGEST_NS = 1 << 62
 _LONGEST_US = _LARGEST_NS / 2000
-
-
-class Args(Struct, gc=False):
-    """The fields of an event's `args` that linking uses."""
-
-    external_id: int | None = field(default=None, name="External id")
-    rf_id: int | None = field(default=None, name="Record function id")
-    seq_id: int | None = field(default=None, name="Sequence number")
-    fw_tid: int | None = field(default=None, name="Fwd thread id")
-    correlation: int | None = None
-    stream: int | str | None = None  # of a HIP call: a pointer, "0x0"
-    device: int | None = None
-    bytes: int | None = None
-    sync_kind: str | None = field(default=None, name="cuda_sync_kind")
-    wait_on_stream: int | None = None
-    wait_on_record: int | None = field(default=None, name="wait_on_cuda_event_record_corr_id")
-    collective: str | None = field(default=None, name="Collective name")
-    in_nelems: int | None = field(default=None, name="In msg nelems")
-    out_nelems: int | None = field(default=None, name="Out msg nelems")
-    dtype: str | None = None
-    in_splits: Any = field(default=None, name="In split size")
-    out_splits: Any = field(default=None, name="Out split size")
-    group_name: str | int | None = field(default=None, name="Process Group Name")
-    group_desc: str | None = field(default=None, name="Process Group Description")
-    group_size: int | None = field(default=None, name="Group size")
-    group_ranks: Any = field(default=None, name="Process Group Ranks")
-    src_rank: int | None = field(default=None, name="Src Rank")
-    dst_rank: int | None = field(default=None, name="Dst Rank")
-    sequence: int | None = field(default=None, name="Seq")
-
-    def comm(self) -> CommArgs | None:
-        """Return what is said of a collective, None if nothing is."""
-        if self.collective is None and self.group_name is None:
-            return None
-        return CommArgs(
-            collective=self.collective or "",
-            in_nelems=self.in_nelems,
-            out_nelems=self.out_nelems,
-            dtype=self.dtype or "",
-            in_splits=_text(self.in_splits),
-            out_splits=_text(self.out_splits),
-            group_name=_text(self.group_name),
-            group_desc=self.group_desc or "",
-            group_size=self.group_size,
-            ranks=_text(self.group_ranks),
-            src_rank=self.src_rank,
-            dst_rank=self.dst_rank,
-            sequence=self.sequence,
-        )
-
-
-_NO_ARGS = Args()
-_NO_LIST = Raw(b"[]")
-
-
-class ShapedArgs(Args, gc=False):
-    """The same with what the profiler knows of an operator's inputs, as the file's own JSON."""
-
-    dims: Raw = field(default=_NO_LIST, name="Input Dims")
-    types: Raw = field(default=_NO_LIST, name="Input type")
-    concrete: Raw = field(default=_NO_LIST, name="Concrete Inputs")
-
-
-class Event(Struct, gc=False):
-    """One event; `start` and `end` are nanoseconds since the trace's base time.
-
-    `index` is its place in the file. `owner` is for the linker: the index of the innermost operator
-    around a call, -1 for none.
-    """
-
-    ph: str = ""
-    cat: str | None = None
-    name: str | None = None
-    pid: Any = None
-    tid: Any = None
-    ts: float | int | None = None
-    dur: float | int | None = None
-    id: Any = None
-    args: Args | None = None
-    start: int = field(default=0, name="yantra start")
-    end: int = field(default=0, name="yantra end")
-    index: int = field(default=0, name="yantra index")
-    owner: int = field(default=-1, name="yantra owner")
-
-    @property
-    def detail(self) -> Args:
-        """The event's args; empty if it has none."""
-        return self.args or _NO_ARGS
-
-
-class ShapedEvent(Event, gc=False):
-    """One event with what is known of an operator's inputs."""
-
-    args: ShapedArgs | None = None
 
 
 class KinetoTrace(Struct):
     """The events linking uses, by kind, each in order of (start, longest first).
 
     `forward` and `backward` are the two ends of the fwdbwd flows. `rank` and `world_size` are None
-    where the trace does not tell. `unread` counts the events of categories that are not read;
-    `problems` are sentences about events that were left out.
+    where the trace does not tell. `unread` counts the events of categories that are not read,
+    `uncategorised` those without a category by the name of their process. `balance` counts all
+    events; `problems` are sentences about events that were left out.
     """
 
     cpu: list[Event]
@@ -165,6 +64,8 @@ class KinetoTrace(Struct):
     world_size: int | None = None
     groups: list[ProcessGroup] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
+    uncategorised: dict[str, int] = field(default_factory=dict)
+    balance: Sum = field(default_factory=Sum)
     problems: list[str] = field(default_factory=list)
 
     def lists(self) -> tuple[list[Event], ...]:
@@ -234,12 +135,19 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
     """Read a device trace from the bytes of its file; `where` names it in errors."""
     left_out = LeftOut(where)
     file, events = _decoded(data, where, ShapedEvent if shapes else Event, left_out)
-    trace = _by_kind(events)
+    balance = Sum()
+    made = by_kind(events, balance)
+    trace = KinetoTrace(*made.lists(), balance=balance)
+    trace.unread, trace.uncategorised = dict(made.unread), dict(made.uncategorised)
     _set_times(trace, data, left_out)
     for kind in (trace.cpu, trace.calls, trace.device, trace.syncs):
         kind.sort(key=_order)
     trace.problems = left_out.problems()
+    if not events:
+        trace.problems.append("the file holds no event")
+    _count(trace, made.pairs, left_out)
     _check_read(trace, where, left_out)
+    _check_one_rank(trace, where)
     info = file.distributedInfo or _Distributed()
     trace.base_ns = file.baseTimeNanoseconds or 0
     trace.rank = info.rank
@@ -263,6 +171,8 @@ def _decoded(
             raise error from None
         file, events = raw, one_by_one(raw.traceEvents or [], kind, left_out)
     if events is None:
+        if profiler := recognised(data):
+            raise TraceError(f"{where}: {profiler}")
         raise TraceError(f"{where}: has no field 'traceEvents'; expected a {WHAT}")
     return file, events
 
@@ -275,53 +185,72 @@ def _whole(data: bytes, where: str, of: Any) -> Any:
     return of(traceEvents=json_input.decode(data, kind, where, WHAT))
 
 
-def _by_kind(events: list[Event | None]) -> KinetoTrace:
-    trace = KinetoTrace([], [], [], [], [], [])
-    flows = {"s": trace.forward, "f": trace.backward}
-    homes = dict.fromkeys(CPU_CATS, trace.cpu) | dict.fromkeys(CALL_CATS, trace.calls)
-    homes |= dict.fromkeys(DEVICE_CATS, trace.device) | dict.fromkeys(SYNC_CATS, trace.syncs)
-    homes |= {old: homes[new] for old, new in _NAMES_OF_2021.items()}
-    unread: Counter[str] = Counter()
-    for index, event in enumerate(events):
-        if event is None:
-            continue
-        event.index = index
-        cat = event.cat
-        if type(event.tid) is str and event.tid.isdecimal():  # in 2021 threads were texts
-            event.tid = int(event.tid)
-        if event.ph == "X" and cat is not None:
-            home = homes.get(cat)
-            if home is not None:
-                event.cat = _NAMES_OF_2021.get(cat, cat)
-                home.append(event)
-            elif cat not in _ASIDE:
-                unread[cat] += 1
-        elif cat == "fwdbwd" and event.ph in flows:
-            flows[event.ph].append(event)
-    trace.unread = dict(unread)
-    return trace
+def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
+    """Count what was read, event by event of the file."""
+    read: Counter[str] = Counter()
+    for events in trace.lists():
+        for event in events:
+            if event.cat != cats.FLOW:
+                read[event.cat or ""] += 2 if event.index in pairs else 1
+    for category, number in read.items():
+        calls = cats.CALLS if cats.is_call(category) else cats.FLOWS
+        trace.balance.add(cats.READ_AS.get(category, calls), number)
+    for index in left_out.indices:
+        trace.balance.leave_out(cats.IMPOSSIBLE, 2 if index in pairs else 1)
 
 
 def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
-    """Raise TraceError when a trace has events, and none of them can be read."""
-    if any(trace.lists()):
+    """Raise TraceError when none of a trace's events is of an operator, a call or a device."""
+    if trace.cpu or trace.calls or trace.device or not trace.balance.total:
         return
     if left_out.reasons:
         raise TraceError(left_out.reasons[0])
-    if trace.unread:
-        seen = ", ".join(f"{name} ({count})" for name, count in trace.unread.items())
-        known = ", ".join(sorted(CPU_CATS | DEVICE_CATS))
+    seen = ", ".join(f"{number} {rule}" for rule, number in trace.balance.left_out.items())
+    known = ", ".join(sorted(cats.CPU_CATS | cats.DEVICE_CATS))
+    raise TraceError(
+        f"{where}: none of its {count(trace.balance.total, 'event')} has a category (`cat`) that "
+        f"is read; expected {known} or calls of a runtime, got {seen or 'others'}; this is no "
+        f"{WHAT}, or of an accelerator that is not read yet; record with torch.profiler and its "
+        "export_chrome_trace"
+    )
+
+
+def _check_one_rank(trace: KinetoTrace, where: str) -> None:
+    """Raise TraceError for a file that was merged of several: their numbers mean different things.
+
+    A profiler records the process it is in; correlation numbers and ids of operators begin anew in
+    each. Programs that merge files write the rank before the process (`[TP00] 555`).
+    """
+    events = (*trace.cpu, *trace.calls, *trace.device)
+    names = {str(event.pid) for event in events if isinstance(event.pid, str)}
+    labels = {found[0] for name in names if (found := _LABEL.match(name))}
+    hosts = {str(event.pid) for event in trace.cpu if event.cat == "cpu_op"}
+    merged = names if len(labels) > 1 else hosts or _with_equal_numbers(trace.calls)
+    if len(merged) > 1:
+        ordered = sorted(merged, key=lambda name: (len(name), name))
+        shown = ", ".join(ordered[:4]) + (", ..." if len(merged) > 4 else "")
         raise TraceError(
-            f"{where}: no event is of a category that is read; expected {known} and calls of the "
-            f"runtime, got {seen}; this is no {WHAT}, or of an accelerator that is not read yet"
+            f"{where}: holds the processes of several ranks ({shown}), whose numbers of operators "
+            "and launches clash; expected one rank a file: give the files that it was merged of"
         )
+
+
+def _with_equal_numbers(calls: list[Event]) -> set[str]:
+    """Return the processes of calls that share correlation numbers with those of another."""
+    first: dict[int | None, Any] = {None: None}
+    found: set[str] = set()
+    for call in calls:
+        other = first.setdefault(call.detail.correlation, call.pid)
+        if call.detail.correlation and other != call.pid:
+            found |= {str(other), str(call.pid)}
+    return found
 
 
 def _set_times(trace: KinetoTrace, data: bytes, left_out: LeftOut) -> None:
     """Set `start` and `end` of every event, exact to the nanosecond; leave out those without."""
     inexact = False
     for events in trace.lists():
-        good = []
+        good: list[Event] = []
         for event in events:
             ts, dur = event.ts, event.dur or 0
             if type(ts) is int:
@@ -363,9 +292,8 @@ def _set_exact_times(trace: KinetoTrace, data: bytes, where: str) -> None:
 
 def _leave_out(left_out: LeftOut, event: Event, name: str, expected: str, got: object) -> None:
     problem = expected_got(expected, got)
-    left_out.add(
-        f"[{event.index}].{name}", f"{problem}; the event is a {event.cat} called {event.name}"
-    )
+    said = f"{problem}; the event is a {event.cat} called {event.name}"
+    left_out.add(event.index, f".{name}", said, counts=event.cat != cats.FLOW)
 
 
 def _order(event: Event) -> tuple[int, int, int]:
@@ -383,8 +311,3 @@ def _groups(info: _Distributed, where: str) -> list[ProcessGroup]:
         for group in config or []
     ]
 
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

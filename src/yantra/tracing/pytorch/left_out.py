@@ -21,10 +21,16 @@ class LeftOut:
     def __init__(self, where: str) -> None:
         self.where = where
         self.reasons: list[str] = []
+        self.indices: list[int] = []
 
-    def add(self, place: str, reason: str) -> None:
-        """Leave out the event whose field is at `place`."""
-        self.reasons.append(f"{self.where} at $.traceEvents{place}: {reason}")
+    def add(self, index: int, field: str, reason: str, *, counts: bool = True) -> None:
+        """Leave out the event at `index` of the file for what is wrong with its `field`.
+
+        Unless it `counts`, the balance has that event otherwise.
+        """
+        if counts:
+            self.indices.append(index)
+        self.reasons.append(f"{self.where} at $.traceEvents[{index}]{field}: {reason}")
 
     def problems(self) -> list[str]:
         """Return what to tell the user, a sentence or none."""
@@ -41,9 +47,9 @@ def one_by_one(events: list[Raw], kind: type[T], left_out: LeftOut) -> list[T | 
     for index, raw in enumerate(events):
         try:
             found.append(decoder.decode(raw))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             found.append(None)
             reason, _, place = str(error).partition(" - at ")
             field = place.strip("`").lstrip("$")
-            left_out.add(f"[{index}]{field}", reason[:1].lower() + reason[1:])
+            left_out.add(index, field, reason[:1].lower() + reason[1:])
     return found

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 from msgspec import Raw, Struct, field
 
+from yantra.tracing.pytorch.balance import Balance
+
 FlowKind = Literal["fwdbwd", "thread"]
 WaitSource = Literal["event", "call"]
 
@@ -177,9 +179,15 @@ class LinkReport(Struct):
     missing_parents: int = 0
     device_ops: int = 0
     by_correlation: int = 0  # attached through their launch call
+    by_order: int = 0  # attached through the order of launch calls, for want of a number
+    by_flow: int = 0  # attached through a flow from the host, which is the launch there
     by_external_id: int = 0  # attached through External id, for want of a launch call
     outside: int = 0  # launched by a call of the trace, outside any operator
     orphans: int = 0  # no launch call in the trace and no operator found
+    unnumbered: int = 0  # of these, kernels of collectives with the correlation 0
+    launches: int = 0  # calls that launch
+    launches_empty: int = 0  # of these, without a kernel, and not into a graph
+    copies_empty: int = 0  # of these, calls that copy or fill, without a record on the device
     waits: int = 0
     waits_explained: int = 0  # with at least one awaited device op
     waits_idle: int = 0  # nothing was left to wait for
@@ -191,11 +199,14 @@ class LinkReport(Struct):
     clock_problems: int = 0  # device ops before their launch or before what they wait for
     nested: bool = False  # there is no host trace; operators nest by their times
     unread: dict[str, int] = field(default_factory=dict)  # events of each category left aside
+    uncategorised: dict[str, int] = field(default_factory=dict)  # events without one, by process
+    balance: Balance = field(default_factory=Balance)
     problems: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers and sentences as plain values for JSON."""
-        return {name: getattr(self, name) for name in self.__struct_fields__}
+        form = {name: getattr(self, name) for name in self.__struct_fields__}
+        return form | {"balance": self.balance.as_dict()}
 
 
 class Linked(Struct):

@@ -20,10 +20,13 @@ import msgspec
 from yantra.base.errors import TraceError
 from yantra.base.regular import open_regular
 from yantra.chakra import files
+from yantra.chakra.other_formats import recognised
+from yantra.tracing.pytorch import json_input
 
 Node = TypeVar("Node")
 Header = dict[str, Any]
 
+_WHAT = "the JSON of a host trace or a linked trace"
 _BLOCK = 1 << 20
 _NODES = re.compile(rb'"nodes"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*(,)\s*\{\s*$")
@@ -128,12 +131,12 @@ class _Reader:
         """Read with Python's parser; nodes that were given already are not given again."""
         try:
             header = json.loads(text)
-        except UnicodeDecodeError:
-            raise TraceError(f"{self.where}: not a text in UTF-8; expected JSON") from None
         except RecursionError:
             raise TraceError(f"{self.where}: lists are nested too deeply") from None
-        except ValueError as error:
-            raise TraceError(f"{self.where}: not JSON: {error}") from None
+        except ValueError:
+            header = json.loads(json_input.strict_json(text, self.where, _WHAT))
+        if profiler := recognised(text):
+            raise TraceError(f"{self.where}: {profiler}")
         if not isinstance(header, dict) or not isinstance(header.get("nodes"), list):
             raise TraceError(
                 f"{self.where}: expected a JSON object with a list `nodes`, as PyTorch's execution "

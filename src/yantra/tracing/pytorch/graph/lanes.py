@@ -210,9 +210,16 @@ def launch_points(ops: list[DeviceOp], blocking: set[tuple[int, int]]) -> dict[i
 
 
 def wait_points(waits: list[Wait], points: dict[int, list[Point]]) -> None:
-    """Add the points of blocking calls that are known to wait for something."""
+    """Add the points of blocking calls: those outside operators take their thread's time.
+
+    A call that is known to wait for something parts its time into waiting and what is left.
+    """
     for index, wait in enumerate(waits):
         if not wait.after:
+            if wait.op is None and wait.dur_ns:
+                end = wait.start_ns + wait.dur_ns
+                begin = Point(wait.start_ns, _CALL, end, NO_OPERATOR, wait.name)
+                points.setdefault(wait.tid, []).append(begin)
             continue
         owner = NO_OPERATOR if wait.op is None else wait.op
         own = points.setdefault(wait.tid, [])

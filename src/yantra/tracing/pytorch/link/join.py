@@ -13,7 +13,17 @@ from yantra.tracing.pytorch import kineto as device_traces
 from yantra.tracing.pytorch.collector import without_collector
 from yantra.tracing.pytorch.host import HostNode, HostTrace
 from yantra.tracing.pytorch.kineto import Event, KinetoTrace
-from yantra.tracing.pytorch.link import flows, launches, match, nesting, streams, threads, waits
+from yantra.tracing.pytorch.link import (
+    by_order,
+    flows,
+    launch_calls,
+    launches,
+    match,
+    nesting,
+    streams,
+    threads,
+    waits,
+)
 from yantra.tracing.pytorch.link.records import Record, records
 from yantra.tracing.pytorch.linked import Annotation, DeviceOp, Flow, Linked, Operator, Wait
 
@@ -71,6 +81,8 @@ def _joined(
 ) -> Linked:
     linked = _frame(host, device, rank)
     linked.report.unread = device.unread
+    linked.report.uncategorised = device.uncategorised
+    linked.report.balance.events = device.balance
     linked.report.problems += device.problems
     linked.origin_ns = min(
         (event.start for events in device.lists()[:3] for event in events[:1]), default=0
@@ -139,11 +151,16 @@ def _link_devices(
     report = linked.report
     origin = linked.origin_ns
     used = {event.detail.correlation for event in device.device}
-    calls = [call for call in device.calls if _matters(call, used)]
+    lost = launch_calls.count(device.calls, used, report)
+    unnumbered = by_order.unnumbered(device.device)
+    searched = {id(call) for call in lost} if unnumbered else set()
+    calls = [call for call in device.calls if _matters(call, used) or id(call) in searched]
     threads.nest(linked.operators, found, calls)
+    pairs = by_order.paired(unnumbered, lost, linked.operators) if unnumbered else {}
     by_correlation = launches.by_correlation(calls)
     owners = ((index, event) for index, event in enumerate(found) if event is not None)
-    ops = launches.device_ops(device.device, by_correlation, owners, origin, report)
+    ops = launches.device_ops(device.device, by_correlation, pairs, owners, origin, report)
+    launch_calls.settle(report, len(unnumbered) - len(pairs), len(pairs))
     linked.device_ops = ops
     streams.stream_order(ops, report)
     queues = streams.Queues(ops)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from yantra.tracing.pytorch.categories import FLOW
 from yantra.tracing.pytorch.kineto import Event
 from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
 
@@ -19,26 +20,30 @@ def by_correlation(calls: list[Event]) -> dict[int, Event]:
     found: dict[int, Event] = {}
     for call in calls:
         number = call.detail.correlation
-        if number is not None and (number not in found or _launches(call)):
+        if number is not None and (number not in found or launches(call)):
             found[number] = call
     return found
 
 
-def _launches(call: Event) -> bool:
+def launches(call: Event) -> bool:
+    """Whether a call is one that launches work of the device, by its name."""
     name = call.name or ""
-    return "Launch" in name or "Memcpy" in name or "Memset" in name
+    return ("Launch" in name or "Memcpy" in name or "Memset" in name) and "HostFunc" not in name
 
 
 def device_ops(
     events: list[Event],
     calls: dict[int, Event],
+    paired: dict[int, Event],
     owners: Iterable[tuple[int, Event]],
     origin: int,
     report: LinkReport,
 ) -> list[DeviceOp]:
     """Return the device ops in order of (start, end), with `parent` an index into the operators.
 
-    `owners` are the indices of the operators with their events. Sets the counts of the report.
+    `calls` are by correlation, `paired` those that the order of launches tells, by the index of the
+    device's event. `owners` are the indices of the operators with their events. Sets the counts of
+    the report.
     """
     named: dict[int, tuple[int, Event]] = {}
     for index, event in owners:
@@ -49,13 +54,18 @@ def device_ops(
     ops = []
     for number, event in enumerate(events):
         op = _device_op(number, event, origin)
-        call = calls.get(op.correlation)
+        call, how = paired.get(event.index), "by_order"
+        if call is not None:
+            op.correlation = call.detail.correlation or 0
+        else:
+            call = calls.get(op.correlation)
+            how = "by_flow" if call is not None and call.cat == FLOW else "by_correlation"
         if call is not None:
             op.launch_tid = call.tid if isinstance(call.tid, int) else -1
             op.launch_start_ns = call.start - origin
             op.launch_end_ns = call.end - origin
             op.launch_name = call.name or ""
-        op.parent = _parent(event, call, named, report)
+        op.parent = _parent(event, call, how, named, report)
         ops.append(op)
     report.device_ops = len(ops)
     return ops
@@ -83,10 +93,15 @@ def _device_op(number: int, event: Event, origin: int) -> DeviceOp:
 
 
 def _parent(
-    event: Event, call: Event | None, named: dict[int, tuple[int, Event]], report: LinkReport
+    event: Event,
+    call: Event | None,
+    how: str,
+    named: dict[int, tuple[int, Event]],
+    report: LinkReport,
 ) -> int | None:
+    """Return the operator around the launch; `how` is the count of the report that this adds to."""
     if call is not None and call.owner >= 0:
-        report.by_correlation += 1
+        setattr(report, how, getattr(report, how) + 1)
         return call.owner
     external = event.detail.external_id
     # Kineto writes the correlation as External id where it knows no operator.

@@ -1,0 +1,120 @@
+"""The balance of a recording: what became of each of its events, launches and device ops.
+
+Nothing of a file may be lost without a word. So what is read and what a named rule leaves out are
+counted apart from the whole, and `unaccounted` says what neither explains; it is 0, or the reader
+has a defect. The sums are kept with the linked trace and with the Chakra trace that is made of it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+ATTRIBUTE = "recording"
+"""The attribute of a trace's metadata that has the balance, as JSON."""
+
+LEFT_ALONE = {  # device ops: how they were attached
+    "by_launch": "by their launch call",
+    "by_order": "by the order of launch calls",
+    "by_external_id": "by External id",
+    "outside": "launched outside operators",
+    "orphans": "of an unknown launch",
+}
+NODES = "nodes of the host trace"
+
+
+class Sum(Struct):
+    """A whole and its parts by name; `left_out` are the parts that go no further."""
+
+    total: int = 0
+    parts: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def unaccounted(self) -> int:
+        """What no part explains; negative where something counts twice."""
+        return self.total - sum(self.parts.values()) - sum(self.left_out.values())
+
+    def add(self, part: str, number: int) -> None:
+        """Count `number` of what is read as `part`."""
+        if number:
+            self.parts[part] = self.parts.get(part, 0) + number
+
+    def leave_out(self, rule: str, number: int) -> None:
+        """Count `number` of what the named rule leaves out."""
+        if number:
+            self.left_out[rule] = self.left_out.get(rule, 0) + number
+
+
+class Balance(Struct):
+    """Of one recording: its events, its launch calls, its device ops and what these became.
+
+    `events` parts what the file has; `nodes` what the host trace has, if there is one; `launches`
+    the calls that launch; `device_ops` how each found its launch; `became` what each was converted
+    to, empty before that.
+    """
+
+    events: Sum = field(default_factory=Sum)
+    nodes: Sum = field(default_factory=Sum)
+    launches: Sum = field(default_factory=Sum)
+    device_ops: Sum = field(default_factory=Sum)
+    became: Sum = field(default_factory=Sum)
+
+    def sums(self) -> dict[str, Sum]:
+        """Return the sums that count anything, by what they count."""
+        named = {
+            "events": self.events,
+            NODES: self.nodes,
+            "launch calls": self.launches,
+            "device ops": self.device_ops,
+            "device ops as converted": self.became,
+        }
+        return {name: one for name, one in named.items() if one.total or one.unaccounted}
+
+    @property
+    def unaccounted(self) -> dict[str, int]:
+        """What no part explains, by what is counted; empty where the balance adds up."""
+        return {name: one.unaccounted for name, one in self.sums().items() if one.unaccounted}
+
+    def lines(self) -> list[str]:
+        """Return the balance in words, a line a sum."""
+        return [_line(name, one) for name, one in self.sums().items()]
+
+    def problems(self) -> list[str]:
+        """Return a sentence for each sum that does not add up."""
+        return [
+            f"{number} of the {self.sums()[name].total} {name} are not accounted for: a defect of "
+            "the reader; please report the file"
+            for name, number in self.unaccounted.items()
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sums as plain values for JSON."""
+        form: dict[str, Any] = msgspec.to_builtins(self)
+        return form
+
+
+def from_text(text: object) -> Balance | None:
+    """Return the balance that `Balance.text` wrote, None for anything else."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return msgspec.json.decode(text.encode(), type=Balance)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def to_text(balance: Balance) -> str:
+    """Return the balance as the text that traces carry."""
+    return json.dumps(balance.as_dict(), ensure_ascii=False, separators=(",", ":"))
+
+
+def _line(name: str, one: Sum) -> str:
+    said = ", ".join(f"{number} {part}" for part, number in one.parts.items())
+    out = ", ".join(f"{number} {rule}" for rule, number in one.left_out.items())
+    lost = f"; {one.unaccounted} not accounted for" if one.unaccounted else ""
+    left = f"; left out: {out}" if out else ""
+    return f"{one.total} {name}: {said or 'none read'}{left}{lost}"

@@ -1,0 +1,104 @@
+"""Launches told by order, where the numbers of kernels are missing.
+
+ROCm up to 6.1 gives RCCL's kernels the correlation 0. Each call of the communicator still has its
+launch call, and a stream runs what it was given in order: so where a stream has as many such
+kernels as there are launch calls without a device op inside communication, and each kernel begins
+after its call, the k-th belongs to the k-th. Kernels that began before the first of these calls
+were launched before the recording. With several streams each must fit the calls of exactly one
+process group. Where anything else fits, nothing is paired.
+
+Source: ROCm/roctracer issue 100, pytorch/kineto issue 1416.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from yantra.tracing.pytorch.calls import sort_of
+from yantra.tracing.pytorch.kineto import Event
+from yantra.tracing.pytorch.linked import Operator
+
+_COLLECTIVES = ("nccl", "rccl", "oneccl", "msccl")
+_HIGHEST = 8  # operators above a launch that may be the call of a communicator
+
+
+def unnumbered(events: Iterable[Event]) -> list[Event]:
+    """Return the kernels of collectives that have no correlation number, or 0."""
+    return [
+        event
+        for event in events
+        if event.cat == "kernel"
+        and (event.name or "").startswith(_COLLECTIVES)
+        and not event.detail.correlation
+    ]
+
+
+def paired(
+    kernels: Sequence[Event], calls: Sequence[Event], operators: Sequence[Operator]
+) -> dict[int, Event]:
+    """Return the launch call of each kernel, by the kernel's index in the file.
+
+    `calls` are the launch calls without a device op, in order of start, with their owners set.
+    """
+    groups: defaultdict[str, list[Event]] = defaultdict(list)
+    for call in calls:
+        group = _communicator(call, operators)
+        if group is not None:
+            groups[group].append(call)
+    streams: defaultdict[Any, list[Event]] = defaultdict(list)
+    for kernel in sorted(kernels, key=_start):
+        streams[_device(kernel), kernel.detail.stream, str(kernel.tid)].append(kernel)
+    if len(streams) == 1:
+        (queue,) = streams.values()
+        every = sorted((call for made in groups.values() for call in made), key=_start)
+        return {kernel.index: call for kernel, call in _fit(queue, every)}
+    return _one_to_one(list(streams.values()), list(groups.values()))
+
+
+def _one_to_one(streams: list[list[Event]], groups: list[list[Event]]) -> dict[int, Event]:
+    fits = [[at for at, made in enumerate(groups) if _fit(queue, made)] for queue in streams]
+    taken = [at for fit in fits for at in fit]
+    if any(len(fit) > 1 for fit in fits) or len(set(taken)) < len(taken):
+        return {}
+    return {
+        kernel.index: call
+        for queue, fit in zip(streams, fits, strict=True)
+        for at in fit
+        for kernel, call in _fit(queue, groups[at])
+    }
+
+
+def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
+    """Return the pairs, k-th with k-th; none where numbers or times do not fit."""
+    if not calls:
+        return []
+    known = [kernel for kernel in kernels if kernel.start >= calls[0].start]
+    if len(known) != len(calls):
+        return []
+    pairs = list(zip(known, calls, strict=True))
+    return pairs if all(kernel.start >= call.start for kernel, call in pairs) else []
+
+
+def _communicator(call: Event, operators: Sequence[Operator]) -> str | None:
+    """Return the group of the communication around a call, "" if unnamed; None where none is."""
+    at: int | None = call.owner if call.owner >= 0 else None
+    communicates = False
+    for _ in range(_HIGHEST):
+        if at is None:
+            break
+        operator = operators[at]
+        communicates |= bool(sort_of(operator.name))
+        if operator.comm is not None and operator.comm.group_name:
+            return operator.comm.group_name
+        at = operator.parent
+    return "" if communicates else None
+
+
+def _device(event: Event) -> Any:
+    return event.pid if event.detail.device is None else event.detail.device
+
+
+def _start(event: Event) -> int:
+    return event.start

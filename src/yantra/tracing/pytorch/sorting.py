@@ -1,0 +1,279 @@
+"""The events of a device trace by what they are, each counted once.
+
+A pair of a begin and an end (`ph` B and E) is one event of two. Work of devices that Kineto has no
+category for, as the plug-ins of Ascend and others write it, is told by what ties it to the host: a
+flow that starts at an operator, or the correlation number of a call. A category of its own is read
+so only if this ties all of its events; of events without a category, the others on the rows of such
+a device are its work, too. What nothing tells stays out and is counted.
+
+Source: the format of Chrome's trace events ("Trace Event Format", Google); the flows `async_npu` of
+Ascend's PyTorch profiler.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from msgspec import Struct, field
+
+from yantra.tracing.pytorch import categories as cats
+from yantra.tracing.pytorch.balance import Sum
+from yantra.tracing.pytorch.events import Args, Event
+
+_FIRST_NUMBER = -2  # of launches that only a flow tells; -1 is "no number"
+_TEXTS_FROM = 1 << 40  # numbers of threads and streams that have only a text
+_INT64 = 1 << 63
+
+
+class Sorted(Struct):
+    """The events by kind; the counts of the others.
+
+    `unread` counts by category, `uncategorised` by the name of the process; `pairs` are the indices
+    of events that are two in the file.
+    """
+
+    cpu: list[Event] = field(default_factory=list)
+    calls: list[Event] = field(default_factory=list)
+    device: list[Event] = field(default_factory=list)
+    syncs: list[Event] = field(default_factory=list)
+    forward: list[Event] = field(default_factory=list)
+    backward: list[Event] = field(default_factory=list)
+    unread: Counter[str] = field(default_factory=Counter)
+    uncategorised: Counter[str] = field(default_factory=Counter)
+    pairs: set[int] = field(default_factory=set)
+
+    def lists(self) -> tuple[list[Event], ...]:
+        """Return all lists of events."""
+        return self.cpu, self.calls, self.device, self.syncs, self.forward, self.backward
+
+
+def by_kind(events: list[Event | None], balance: Sum) -> Sorted:
+    """Return the events by kind; counts in `balance` what is left out, not what is read.
+
+    None stands in the place of an event that was left out already.
+    """
+    balance.total = len(events)
+    return _Sorter(balance).run(events)
+
+
+class _Sorter:
+    def __init__(self, balance: Sum) -> None:
+        self.balance = balance
+        self.found = found = Sorted()
+        self.homes = dict.fromkeys(cats.CPU_CATS, found.cpu)
+        self.homes |= dict.fromkeys(cats.DEVICE_CATS, found.device)
+        self.homes |= dict.fromkeys(cats.SYNC_CATS, found.syncs)
+        self.flow_ends: list[Event] = []
+        self.flow_starts: list[Event] = []
+        self.open: list[Event] = []  # begins and ends
+        self.rest: list[Event] = []  # spans of categories that are not known
+        self.names: dict[Any, str] = {}  # of processes
+        self.texts: dict[str, int] = {}
+        self.flow_launches = 0
+
+    def run(self, events: list[Event | None]) -> Sorted:
+        phases: Counter[str] = Counter()
+        for index, event in enumerate(events):
+            if event is None:
+                continue
+            event.index = index
+            if type(event.tid) is str:
+                event.tid = self.number(event.tid)
+            ph = event.ph
+            if ph == "X":
+                self._span(event)
+            elif ph in cats.FLOW_PHASES:
+                self._flow(event)
+            elif ph in ("B", "E"):
+                self.open.append(event)
+            else:
+                phases[ph] += 1
+                if ph == "M" and event.name == "process_name":
+                    self.names[_key(event.pid)] = str(event.detail.name or "")
+        self._pairs()
+        self._other_devices()
+        self._phases(phases)
+        return self.found
+
+    def number(self, text: str) -> int:
+        """Return a number for a thread or stream of this text, the same for equal ones."""
+        if text.isascii() and text.isdecimal() and len(text) < 19:  # in 2021 threads were texts
+            return int(text)
+        return self.texts.setdefault(text, _TEXTS_FROM + len(self.texts))
+
+    def _span(self, event: Event) -> None:
+        cat = event.cat or ""
+        home = self.homes.get(cat)
+        if home is None and cat in cats.NAMES_OF_2021:
+            event.cat = cat = cats.NAMES_OF_2021[cat]
+            home = self.homes.get(cat)
+        if home is None and cats.is_call(cat):
+            home = self.homes[cat] = self.found.calls
+        if home is not None:
+            if home is self.found.device or home is self.found.calls:
+                self._stream(event)
+            home.append(event)
+        elif cat in cats.ASIDE:
+            self.balance.leave_out(cats.ASIDE[cat], 2 if event.index in self.found.pairs else 1)
+        else:
+            self.rest.append(event)
+
+    def _stream(self, event: Event) -> None:
+        """Let streams that are texts be numbers of their own on the device's side."""
+        args = event.args
+        if args is not None and type(args.stream) is str and event.cat in cats.DEVICE_CATS:
+            args.stream = self.number(args.stream)
+
+    def _flow(self, event: Event) -> None:
+        if event.cat != "fwdbwd":
+            (self.flow_ends if event.ph == "f" else self.flow_starts).append(event)
+        elif event.ph == "s":
+            self.found.forward.append(event)
+        elif event.ph == "f":
+            self.found.backward.append(event)
+        else:
+            self.balance.leave_out(cats.FLOW_RULE, 1)
+
+    def _pairs(self) -> None:
+        """Make spans of begins and ends: an end closes what its thread began last."""
+        threads: defaultdict[Any, list[Event]] = defaultdict(list)
+        for event in self.open:
+            if isinstance(event.ts, int | float):
+                threads[_key(event.pid), _key(event.tid)].append(event)
+            else:
+                self.balance.leave_out(cats.IMPOSSIBLE, 1)
+        for made in threads.values():
+            made.sort(key=_time)
+            stack: list[Event] = []
+            for event in made:
+                if event.ph == "B":
+                    stack.append(event)
+                elif stack:
+                    self._pair(stack.pop(), event)
+                else:
+                    self.balance.leave_out(cats.UNBEGUN, 1)
+            self.balance.leave_out(cats.UNENDED, len(stack))
+
+    def _pair(self, begin: Event, end: Event) -> None:
+        begin.ph = "X"
+        begin.dur = (end.ts or 0) - (begin.ts or 0)
+        if begin.args is None:
+            begin.args = end.args
+        self.found.pairs.add(begin.index)
+        self._span(begin)
+
+    def _other_devices(self) -> None:
+        """Find the work of other devices among the spans of unknown categories."""
+        used = self._work_by_flow() if self.rest else set()
+        flows = len(self.flow_starts) + len(self.flow_ends)
+        self.balance.add(cats.FLOWS, len(used))
+        self.balance.leave_out(cats.FLOW_RULE, flows - len(used))
+        for event in self.rest:
+            number = 2 if event.index in self.found.pairs else 1
+            if event.cat:
+                self.found.unread[event.cat] += number
+            else:
+                name = self.names.get(_key(event.pid)) or f"process {event.pid}"
+                self.found.uncategorised[name] += number
+        for category, number in self.found.unread.items():
+            self.balance.leave_out(f"of the category '{category}', which is not read", number)
+        for name, number in self.found.uncategorised.items():
+            self.balance.leave_out(f"without a category on '{name}'", number)
+
+    def _work_by_flow(self) -> set[int]:
+        """Move what is device work from `rest`; return the indices of the flow ends that say so."""
+        found = self.found
+        hosts = {_key(event.pid) for event in (*found.cpu, *found.calls)}
+        threads = {(_key(event.pid), _key(event.tid)) for event in (*found.cpu, *found.calls)}
+        starts: dict[Any, list[Event]] = defaultdict(list)
+        for start in self.flow_starts:
+            if (_key(start.pid), _key(start.tid)) in threads:
+                starts[start.cat, _key(start.id)].append(start)
+        ends: dict[Any, Event] = {}
+        for end in self.flow_ends:
+            if (end.cat, _key(end.id)) in starts:
+                ends.setdefault(_place(end), end)
+        numbers = {call.detail.correlation for call in found.calls} - {None}
+        used: set[int] = set()
+        devices: set[Any] = set()
+        left: list[Event] = []
+        loose = {  # categories of which some event is tied to no call: whatever they are, stay out
+            event.cat
+            for event in self.rest
+            if _key(event.pid) in hosts
+            or not (event.detail.correlation in numbers or _place(event) in ends)
+        } - {None, ""}
+        for event in self.rest:
+            flow = ends.get(_place(event))
+            if _key(event.pid) in hosts or event.cat in loose:
+                left.append(event)
+            elif event.detail.correlation in numbers:
+                devices.add(_key(event.pid))
+                self._work(event)
+            elif flow is not None:
+                start = starts[flow.cat, _key(flow.id)][-1]
+                used |= {flow.index, start.index}
+                devices.add(_key(event.pid))
+                self._launched(event, start)
+            else:
+                left.append(event)
+        self.rest = []
+        for event in left:
+            if not event.cat and _key(event.pid) in devices:
+                self._work(event)
+            else:
+                self.rest.append(event)
+        return used
+
+    def _work(self, event: Event) -> None:
+        said = f"{event.cat or ''} {event.name or ''}".lower()
+        copies = next((cat for cat in ("memcpy", "memset") if cat in said), None)
+        event.cat = "kernel" if copies is None else f"gpu_{copies}"
+        self._stream(event)
+        self.found.device.append(event)
+
+    def _launched(self, event: Event, start: Event) -> None:
+        """Take the start of a flow as the launch call of what is at its end."""
+        number = _FIRST_NUMBER - self.flow_launches
+        self.flow_launches += 1
+        args = event.args = event.args or Args()
+        args.correlation = number
+        self._work(event)
+        self.found.calls.append(
+            Event(
+                ph="X",
+                cat=cats.FLOW,
+                name=f"{start.cat} (Launch)",
+                pid=start.pid,
+                tid=start.tid,
+                ts=start.ts,
+                dur=0,
+                args=Args(correlation=number),
+                index=start.index,
+            )
+        )
+
+    def _phases(self, phases: Counter[str]) -> None:
+        for phase, number in phases.items():
+            if phase == "M":
+                self.balance.add(cats.NAMES, number)
+            elif phase in cats.SPANS or phase not in cats.PHASES:
+                name = cats.PHASES.get(phase) or f"phase '{phase}'"
+                self.found.unread[name] += number
+                self.balance.leave_out(name, number)
+            else:
+                self.balance.leave_out(cats.PHASES[phase], number)
+
+
+def _place(event: Event) -> tuple[Any, Any, Any]:
+    return _key(event.pid), _key(event.tid), event.ts
+
+
+def _key(value: Any) -> Any:
+    """Return what stands for a process, a thread or an id in dictionaries."""
+    return value if isinstance(value, int | str | float) else repr(value)
+
+
+def _time(event: Event) -> Any:
+    return event.ts
