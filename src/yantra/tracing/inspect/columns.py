@@ -27,7 +27,8 @@ class Extra(NamedTuple):
 
     `thread` is the lane that our converter writes, else the `tid` of PyTorch. `part` is how it
     marks what is not the begin of an operator: a later `slice` of one, a `wait`, or a `delay`,
-    which is time that nothing recorded explains.
+    which is time that nothing recorded explains. `communication` is the kind of a computation that
+    communicates and whose size or members are not known.
     """
 
     stream: int | None
@@ -35,6 +36,7 @@ class Extra(NamedTuple):
     start_ns: int | None
     duration_ns: int | None
     part: str | None
+    communication: str | None
 
     @property
     def is_delay(self) -> bool:
@@ -118,10 +120,9 @@ class Columns:
     @cached_property
     def kind(self) -> list[str]:
         """One of KINDS for each node."""
-        delays = [extra.is_delay for extra in self.extra]
         return [
-            "delay" if delay else _kind(type, cpu)
-            for type, cpu, delay in zip(self.type, self.is_cpu, delays, strict=True)
+            _kind(type, cpu, extra)
+            for type, cpu, extra in zip(self.type, self.is_cpu, self.extra, strict=True)
         ]
 
     @cached_property
@@ -157,8 +158,12 @@ def collective_name(comm_type: int | None) -> str:
     return f"type {comm_type}"
 
 
-def _kind(type: int, cpu: bool) -> str:
+def _kind(type: int, cpu: bool, extra: Extra) -> str:
+    if extra.is_delay:
+        return "delay"
     if type == NodeType.COMP:
+        if extra.communication is not None:
+            return "communication"
         return "cpu" if cpu else "gpu_compute"
     if type in (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV):
         return "communication"
@@ -168,7 +173,7 @@ def _kind(type: int, cpu: bool) -> str:
 
 
 def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
-    if kind == "communication":
+    if kind == "communication" and extra.communication is None:
         return f"group {group}"
     if kind == "memory":
         return "memory"
@@ -179,7 +184,7 @@ def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
 
 def _extra(rows: list[_core.AttributeRow]) -> Extra:
     stream = tid = thread = start_ns = duration_ns = None
-    part = None
+    part = communication = None
     for name, _, value, _ in rows:
         if name == "stream":
             stream = _integer(value)
@@ -193,7 +198,10 @@ def _extra(rows: list[_core.AttributeRow]) -> Extra:
             duration_ns = _integer(value)
         elif name == "part":
             part = value if isinstance(value, str) else None
-    return Extra(stream, tid if thread is None else thread, start_ns, duration_ns, part)
+        elif name == "communication":
+            communication = value if isinstance(value, str) else None
+    lane = tid if thread is None else thread
+    return Extra(stream, lane, start_ns, duration_ns, part, communication)
 
 
 def _integer(value: object) -> int | None:

@@ -16,13 +16,6 @@ from msgspec import Struct, field
 ATTRIBUTE = "recording"
 """The attribute of a trace's metadata that has the balance, as JSON."""
 
-LEFT_ALONE = {  # device ops: how they were attached
-    "by_launch": "by their launch call",
-    "by_order": "by the order of launch calls",
-    "by_external_id": "by External id",
-    "outside": "launched outside operators",
-    "orphans": "of an unknown launch",
-}
 NODES = "nodes of the host trace"
 
 
@@ -113,8 +106,8 @@ def to_text(balance: Balance) -> str:
 
 
 def _line(name: str, one: Sum) -> str:
-    said = ", ".join(f"{number} {part}" for part, number in one.parts.items())
-    out = ", ".join(f"{number} {rule}" for rule, number in one.left_out.items())
+    said = ", ".join(f"{part} {number}" for part, number in one.parts.items())
+    out = ", ".join(f"{rule} {number}" for rule, number in one.left_out.items())
     lost = f"; {one.unaccounted} not accounted for" if one.unaccounted else ""
     left = f"; left out: {out}" if out else ""
     return f"{one.total} {name}: {said or 'none read'}{left}{lost}"

@@ -8,17 +8,18 @@ everywhere, so a simulator may replay communication or model it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
-from yantra.base.errors import TraceError
+from yantra.base.errors import TraceError, UnsupportedError
 from yantra.base.text import count, shortened, table
 from yantra.base.units import format_time
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.chakra.trace import Trace
-from yantra.tracing.pytorch import soundness
+from yantra.tracing.pytorch import soundness, steps
+from yantra.tracing.pytorch.balance import Balance, Sum
 from yantra.tracing.pytorch.calls import Calls
 from yantra.tracing.pytorch.collector import without_collector
 from yantra.tracing.pytorch.communication import STAND_INS, Communication
@@ -26,12 +27,12 @@ from yantra.tracing.pytorch.communication_names import CommunicationNames
 from yantra.tracing.pytorch.communicators import Communicators
 from yantra.tracing.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.tracing.pytorch.emit import EmitOptions, emit
-from yantra.tracing.pytorch.graph import GraphOptions, build
+from yantra.tracing.pytorch.graph import Graph, GraphOptions, build
 from yantra.tracing.pytorch.issue_order import keep_issue_order
 from yantra.tracing.pytorch.linked import Linked
 from yantra.tracing.pytorch.matching import Matches, match
 from yantra.tracing.pytorch.other_communication import AllFound, Unrecognised, find_all
-from yantra.tracing.pytorch.replicate import replicated
+from yantra.tracing.pytorch.replicate import Gathered, is_of_all, replicated, scaled
 from yantra.tracing.pytorch.timeline import timeline
 from yantra.tracing.recorded import ONE_EACH_IN_WORDS, Recorded
 
@@ -44,6 +45,7 @@ _NO_COMMUNICATION = (
     "replicate: no communication was recorded, so ranks never wait for each other and nothing is "
     "summed; record a job of at least two ranks"
 )
+_CONVERTED = {"kernel": "kernels", "gpu_memcpy": "copies", "gpu_memset": "fills", "comm": "others"}
 _KEPT = 400_000  # operators and device ops held in memory between the two passes over the ranks
 
 
@@ -56,8 +58,11 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     run, and not as the collective it has that comes nearest. `split_all_to_alls`: write what pairs
     of an uneven all-to-all exchange as sends and receives. `memory_nodes`: write copies between
     host and device as MEM_LOAD and MEM_STORE nodes. `replicate`: one rank stands for so many, 0 for
-    as many as recorded; None: every rank is given. `names`: which operators and kernels communicate
-    without NCCL, RCCL or gloo.
+    as many as recorded; None: every rank is given. `template`: write it once, as rank 0, for all
+    of them. `gathered`: what an all-gather among all ranks
+    is when there are more of them, see `replicate.py`. `step`: the number of the one step to
+    convert; None: all that was recorded. `names`: which operators and kernels communicate without
+    NCCL, RCCL or gloo.
     """
 
     gaps: bool = True
@@ -67,6 +72,9 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     split_all_to_alls: bool = False
     memory_nodes: bool = False
     replicate: int | None = None
+    template: bool = False
+    gathered: Gathered | None = None
+    step: int | None = None
     names: CommunicationNames = field(default_factory=CommunicationNames)
 
 
@@ -74,7 +82,8 @@ class ConvertReport(Struct):
     """What a conversion did, in numbers; `problems` and `remarks` are sentences for the user.
 
     `remarks` are about what a replay of the traces will be, which is nothing wrong with them.
-    `recorded` has the ranks whose traces differ. `unrecognised` is what communicates, by the
+    `recorded` has the ranks whose traces differ, `balance` what became of all that was recorded, by
+    rank. `unrecognised` is what communicates, by the
     name of the kernel or operator, and stays computation.
     """
 
@@ -91,6 +100,7 @@ class ConvertReport(Struct):
     unmatched_messages: int = 0
     unrecognised: dict[str, Unrecognised] = field(default_factory=dict)
     recorded: dict[int, Recorded] = field(default_factory=dict)
+    balance: dict[int, Balance] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -120,6 +130,7 @@ class ConvertReport(Struct):
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers and sentences as plain values for JSON."""
         form = {name: getattr(self, name) for name in self.__struct_fields__}
+        form["balance"] = {rank: one.as_dict() for rank, one in self.balance.items()}
         form["recorded"] = {rank: found.as_dict() for rank, found in self.recorded.items()}
         form["unrecognised"] = [
             {"name": name, "kind": found.kind, "count": found.count, "duration_ns": found.ns}
@@ -176,37 +187,82 @@ def convert_job(
     sources are of one rank, or `replicate` is asked for with several.
     """
     chosen = options or ConvertOptions()
-    ranks = _Ranks(sources, chosen.names)
+    ranks = _Ranks(sources, chosen.names, chosen.step)
     items, world_size = ranks.items(), ranks.world_size
+    told: list[str] = []
     if chosen.replicate is not None:
         if len(items) != 1:
             raise TraceError("replicate: one rank stands for all; give the trace of one rank")
-        ((rank, made),) = items.items()
         world_size = chosen.replicate or world_size
-        items = replicated(made, rank, ranks.world_size, world_size)
+        items, told = ranks.replicated(world_size, chosen)
     everything = [item for made in items.values() for item in made]
     communicators = Communicators(world_size, everything)
-    report = _report(match(items, communicators, split=chosen.split_all_to_alls), ranks)
+    matches = match(items, communicators, split=chosen.split_all_to_alls)
+    if chosen.replicate is not None:
+        ranks.settle(next(iter(items.values())))
+    report = _report(matches, ranks)
     everything = [item for made in items.values() for item in made]  # as they are now
-    for rank, made in items.items():
-        linked = ranks.linked(rank, keep=chosen.replicate is not None)
-        take(rank, _rank(linked, made, communicators, chosen, report))
+    _write(items, ranks, communicators, chosen, report, take)
     _count(report, everything, chosen)
+    report.remarks += told
     _remark_on_slots(report)
+    if len(ranks.steps) > 1:
+        report.remarks.append(steps.remark(ranks.steps))
     if chosen.replicate is not None and not report.collectives and not report.messages:
         report.remarks.append(_NO_COMMUNICATION)
     return Job(communicators, report)
 
 
+def _write(
+    items: Mapping[int, list[Communication]],
+    ranks: _Ranks,
+    communicators: Communicators,
+    options: ConvertOptions,
+    report: ConvertReport,
+    take: Take,
+) -> None:
+    """Write the trace of each rank; the graph of a rank that stands for all is built once."""
+    as_one = options.replicate is not None
+    graph: Graph | None = None
+    for rank, made in items.items():
+        linked = ranks.linked(rank, keep=as_one)
+        kept = ranks.kept(rank, as_one=as_one)
+        linked.report.balance.became = _became(linked, made, kept)
+        report.balance[rank] = linked.report.balance
+        if graph is None or not as_one:
+            graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
+            keep_issue_order(graph, made, communicators)
+        take(rank, _rank(linked, graph, made, kept, communicators, options, report))
+
+
+def _became(linked: Linked, items: Sequence[Communication], kept: Mapping[int, str]) -> Sum:
+    """Return what each device op of a rank was converted to."""
+    sizes = {item.op: item.type for item in items if item.type is not NodeType.COMP}
+    found = Sum(len(linked.device_ops))
+    counts = Counter(
+        "collectives"
+        if sizes.get(op.id) is NodeType.COMM_COLL
+        else "sends and receives"
+        if op.id in sizes
+        else "communication at its recorded duration"
+        if op.id in kept
+        else _CONVERTED.get(op.cat, op.cat)
+        for op in linked.device_ops
+    )
+    for name, number in sorted(counts.items()):
+        found.add(name, number)
+    return found
+
+
 def _rank(
     linked: Linked,
+    graph: Graph,
     items: Sequence[Communication],
+    kept: Mapping[int, str],
     communicators: Communicators,
     options: ConvertOptions,
     report: ConvertReport,
 ) -> Iterator[bytes]:
-    graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
-    keep_issue_order(graph, items, communicators)
     how = EmitOptions(
         reduce=options.reduce,
         exact_collectives=options.exact_collectives,
@@ -218,14 +274,18 @@ def _rank(
     parts = [item.op for item in items if item.type is not NodeType.COMP]
     report.nodes += len(graph.nodes) + len(parts) - len({*parts})
     report.delays += sum(node.kind == "delay" for node in graph.nodes)
-    return emit(linked, graph, items, communicators, how)
+    return emit(linked, graph, items, communicators, how, kept)
 
 
 class _Ranks:
     """The ranks given: what of them communicates, and the traces again when they are written."""
 
-    def __init__(self, sources: Sequence[Source], names: CommunicationNames) -> None:
+    def __init__(
+        self, sources: Sequence[Source], names: CommunicationNames, step: int | None
+    ) -> None:
         self.found: dict[int, AllFound] = {}
+        self.steps: list[steps.Step] = []  # of the rank with most of them, where all are taken
+        self._step = step
         self._names = names
         self.world_size = 0
         self._sources: dict[int, Source] = {}
@@ -238,6 +298,38 @@ class _Ranks:
         """Return what communicates, by rank."""
         return {rank: found.items for rank, found in sorted(self.found.items())}
 
+    def replicated(
+        self, world_size: int, options: ConvertOptions
+    ) -> tuple[dict[int, list[Communication]], list[str]]:
+        """Return the items of all ranks that the one given stands for, and what to tell of them.
+
+        For a template they are those of rank 0 alone.
+        """
+        ((rank, found),) = self.found.items()
+        (linked,) = self._kept.values()
+        made, told = scaled(linked, found.items, self.world_size, world_size, options.gathered)
+        if options.template:
+            everyone = tuple(range(world_size))
+            others = [item for item in made if not is_of_all(item, self.world_size)]
+            if others:
+                raise UnsupportedError(
+                    f"rank {rank}: communicates in groups of some ranks or by messages, which a "
+                    "template of one rank cannot say; give a prefix in place of a .yw, which "
+                    "writes a trace for each rank"
+                )
+            return {0: [structs.replace(item, ranks=everyone) for item in made]}, told
+        return replicated(made, rank, self.world_size, world_size), told
+
+    def settle(self, items: list[Communication]) -> None:
+        """Take what matching made of the rank that stands for all."""
+        (found,) = self.found.values()
+        found.items = items
+
+    def kept(self, rank: int, *, as_one: bool) -> dict[int, str]:
+        """Return what communicates and stays computation, by device op; `as_one`: of the one."""
+        found = next(iter(self.found.values())) if as_one else self.found[rank]
+        return found.kept
+
     def linked(self, rank: int, *, keep: bool) -> Linked:
         """Return the trace of a rank, once; `keep`: the one given, as any rank."""
         if keep:
@@ -245,12 +337,19 @@ class _Ranks:
             linked.rank = rank
             return linked
         kept = self._kept.pop(rank, None)
-        return with_cpu_collectives(self._sources[rank]()) if kept is None else kept
+        return self._read(self._sources[rank]) if kept is None else kept
 
-    def _add(self, source: Source) -> None:
+    def _read(self, source: Source) -> Linked:
         linked = source()
         soundness.check(linked)
-        linked = with_cpu_collectives(linked)
+        if self._step is not None:
+            linked = steps.only(linked, self._step)
+        return with_cpu_collectives(linked)
+
+    def _add(self, source: Source) -> None:
+        linked = self._read(source)
+        if self._step is None:
+            self.steps = max(self.steps, steps.steps(linked), key=len)
         rank = linked.rank
         if rank in self.found:
             raise TraceError(f"rank {rank}: two of the traces given are of this rank")

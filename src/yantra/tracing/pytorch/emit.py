@@ -8,7 +8,7 @@ and receives becomes several nodes in the place of one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Raw, Struct
@@ -16,6 +16,7 @@ from msgspec import Raw, Struct
 from yantra import _core
 from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
+from yantra.tracing.pytorch import balance
 from yantra.tracing.pytorch.communication import STAND_INS, Communication
 from yantra.tracing.pytorch.communicators import Communicators
 from yantra.tracing.pytorch.cpu_collectives import NETWORK
@@ -68,15 +69,23 @@ class EmitOptions(Struct, frozen=True, kw_only=True):
     memory_nodes: bool = False
 
 
+COMMUNICATES = "communication"
+"""The attribute of a computation that communicates: which collective, as far as its name tells."""
+
+
 def emit(
     linked: Linked,
     graph: Graph,
     items: Iterable[Communication],
     communicators: Communicators,
     options: EmitOptions,
+    kept: Mapping[int, str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield the content of the .et file of one rank, in pieces, so that it never stands whole."""
-    pieces = _Emitter(linked, graph, items, communicators, options).run()
+    """Yield the content of the .et file of one rank, in pieces, so that it never stands whole.
+
+    `kept` has the kinds of the device ops that communicate and are written as computations.
+    """
+    pieces = _Emitter(linked, graph, items, communicators, options, kept or {}).run()
     yield next(pieces).to_bytes()
     for piece in pieces:
         yield piece.to_bytes().removeprefix(_NO_METADATA)
@@ -90,8 +99,10 @@ class _Emitter:
         items: Iterable[Communication],
         communicators: Communicators,
         options: EmitOptions,
+        kept: Mapping[int, str],
     ) -> None:
         self.linked = linked
+        self.kept = kept
         self.graph = graph
         self.communicators = communicators
         self.options = options
@@ -145,6 +156,8 @@ class _Emitter:
             self._put_uint(name, getattr(about, name))
         self._put_int("origin_ns", about.origin_ns)
         self._put("complete_order", Kind.BOOL, True)
+        if about.report.balance.sums():
+            self._put(balance.ATTRIBUTE, Kind.STRING, balance.to_text(about.report.balance))
         self.recorder.end_metadata("")
 
     def _node(self, node: GraphNode, data: Sequence[int], ctrl: list[int]) -> None:
@@ -184,6 +197,8 @@ class _Emitter:
             self.recorder.attributes(*_LAUNCHED, (work, False, op.stream, size))
             type = type_of(op, self.options.memory_nodes) if part is None else self._part(part)
             self.recorder.attributes(*_RAN, (node.start_ns, node.dur_ns, thread, *where))
+            if part is None and op.id in self.kept:
+                self._put(COMMUNICATES, Kind.STRING, self.kept[op.id])
             if operator is not None:
                 self._tensors(operator)
             # one kernel ran the whole batch, so its time counts once

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 
 from yantra.base.output import write_text
 from yantra.chakra.files import save_pieces
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, Source, convert_job
-from yantra.tracing.pytorch.sources import load
+from yantra.tracing.pytorch.sources import Recordings
 
 Progress = Callable[[int, int], None]  # traces written, traces to write
 
@@ -31,13 +30,13 @@ def convert_files(
 ) -> ConvertReport:
     """Convert the traces at `paths` (linked, host only, device only) to `output`; see `trace_name`.
 
-    The ranks of traces that do not tell them are their places in `paths`. Groups are written if
-    there are any beyond the group of all ranks, and always for several ranks. Raises TraceError.
+    A path may have `{rank}` in its name. The ranks of traces that do not tell them are those that
+    their names say (`ranks.py`). Groups are written if there are any beyond the group of all ranks,
+    and always for several ranks. Raises TraceError.
     """
-    told: dict[str, list[str]] = {}
-    sources = [partial(load, path, place, told) for place, path in enumerate(paths)]
-    report = convert_sources(sources, output, options, progress)
-    report.problems[:0] = [text for texts in told.values() for text in texts]
+    recordings = Recordings(paths)
+    report = convert_sources(recordings.sources(), output, options, progress)
+    report.problems[:0] = recordings.problems()
     return report
 
 

@@ -30,7 +30,7 @@ from yantra.tracing.pytorch.balance import Sum
 from yantra.tracing.pytorch.events import Args, Event, ShapedArgs, ShapedEvent
 from yantra.tracing.pytorch.left_out import LeftOut, one_by_one
 from yantra.tracing.pytorch.linked import ProcessGroup
-from yantra.tracing.pytorch.sorting import Sorted, by_kind
+from yantra.tracing.pytorch.sorting import by_kind
 
 __all__ = ["Args", "Event", "KinetoTrace", "ShapedArgs", "ShapedEvent", "is_one", "parse", "read"]
 
@@ -137,7 +137,8 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
     file, events = _decoded(data, where, ShapedEvent if shapes else Event, left_out)
     balance = Sum()
     made = by_kind(events, balance)
-    trace = KinetoTrace(*made.lists(), balance=balance)
+    cpu, calls, device, syncs, forward, backward = made.lists()
+    trace = KinetoTrace(cpu, calls, device, syncs, forward, backward, balance=balance)
     trace.unread, trace.uncategorised = dict(made.unread), dict(made.uncategorised)
     _set_times(trace, data, left_out)
     for kind in (trace.cpu, trace.calls, trace.device, trace.syncs):
@@ -310,4 +311,3 @@ def _groups(info: _Distributed, where: str) -> list[ProcessGroup]:
         ProcessGroup(str(group.pg_name), group.pg_desc, group.backend_config, group.ranks)
         for group in config or []
     ]
-

@@ -36,20 +36,24 @@ class Unrecognised(Struct):
 class AllFound(Struct):
     """Of one rank: its communications in order of issue, and what was not clear.
 
-    `unsized` has the device ops of the items whose size this rank does not know; others may.
+    `unsized` has the device ops of the items whose size this rank does not know; others may. `kept`
+    has the kinds of the device ops that communicate and stay computations of the recorded duration.
     """
 
     items: list[Communication]
     unknown: Counter[str]
     unrecognised: dict[str, Unrecognised]
     unsized: dict[int, DeviceOp]
+    kept: dict[int, str]
 
     def leave_unsized(self) -> None:
         """Once all ranks were compared, add what stays without a size to `unrecognised`."""
         for item in self.items:
-            if item.type is NodeType.COMP and item.op in self.unsized:
+            if item.type is NodeType.COMP:
                 kind = UNSIZED if item.collective is None else item.collective.name.lower()
-                _leave(self.unrecognised, kind, self.unsized[item.op])
+                self.kept[item.op] = kind
+                if item.op in self.unsized:
+                    _leave(self.unrecognised, kind, self.unsized[item.op])
 
 
 def find_all(linked: Linked, calls: Calls, names: CommunicationNames) -> AllFound:
@@ -62,7 +66,10 @@ def find_all(linked: Linked, calls: Calls, names: CommunicationNames) -> AllFoun
     items = sorted([*found.items, *made], key=lambda item: order[item.op])
     lacking = {item.op for item in items if item.bytes is None}
     unsized = {op.id: op for op in linked.device_ops if op.id in lacking}
-    return AllFound(items, found.unknown, others.unrecognised, unsized)
+    for op in linked.device_ops:
+        if op.name in found.unknown and op.id not in others.known:
+            others.kept[op.id] = UNSIZED
+    return AllFound(items, found.unknown, others.unrecognised, unsized, others.kept)
 
 
 class _Others:
@@ -76,6 +83,7 @@ class _Others:
         self.unknown = found.unknown
         self.kernels = Counter(op.parent for op in linked.device_ops if op.cat == "kernel")
         self.unrecognised: dict[str, Unrecognised] = {}
+        self.kept: dict[int, str] = {}
 
     def complete(self, items: list[Communication]) -> None:
         """Give NCCL's kernels without a record the size that the operator around them has."""
@@ -100,7 +108,7 @@ class _Others:
             if told is not None and (collective := self._collective(op, told, around)):
                 made.append(collective)
             elif told is not None:
-                _leave(self.unrecognised, told, op)
+                self._keep(told, op)
             if told is not None or op.id in self.known or op.name in self.unknown:
                 served |= {operator.id for operator in around}
             elif around:
@@ -108,8 +116,12 @@ class _Others:
         for op, operator in rest:
             if operator.id not in served:
                 told = self.names.of_operator(operator.name) or UNSIZED
-                _leave(self.unrecognised, told, op, operator.name)
+                self._keep(told, op, operator.name)
         return made
+
+    def _keep(self, kind: str, op: DeviceOp, name: str = "") -> None:
+        self.kept[op.id] = kind
+        _leave(self.unrecognised, kind, op, name)
 
     def _told(self, op: DeviceOp) -> str | None:
         """Return what the names say that a device op does, None where they say nothing."""

@@ -3,16 +3,42 @@
 A group of some ranks stands for the blocks of the same shape that fill the world: ranks 0, 2 of 8
 become 1, 3 and 4, 6 and 5, 7. A message to the next member of a group goes to the next of every
 member. That is an assumption; pipeline stages, for one, do not do the same.
+
+A group of all ranks becomes one of more or fewer, and then a size must say what stays as large: the
+whole, of which each rank has a shard, as the parameters of FSDP; or what each rank gives, as a loss
+that is gathered. A whole that stays makes the share of an all-gather or gather recorded/new times
+as large and leaves the input of a reduce-scatter or scatter; a share that stays does the opposite.
+All-reduces and broadcasts move the whole in any case. What the recording tells is taken: an
+all-gather inside FSDP's own ranges, or one whose whole is also reduce-scattered, as gradients are.
+Of the others the caller must say it. Shards are taken as even: what a framework pads is not known.
+
+Source: Zhao et al., PyTorch FSDP (VLDB 2023); Rajbhandari et al., ZeRO (SC 2020).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from msgspec import structs
 
 from yantra.base.errors import TraceError
+from yantra.base.text import count
+from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.pytorch.communication import Communication
+from yantra.tracing.pytorch.linked import Linked
+
+Gathered = Literal["shards", "copies"]
+
+_GIVEN = (CollectiveType.ALL_GATHER, CollectiveType.GATHER)  # sizes are of a share
+_TAKEN = (  # sizes are of the whole
+    CollectiveType.REDUCE_SCATTER,
+    CollectiveType.REDUCE_SCATTER_BLOCK,
+    CollectiveType.SCATTER,
+)
+_SHARDING = ("fsdp", "fullysharded", "zero3", "zero_3")
+_HIGHEST = 24  # operators above a collective that may be the framework's
+_WIDER = (2, 4)  # of two types, how many times wider one may be: float32 and bfloat16 or FP8
 
 
 def replicated(
@@ -20,13 +46,113 @@ def replicated(
 ) -> dict[int, list[Communication]]:
     """Return the communications of `world_size` ranks, from those of `rank` among `recorded`.
 
-    A group of all recorded ranks becomes one of all ranks. Raises TraceError for another group
-    whose ranks are not evenly spaced or whose copies do not fill the world.
+    A group of all recorded ranks becomes one of all ranks, with sizes as they are; see `scaled`.
+    Raises TraceError for another group whose ranks are not evenly spaced or whose copies do not
+    fill the world.
     """
     return {
         other: [_moved(item, rank, other, recorded, world_size) for item in items]
         for other in range(world_size)
     }
+
+
+def scaled(
+    linked: Linked,
+    items: Sequence[Communication],
+    recorded: int,
+    world_size: int,
+    gathered: Gathered | None,
+) -> tuple[list[Communication], list[str]]:
+    """Return the items with the sizes that `world_size` ranks give them, and what to tell of it.
+
+    `gathered` is for what the recording does not tell. Raises TraceError where that is needed and
+    None.
+    """
+    if world_size == recorded:
+        return list(items), []
+    shards = _known_shards(linked, items, recorded)
+    open_ones = [item for item in items if _needs_word(item, recorded) and item.op not in shards]
+    if open_ones and gathered is None:
+        raise TraceError(_question(open_ones, recorded, world_size))
+    changed = 0
+    made = []
+    for item in items:
+        is_open = _needs_word(item, recorded) and item.op not in shards
+        size = _size(item, recorded, world_size, keep_share=is_open and gathered == "copies")
+        changed += size != item.bytes
+        made.append(structs.replace(item, bytes=size))
+    told = [
+        f"replicate: {count(changed, 'collective')} of all ranks scaled from {recorded} ranks to "
+        f"{world_size}, so that what is sharded stays as large as a whole"
+    ]
+    return made, told if changed else []
+
+
+def is_of_all(item: Communication, recorded: int) -> bool:
+    """Whether an item is a collective of all recorded ranks."""
+    is_collective = item.type is NodeType.COMM_COLL
+    return is_collective and len(item.ranks or range(recorded)) == recorded
+
+
+def _needs_word(item: Communication, recorded: int) -> bool:
+    """Whether a size depends on what is gathered or scattered."""
+    kinds = (*_GIVEN, CollectiveType.SCATTER)
+    return is_of_all(item, recorded) and item.collective in kinds and bool(item.bytes)
+
+
+def _size(item: Communication, recorded: int, world_size: int, *, keep_share: bool) -> int | None:
+    if item.bytes is None or not is_of_all(item, recorded):
+        return item.bytes
+    if item.collective in _GIVEN and not keep_share:
+        return -(-item.bytes * recorded // world_size)
+    if item.collective is CollectiveType.SCATTER and keep_share:
+        return item.bytes * world_size // recorded
+    return item.bytes
+
+
+def _known_shards(linked: Linked, items: Sequence[Communication], recorded: int) -> set[int]:
+    """Return the device ops of all-gathers that the recording shows to collect shards."""
+    wholes = {
+        (item.bytes or 0)
+        for item in items
+        if is_of_all(item, recorded) and item.collective in _TAKEN
+    }
+    operators = {operator.id: operator for operator in linked.operators}
+    parents = {op.id: op.parent for op in linked.device_ops}
+    found = set()
+    for item in items:
+        if item.collective not in _GIVEN or not item.bytes:
+            continue
+        whole = item.bytes * recorded
+        at = parents.get(item.op)
+        names = []
+        for _ in range(_HIGHEST):
+            operator = None if at is None else operators.get(at)
+            if operator is None:
+                break
+            names.append(operator.name.lower())
+            at = operator.parent
+        inside = any(word in name for name in names for word in _SHARDING)
+        if inside or not wholes.isdisjoint(_as_gradients(whole)):
+            found.add(item.op)
+    return found
+
+
+def _as_gradients(whole: int) -> set[int]:
+    """Return the sizes that gradients of parameters of `whole` bytes may have."""
+    return {whole, *(whole * wider for wider in _WIDER), *(whole // wider for wider in _WIDER)}
+
+
+def _question(items: Sequence[Communication], recorded: int, world_size: int) -> str:
+    sizes = sorted({item.bytes or 0 for item in items})
+    shown = ", ".join(f"{size} B" for size in sizes[:4]) + (", ..." if len(sizes) > 4 else "")
+    names = sorted({item.collective.name for item in items if item.collective is not None})
+    return (
+        f"replicate: {count(len(items), 'collective')} ({', '.join(names)}; {shown} a rank) gather "
+        f"or scatter among all {recorded} ranks, and the recording does not tell what {world_size} "
+        "ranks would: expected --gathered shards (each rank has a part of a whole that stays as "
+        "large, as sharded parameters) or --gathered copies (each rank gives as much as it did)"
+    )
 
 
 def _moved(

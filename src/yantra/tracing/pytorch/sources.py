@@ -5,12 +5,14 @@ A device trace is told by its events, the others by their nodes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from yantra.base.errors import TraceError
-from yantra.tracing.pytorch import host, linked_file
+from yantra.tracing.pytorch import host, linked_file, ranks
 from yantra.tracing.pytorch import kineto as device_traces
 from yantra.tracing.pytorch.kineto import KinetoTrace
 from yantra.tracing.pytorch.link.join import link, link_alone
@@ -30,14 +32,61 @@ class _IsLinkedError(Exception):
     """Ends the look at a file as soon as it is known what it is."""
 
 
-def load(path: str, rank: int = 0, told: dict[str, list[str]] | None = None) -> Linked:
+class Recordings:
+    """The traces that arguments name, one of each rank, and what there is to tell of reading them.
+
+    The rank of a trace that does not state it comes from the file's name, or else is its place.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.given = ranks.given(arguments)
+        self.told: dict[str, list[str]] = {}
+        self._by_place: list[str] = []
+
+    @property
+    def paths(self) -> list[str]:
+        """The files."""
+        return [one.path for one in self.given]
+
+    def sources(self) -> list[Callable[[], Linked]]:
+        """Return what reads each trace; it may be called more than once."""
+        return [partial(self._load, place) for place in range(len(self.given))]
+
+    def problems(self) -> list[str]:
+        """Return what a user should know of the traces that were read."""
+        found = [text for texts in self.told.values() for text in texts]
+        if len(self._by_place) > 1:
+            found.append(ranks.in_order_given(self._by_place))
+        return found
+
+    def _load(self, place: int) -> Linked:
+        one = self.given[place]
+        return load(one.path, one.rank if one.rank is not None else place, self.told, self._unsaid)
+
+    def _unsaid(self, path: str, rank: int) -> None:
+        """Note a trace that does not state its rank; refuse an order that cannot be meant."""
+        named = {one.path: one.rank for one in self.given}
+        if named[path] is None and path not in self._by_place:
+            if not self._by_place:
+                ranks.in_order_given([one.path for one in self.given if one.rank is None])
+            self._by_place.append(path)
+
+
+def load(
+    path: str,
+    rank: int = 0,
+    told: dict[str, list[str]] | None = None,
+    unsaid: Callable[[str, int], None] = lambda path, rank: None,
+) -> Linked:
     """Read the trace of one rank; `rank` is for a trace that does not tell its own.
 
-    A device trace is linked here; `told` takes, by path, what a user should know of that. Raises
-    TraceError when the file is none of them.
+    A device trace is linked here; `told` takes, by path, what a user should know of that. `unsaid`
+    is called where `rank` is taken. Raises TraceError when the file is none of them.
     """
     if device_traces.is_one(path):
         device = device_traces.read(path, shapes=True)
+        if device.rank is None:
+            unsaid(path, rank)
         linked = link_alone(device, rank=rank if device.rank is None else None)
         if told is not None:
             said = warnings(linked.report)
@@ -61,6 +110,7 @@ def load(path: str, rank: int = 0, told: dict[str, list[str]] | None = None) -> 
             "host trace and the device trace again with `yantra chakra link`, or convert with "
             "--compat upstream"
         )
+    unsaid(path, rank)
     return link(host.read(path), _no_device_trace(), rank=rank, where=path)
 
 

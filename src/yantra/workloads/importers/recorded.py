@@ -7,18 +7,13 @@ a message, would need a grid that the recording does not tell. The traces of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec import structs
 
-from yantra.base.errors import UnsupportedError
 from yantra.chakra import Trace
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, convert_job
-from yantra.tracing.pytorch.sources import load
+from yantra.tracing.pytorch.sources import Recordings
 from yantra.workloads.importers.imported import make_grid, make_workload
 from yantra.workloads.templates import Workload
-
-_INSTEAD = "give a prefix in place of a .yw, which writes a trace for each rank"
 
 
 def one_for_all(path: str, options: ConvertOptions) -> tuple[Workload, ConvertReport]:
@@ -27,30 +22,22 @@ def one_for_all(path: str, options: ConvertOptions) -> tuple[Workload, ConvertRe
     `path` is the trace of one rank: linked, host only or device only. Raises TraceError, and
     UnsupportedError where ranks communicate other than all with all.
     """
-    told: dict[str, list[str]] = {}
+    recordings = Recordings([path])
     content: list[bytes] = []
-
-    def take(rank: int, pieces: Iterable[bytes]) -> None:
-        if rank == 0:
-            content.extend(pieces)
-
-    recorded = structs.replace(options, replicate=0)
-    job = convert_job([lambda: load(path, 0, told)], take, recorded)
-    if job.communicators.members or job.report.messages:
-        raise UnsupportedError(
-            f"{path}: the ranks communicate in groups of some ranks or by messages, which a "
-            f"template of one rank cannot say; {_INSTEAD}"
-        )
-    ranks = options.replicate or job.report.ranks
+    job = convert_job(
+        recordings.sources(),
+        lambda rank, pieces: content.extend(pieces),
+        structs.replace(options, template=True),
+    )
     workload = make_workload(
-        make_grid(("rank", ranks)),
+        make_grid(("rank", len(job.communicators.world))),
         {},
         [_over_all_ranks(Trace.from_bytes(b"".join(content)))],
         None,
         {"recorded": path},
         job.report.remarks,
     )
-    job.report.problems[:0] = [text for texts in told.values() for text in texts]
+    job.report.problems[:0] = recordings.problems()
     return workload, job.report
 
 

@@ -11,6 +11,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 
 if TYPE_CHECKING:
     from yantra.tracing.pytorch.convert import ConvertOptions
+    from yantra.tracing.pytorch.replicate import Gathered
 
 _ALL_RECORDED = 0
 
@@ -44,6 +45,17 @@ _ALL_RECORDED = 0
     metavar="[RANKS]",
 )
 @click.option(
+    "--gathered",
+    type=click.Choice(["shards", "copies"]),
+    help="With --replicate: all-gathers collect shards of one whole, or a copy of each rank's.",
+)
+@click.option(
+    "--step",
+    type=click.IntRange(0),
+    metavar="K",
+    help="Convert the step ProfilerStep#K alone.",
+)
+@click.option(
     "--exact-collectives",
     is_flag=True,
     help="Write reduce, gather, scatter and barrier, which ASTRA-sim does not run, as such.",
@@ -70,6 +82,8 @@ def command(
     no_gaps: bool,
     reduce: bool,
     replicate: int | None,
+    gathered: Gathered | None,
+    step: int | None,
     exact_collectives: bool,
     split_all_to_alls: bool,
     memory_nodes: bool,
@@ -87,8 +101,8 @@ def command(
     _check_output(output, len(traces), replicate)
     if compat:
         flags = (no_gaps, reduce, exact_collectives, split_all_to_alls, memory_nodes)
-        others = (*flags, communication_names)
-        if replicate is not None or any(others):
+        others = (*flags, communication_names, gathered)
+        if replicate is not None or step is not None or any(others):
             raise ConfigError("--compat", "upstream's converter has none of the other options")
         _upstream(traces, output)
         if as_json:
@@ -102,6 +116,8 @@ def command(
         gaps=not no_gaps,
         reduce=reduce,
         replicate=replicate,
+        gathered=gathered,
+        step=step,
         exact_collectives=exact_collectives,
         split_all_to_alls=split_all_to_alls,
         memory_nodes=memory_nodes,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from yantra.chakra.trace import Trace
 from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.groups import (
     WORLD,
@@ -17,6 +18,7 @@ from yantra.tracing.inspect.groups import (
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.inspect.stats.parallelism import Parallelism, find_parallelism
 from yantra.tracing.inspect.stats.rank import Operator, RankStats, merged_operators, rank_stats
+from yantra.tracing.pytorch.balance import ATTRIBUTE, Balance, from_text
 
 
 class GroupTraffic(NamedTuple):
@@ -32,12 +34,18 @@ class GroupTraffic(NamedTuple):
 
 
 class JobStats(NamedTuple):
-    """`ranks` holds (rank, file, statistics); ranks with equal files share the statistics."""
+    """`ranks` holds (rank, file, statistics); ranks with equal files share the statistics.
+
+    `recordings` has, of the ranks that tell it, what became of the recording they were made of, and
+    `world_size` how many ranks the job had, None where no trace tells.
+    """
 
     ranks: list[tuple[int, str, RankStats]]
     groups: list[GroupTraffic]
     operators: list[Operator]
     parallelism: Parallelism
+    recordings: dict[int, Balance]
+    world_size: int | None
 
 
 def job_stats(job: Sequence[RankTrace], groups: Groups | None = None) -> JobStats:
@@ -58,7 +66,30 @@ def job_stats(job: Sequence[RankTrace], groups: Groups | None = None) -> JobStat
         _group_traffic(ranks, members),
         merged_operators([(known[key], shares[key]) for key in known]),
         find_parallelism(by_rank, members),
+        _recordings(job),
+        max(
+            (size for _, _, trace in job if (size := _world_size(trace)) is not None), default=None
+        ),
     )
+
+
+def _recordings(job: Sequence[RankTrace]) -> dict[int, Balance]:
+    """Return the balances that the traces carry; equal traces carry one of them all."""
+    found = {}
+    for rank, _, trace in job:
+        balance = from_text(_said(trace, ATTRIBUTE))
+        if balance is not None:
+            found[rank] = balance
+    return found
+
+
+def _world_size(trace: Trace) -> int | None:
+    size = _said(trace, "world_size")
+    return size if isinstance(size, int) else None
+
+
+def _said(trace: Trace, name: str) -> object:
+    return next((one.value for one in trace.metadata.attributes if one.name == name), None)
 
 
 def communicators(by_rank: dict[int, Columns], given: Groups | None) -> Groups:
@@ -82,6 +113,8 @@ def as_dict(stats: JobStats, top: int | None = None) -> dict[str, Any]:
         "ranks": [
             {"rank": rank, "file": path} | _rank_dict(one, top) for rank, path, one in stats.ranks
         ],
+        "world_size": stats.world_size,
+        "recordings": {rank: one.as_dict() for rank, one in stats.recordings.items()},
         "groups": [row._asdict() for row in stats.groups],
         "operators": [operator._asdict() for operator in stats.operators[:top]],
         "parallelism": {
@@ -100,6 +133,7 @@ def _rank_dict(stats: RankStats, top: int | None) -> dict[str, Any]:
         {"collective": row.what, "group": row.with_whom} | _numbers(row)
         for row in stats.collectives
     ]
+    form["unsized"] = [{"what": row.what} | _numbers(row) for row in stats.unsized]
     form["messages"] = [
         {"direction": row.what, "peer": row.with_whom} | _numbers(row) for row in stats.messages
     ]

@@ -51,8 +51,9 @@ class PathNode(NamedTuple):
 class RankStats(NamedTuple):
     """One trace in numbers; `work_us` sums all durations, `span_us` is the critical path's.
 
-    `num_ops` counts what devices compute, `host_num_ops` what stands on CPU operators, which often
-    is the same work again: the operator and the kernel that it launched.
+    `unsized` is communication of unknown size or members, at its recorded duration. `num_ops`
+    counts what devices compute, `host_num_ops` what stands on CPU operators, which often is the
+    same work again: the operator and the kernel that it launched.
     """
 
     nodes: int
@@ -68,6 +69,7 @@ class RankStats(NamedTuple):
     memory_bytes: int
     collectives: list[Traffic]
     messages: list[Traffic]
+    unsized: list[Traffic]
     operators: list[Operator]
     work_us: int
     span_us: int
@@ -108,6 +110,7 @@ def rank_stats(columns: Columns) -> RankStats:
         memory_bytes=memory,
         collectives=_collectives(columns),
         messages=_messages(columns),
+        unsized=_unsized(columns),
         operators=_operators(columns),
         work_us=sum(duration),
         span_us=path.length,
@@ -170,6 +173,14 @@ def _messages(columns: Columns) -> list[Traffic]:
             what, peers = ends[type]
             peer = peers[node]
             calls.add(columns, node, what, "unknown" if peer is None else str(peer))
+    return calls.rows()
+
+
+def _unsized(columns: Columns) -> list[Traffic]:
+    calls = _Calls()
+    for node, extra in enumerate(columns.extra):
+        if extra.communication is not None and columns.type[node] == NodeType.COMP:
+            calls.add(columns, node, extra.communication, "unknown")
     return calls.rows()
 
 

@@ -36,9 +36,11 @@ def _sections(stats: JobStats, top: int) -> Iterator[tuple[str, list[str]]]:
         yield stats.ranks[0][1], _counts(first)
     else:
         yield f"{len(stats.ranks)} ranks", _ranks(stats)
+    yield "recording", _recording(stats)
     yield "time by kind", _kinds(stats)
     yield "collectives", _collectives(stats)
     yield "messages", _messages(stats)
+    yield "communication of unknown size or members, at its recorded time", _unsized(stats)
     yield f"operators, the {top} with most time", _operators(stats, top)
     rank, _, slowest = max(stats.ranks, key=lambda entry: (entry[2].span_us, -entry[0]))
     whose = f" of rank {rank}, the longest" if len(stats.ranks) > 1 else ""
@@ -89,6 +91,31 @@ def _ranks(stats: JobStats) -> list[str]:
     if len(stats.ranks) > _MOST_RANKS:
         lines.append(f"and {len(stats.ranks) - _MOST_RANKS} more ranks")
     return lines
+
+
+def _recording(stats: JobStats) -> list[str]:
+    """Say what became of all that was recorded, rank by rank, and which ranks are here."""
+    lines = []
+    here = tuple(rank for rank, _, _ in stats.ranks)
+    if stats.world_size is not None and stats.world_size > 1:
+        said = f"{len(here)} of {stats.world_size} ranks are here"
+        lines.append(said if len(here) == stats.world_size else f"{said}: {rank_list(here)}")
+    for rank, balance in list(stats.recordings.items())[:_MOST_RANKS]:
+        whose = f"rank {rank}: " if len(stats.ranks) > 1 else ""
+        lines += [f"{whose}{line}" for line in balance.lines()]
+    more = len(stats.recordings) - _MOST_RANKS
+    return lines + ([f"and those of {more} more ranks"] if more > 0 else [])
+
+
+def _unsized(stats: JobStats) -> list[str]:
+    rows = [
+        (str(rank), row.what, str(row.calls), _time(row.time_us))
+        for rank, _, one in stats.ranks
+        for row in one.unsized
+    ]
+    shown = rows[: 4 * _MOST_RANKS]
+    lines = table(("rank", "what", "count", "time"), shown, left=2) if rows else []
+    return lines + ([f"and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else [])
 
 
 def _kinds(stats: JobStats) -> list[str]:
@@ -176,6 +203,8 @@ def _parallelism(stats: JobStats) -> list[str]:
         groups += ", ...)" if len(finding.groups) > 4 else ")" if groups else ""
         lines.append(f"{finding.split}{degree}, {finding.confidence}{groups}")
         lines += [f"  {reason}" for reason in finding.evidence]
+    if any(one.unsized for _, _, one in stats.ranks):
+        lines.append("communication of unknown size or members: how it splits the work is not told")
     lines = lines or ["no communication between ranks"]
     return lines + stats.parallelism.remarks
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 
 from yantra.tracing.pytorch import host as host_traces
 from yantra.tracing.pytorch import kineto as device_traces
+from yantra.tracing.pytorch.balance import Sum
 from yantra.tracing.pytorch.collector import without_collector
 from yantra.tracing.pytorch.host import HostNode, HostTrace
 from yantra.tracing.pytorch.kineto import Event, KinetoTrace
@@ -58,6 +59,7 @@ def link(
     """Join two traces of one rank; `where` names them in errors."""
     found = match.match(host.nodes, device.cpu, where, partial=partial)
     linked = _joined(host, device, found, rank)
+    _count_nodes(linked)
     pids = {event.pid for event in device.cpu if isinstance(event.pid, int)}
     if host.pid and pids and host.pid not in pids:
         linked.report.problems.append(
@@ -266,6 +268,15 @@ def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None])
     roots = sum(node.is_root for node in host.nodes)
     report.unmatched = report.operators - report.matched - roots
     report.missing_parents = host.missing_parents
+
+
+def _count_nodes(linked: Linked) -> None:
+    """Put the nodes of the host trace into the balance."""
+    report = linked.report
+    nodes = report.balance.nodes = Sum(len(linked.operators))
+    nodes.add("operators with times", report.matched)
+    nodes.add("operators without times", report.unmatched)
+    nodes.add("roots", report.operators - report.matched - report.unmatched)
 
 
 def _number(linked: Linked) -> None:

@@ -67,6 +67,14 @@ def _by_pattern(host: str | None, device: str) -> list[Pair]:
     return [Pair(hosts[rank], devices[rank], rank) for rank in sorted(hosts)]
 
 
+def by_rank(pattern: str) -> dict[int, str]:
+    """Return the files that a pattern stands for, by rank. Raises ConfigError where none is."""
+    found = _files(pattern)
+    if not found:
+        raise ConfigError(pattern, "no file has a name of this form")
+    return found
+
+
 def _files(pattern: str) -> dict[int, str]:
     folder, name = os.path.split(pattern)
     if RANK in folder or name.count(RANK) != 1:

@@ -36,8 +36,8 @@ def warnings(report: LinkReport) -> list[str]:
         "operators with a parent that is not in the host trace": report.missing_parents,
         "operators of the device trace that are not in the host trace": report.unclaimed,
         "device ops with neither a launch call nor an operator": report.orphans,
-        "of these, kernels of collectives without a correlation number, which fit no launch call by "
-        "their order either": report.unnumbered,
+        "of these, kernels of collectives without a correlation number, which fit no launch call "
+        "by their order either": report.unnumbered,
         "blocking calls that do not say what they waited for": report.waits_unexplained,
         "unexplained calls of cudaStreamWaitEvent": report.stream_waits_unexplained,
         "times that contradict the order of causes": report.clock_problems,

@@ -1,0 +1,115 @@
+"""Which rank a trace is of, where only its name says it.
+
+The profiler writes the rank into traces of distributed jobs alone, and a shell lists `t.10.json`
+before `t.2.json`. So names are read: the number after the word `rank`, or else the one number that
+differs from name to name and could be a rank. What names leave open is told, and refused where the
+order given contradicts their numbers: exchanged ranks would send to the wrong ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch.link.pairs import RANK, by_rank
+
+_WORD = re.compile(r"(?<![a-z])rank[-_.=]?(\d{1,7})(?!\d)", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+)")
+_SPARSE = 16  # a number is no rank if it is this many times the number of files
+
+
+class Given(NamedTuple):
+    """A trace given and the rank it is of if it does not tell; None where its name tells none."""
+
+    path: str
+    rank: int | None
+
+
+def given(arguments: Sequence[str]) -> list[Given]:
+    """Return the traces that arguments name, with ranks as far as names tell them.
+
+    An argument with `{rank}` in its file name stands for all files with a number there. Raises
+    ConfigError for one that stands for none.
+    """
+    found: list[Given] = []
+    plain: list[str] = []
+    for argument in arguments:
+        if RANK in os.path.basename(argument) and not os.path.exists(argument):
+            found += [Given(path, rank) for rank, path in sorted(by_rank(argument).items())]
+        else:
+            plain.append(argument)
+    named = of_names([os.path.basename(path) for path in plain])
+    ranks = [None] * len(plain) if named is None else named
+    return found + [Given(*pair) for pair in zip(plain, ranks, strict=True)]
+
+
+def of_names(names: Sequence[str]) -> list[int] | None:
+    """Return the ranks that the names of several files say, None where they do not.
+
+    One file on its own is rank 0: a number in its name may be anything.
+    """
+    if len(names) < 2:
+        return [0] * len(names)
+    words = [_WORD.findall(name) for name in names]
+    if all(len(found) == 1 for found in words):
+        ranks = [int(found[0]) for found in words]
+        return ranks if len(set(ranks)) == len(ranks) else None
+    columns = _columns(names)
+    if columns is None:
+        return None
+    likely = [
+        column
+        for column in columns
+        if len({*column}) == len(column) and max(column) < _SPARSE * len(column)
+    ]
+    dense = [column for column in likely if sorted(column) == list(range(len(column)))]
+    different = {tuple(column) for column in dense or likely}
+    return list(different.pop()) if len(different) == 1 else None
+
+
+def in_order_given(paths: Sequence[str]) -> str:
+    """Return what to tell of several traces whose ranks nothing says: those of their places.
+
+    Raises TraceError where their order is not that of the numbers in their names.
+    """
+    names = [os.path.basename(path) for path in paths]
+    natural = sorted(names, key=_natural)
+    if list(names) != natural and list(names) == sorted(names):
+        at = next(
+            at for at, pair in enumerate(zip(names, natural, strict=True)) if len({*pair}) > 1
+        )
+        raise TraceError(
+            f"{len(names)} traces do not state their rank, nor do their names, and they are given "
+            f"in the order of letters: {names[at]} is number {at}, by its numbers it would be "
+            f"{natural[at]}; name them by rank, such as trace.rank0.json, or give them as a "
+            f"pattern with {RANK}"
+        )
+    return (
+        f"{len(names)} traces do not state their rank, nor do their names: they are taken as ranks "
+        f"0 to {len(names) - 1} in the order given"
+    )
+
+
+def _columns(names: Sequence[str]) -> list[list[int]] | None:
+    """Return the numbers in the names, place by place; None where the rest of them differs."""
+    parts = [_NUMBER.split(name) for name in names]
+    if len({tuple(part[::2]) for part in parts}) > 1:
+        return None
+    if any(len(number) > 18 for part in parts for number in part[1::2]):
+        parts = [[text[:18] for text in part] for part in parts]
+    return [
+        [int(number) for number in column]
+        for column in zip(*(part[1::2] for part in parts), strict=True)
+        if len({*column}) > 1
+    ]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Order names as people count: by their numbers where these differ."""
+    return [
+        (int(part[:18]), part) if at % 2 else (0, part)
+        for at, part in enumerate(_NUMBER.split(name))
+    ]

@@ -1,0 +1,170 @@
+"""One step of a recording that holds several.
+
+PyTorch's profiler marks each step of its schedule with a range, `ProfilerStep#2`. A step has what
+its thread and the others began in its time, and the device ops that were launched then, though they
+may end later. Work that was launched before it is another step's; who waited for that, waited for
+something that is not here, and keeps the time.
+
+Source: torch.profiler.profile.step.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from msgspec import structs
+
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch.balance import Sum
+from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
+
+_MARK = re.compile(r"ProfilerStep#(\d{1,9})$")
+_OTHERS = "of other steps"
+
+
+class Step(NamedTuple):
+    """A step as its range marks it, in nanoseconds after the origin."""
+
+    number: int
+    start_ns: int
+    end_ns: int
+
+
+def steps(linked: Linked) -> list[Step]:
+    """Return the steps that a recording marks, in order; the first range of each number."""
+    found: dict[int, Step] = {}
+    for operator in linked.operators:
+        mark = _MARK.match(operator.name)
+        if mark and operator.start_ns is not None:
+            start = operator.start_ns
+            found.setdefault(int(mark[1]), Step(int(mark[1]), start, start + operator.dur_ns))
+    for range_ in linked.annotations:
+        if mark := _MARK.match(range_.name):
+            start = range_.start_ns
+            found.setdefault(int(mark[1]), Step(int(mark[1]), start, start + range_.dur_ns))
+    return sorted(found.values(), key=lambda step: step.start_ns)
+
+
+def remark(found: list[Step]) -> str:
+    """Return what to say of a recording of several steps, of which all are converted."""
+    return (
+        f"the recording holds {len(found)} steps (#{found[0].number} to #{found[-1].number}), and "
+        f"a run shows their sum; --step {found[-1].number} converts the last alone"
+    )
+
+
+def only(linked: Linked, number: int) -> Linked:
+    """Return the step of this number as a recording of its own; its first moment is the origin.
+
+    Raises TraceError where the recording does not mark it.
+    """
+    found = steps(linked)
+    step = next((step for step in found if step.number == number), None)
+    if step is None:
+        numbers = ", ".join(str(step.number) for step in found)
+        marks = f"it has the steps {numbers}" if found else "it marks no steps (ProfilerStep#N)"
+        raise TraceError(f"rank {linked.rank}: has no step {number}; {marks}")
+    return _Cut(linked, step).run()
+
+
+class _Cut:
+    def __init__(self, linked: Linked, step: Step) -> None:
+        self.linked = linked
+        self.step = step
+        self.parents = {operator.id: operator.parent for operator in linked.operators}
+        self.kept: set[int] = set()
+
+    def run(self) -> Linked:
+        linked, begin = self.linked, self.step.start_ns
+        self.kept = self._operators()
+        ops = [op for op in linked.device_ops if self._is_in(_began(op))]
+        here = {op.id for op in ops}
+        cut = structs.replace(
+            linked,
+            origin_ns=linked.origin_ns + begin,
+            operators=[self._operator(one) for one in linked.operators if one.id in self.kept],
+            device_ops=[self._device_op(op, here) for op in ops],
+            waits=[
+                structs.replace(
+                    wait,
+                    start_ns=wait.start_ns - begin,
+                    op=self._above(wait.op),
+                    after=[op for op in wait.after if op in here],
+                )
+                for wait in linked.waits
+                if self._is_in(wait.start_ns)
+            ],
+            flows=[
+                flow
+                for flow in linked.flows
+                if flow.source in self.kept and flow.target in self.kept
+            ],
+            annotations=[
+                structs.replace(one, start_ns=one.start_ns - begin)
+                for one in linked.annotations
+                if self._is_in(one.start_ns)
+            ],
+            report=structs.replace(linked.report),
+        )
+        self._count(cut)
+        return cut
+
+    def _is_in(self, time: int | None) -> bool:
+        return time is not None and self.step.start_ns <= time < self.step.end_ns
+
+    def _operators(self) -> set[int]:
+        """Return the operators of the step: those that began in it, and the roots.
+
+        One without a time is where what encloses it is.
+        """
+        kept: set[int] = set()
+        for operator in self.linked.operators:
+            timeless = operator.start_ns is None and (
+                operator.parent is None or operator.parent in kept
+            )
+            if timeless or self._is_in(operator.start_ns):
+                kept.add(operator.id)
+        return kept
+
+    def _above(self, id: int | None) -> int | None:
+        """Return the innermost operator of the step at or above one."""
+        seen: set[int] = set()
+        while id is not None and id not in self.kept and id not in seen:
+            seen.add(id)
+            id = self.parents.get(id)
+        return id if id in self.kept else None
+
+    def _operator(self, one: Operator) -> Operator:
+        start = None if one.start_ns is None else one.start_ns - self.step.start_ns
+        return structs.replace(one, start_ns=start, parent=self._above(one.parent))
+
+    def _device_op(self, op: DeviceOp, here: set[int]) -> DeviceOp:
+        begin = self.step.start_ns
+        moved = structs.replace(
+            op,
+            start_ns=op.start_ns - begin,
+            parent=self._above(op.parent),
+            after=[other for other in op.after if other in here],
+        )
+        if op.launch_start_ns is not None:
+            moved.launch_start_ns = op.launch_start_ns - begin
+        if op.launch_end_ns is not None:
+            moved.launch_end_ns = op.launch_end_ns - begin
+        return moved
+
+    def _count(self, cut: Linked) -> None:
+        """Let the balance say what is of other steps."""
+        linked = self.linked
+        balance = cut.report.balance = structs.replace(linked.report.balance)
+        ops = balance.device_ops = Sum(
+            balance.device_ops.total or len(linked.device_ops),
+            {"of the step": len(cut.device_ops)},
+        )
+        ops.leave_out(_OTHERS, len(linked.device_ops) - len(cut.device_ops))
+        nodes = balance.nodes = Sum(len(linked.operators), {"of the step": len(cut.operators)})
+        nodes.leave_out(_OTHERS, len(linked.operators) - len(cut.operators))
+
+
+def _began(op: DeviceOp) -> int:
+    return op.start_ns if op.launch_start_ns is None else op.launch_start_ns
