@@ -29,14 +29,19 @@ def stated(plain: bytes) -> dict[str, str]:
 
     `plain` is not packed; its beginning is enough.
     """
+    head = _decoded(plain)
+    return {} if head is None else texts_of(head)
+
+
+def _decoded(plain: bytes) -> _core.Trace | None:
+    """Return the metadata as a trace without nodes; what is wrong with it says who reads it all."""
     end = _end_of_head(plain)
     if end == 0 or end > len(plain):
-        return {}
+        return None
     try:
-        head = _core.decode_trace(plain[:end], "0.0.4")
+        return _core.decode_trace(plain[:end], "0.0.4")
     except (_core.TraceFault, ValueError):
-        return {}  # what is wrong with it says who reads it all
-    return texts_of(head)
+        return None
 
 
 def texts_of(native: _core.Trace) -> dict[str, str]:
@@ -46,6 +51,12 @@ def texts_of(native: _core.Trace) -> dict[str, str]:
 
 def stated_in(path: str) -> dict[str, str]:
     """Return the same of a file; none of one that cannot be read, which others report."""
+    head = head_of(path)
+    return {} if head is None else texts_of(head)
+
+
+def head_of(path: str) -> _core.Trace | None:
+    """Return the metadata of a file as a trace without nodes, None where it cannot be read."""
     from yantra.base.regular import open_regular
     from yantra.chakra.files import GZIP
 
@@ -53,11 +64,11 @@ def stated_in(path: str) -> dict[str, str]:
         with open_regular(path) as file:
             start = file.read(_VARINT)
             if start[:2] == GZIP:
-                return stated(_unpacked(file))
+                return _decoded(_unpacked(file))
             end = _end_of_head(start)
-            return stated(start + file.read(end - len(start))) if end <= _LONGEST else {}
+            return _decoded(start + file.read(end - len(start))) if end <= _LONGEST else None
     except (OSError, ValueError, EOFError):
-        return {}
+        return None
 
 
 def _unpacked(file: BinaryIO) -> bytes:

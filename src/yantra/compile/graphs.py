@@ -286,7 +286,7 @@ def _others(
     """
     while len(by_rank) < ranks:
         path = workload.path(len(by_rank))
-        content = _load(path, ranks)
+        content = _load(path, workload, ranks)
         number, is_new = contents.number(content, path)
         by_rank.append(number)
         if is_new:
@@ -312,13 +312,17 @@ def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes) -> int
     return end - first
 
 
-def _load(path: str, ranks: int) -> bytes:
+def _load(path: str, workload: ChakraFiles, ranks: int) -> bytes:
     try:
         return files.load(path)
     except TraceError:
         if os.path.exists(path):
             raise
-        problem = f"no such file; the cluster has {ranks} ranks and each needs a trace"
+        from yantra.chakra.rank_files import only_some
+
+        some = only_some(f"{workload.prefix}.{{rank}}.et")
+        needs = f"the cluster has {ranks} ranks and each needs a trace"
+        problem = f"no such file; {some or needs}"
         raise TraceError(f"{path}: {problem}") from None
 
 

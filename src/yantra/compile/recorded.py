@@ -18,6 +18,7 @@ from yantra.tracing.recorded import (
     Recorded,
     Slots,
     recorded,
+    unsized,
 )
 
 _REMEDY = (
@@ -38,6 +39,7 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
     takes_recorded = scenario.device.compute == "recorded"
     why = ONE_EACH_IN_WORDS if slots == ONE_EACH else _in_words(slots)
     told = list(_warnings(found, why, takes_recorded=takes_recorded))
+    told += _communication(graphs)
     if found and scenario.machine.name:
         what = "kernels and host work keep" if takes_recorded else "host work keeps"
         told.append(
@@ -45,6 +47,18 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
             f"it was recorded on, not of {scenario.machine.name}"
         )
     return told
+
+
+def _communication(graphs: Graphs) -> list[str]:
+    """Return a warning about kernels that communicate and have no size, in the first such graph."""
+    pairs = zip(graphs.distinct, graphs.sources, strict=True)
+    found = [(source, unsized(graph)) for graph, source in pairs if graph.complete_order]
+    known = [(source, kernels) for source, kernels in found if kernels is not None]
+    if not known:
+        return []
+    source, worst = max(known, key=lambda item: item[1].us)
+    others = f", and {count(len(known) - 1, 'more trace')}" if len(known) > 1 else ""
+    return [f"{source}{others}: {worst.in_words()}"]
 
 
 def _slots(scenario: Scenario) -> Slots:

@@ -222,6 +222,10 @@ def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str
 
 def _missing(workload: ChakraFiles, missing: list[int], ranks: int) -> str:
     """Return one text for all ranks without a trace."""
+    from yantra.chakra.rank_files import only_some
+
+    if some := only_some(f"{workload.prefix}.{{rank}}.et"):
+        return f"{workload.path(missing[0])}: no such file; {some}"
     if len(missing) == 1:
         problem = f"no such file; the cluster has {ranks} ranks and each needs a trace"
         return f"{workload.path(missing[0])}: {problem}"

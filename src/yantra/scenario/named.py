@@ -342,8 +342,9 @@ def ranks_of_workload(workload: Any, folder: str) -> int:
     while paths.exists(paths.join(folder, traces.replace("{rank}", str(ranks)))):
         ranks += 1
     if not ranks:
+        from yantra.chakra.rank_files import only_some
+
         first = traces.replace("{rank}", "0")
-        raise ConfigError(
-            "cluster.ranks", f"missing, and there is no {first} to count; expected a whole number"
-        )
+        problem = only_some(paths.join(folder, traces)) or f"there is no {first} to count"
+        raise ConfigError("cluster.ranks", f"missing, and {problem}; expected a whole number")
     return ranks

@@ -9,9 +9,11 @@ Trade-off: communication counts with its recorded time, and that it has one slot
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from yantra import _core
+from yantra.base.text import count
 from yantra.base.units import format_time
 
 WORTH_TELLING = 0.01
@@ -21,6 +23,8 @@ MANY_DELAYS = 0.1
 """A share of delays in the recorded time above which a run reports it."""
 
 _NS_PER_US = 1000
+_DELAY = "delay"
+_COMMUNICATES = re.compile(r"^(?:nccl|rccl|msccl|oneccl)", re.IGNORECASE)
 
 
 class Slots(NamedTuple):
@@ -96,6 +100,44 @@ class Recorded(NamedTuple):
             if overlap_us
         ]
         return " and ".join(parts)
+
+
+class Unsized(NamedTuple):
+    """Kernels that communicate by their names and are computations of their recorded time."""
+
+    kernels: int
+    us: int
+    of_us: int
+    example: str
+
+    def in_words(self) -> str:
+        """Return in words what a run makes of them."""
+        took, of = (format_time(us * _NS_PER_US) for us in (self.us, self.of_us))
+        return (
+            f"{count(self.kernels, 'kernel')} of communication whose size is not known "
+            f"({self.example}): {took} of {of} of kernels; a run counts them as compute of their "
+            "recorded time, on any network"
+        )
+
+
+def unsized(graph: _core.Graph) -> Unsized | None:
+    """Return the kernels of a recorded graph that communicate as computations, None for none."""
+    import numpy as np
+
+    from yantra.chakra.schema import NodeType
+
+    kinds, cpu = graph.type, graph.is_cpu_op.value
+    durations = graph.duration_micros
+    if not len(cpu):
+        return None
+    places = np.flatnonzero((np.asarray(kinds) == NodeType.COMP) & (np.asarray(cpu) == 0)).tolist()
+    places = [place for place in places if graph.name(place) != _DELAY]
+    found = [place for place in places if _COMMUNICATES.search(graph.name(place))]
+    if not found:
+        return None
+    us = sum(int(durations[place]) for place in found)
+    of_us = sum(int(durations[place]) for place in places)
+    return Unsized(len(found), us, of_us, graph.name(found[0]).split("(", 1)[0])
 
 
 def recorded(graph: _core.Graph, slots: Slots = ONE_EACH) -> Recorded:

@@ -17,6 +17,7 @@ from yantra.tracing.inspect.columns import Columns
 
 WORLD = "0"
 _MOST_RANKS = 1 << 24
+_DIGITS = 18  # of a number that orders a group; longer names are texts
 Groups = dict[str, tuple[int, ...]]
 
 
@@ -67,7 +68,8 @@ def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
 
 def group_key(name: str) -> tuple[int, str]:
     """Order groups by number where the name is one, as people count them."""
-    return (int(name), name) if name.isascii() and name.isdigit() else (1 << 62, name)
+    is_number = name.isascii() and name.isdigit() and len(name) <= _DIGITS
+    return (int(name), name) if is_number else (1 << 62, name)
 
 
 def _members(members: Any, where: str) -> tuple[int, ...]:
@@ -93,7 +95,7 @@ def process_groups(text: str) -> list[Declared]:
     try:
         entries = json.loads(ast.literal_eval(text)[0])
         return [_declared(entry) for entry in entries]
-    except (ValueError, TypeError, SyntaxError, LookupError, AttributeError):
+    except (ValueError, TypeError, SyntaxError, LookupError, AttributeError, OverflowError):
         return []
     except (MemoryError, RecursionError):
         return []

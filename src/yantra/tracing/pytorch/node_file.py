@@ -26,7 +26,7 @@ from yantra.tracing.pytorch import json_input
 Node = TypeVar("Node")
 Header = dict[str, Any]
 
-_WHAT = "the JSON of a host trace or a linked trace"
+_WHAT = "JSON of a host trace or a linked trace"
 _BLOCK = 1 << 20
 _NODES = re.compile(rb'"nodes"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*(,)\s*\{\s*$")

@@ -41,12 +41,8 @@ class Recordings:
     def __init__(self, arguments: Sequence[str]) -> None:
         self.given = ranks.given(arguments)
         self.told: dict[str, list[str]] = {}
+        self.by_rank: dict[int, str] = {}  # the files, once they are read
         self._by_place: list[str] = []
-
-    @property
-    def paths(self) -> list[str]:
-        """The files."""
-        return [one.path for one in self.given]
 
     def sources(self) -> list[Callable[[], Linked]]:
         """Return what reads each trace; it may be called more than once."""
@@ -61,9 +57,12 @@ class Recordings:
 
     def _load(self, place: int) -> Linked:
         one = self.given[place]
-        return load(one.path, one.rank if one.rank is not None else place, self.told, self._unsaid)
+        rank = one.rank if one.rank is not None else place
+        linked = load(one.path, rank, self.told, self._unsaid)
+        self.by_rank[linked.rank] = one.path
+        return linked
 
-    def _unsaid(self, path: str, rank: int) -> None:
+    def _unsaid(self, path: str) -> None:
         """Note a trace that does not state its rank; refuse an order that cannot be meant."""
         named = {one.path: one.rank for one in self.given}
         if named[path] is None and path not in self._by_place:
@@ -76,7 +75,7 @@ def load(
     path: str,
     rank: int = 0,
     told: dict[str, list[str]] | None = None,
-    unsaid: Callable[[str, int], None] = lambda path, rank: None,
+    unsaid: Callable[[str], None] = lambda path: None,
 ) -> Linked:
     """Read the trace of one rank; `rank` is for a trace that does not tell its own.
 
@@ -86,7 +85,7 @@ def load(
     if device_traces.is_one(path):
         device = device_traces.read(path, shapes=True)
         if device.rank is None:
-            unsaid(path, rank)
+            unsaid(path)
         linked = link_alone(device, rank=rank if device.rank is None else None)
         if told is not None:
             said = warnings(linked.report)
@@ -110,7 +109,7 @@ def load(
             "host trace and the device trace again with `yantra chakra link`, or convert with "
             "--compat upstream"
         )
-    unsaid(path, rank)
+    unsaid(path)
     return link(host.read(path), _no_device_trace(), rank=rank, where=path)
 
 

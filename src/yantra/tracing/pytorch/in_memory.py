@@ -1,0 +1,56 @@
+"""Recordings as the traces that `convert` would write, without files: for looking at them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterable, Sequence
+
+from yantra.base.regular import open_regular
+from yantra.chakra import files
+from yantra.chakra.trace import Trace
+from yantra.tracing.inspect.rank_traces import RankTrace
+from yantra.tracing.pytorch import kineto, ranks
+from yantra.tracing.pytorch.convert import convert_job
+from yantra.tracing.pytorch.sources import Recordings
+
+_BEGIN = 1 << 16
+_SCHEMA = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"')
+
+
+def are_recordings(arguments: Sequence[str]) -> bool:
+    """Whether the files that arguments name seem to be recordings and not Chakra traces."""
+    if any(argument.endswith((".et", ".et.gz")) for argument in arguments):
+        return False
+    return all(kineto.is_one(one.path) or _has_nodes(one.path) for one in ranks.given(arguments))
+
+
+def converted(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
+    """Return the traces of the recordings that arguments name, and what to tell of them.
+
+    Raises TraceError for what is no recording.
+    """
+    recordings = Recordings(arguments)
+    content: dict[int, bytes] = {}
+
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
+        content[rank] = b"".join(pieces)
+
+    job = convert_job(recordings.sources(), take)
+    traces = [
+        RankTrace(rank, recordings.by_rank[rank], Trace.from_bytes(data))
+        for rank, data in sorted(content.items())
+    ]
+    return traces, [*recordings.problems(), *job.report.problems]
+
+
+def _has_nodes(path: str) -> bool:
+    """Whether a file begins as a host trace or a linked trace does."""
+    try:
+        with open_regular(path) as raw:
+            packed = raw.read(2) == files.GZIP
+            raw.seek(0)
+            begin = (gzip.GzipFile(fileobj=raw) if packed else raw).read(_BEGIN)
+    except (OSError, EOFError):
+        return False
+    return _SCHEMA.match(begin) is not None
