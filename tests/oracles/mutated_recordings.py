@@ -259,8 +259,7 @@ BYTES = (_as_numbers, _not_utf8, _two_texts, _cut, _with_mark)
 
 
 _CLEAR = {  # changes after which numbers alone say which launches have no kernel
-    change.__name__
-    for change in (_lost_kernels, _shuffled, _other_phases, _as_numbers, _with_mark)
+    change.__name__ for change in (_lost_kernels, _shuffled, _other_phases, _as_numbers, _with_mark)
 }
 
 
@@ -292,13 +291,15 @@ def judged(made: Mutated, folder: Path) -> Judged:
         content.extend(pieces)
 
     try:
-        job = convert_job(recordings.sources(), take)
+        convert_job(recordings.sources(), take)
     except (TraceError, UnsupportedError) as error:
         return Judged(str(error), [])
     trace = Trace.from_bytes(b"".join(content))
     (balance,) = job_stats([RankTrace(0, str(path), trace)]).recordings.values()
     said = recordings.problems()
-    wrong = [f"{number} of {name} not accounted for" for name, number in balance.unaccounted.items()]
+    wrong = [
+        f"{number} of {name} not accounted for" for name, number in balance.unaccounted.items()
+    ]
     if balance.events.total != len(made.events):
         wrong.append(f"{len(made.events)} events, {balance.events.total} counted")
     on_device = sum(not (node.get("is_cpu_op") or node.get("part")) for node in trace)

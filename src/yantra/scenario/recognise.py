@@ -75,8 +75,10 @@ def recognise(path: Path) -> Known:
         return Known("result", name, text)
     if text.lstrip()[:1] == "<":
         raise ConfigError(name, "HTML, as reports are; expected the scenario or the result (-o)")
+    if profiler := _profiler(text.encode()):
+        raise ConfigError(name, profiler)
     tree = parse_yaml(text, name)
-    _refuse_recordings(tree, text, name)
+    _refuse_recordings(tree, name)
     return Known(_kind_of(tree, name), name, text, tree)
 
 
@@ -103,12 +105,15 @@ def _kind_of(tree: Any, name: str) -> Kind:
     return "scenario" if tree.keys().isdisjoint(("model", "plan")) else "job"
 
 
-def _refuse_recordings(tree: Any, text: str, name: str) -> None:
-    """Raise ConfigError for a recording, which must become a workload before it runs."""
+def _profiler(data: bytes) -> str:
+    """Return of what other profiler a file is, and what to do; empty for all other files."""
     from yantra.chakra.other_formats import recognised
 
-    if profiler := recognised(text.encode()):
-        raise ConfigError(name, profiler)
+    return recognised(data)
+
+
+def _refuse_recordings(tree: Any, name: str) -> None:
+    """Raise ConfigError for a recording, which must become a workload before it runs."""
     is_list = isinstance(tree, list) and any(isinstance(one, dict) and "ph" in one for one in tree)
     is_kineto = isinstance(tree, dict) and "traceEvents" in tree
     if is_list or is_kineto or (isinstance(tree, dict) and {"schema", "nodes"} <= tree.keys()):
@@ -121,9 +126,8 @@ def _refuse_recordings(tree: Any, text: str, name: str) -> None:
 
 def _binary(name: str) -> str:
     from yantra.chakra import files
-    from yantra.chakra.other_formats import recognised
 
-    if profiler := recognised(files.load(name)):
+    if profiler := _profiler(files.load(name)):
         return profiler
     stem, _, ending = name.rpartition(".")
     start, _, rank = stem.rpartition(".")
