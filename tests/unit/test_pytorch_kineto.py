@@ -166,6 +166,6 @@ def test_categories_that_are_not_read_are_counted() -> None:
     aside = [event("python_function", "f", 3, 1), event("Trace", "PyTorch Profiler (0)", 0, 9)]
     assert parse([op(1, "aten::mm", 5, 4), *other, *aside]).unread == {"mtia_ccp_events": 3}
     with pytest.raises(
-        TraceError, match="none of its 3 events .* got 3 of the category 'mtia_ccp_"
+        TraceError, match=r"none of its 3 events .* got 3 of the category 'mtia_ccp_"
     ):
         parse(other)

@@ -98,7 +98,7 @@ def test_events_without_a_category_are_counted_by_their_process_or_the_file_is_r
     said = warnings(linked([*STEP, name, bare]).report)
     assert "1 event without a category on 'Accelerator', not read" in said
     with pytest.raises(
-        TraceError, match="none of its 3 events has a category .* record with torch"
+        TraceError, match=r"none of its 3 events has a category .* record with torch"
     ):
         parse([name, bare, bare])
 
