@@ -93,6 +93,17 @@ def test_convert_takes_ranks_from_names_and_patterns(
     assert kernels("a") == kernels("b") == RIGHT
 
 
+def test_link_takes_ranks_from_names(job: Path) -> None:
+    listed = sorted(path.name for path in job.glob("tp*.json"))[:4]
+    devices = [word for name in listed for word in ("--device", name)]
+    assert main(["chakra", "link", *devices, "-o", "l.{rank}.json", "-q"]) == 0
+    assert sorted(path.name for path in job.glob("l.*")) == [
+        f"l.{rank}.json" for rank in (0, 1, 10, 11)
+    ]
+    for rank in (1, 10):
+        assert f"kernel_of_{rank}" in Path(f"l.{rank}.json").read_text()
+
+
 def test_convert_says_when_only_the_order_tells(
     job: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -81,7 +82,7 @@ def command(
     if compat and not hosts:
         raise ConfigError("--compat", "upstream links pairs; give the host trace with --host")
     quiet |= as_json
-    how = _How(quiet, partial)
+    how = _How(quiet, partial, _ranks_of_names([pair.device for pair in found]))
     if compat:
         form: object = [{"output": name} for name in _upstream(found, output)]
     elif to == "et":
@@ -98,6 +99,15 @@ class _How(NamedTuple):
 
     quiet: bool
     partial: bool
+    unsaid: dict[str, int]  # by device trace, the rank of one that does not state its own
+
+
+def _ranks_of_names(devices: list[str]) -> dict[str, int]:
+    """Return the ranks that the names of several traces say; none where they do not."""
+    from yantra.tracing.pytorch.ranks import of_names
+
+    ranks = of_names([os.path.basename(path) for path in devices])
+    return {} if ranks is None else dict(zip(devices, ranks, strict=True))
 
 
 def _link(found: Sequence[Pair], output: str, how: _How) -> list[dict[str, Any]]:
@@ -167,7 +177,8 @@ def _linked(pair: Pair, how: _How, told: bool = False) -> Linked:
     from yantra.cli import warn
     from yantra.tracing.pytorch.link import link_files, summary
 
-    linked = link_files(*pair, partial=how.partial)
+    unsaid = how.unsaid.get(pair.device, 0)
+    linked = link_files(*pair, partial=how.partial, unsaid=unsaid)
     if told:
         return linked
     if not how.quiet:

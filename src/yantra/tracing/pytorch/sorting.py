@@ -23,7 +23,7 @@ from yantra.tracing.pytorch.events import Args, Event
 
 _FIRST_NUMBER = -2  # of launches that only a flow tells; -1 is "no number"
 _TEXTS_FROM = 1 << 40  # numbers of threads and streams that have only a text
-_INT64 = 1 << 63
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 class Sorted(Struct):
@@ -104,6 +104,8 @@ class _Sorter:
 
     def _span(self, event: Event) -> None:
         cat = event.cat or ""
+        if _UNREADABLE in cat:  # bytes that were no text: the rest may still be a category
+            event.cat = cat = cat.replace(_UNREADABLE, "")
         home = self.homes.get(cat)
         if home is None and cat in cats.NAMES_OF_2021:
             event.cat = cat = cats.NAMES_OF_2021[cat]

@@ -31,18 +31,26 @@ from yantra.tracing.pytorch.linked import Annotation, DeviceOp, Flow, Linked, Op
 
 @without_collector
 def link_files(
-    host: str | None, device: str, rank: int | None = None, *, partial: bool = False
+    host: str | None,
+    device: str,
+    rank: int | None = None,
+    *,
+    partial: bool = False,
+    unsaid: int = 0,
 ) -> Linked:
     """Link the host trace and the device trace in two files; `rank` overrides the trace's own.
 
-    Without a host trace, the device trace's operators are nested by their times. Raises TraceError
-    when a file is wrong or the two are of different runs; `partial` accepts traces that share few
-    operators.
+    `unsaid` is the rank where neither says one. Without a host trace, the device trace's operators
+    are nested by their times. Raises TraceError when a file is wrong or the two are of different
+    runs; `partial` accepts traces that share few operators.
     """
     if host is None:
-        return link_alone(device_traces.read(device, shapes=True), rank=rank)
+        alone = device_traces.read(device, shapes=True)
+        return link_alone(alone, rank=unsaid if rank is None and alone.rank is None else rank)
     host_trace = host_traces.read(host)
     device_trace = device_traces.read(device)
+    if rank is None and device_trace.rank is None:
+        rank = unsaid
     where = f"{host} and {device}"
     return link(host_trace, device_trace, rank=rank, where=where, partial=partial)
 
