@@ -190,9 +190,10 @@ def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
     """Count what was read, event by event of the file."""
     read: Counter[str] = Counter()
     for events in trace.lists():
-        for event in events:
-            if event.cat != cats.FLOW:
-                read[event.cat or ""] += 2 if event.index in pairs else 1
+        read.update(event.cat or "" for event in events)
+        if pairs:
+            read.update(event.cat or "" for event in events if event.index in pairs)
+    read.pop(cats.FLOW, None)  # its flow is counted
     for category, number in read.items():
         calls = cats.CALLS if cats.is_call(category) else cats.FLOWS
         trace.balance.add(cats.READ_AS.get(category, calls), number)

@@ -74,6 +74,8 @@ class _Sorter:
 
     def run(self, events: list[Event | None]) -> Sorted:
         phases: Counter[str] = Counter()
+        aside: Counter[str] = Counter()
+        plain = {cat: home for cat, home in self.homes.items() if home is not self.found.device}
         for index, event in enumerate(events):
             if event is None:
                 continue
@@ -82,7 +84,13 @@ class _Sorter:
                 event.tid = self.number(event.tid)
             ph = event.ph
             if ph == "X":
-                self._span(event)
+                home = plain.get(event.cat or "")
+                if home is not None:
+                    home.append(event)
+                elif event.cat in cats.ASIDE:
+                    aside[event.cat or ""] += 1
+                else:
+                    self._span(event)
             elif ph in cats.FLOW_PHASES:
                 self._flow(event)
             elif ph in ("B", "E"):
@@ -91,6 +99,8 @@ class _Sorter:
                 phases[ph] += 1
                 if ph == "M" and event.name == "process_name":
                     self.names[_key(event.pid)] = str(event.detail.name or "")
+        for category, number in aside.items():
+            self.balance.leave_out(cats.ASIDE[category], number)
         self._pairs()
         self._other_devices()
         self._phases(phases)
@@ -113,7 +123,7 @@ class _Sorter:
         if home is None and cats.is_call(cat):
             home = self.homes[cat] = self.found.calls
         if home is not None:
-            if home is self.found.device or home is self.found.calls:
+            if home is self.found.device:
                 self._stream(event)
             home.append(event)
         elif cat in cats.ASIDE:

@@ -36,12 +36,19 @@ def count(calls: Sequence[Event], used: set[int | None], report: LinkReport) -> 
     capturing: defaultdict[Any, bool] = defaultdict(bool)
     until: dict[Any, int] = {}  # the end of the launch call of each thread that has device ops
     lost = []
+    launching: dict[str | None, bool] = {}  # there are few names, and many calls
+    captures: set[str | None] = set()
     for call in calls:
         name = call.name or ""
-        if _BEGINS in name or _ENDS in name:
+        launch = launching.get(name)
+        if launch is None:
+            launch = launching[name] = launches(call)
+            if _BEGINS in name or _ENDS in name:
+                captures.add(name)
+        if name in captures:
             capturing[call.tid] = _BEGINS in name
         served = call.detail.correlation in used
-        if not served and not launches(call):
+        if not served and not launch:
             continue
         if served:
             kind = _SERVED
