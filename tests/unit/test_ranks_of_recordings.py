@@ -25,6 +25,9 @@ SHELL = sorted(str(rank) for rank in range(12))  # 0, 1, 10, 11, 2, ...
         "Rank-{0}.Apr_03_18_51_38.{1}.pt.trace.json.gz",
         "trace_rank{0}_of_12.json",
         "r{0}-{1}999.json",
+        "run7/rank{0}/trace.json",
+        "run7/{0}/trace.{1}999.json",
+        "/data/rank3_study/w.{0}.json",
     ],
 )
 def test_names_say_ranks_in_any_order(form: str) -> None:

@@ -149,6 +149,11 @@ def test_numbers_that_are_not_finite_are_read_as_they_are_printed(number: str) -
     text = json.dumps(STEP).replace('"device": 0', f'"GB/s": {number}, "nested": [{number}]')
     trace = parse(text.encode())
     assert [len(events) for events in trace.lists()] == [1, 1, 1, 0, 0, 0]
+    for key in ("ts", "dur"):  # an event without a time is told, and not one of 0 us
+        spoiled = [STEP[0], STEP[1] | {key: "here"}]
+        timeless = parse(json.dumps(spoiled).replace('"here"', number).encode())
+        assert not timeless.calls and timeless.balance.left_out == {"impossible": 1}
+        assert "1 impossible event left out" in timeless.problems[0]
     named = [*STEP, op(2, f"of {number}, [{number}]", 30, 1)]
     text = json.dumps(named).replace('"device": 0', f'"GB/s":{number}')
     assert parse(text.encode()).cpu[-1].name == f"of {number}, [{number}]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,7 +105,7 @@ def _ranks_of_names(devices: list[str]) -> dict[str, int]:
     """Return the ranks that the names of several traces say; none where they do not."""
     from yantra.tracing.pytorch.ranks import of_names
 
-    ranks = of_names([os.path.basename(path) for path in devices])
+    ranks = of_names(devices)
     return {} if ranks is None else dict(zip(devices, ranks, strict=True))
 
 

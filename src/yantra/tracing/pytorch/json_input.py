@@ -3,7 +3,7 @@
 PyTorch writes some files that JSON forbids: numbers that are not finite, as C++ prints them (`inf`,
 `-nan`) or as Python does, control characters inside strings, and bytes that are not UTF-8 in names.
 They are read too, on a slower way that is tried only when the strict one fails: such a number is
-null, such a byte the replacement character.
+null, a time that is none makes its event impossible, such a byte is the replacement character.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _NOT_FINITE = re.compile(
     rb"|[-+]?\b(?:inf(?:inity)?|nan(?:\([a-z0-9_]*\))?|1\.#[a-z]+\d*)(?![a-z0-9_])",
     re.IGNORECASE | re.DOTALL,
 )
+_TIME = re.compile(rb'"(?:ts|dur)"\s*:\s*$')
+_LONGEST_KEY = 32
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -89,7 +91,15 @@ def _mended(data: bytes) -> bytes:
         data.decode()
     except UnicodeDecodeError:
         data = data.decode(errors="replace").encode()
-    return _NOT_FINITE.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", data)
+    return _NOT_FINITE.sub(_as_json, data)
+
+
+def _as_json(found: re.Match[bytes]) -> bytes:
+    """Return a string as it is; of a number null, which a time may not be: there its text."""
+    if found[0][:1] == b'"':
+        return found[0]
+    before = found.string[max(0, found.start() - _LONGEST_KEY) : found.start()]
+    return b'"nan"' if _TIME.search(before) else b"null"
 
 
 def _check_one_text(data: bytes, where: str, what: str, first: Exception) -> None:

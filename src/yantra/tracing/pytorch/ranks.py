@@ -37,11 +37,11 @@ def given(arguments: Sequence[str]) -> list[Given]:
     found: list[Given] = []
     plain: list[str] = []
     for argument in arguments:
-        if RANK in os.path.basename(argument) and not os.path.exists(argument):
+        if RANK in argument and not os.path.exists(argument):
             found += [Given(path, rank) for rank, path in sorted(by_rank(argument).items())]
         else:
             plain.append(argument)
-    named = of_names([os.path.basename(path) for path in plain])
+    named = of_names(plain)
     ranks = [None] * len(plain) if named is None else named
     return found + [Given(*pair) for pair in zip(plain, ranks, strict=True)]
 
@@ -49,14 +49,16 @@ def given(arguments: Sequence[str]) -> list[Given]:
 def of_names(names: Sequence[str]) -> list[int] | None:
     """Return the ranks that the names of several files say, None where they do not.
 
-    One file on its own is rank 0: a number in its name may be anything.
+    The names of their folders count, too. One file on its own is rank 0: a number in its name may
+    be anything.
     """
     if len(names) < 2:
         return [0] * len(names)
-    words = [_WORD.findall(name) for name in names]
+    words = [{int(number) for number in _WORD.findall(name)} for name in names]
     if all(len(found) == 1 for found in words):
-        ranks = [int(found[0]) for found in words]
-        return ranks if len(set(ranks)) == len(ranks) else None
+        ranks = [found.pop() for found in words]
+        if len(set(ranks)) == len(ranks):
+            return ranks
     columns = _columns(names)
     if columns is None:
         return None
@@ -75,9 +77,9 @@ def in_order_given(paths: Sequence[str]) -> str:
 
     Raises TraceError where their order is not that of the numbers in their names.
     """
-    names = [os.path.basename(path) for path in paths]
+    names = list(paths)
     natural = sorted(names, key=_natural)
-    if list(names) != natural and list(names) == sorted(names):
+    if names != natural and names == sorted(names):
         at = next(
             at for at, pair in enumerate(zip(names, natural, strict=True)) if len({*pair}) > 1
         )
