@@ -20,6 +20,7 @@ _ALL_RECORDED = 0
     cls=WithExamples,
     examples=[
         "yantra chakra convert pytorch linked.0.json linked.1.json -o job",
+        "yantra chakra convert pytorch 'linked.{rank}.json' -o job",
         "yantra chakra convert pytorch linked.0.json -o one.et",
         "yantra chakra convert pytorch linked.0.json --replicate 8 -o job --json",
         "yantra chakra convert pytorch linked.0.json --replicate 512 -o job.yw",
@@ -90,11 +91,12 @@ def command(
     communication_names: str | None,
     as_json: bool,
 ) -> int:
-    """Convert TRACES, the linked traces (or host traces) of the ranks of one job.
+    """Convert TRACES: linked traces, or the profiler's own, of the ranks of one job.
 
-    Give all ranks in one call, so that sends meet receives and groups have the same ids everywhere.
-    Writes OUTPUT.<rank>.et, and OUTPUT.groups.json for --comm-group-configuration. With --replicate
-    OUTPUT may be a workload file, name.yw: one trace for all ranks.
+    A name with {rank} stands for all files with a number there. Give all ranks in one call, so that
+    sends meet receives and groups have the same ids everywhere. Writes OUTPUT.<rank>.et, and
+    OUTPUT.groups.json for --comm-group-configuration. With --replicate OUTPUT may be a workload
+    file, name.yw: one trace for all ranks.
     """
     from yantra.base.errors import ConfigError
 

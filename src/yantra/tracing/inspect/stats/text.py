@@ -98,7 +98,8 @@ def _recording(stats: JobStats) -> list[str]:
     lines = []
     here = tuple(rank for rank, _, _ in stats.ranks)
     if stats.world_size is not None and stats.world_size > 1:
-        said = f"{len(here)} of {stats.world_size} ranks are here"
+        are = "ranks are" if len(here) > 1 else "ranks is"
+        said = f"{len(here)} of {stats.world_size} {are} here"
         lines.append(said if len(here) == stats.world_size else f"{said}: {rank_list(here)}")
     for rank, balance in list(stats.recordings.items())[:_MOST_RANKS]:
         whose = f"rank {rank}: " if len(stats.ranks) > 1 else ""
