@@ -123,6 +123,16 @@ def test_a_pattern_that_names_no_file_is_told(
     assert "none.{rank}.json: no file has a name of this form" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["--compat", "upstream"]])
+def test_several_ranks_never_go_into_one_file(
+    job: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["chakra", "convert", "pytorch", "d.{rank}.json", "-o", "one.et", *more]
+    assert main(command) == 2
+    assert "several traces are written; give a prefix" in capsys.readouterr().err
+    assert not Path("one.et").exists()
+
+
 def test_patterns_and_files_may_be_mixed(job: Path) -> None:
     found = given(["d.{rank}.json"])
     assert [one.rank for one in found] == list(range(12))

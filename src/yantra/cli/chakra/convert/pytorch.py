@@ -99,8 +99,10 @@ def command(
     file, name.yw: one trace for all ranks.
     """
     from yantra.base.errors import ConfigError
+    from yantra.tracing.pytorch.ranks import given
 
-    _check_output(output, len(traces), replicate)
+    ranks = len(given(traces))
+    _check_output(output, ranks, replicate)
     if compat:
         flags = (no_gaps, reduce, exact_collectives, split_all_to_alls, memory_nodes)
         others = (*flags, communication_names, gathered)
@@ -108,7 +110,7 @@ def command(
             raise ConfigError("--compat", "upstream's converter has none of the other options")
         _upstream(traces, output)
         if as_json:
-            print_json({"output": output, "ranks": len(traces)})
+            print_json({"output": output, "ranks": ranks})
         return 0
     from yantra.tracing.pytorch.communication_names import CommunicationNames, read_names
     from yantra.tracing.pytorch.convert import ConvertOptions
@@ -142,12 +144,14 @@ def _check_output(output: str, traces: int, replicate: int | None) -> None:
 def _upstream(traces: tuple[str, ...], output: str) -> None:
     from yantra.cli.progress import progress
     from yantra.tracing.pytorch.files import trace_name
+    from yantra.tracing.pytorch.ranks import given
     from yantra.tracing.pytorch.upstream.convert import convert
 
+    paths = [one.path for one in given(traces)]
     with progress("converting", counted=True) as report:
-        for place, path in enumerate(traces):
+        for place, path in enumerate(paths):
             if report:
-                report(place, len(traces))
+                report(place, len(paths))
             convert(path).write(trace_name(output, place))
 
 
