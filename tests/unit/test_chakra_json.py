@@ -127,7 +127,7 @@ MISTAKES = [
         '@{"schema": "1.1.1-chakra.0.0.4", "nodes": []}',
         "this is a PyTorch execution trace; convert it first: yantra chakra convert pytorch",
     ),
-    ('@{"traceEvents": []}', "this is a device trace of PyTorch's profiler; join it with its host"),
+    ('@{"traceEvents": []}', "this is a device trace of PyTorch's profiler; convert it first: ya"),
     (NODE + '"dataDep": @[]}', "dataDep: a node has no such member; did you mean 'dataDeps'?"),
     (NODE + '\n"type": @"COMP"}', "type: no node type is named COMP; did you mean 'COMP_NODE'?"),
     (NODE + '"type": @2147483648}', "type: expected a whole number from -2147483648 to 2147483647"),

@@ -25,8 +25,8 @@ _UINT64 = (0, 2**64 - 1)
 _INT32 = (-(2**31), 2**31 - 1)
 _TYPES = {name: number for number, name in NODE_TYPES.items()}
 _FOREIGN = {
-    "traceEvents": "a device trace of PyTorch's profiler; join it with its host trace first: "
-    "yantra chakra link",
+    "traceEvents": "a device trace of PyTorch's profiler; convert it first: yantra chakra convert "
+    "pytorch",
     "nodes": "a PyTorch execution trace; convert it first: yantra chakra convert pytorch",
 }
 

@@ -117,18 +117,22 @@ def _refuse_recordings(tree: Any, name: str) -> None:
     is_list = isinstance(tree, list) and any(isinstance(one, dict) and "ph" in one for one in tree)
     is_kineto = isinstance(tree, dict) and "traceEvents" in tree
     if is_list or is_kineto or (isinstance(tree, dict) and {"schema", "nodes"} <= tree.keys()):
-        raise ConfigError(
-            name,
-            "a recording of PyTorch; make it a trace first: yantra chakra convert pytorch "
-            f"{name} -o job",
-        )
+        raise ConfigError(name, _recording(name))
+
+
+def _recording(name: str) -> str:
+    command = f"yantra chakra convert pytorch {name} -o job"
+    return f"a recording of PyTorch; make it a trace first: {command}"
 
 
 def _binary(name: str) -> str:
     from yantra.chakra import files
 
-    if profiler := _profiler(files.load(name)):
+    data = files.load(name)
+    if profiler := _profiler(data):
         return profiler
+    if b'"traceEvents"' in data:  # names in it may be no text
+        return _recording(name)
     stem, _, ending = name.rpartition(".")
     start, _, rank = stem.rpartition(".")
     if ending == "et" and rank.isdigit():
