@@ -20,6 +20,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.records import Record
 from yantra.workloads.plan.limits import limits_of
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.split import Unfit, is_given, shares
 from yantra.workloads.plan.words import called, difference
 from yantra.workloads.schedules.limits import counted
 
@@ -346,6 +347,11 @@ def _pipeline(plan: Plan, facts: Facts) -> Iterator[Broken]:
             f"{facts.layers} layers and {counted(ends, 'end')} do not fill {stages} stages evenly"
         )
         yield Broken("embedding_as_layer" if plan.embedding_as_layer else "loss_as_layer", each)
+    elif is_given(plan):
+        places = schedule.stages(plan.pp, plan.vpp).routes[0]
+        given = shares(plan, facts.layers, [device for device, _ in places])
+        if isinstance(given, Unfit):
+            yield Broken(*given)
 
 
 def _multiples(number: int, of: int) -> str:

@@ -50,6 +50,10 @@ MEANINGS: Mapping[str, str] = {
     "of activations, in fp32, and the logarithms of their softmax in fp32",
     "embedding_as_layer": "the embedding counts as a layer; stages then get equally many",
     "loss_as_layer": "the head with the loss counts as a layer, too",
+    "stage_layers": "layers of each stage in order (6,9,9,6), or of each device, or Megatron-LM's "
+    "layout (Et*6|t*9|t*9|t*6L); as even as they can be if left out",
+    "first_stage_layers": "layers of the first device; the others share the rest evenly",
+    "last_stage_layers": "layers of the last device, likewise",
     "routing": "share of tokens of each expert: uniform, or zipf:<alpha>",
     "capacity_factor": "tokens an expert takes, as a multiple of the average; all if left out",
 }

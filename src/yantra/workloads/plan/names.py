@@ -112,6 +112,9 @@ ALIASES: tuple[Alias, ...] = (
     Alias("cross_entropy_loss_fusion", "fused_loss", _MEGATRON),
     Alias("account_for_embedding_in_pipeline_split", "embedding_as_layer", _MEGATRON),
     Alias("account_for_loss_in_pipeline_split", "loss_as_layer", _MEGATRON),
+    Alias("decoder_first_pipeline_num_layers", "first_stage_layers", _MEGATRON),
+    Alias("decoder_last_pipeline_num_layers", "last_stage_layers", _MEGATRON),
+    Alias("pipeline_model_parallel_layout", "stage_layers", _MEGATRON),
     Alias("moe_expert_capacity_factor", "capacity_factor", _MEGATRON),
 )
 

@@ -33,6 +33,9 @@ _OFF: Mapping[str, Any] = {
     "prefetch": 1,
     "flash_attention": True,
     "order": "-".join(AXES),
+    "stage_layers": None,
+    "first_stage_layers": None,
+    "last_stage_layers": None,
 }
 
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, Self, get_args
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.records import Record
+from yantra.workloads.plan.split import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
 CpKind = Literal["p2p", "all_gather", "a2a"]
@@ -39,7 +40,13 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "optimizer": ("adam", "sgd"),
 }
 SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp", "micro_batch", "prefetch")
-OPTIONAL_SIZES = ("shard", "global_batch", "bucket_elements")
+OPTIONAL_SIZES = (
+    "shard",
+    "global_batch",
+    "bucket_elements",
+    "first_stage_layers",
+    "last_stage_layers",
+)
 SWITCHES = (
     "sequence_parallel",
     "reshard_after_forward",
@@ -108,6 +115,9 @@ class Plan(Record):
     fused_loss: bool = True
     embedding_as_layer: bool = False
     loss_as_layer: bool = False
+    stage_layers: tuple[int, ...] | None = None
+    first_stage_layers: int | None = None
+    last_stage_layers: int | None = None
     routing: str = "uniform"
     capacity_factor: float | None = None
 
@@ -117,6 +127,8 @@ class Plan(Record):
         object.__setattr__(self, "_left_out", tuple(n for n in _DERIVED if state[n] is None))
         object.__setattr__(self, "_spelling", {})
         _check_values(state)
+        if state["stage_layers"] is not None:
+            state["stage_layers"] = layers_of(state["stage_layers"])
         if state["sequence_parallel"] is None:
             state["sequence_parallel"] = self.tp > 1
         if state["global_batch"] is None:

@@ -20,6 +20,7 @@ from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products
 from yantra.workloads.plan.check import check as check_plan
 from yantra.workloads.plan.plan import Plan, skew_of
+from yantra.workloads.plan.split import Unfit, shares
 from yantra.workloads.plan.words import called
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.parts import Layout
@@ -186,21 +187,34 @@ def _step(
     last = stages.count - 1
     placed = [
         works.of(layers, front=stage == 0, tail=stage == last)
-        for stage, layers in enumerate(_ranges(model, plan, stages.count))
+        for stage, layers in enumerate(_ranges(model, plan, _devices(stages)))
     ]
     layers = [one.layers for one in placed]
     return step_of([one.work for one in placed], plan, orders, stages, layers, encodings)
 
 
-def _ranges(model: Parts, plan: Plan, stages: int) -> tuple[tuple[int, int], ...]:
+def _devices(stages: Stages) -> list[int]:
+    return [device for device, _ in stages.routes[0]]
+
+
+def _ranges(model: Parts, plan: Plan, devices: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return the layers of each stage; `devices` has the device of each."""
+    layers = len(model.layers)
+    given = shares(plan, layers, devices)
+    if isinstance(given, Unfit):
+        raise ConfigError(called(plan, given.field), given.reason)
     ends = {"front": plan.embedding_as_layer, "tail": plan.loss_as_layer}
-    return layer_ranges(len(model.layers), stages, **ends)
+    return layer_ranges(layers, len(devices), **ends, shares=given)
 
 
 def works_of(
     model: Parts, plan: Plan, sequence: int, stages: int, expert_rank: int = 0
 ) -> list[StageWork]:
-    """Return the work of every stage, for the ranks of one expert-parallel coordinate."""
+    """Return the work of every stage, for the ranks of one expert-parallel coordinate.
+
+    Stage s is on device s modulo pp.
+    """
+    devices = [stage % plan.pp for stage in range(stages)]
     return [
         stage_work(
             model,
@@ -211,7 +225,7 @@ def works_of(
             sequence=sequence,
             expert_rank=expert_rank,
         )
-        for stage, layers in enumerate(_ranges(model, plan, stages))
+        for stage, layers in enumerate(_ranges(model, plan, devices))
     ]
 
 

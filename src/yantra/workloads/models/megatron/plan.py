@@ -12,6 +12,7 @@ from typing import Any
 from yantra.base.errors import expected_got
 from yantra.workloads.models.megatron.arguments import PLAN
 from yantra.workloads.models.megatron.given import Given
+from yantra.workloads.plan.split import layers_of
 
 _DROPOUT = 0.1  # hidden and attention dropout where they are not given
 
@@ -48,8 +49,15 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
 def _virtual_stages(given: Given) -> dict[str, Any]:
     """Return the interleaving, which may be given as layers of a virtual stage."""
     stages = given.number("num-virtual-stages-per-pipeline-rank", 1)
+    layout = "pipeline-model-parallel-layout"
+    if given.flag(layout):
+        counts = layers_of(given.values[layout], f"{given.where}: --{layout}")
+        devices = given.number("pipeline-model-parallel-size", 1)
+        if devices < 1 or len(counts) % devices:
+            raise given.wrong(layout, f"{len(counts)} stages are no multiple of {devices} devices")
+        stages = len(counts) // devices
     name = "num-layers-per-virtual-pipeline-stage"
-    if given.flag(name):
+    if given.flag(name) and not given.flag(layout):
         chunk = given.number(name) * given.number("pipeline-model-parallel-size", 1)
         layers = given.number("num-layers")
         if chunk < 1 or layers % chunk:

@@ -7,22 +7,34 @@ on the first and the last stage and 8 on the others, as it was trained (Llama 3 
 
 Where the embedding or the head with the loss count as layers, all stages get the same number of
 them (Megatron-LM: account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). The
-first or the last stage may then have no other layer.
+first or the last stage may then have no other layer. A plan may also say what each stage has.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from yantra.base.errors import ConfigError
 
 
 def layer_ranges(
-    layers: int, stages: int, *, front: bool = False, tail: bool = False
+    layers: int,
+    stages: int,
+    *,
+    front: bool = False,
+    tail: bool = False,
+    shares: Sequence[int] | None = None,
 ) -> tuple[tuple[int, int], ...]:
     """Return (first, end) of the layers of each stage; `end` is not in it.
 
-    With `front` and `tail` the embedding and the head count as layers. Raises ConfigError where
+    With `front` and `tail` the embedding and the head count as layers; `shares` are the layers of
+    each stage where they are given (`yantra.workloads.plan.split`). Raises ConfigError where
     some stage would have no layer, or stages could not have equally many.
     """
+    if shares is not None:
+        ends = list(accumulate(shares, initial=0))
+        return tuple(pairwise(ends))
     if front or tail:
         return _even(layers, stages, int(front), int(tail))
     if stages > layers:
