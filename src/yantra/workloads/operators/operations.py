@@ -87,7 +87,7 @@ _SAVES = Operation._fields.index("saves")
 
 
 class Weight(NamedTuple):
-    """A trained tensor, or the part of it that this rank holds before any sharding over replicas.
+    """A trained or a frozen tensor, or the part of it that this rank holds before any sharding over replicas.
 
     `domain` says which ranks hold the same part: `dense` over data and context parallelism,
     `expert` over expert data parallelism. A `table` lies like experts and is updated where its rows
@@ -103,6 +103,8 @@ class Weight(NamedTuple):
     partial_over: tuple[str, ...] = ()
     is_tied: bool = False
     """Shared by embedding and head, whose gradients are added over the group `embedding`."""
+    is_frozen: bool = False
+    """It is read, and not trained: no gradient, no state of an optimizer."""
 
 
 class Pass(NamedTuple):

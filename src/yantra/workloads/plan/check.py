@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError
 from yantra.base.records import Record
+from yantra.workloads.plan.adapters import PRODUCTS, targets_of
 from yantra.workloads.plan.limits import limits_of
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.plan.split import Unfit, is_given, shares
@@ -98,6 +99,7 @@ def _facts(model: Any) -> Facts:
 _MOST_PASSES = 1 << 20
 _MOST_KEPT = 16
 _kept: dict[int, tuple[Any, Facts]] = {}
+_OF_EXPERTS = {name for product in ("gate_up", "up", "down") for name in PRODUCTS[product]}
 _LATENTS = ("q_lora", "kv_lora", "qk_rope")
 _OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents", "columns")
 
@@ -192,6 +194,8 @@ def plan_problems(plan: Plan) -> Iterator[Broken]:
     yield from _sharding(plan)
     yield from _recompute(plan)
     yield from _order(plan)
+    if plan.lora_rank is None and plan.lora_targets != type(plan)().lora_targets:
+        yield Broken("lora_targets", "adapts nothing without lora_rank; give one, such as 8")
 
 
 def _schedule(plan: Plan) -> Iterator[Broken]:
@@ -307,6 +311,10 @@ def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
         if plan.capacity_factor is not None:
             yield Broken("capacity_factor", dense)
         return
+    of_experts = [name for name in targets_of(plan.lora_targets) if name in _OF_EXPERTS]
+    if plan.lora_rank is not None and of_experts:
+        names = ", ".join(of_experts)
+        yield Broken("lora_targets", f"adapters of experts are not modelled; leave out {names}")
     if plan.zero and plan.replicas > 1:
         dense = f"other weights are sharded over dp x cp = {plan.dp * plan.cp}"
         yield Broken("shard", f"experts have no shard groups of their own; left out, {dense}")

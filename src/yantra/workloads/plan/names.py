@@ -115,6 +115,8 @@ ALIASES: tuple[Alias, ...] = (
     Alias("decoder_first_pipeline_num_layers", "first_stage_layers", _MEGATRON),
     Alias("decoder_last_pipeline_num_layers", "last_stage_layers", _MEGATRON),
     Alias("pipeline_model_parallel_layout", "stage_layers", _MEGATRON),
+    Alias("lora_r", "lora_rank", _HF),
+    Alias("lora_target_modules", "lora_targets", _HF),
     Alias("moe_expert_capacity_factor", "capacity_factor", _MEGATRON),
 )
 

@@ -33,6 +33,7 @@ _OFF: Mapping[str, Any] = {
     "prefetch": 1,
     "flash_attention": True,
     "order": "-".join(AXES),
+    "lora_targets": "q_proj,v_proj",
     "stage_layers": None,
     "first_stage_layers": None,
     "last_stage_layers": None,

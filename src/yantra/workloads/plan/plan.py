@@ -21,6 +21,7 @@ from typing import Any, Literal, Self, get_args
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.records import Record
+from yantra.workloads.plan.adapters import targets_of
 from yantra.workloads.plan.split import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
@@ -44,6 +45,7 @@ OPTIONAL_SIZES = (
     "shard",
     "global_batch",
     "bucket_elements",
+    "lora_rank",
     "first_stage_layers",
     "last_stage_layers",
 )
@@ -118,6 +120,8 @@ class Plan(Record):
     stage_layers: tuple[int, ...] | None = None
     first_stage_layers: int | None = None
     last_stage_layers: int | None = None
+    lora_rank: int | None = None
+    lora_targets: str = "q_proj,v_proj"
     routing: str = "uniform"
     capacity_factor: float | None = None
 
@@ -235,6 +239,7 @@ def _check_values(state: Mapping[str, Any]) -> None:
     if schedule is not None and not (isinstance(schedule, str) and schedule):
         raise ConfigError("schedule", expected_got("a name or a file", schedule))
     _check_order(state["order"])
+    targets_of(state["lora_targets"])
     skew_of(state["routing"])
     factor = state["capacity_factor"]
     if factor is not None and not (_is_number(factor) and 0 < factor < LARGEST):

@@ -88,11 +88,14 @@ def memory_of(
 def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
     sharding = job.sharding
     buckets = [bucket for chunk in chunks for bucket in chunk.buckets]
-    weights = sum(sharding.weights(b.elements, b.domain) for b in buckets)
+    weights = sum(sharding.weights(b.gathered, b.domain) for b in buckets)
     gradients = sum(sharding.gradients(b.elements, b.domain) for b in buckets)
     updated = sum(sharding.updated(b.elements, b.domain) for b in buckets)
     state = updated * sharding.state_bytes
-    weights += sum(w.elements for c in chunks for w in c.work.weights if w.domain == "table")
+    beside = [w for c in chunks for w in c.work.weights if w.domain == "table" or w.is_frozen]
+    if job.plan.zero == 3:  # buckets hold the frozen ones, too
+        beside = [weight for weight in beside if weight.domain == "table"]
+    weights += sum(weight.elements for weight in beside)
     return weights * sharding.weight_bytes, gradients * sharding.gradient_bytes, state
 
 

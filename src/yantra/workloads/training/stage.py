@@ -23,6 +23,7 @@ from yantra.workloads.operators.graph.operators.border import (
     scattered,
 )
 from yantra.workloads.operators.operations import Pass, StageWork
+from yantra.workloads.plan.adapters import targets_of
 from yantra.workloads.training.repeated import BUILT, Pattern, longest_run, pattern_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
         messages=plan.messages,
         fused_loss=plan.fused_loss,
         capacity_factor=plan.capacity_factor,
+        lora_rank=plan.lora_rank or 0,
+        lora_targets=targets_of(plan.lora_targets) if plan.lora_rank else (),
         routing=plan.routing,
         expert_rank=expert_rank,
     )

@@ -18,6 +18,7 @@ from yantra.chakra.passes import PassTotals
 from yantra.workloads import schedules
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products
+from yantra.workloads.plan.adapters import ALL, targets_of
 from yantra.workloads.plan.check import check as check_plan
 from yantra.workloads.plan.plan import Plan, skew_of
 from yantra.workloads.plan.split import Unfit, shares
@@ -101,6 +102,7 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
     encodings = Encodings()
     steps = steps_of(model, plan, tokens, encodings)
     _check_sizes(steps, plan, encodings)
+    _check_adapters(steps[0], plan, model.name)
     memory = steps[0].memory_with(encodings)
     if memory_bytes is not None:
         from yantra.workloads.training.fit import check_fit
@@ -126,6 +128,19 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
         },
         later={"schedule": drawn_later(job, steps[0].passes, encodings)},
     )
+
+
+def _check_adapters(step: Step, plan: Plan, model: str) -> None:
+    """Refuse targets of adapters that the model has no product for."""
+    if plan.lora_rank is None:
+        return
+    weights = [weight for chunks in step.job.chunks for one in chunks for weight in one.work.weights]
+    found = {part for one in weights if not one.is_frozen for part in one.name.split(".")}
+    named = targets_of(plan.lora_targets)
+    missing = [name for name in named if name not in found]
+    if missing and (plan.lora_targets.strip() != ALL or missing == list(named)):
+        problem = f"{model} has no product {' or '.join(missing)}"
+        raise ConfigError(called(plan, "lora_targets"), problem)
 
 
 def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> None:

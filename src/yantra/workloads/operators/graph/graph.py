@@ -56,6 +56,10 @@ class Setting(NamedTuple):
     capacity_factor: float | None = None
     routing: str = "uniform"
     """How tokens choose experts: `uniform`, or `zipf:<exponent>`."""
+    lora_rank: int = 0
+    """Rank of the adapters that alone are trained; 0 trains every weight."""
+    lora_targets: tuple[str, ...] = ()
+    """Which products have adapters; see `operators/adapter.py`."""
     expert_rank: int = 0
     """Which share of the experts this rank holds; it matters where routing is skewed."""
 
@@ -130,6 +134,11 @@ class Operator(NamedTuple):
     again_program: tuple[Operation, ...] = ()
 
 
+def _is_of_weights(gradient: Gradient) -> bool:
+    """Return whether a step of a backward gives nothing but gradients of weights."""
+    return not gradient.gives and any(one.phase == "wgrad" for one in gradient.program)
+
+
 class _Scope(AbstractContextManager[None]):
     """A name in front of others while it is entered; faster than a generator."""
 
@@ -157,6 +166,7 @@ class Graph:
         self._prefix = ""
         self._outside: list[str] = []
         self._products: dict[str, int] = {}
+        self.in_adapter = False
 
     # Names
 
@@ -247,6 +257,11 @@ class Graph:
         chosen = self.setting.width if width is None else width
         return Tensor(self._tensors, self.path(name), tuple(sizes.items()), placement, chosen)
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether weights added now are not trained: those beside adapters."""
+        return self.setting.lora_rank > 0 and not self.in_adapter
+
     def take_numbers(self, count: int) -> int:
         """Take numbers for tensors; return the last one that was taken before."""
         before = self._tensors
@@ -263,10 +278,11 @@ class Graph:
         partial_over: tuple[str, ...] = (),
         is_tied: bool = False,
     ) -> None:
-        """Add a trained tensor of `elements`, split evenly over `ways` ranks."""
+        """Add a tensor of `elements`, split evenly over `ways` ranks; trained unless frozen."""
         path = self.path(name)
         local = local_size(elements, ways, path)
-        self.weights.append(Weight(path, self._unit, local, domain, partial_over, is_tied))
+        told = (path, self._unit, local, domain, partial_over, is_tied, self.is_frozen)
+        self.weights.append(Weight(*told))
 
     def add(
         self,
@@ -284,6 +300,8 @@ class Graph:
         """Add an operator; programs may leave name and unit of their operations empty."""
         path = self.path(name)
         again_program = self._named(again_program, path)
+        if self.is_frozen:
+            gradients = tuple([one for one in gradients if not _is_of_weights(one)])
         named = self._named(program, path)
         backward = tuple(
             [

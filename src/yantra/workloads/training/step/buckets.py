@@ -26,11 +26,20 @@ HEAD = "head"
 
 
 class Bucket(NamedTuple):
-    """Weights of one domain: the units they are of, in reverse order of use, and their number."""
+    """Weights of one domain: the units they are of, in reverse order of use, and their number.
+
+    `elements` are trained; `frozen` ones are gathered with them where weights are sharded.
+    """
 
     domain: Domain
     units: tuple[str, ...]
     elements: int
+    frozen: int = 0
+
+    @property
+    def gathered(self) -> int:
+        """Elements that are gathered together."""
+        return self.elements + self.frozen
 
     @property
     def name(self) -> str:
@@ -59,6 +68,7 @@ def buckets_of(weights: Sequence[Weight], plan: Plan, *, is_first: bool) -> tupl
         if plan.zero == 3:
             made += _by_unit(domain, ordered)
         else:
+            ordered = [weight for weight in ordered if not weight.is_frozen]
             made += _by_size(domain, ordered, _limit(plan, is_first))
     return tuple(made)
 
@@ -73,12 +83,15 @@ def _limit(plan: Plan, is_first: bool) -> int | None:
 def _by_unit(domain: Domain, ordered: Sequence[Weight]) -> list[Bucket]:
     has_head = any(weight.unit == HEAD for weight in ordered)
     elements: dict[tuple[str, ...], int] = {}
+    frozen: dict[tuple[str, ...], int] = {}
     for weight in ordered:
         # An embedding that the head of the same chunk uses too must be there for both.
         is_shared = weight.is_tied and has_head and weight.unit != HEAD
         units = (HEAD, weight.unit) if is_shared else (weight.unit,)
-        elements[units] = elements.get(units, 0) + weight.elements
-    return [Bucket(domain, units, count) for units, count in elements.items()]
+        trained = 0 if weight.is_frozen else weight.elements
+        elements[units] = elements.get(units, 0) + trained
+        frozen[units] = frozen.get(units, 0) + weight.elements - trained
+    return [Bucket(domain, units, count, frozen[units]) for units, count in elements.items()]
 
 
 def _by_size(domain: Domain, ordered: Sequence[Weight], limit: int | None) -> list[Bucket]:

@@ -46,6 +46,8 @@ def draft_finish(
     if "mirror" in groups:
         for chunk in chunks:
             for bucket in chunk.buckets:
+                if not bucket.elements:
+                    continue
                 operation = sum_of_copies(bucket, sharding, "mirror")
                 reduced.append(Wait(draft.put_last(operation, *reduced, at_end=True)))
     if any(chunk.forward.target is None for chunk in chunks) and "dp_cp" in groups:
@@ -82,7 +84,7 @@ def _partial(
         weight
         for chunk in chunks
         for weight in chunk.work.weights
-        if weight.partial_over or weight.is_tied
+        if (weight.partial_over or weight.is_tied) and not weight.is_frozen
     ]
     for weight in special:
         for group in weight.partial_over:

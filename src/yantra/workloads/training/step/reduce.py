@@ -55,7 +55,7 @@ def add_reductions(
     spans = draft.spans()
     place = {key: number for number, key in enumerate(draft.keys)}
     blocking = []
-    for bucket in buckets:
+    for bucket in (one for one in buckets if one.elements):
         used = [spans[unit] for unit in bucket.units if unit in spans]
         ready = max(used, key=lambda span: place[span.last]).last if used else None
         at = ready if how.overlaps or sharding.zero == 3 else draft.last_compute()

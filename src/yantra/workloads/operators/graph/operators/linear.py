@@ -77,7 +77,11 @@ def linear(
     anew = _programs(g, part, copies, bias, dtype, sizes)[:1] if again else ()
     uses = (Use(x, needed),)
     g.add(name, uses, tuple(made), (forward,), gradients, again=again, again_program=anew)
-    return tuple(made)
+    if not g.is_frozen:
+        return tuple(made)
+    from yantra.workloads.operators.graph.operators.adapter import adapted
+
+    return adapted(g, x, name, tuple(made), split, axis)
 
 
 def _outputs(
