@@ -7,9 +7,9 @@
 
 namespace yantra {
 
-inline constexpr std::array<std::string_view, 17> kernel_sizes{
+inline constexpr std::array<std::string_view, 18> kernel_sizes{
     "batch",     "m",       "n",    "k",      "heads",       "kv_heads", "head_dim", "value_dim",
     "queries",   "keys",    "window", "accumulated", "inner",  "experts",  "top_k",    "skew",
-    "cache_bits"};
+    "cache_bits", "stored"};
 
 }  // namespace yantra

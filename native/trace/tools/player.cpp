@@ -34,6 +34,9 @@ void Player::finish(std::uint32_t pass) {
     for (const Segment& segment : passes_.at(pass).segments) {
         stamp(segment, played, std::nullopt, 0);
     }
+    for (const std::uint32_t key : passes_[pass].blocking) {
+        blocking_.push_back(id_of(played, key));
+    }
 }
 
 void Player::stamp(const Segment& segment, Played& played, std::optional<std::int64_t> microbatch,

@@ -80,7 +80,7 @@ public:
     // which segment. Throws std::invalid_argument where a pass waits for one that was not played.
     void play(std::span<const std::uint32_t> passes, std::span<const std::int64_t> microbatches,
               std::span<const std::pair<std::uint32_t, std::uint32_t>> turns, std::int64_t tags_each);
-    // Plays what comes once, behind all passes.
+    // Plays what comes once a step, behind all its passes; those of a further step may follow.
     void finish(std::uint32_t pass);
 
     Stamper& stamper() { return stamper_; }

@@ -103,9 +103,12 @@ class PassPlayer:
         """Play passes at once: `turns` says whose turn it is, and which of its segments."""
         self._checked(self._native.play_in_turns, passes, microbatches, turns, self._tags)
 
-    def finish(self, number: int) -> Copies:
-        """Play what comes once, behind all passes; return the template."""
+    def finish(self, number: int) -> None:
+        """Play what comes once a step, behind all its passes; those of a further one may follow."""
         self._checked(self._native.finish, number)
+
+    def copies(self) -> Copies:
+        """Return the template."""
         return Copies(self._native.stamper)
 
     @staticmethod

@@ -44,7 +44,8 @@ class Kernels(Record):
     the duration in the trace. Sizes are 0 where a trace does not say:
 
     * A product of matrices has `m`, `n` and `k`, and a `batch` of them. `accumulated` are the bytes
-      of the tensor that its result is added to, 0 where it is written.
+      of the tensor that its result is added to, 0 where it is written. `stored` are the bytes of
+      its weight where that is stored in fewer bits than it is multiplied in, 0 elsewhere.
     * A norm or softmax has `m` rows.
     * Of products of `batch` experts on a device, `inner` is the width between both products of a
       layer, `experts` how many it has on all devices, `top_k` how many a token is sent to, and
@@ -83,6 +84,7 @@ class Kernels(Record):
     experts: Wholes
     top_k: Wholes
     skew: Wholes
+    stored: Wholes
     count: Wholes
 
     def __len__(self) -> int:

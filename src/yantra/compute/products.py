@@ -39,6 +39,9 @@ class Products(NamedTuple):
 NARROW = ("fp8", "fp8_block", "int8", "fp4", "nvfp4", "int4")
 """Types of fewer than 16 bits, which only products have."""
 
+RATE_TYPES = {"fp8_block": "fp8", "nvfp4": "fp4"}
+"""Types with scales for blocks -> the type at whose rate their products run."""
+
 _PRODUCTS = ("gemm", "grouped_gemm")
 
 

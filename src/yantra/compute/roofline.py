@@ -89,11 +89,12 @@ class Roofline(ComputeModel):
             raise ConfigError("dtype", f"its option dtype needs the rate of that type, {own}, too")
         import numpy as np
 
-        from yantra.compute.products import retyped
+        from yantra.compute.products import RATE_TYPES, retyped
 
         kernels = retyped(kernels, given.products)
         usual = stated.get("bf16") or stated.get("fp16") or stated[own]
         of_type = {"": stated[own]} | stated
+        of_type |= {name: of_type[rate] for name, rate in RATE_TYPES.items() if rate in of_type}
         shares = np.array([of_type.get(name, usual) / stated[own] for name in kernels.dtypes])
         return device.peak_flops * shares[kernels.dtype]
 

@@ -56,13 +56,14 @@ class Interval(NamedTuple):
 class Figures(NamedTuple):
     """See the module; None where the workload or the cluster does not state what it takes.
 
-    `tokens` are those of a step of training, of the prompts of a prefill, or that sequences get of
+    `tokens` are those of the steps of training (`steps`, None for one), of the prompts of a prefill, or that sequences get of
     a decode. `fill_drain_ns` is what a run of a decode takes beyond `tpot_ns` for each iteration,
     `iteration_ns` their mean with it, where the file holds nothing to tell both apart. Cost and
     energy are those of all devices for the whole run. Shares are of 1, FLOPs of all ranks.
     """
 
     step_time_ns: float | None = None
+    steps: int | None = None
     ttft_ns: float | None = None
     tpot_ns: float | None = None
     iteration_ns: float | None = None
@@ -127,8 +128,10 @@ def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None
 def _times(about: Mapping[str, Any], time_ns: float, steady_ns: float | None) -> dict[str, Any]:
     """Return the time by its name, and the tokens."""
     if about.get("kind") == "training":
-        batch, sequence = whole(plan_of(about), "global_batch"), whole(about, "sequence")
-        return {"step_time_ns": time_ns, **_rate(batch and sequence and batch * sequence, time_ns)}
+        plan, sequence = plan_of(about), whole(about, "sequence")
+        batch, steps = whole(plan, "global_batch"), whole(plan, "steps") or 1
+        told = {"step_time_ns": time_ns / steps} | ({"steps": steps} if steps > 1 else {})
+        return told | _rate(batch and sequence and batch * sequence * steps, time_ns)
     phase, iterations = about.get("phase"), whole(about, "iterations")
     emitted = whole(about, "emitted_tokens")
     if phase == "prefill":
@@ -252,7 +255,9 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         ("time per output token", of.tpot_ns),
     ):
         if time is not None:
-            yield name, format_time(time) + _interval_text(of.time_low_ns, of.time_high_ns)
+            mean = f", the mean of {of.steps} steps" if of.steps else ""
+            within = _interval_text(of.time_low_ns, of.time_high_ns)
+            yield name, format_time(time) + within + mean
     if of.fill_drain_ns is not None:
         yield "fill and drain", f"{format_time(of.fill_drain_ns)} of the run, in none of the rates"
     if of.iteration_ns is not None:

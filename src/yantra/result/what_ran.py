@@ -163,7 +163,9 @@ def _load(about: Mapping[str, Any]) -> str | None:
     """Say how much there is to do: sequences and their lengths."""
     if about.get("kind") == "training":
         batch, sequence = whole(plan_of(about), "global_batch"), whole(about, "sequence")
-        return f"{batch} x {sequence} tokens" if batch and sequence else None
+        steps = whole(plan_of(about), "steps") or 1
+        times = f"{steps} steps of " if steps > 1 else ""
+        return f"{times}{batch} x {sequence} tokens" if batch and sequence else None
     batch, prompt, context = (whole(about, name) for name in ("batch", "prompt", "context"))
     if not batch:
         return None

@@ -310,7 +310,10 @@ def dtype_of_workload(workload: Any, folder: str) -> str | None:
     if not isinstance(workload, dict):
         return None
     if "model" in workload:
-        return plan_of(STEP.read(workload, "workload", folder)).dtype
+        from yantra.compute.products import RATE_TYPES
+
+        dtype = plan_of(STEP.read(workload, "workload", folder)).dtype
+        return RATE_TYPES.get(dtype, dtype)
     templates, traces = workload.get("templates"), workload.get("traces")
     if templates is not None and traces is not None:
         return None

@@ -25,6 +25,7 @@ def write_summary(workload: Workload, job: TrainingJob, capacity: int | None) ->
     counts = (
         _count(workload.ranks, "rank"),
         _count(len(templates), "template"),
+        *([_count(plan.steps, "step")] if plan.steps > 1 else []),
         _count(plan.micro_batches, "micro-batch"),
         _count(nodes, "node"),
     )

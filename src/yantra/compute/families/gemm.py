@@ -82,6 +82,29 @@ def accumulation_us(kernels: Kernels, machine: Machine) -> Reals:
     return made
 
 
+def with_stored_weights(
+    middle: Reals, error: Reals, kernels: Kernels, dtype: str, machine: Machine
+) -> tuple[Reals, Reals]:
+    """Return times where weights are stored in fewer bits than they are multiplied in.
+
+    The tables have no such kernels. A time is taken to change as its bound does: arithmetic, or
+    bytes with the weights as they are stored (Frantar et al., "MARLIN", 2024, section 3.1).
+    """
+    is_stored = kernels.stored > 0
+    if not is_stored.any():
+        return middle, error
+    m, n, k = (np.maximum(size, 1).astype(np.float64) for size in sides(kernels))
+    experts = np.maximum(kernels.batch, 1) if "grouped_gemm" in kernels.op_classes else 1
+    width = WIDTHS[TABLES[dtype]]
+    wide = experts * n * k * width
+    others = width * (m * k + m * n)
+    arithmetic = 2 * m * n * k / machine.peak(_PEAKS.get(dtype, dtype))
+    usual = np.maximum(arithmetic, (others + wide) / machine.memory_bytes_per_s)
+    bound = np.maximum(arithmetic, (others + kernels.stored) / machine.memory_bytes_per_s)
+    changed = np.where(is_stored, np.minimum(bound / usual, 1), 1)
+    return middle * changed, error + np.where(is_stored, SCALED, 0)
+
+
 class Constants(NamedTuple):
     """What is fitted for a GPU and dtype: shares of its rates, launch, and how tiles fill."""
 
@@ -229,7 +252,8 @@ class Gemm(Family):
             rows = kernels.dtype == code
             part = kernels if rows.all() else kernels.take(rows)
             dtype = kernels.dtypes[int(code)] or "bf16"
-            middle[rows], error[rows] = products(part, dtype, machine)
+            made = products(part, dtype, machine)
+            middle[rows], error[rows] = with_stored_weights(*made, part, dtype, machine)
         return within(middle, error)
 
     def beyond(self, kernels: Kernels, machine: Machine) -> Reals:

@@ -36,7 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yantra.compute.families.family import Family, within
-from yantra.compute.families.gemm import TABLES, WIDTHS, accumulation_us, kind_of, products
+from yantra.compute.families.gemm import (
+    TABLES,
+    WIDTHS,
+    accumulation_us,
+    kind_of,
+    products,
+    with_stored_weights,
+)
 from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table, with_table
 from yantra.compute.families.spread import SKEWS, busiest, law, loads
 from yantra.compute.families.surface import (
@@ -314,7 +321,9 @@ class GroupedGemm(Family):
             for rows, way in ((told, _of_layers), (~told, _of_products)):
                 chosen = rows & (kernels.dtype == code)
                 if chosen.any():
-                    middle[chosen], error[chosen] = way(kernels.take(chosen), dtype, machine)
+                    part = kernels.take(chosen)
+                    made = way(part, dtype, machine)
+                    middle[chosen], error[chosen] = with_stored_weights(*made, part, dtype, machine)
         return within(middle, error)
 
 

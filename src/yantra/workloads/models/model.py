@@ -13,7 +13,7 @@ from yantra.base.records import Record
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.operators.graph import Batch, Graph, Setting
 from yantra.workloads.operators.graph.batch import Causality
-from yantra.workloads.operators.graph.graph import WIDTHS
+from yantra.workloads.operators.graph.formats import WIDTHS
 
 
 class Model(Record):

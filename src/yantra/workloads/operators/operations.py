@@ -105,6 +105,8 @@ class Weight(NamedTuple):
     """Shared by embedding and head, whose gradients are added over the group `embedding`."""
     is_frozen: bool = False
     """It is read, and not trained: no gradient, no state of an optimizer."""
+    packs: bool = False
+    """Formats with scales for blocks pack it: a product's, but for the head's and a router's."""
 
 
 class Pass(NamedTuple):

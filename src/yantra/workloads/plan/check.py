@@ -184,11 +184,12 @@ def plan_problems(plan: Plan) -> Iterator[Broken]:
         product = f"micro-batch x dp = {plan.micro_batch} x {plan.dp} = {share}"
         near = _multiples(plan.global_batch, share)
         yield Broken("global_batch", f"{plan.global_batch} is no multiple of {product}{near}")
-    passes = plan.micro_batches * plan.pp * plan.vpp
+    passes = plan.micro_batches * plan.pp * plan.vpp * plan.steps
     if passes > _MOST_PASSES:
         chunks = counted(plan.pp * plan.vpp, "chunk")
         made = f"{counted(plan.micro_batches, 'micro-batch')} through {chunks} of layers"
-        yield Broken("global_batch", f"{made} are {passes} passes; at most {_MOST_PASSES} can be")
+        made += f" in {plan.steps} steps" if plan.steps > 1 else ""
+        yield Broken("global_batch" if plan.steps == 1 else "steps", f"{made} are {passes} passes; at most {_MOST_PASSES} can be")
     yield from _schedule(plan)
     yield from _folding(plan)
     yield from _sharding(plan)

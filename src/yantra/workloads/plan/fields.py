@@ -23,6 +23,7 @@ MEANINGS: Mapping[str, str] = {
     "prefetch": "layers whose weights zero 3 gathers ahead",
     "micro_batch": "sequences per micro-batch and replica",
     "global_batch": "sequences per step, all replicas; one micro-batch each if left out",
+    "steps": "training steps, one behind the other; times are those of a step on average",
     "schedule": "order of micro-batches in the pipeline, or a YAML file of operations; 1f1b, or "
     "interleaved where vpp > 1",
     "recompute": "what the backward pass computes again: nothing, the core of attention, layers "

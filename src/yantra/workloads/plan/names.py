@@ -87,6 +87,7 @@ ALIASES: tuple[Alias, ...] = (
     Alias("per_device_train_batch_size", "micro_batch", _HF),
     Alias("global_batch_size", "global_batch", _MEGATRON),
     Alias("train_batch_size", "global_batch", _DEEPSPEED),
+    Alias("iterations", "steps", "yantra workload infer"),
     Alias("pipeline_parallel_schedule", "schedule", _TITAN),
     Alias("selective_ac_option", "recompute", _TITAN, {"op": "operators"}),
     Alias("recompute_granularity", "recompute", _MEGATRON),

@@ -27,7 +27,8 @@ from yantra.workloads.templates.grid import Grid, grid_of
 
 CpKind = Literal["p2p", "all_gather", "a2a"]
 Recompute = Literal["none", "selective", "operators", "full"]
-Dtype = Literal["fp32", "bf16", "fp16", "fp8", "fp4"]
+GradientDtype = Literal["fp32", "bf16", "fp16"]
+Dtype = Literal["fp32", "bf16", "fp16", "fp8", "fp8_block", "fp4"]
 Messages = Literal["whole", "sliced", "scattered"]
 Axis = Literal["tp", "cp", "ep", "dp", "pp"]
 
@@ -40,7 +41,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "gradient_dtype": ("fp32", "bf16", "fp16"),
     "optimizer": ("adam", "sgd"),
 }
-SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp", "micro_batch", "prefetch")
+SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp", "micro_batch", "prefetch", "steps")
 OPTIONAL_SIZES = (
     "shard",
     "global_batch",
@@ -97,10 +98,11 @@ class Plan(Record):
     prefetch: int = 1
     micro_batch: int = 1
     global_batch: int = DERIVED
+    steps: int = 1
     schedule: str = DERIVED
     recompute: Recompute = "none"
     dtype: Dtype = "bf16"
-    gradient_dtype: Dtype = "fp32"
+    gradient_dtype: GradientDtype = "fp32"
     optimizer: Literal["adam", "sgd"] = "adam"
     order: str = "-".join(AXES)
     overlap_gradients: bool = True

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from yantra.base.errors import UnsupportedError
 from yantra.workloads.models.blocks import MLA, Attention, Block, Layer
-from yantra.workloads.operators.graph.graph import WIDTHS
+from yantra.workloads.operators.graph.formats import WIDTHS
 
 
 class LayerCache(NamedTuple):

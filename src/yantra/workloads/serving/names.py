@@ -15,6 +15,9 @@ from yantra.workloads.serving.plan import InferencePlan
 
 _DTYPES = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32"}
 _CACHES = {"auto": None, "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "bfloat16": "bf16"}
+_QUANTIZED = dict.fromkeys(
+    ("awq", "gptq", "awq_marlin", "gptq_marlin", "compressed-tensors-int4"), "int4"
+)
 _EXCHANGES = {"deepep_high_throughput": False, "deepep_low_latency": True}
 
 ALIASES: Mapping[str, tuple[str, Mapping[Any, Any]]] = {
@@ -27,7 +30,7 @@ ALIASES: Mapping[str, tuple[str, Mapping[Any, Any]]] = {
     "expert_tensor_parallel_size": ("etp", {}),
     "enable_sp": ("sequence_parallel", {}),
     "dtype": ("dtype", _DTYPES),
-    "quantization": ("weight_dtype", {}),
+    "quantization": ("weight_dtype", _QUANTIZED),
     "kv_cache_dtype": ("kv_cache_dtype", _CACHES),
     "all2all_backend": ("low_latency", _EXCHANGES),
 }

@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
-from yantra.workloads.operators.graph.graph import WIDTHS
+from yantra.compute.products import RATE_TYPES
+from yantra.workloads.operators.graph.formats import FORMATS, WIDTHS
 from yantra.workloads.templates.grid import Grid, grid_of
 
 DERIVED: Any = None  # left out: follows from the other fields
 
-COMPUTE_DTYPES = ("bf16", "fp16", "fp32", "fp8")
-STORAGE_DTYPES = tuple(WIDTHS)
+COMPUTE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "fp8_block")
+STORAGE_DTYPES = (*WIDTHS, *FORMATS)
 CACHE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "int8")
 _LARGEST = 2**30
 
@@ -41,7 +42,7 @@ class InferencePlan(Record):
     ep: int = 1
     etp: int = DERIVED
     micro_batches: int = DERIVED
-    dtype: Literal["bf16", "fp16", "fp32", "fp8"] = "bf16"
+    dtype: Literal["bf16", "fp16", "fp32", "fp8", "fp8_block"] = "bf16"
     weight_dtype: str = DERIVED
     kv_cache_dtype: str = DERIVED
     low_latency: bool = False
@@ -89,7 +90,8 @@ class InferencePlan(Record):
         if self.weight_dtype is None:
             state["weight_dtype"] = self.dtype
         if self.kv_cache_dtype is None:
-            state["kv_cache_dtype"] = "bf16" if self.dtype == "fp8" else self.dtype
+            in_8_bits = RATE_TYPES.get(self.dtype, self.dtype) == "fp8"
+            state["kv_cache_dtype"] = "bf16" if in_8_bits else self.dtype
 
     def _check_types(self, state: dict[str, Any]) -> None:
         for name, choices in (

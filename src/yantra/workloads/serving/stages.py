@@ -54,7 +54,7 @@ class Stages:
         one = Batch((Sequences(1, 1),), all_logits=False, padding=self.plan.token_multiple - 1)
         weights = self._chunk(stage, one, tail=True).graph.weights
         setting = self._setting(one)
-        return sum(setting.weight_bytes(weight.elements) for weight in weights)
+        return sum(setting.weight_bytes(weight.elements, packs=weight.packs) for weight in weights)
 
     def _chunk(self, stage: int, batch: Batch, *, tail: bool) -> Chunk:
         is_last = stage == self.plan.pp - 1

@@ -235,11 +235,15 @@ class Workload:
 
     @property
     def dtype(self) -> str | None:
-        """The type of products that its plan states, of two grids that of the first; else None."""
+        """The type at whose rate products of its plan run, of two grids the first's; else None."""
         about = self.about if isinstance(self.about, dict) else {}
         plan = about.get("plan", about.get("prefill_plan"))
         dtype = plan.get("dtype") if isinstance(plan, dict) else None
-        return dtype if isinstance(dtype, str) and dtype else None
+        if not isinstance(dtype, str) or not dtype:
+            return None
+        from yantra.compute.products import RATE_TYPES
+
+        return RATE_TYPES.get(dtype, dtype)
 
     @property
     def totals(self) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
 from yantra.workloads.operators.graph.again import Blocks
-from yantra.workloads.operators.graph.graph import WIDTHS
+from yantra.workloads.operators.graph.formats import WIDTHS
 from yantra.workloads.operators.graph.operators.border import (
     before_last,
     gathered,

@@ -114,7 +114,7 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
     classes, templates = _templates(steps, encodings)
     job = steps[0].job
     used = {group for one in _drafts(steps) for group in encodings.totals.of(one).groups}
-    work = _work(steps, Layout([grid], {}, classes), encodings)
+    work = _work(steps, plan.steps, Layout([grid], {}, classes), encodings)
     return Workload(
         grids=[grid],
         groups={name: group for name, group in job.groups.items() if name in used},
@@ -149,9 +149,12 @@ def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> Non
     for step in steps:
         for times, passes in zip(step.times, step.passes, strict=True):
             nodes += sum([count * passes[key].size for key, count in times.items()])
+    nodes *= plan.steps
     if nodes > _MOST_NODES:
-        made = f"{plan.micro_batches} micro-batches make templates of {nodes} nodes"
-        where = called(plan, "global_batch")
+        each = f"{plan.micro_batches} micro-batches"
+        made = f"{each} make" if plan.steps == 1 else f"{plan.steps} steps of {each} make"
+        made += f" templates of {nodes} nodes"
+        where = called(plan, "global_batch" if plan.steps == 1 else "steps")
         raise ConfigError(where, f"{made}; at most {_MOST_NODES} can be written")
     for drafted in _drafts(steps):
         try:
@@ -305,19 +308,22 @@ def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
         yield from step.ends
 
 
-def _work(steps: Sequence[Step], layout: Layout, encodings: Encodings) -> Products:
-    """Return the matrix products of the whole step, over all ranks."""
+def _work(steps: Sequence[Step], times: int, layout: Layout, encodings: Encodings) -> Products:
+    """Return the matrix products of so many whole steps, over all ranks.
+
+    `steps` has the step of each expert-parallel rank that differs.
+    """
     found: dict[str, Products] = {}
     products = Shared(lambda one: _products(encodings.totals.of(one)))
     for rank, step in enumerate(steps):
-        for device, times in enumerate(step.times):
+        for device, plays in enumerate(step.times):
             total = products.of(step.ends[device])
-            for key, count in times.items():
+            for key, count in plays.items():
                 total = total.plus(products.of(step.passes[device][key]), count)
             found[_template(device, rank)] = total
     whole = Products()
     for one, count in zip(layout.classes, layout.ranks_of_class, strict=True):
-        whole = whole.plus(found[one.template], count)
+        whole = whole.plus(found[one.template], count * times)
     return whole
 
 

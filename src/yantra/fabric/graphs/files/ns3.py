@@ -7,6 +7,7 @@
 Nodes that are no switches are the hosts; they become the ranks in the order of their ids. Rates
 without a unit are bits per second, delays seconds, as ns-3 reads them. Links that lose packets are
 refused, as no network here loses any. What follows the last link is a comment, as it is for them.
+A first line of six words is SimAI's (`simai.py`).
 
 Source: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.fabric.graphs import MOST_LINKS
@@ -27,7 +28,7 @@ _MOST_NODES = 10_000_000
 _NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
 
 
-class _Words:
+class Words:
     """The words of a file one after the other, wherever its lines end."""
 
     def __init__(self, text: str, name: str) -> None:
@@ -60,35 +61,59 @@ class _Words:
 
 def parse(text: str, name: str) -> Graph:
     """Return the graph of a topology file. Raises ConfigError with line and field."""
-    words = _Words(text, name)
+    from yantra.fabric.graphs.files import simai
+
+    words = Words(text, name)
     first = next((line for line in text.split("\n") if line.strip()), "").split()
+    if len(first) == simai.WORDS:
+        return simai.parse(words, name)
     if len(first) != 3:
-        expected = "a first line of three numbers: nodes, switches, links"
+        expected = "a first line of three numbers: nodes, switches, links (or six words of SimAI: "
+        expected += "nodes, GPUs of a server, NVSwitches, other switches, links, type of GPU)"
         raise ConfigError(f"{name}, line 1", expected_got(expected, " ".join(first)))
     nodes = words.whole("nodes", _MOST_NODES)
     switches = words.whole("switches", nodes)
     links = words.whole("links", MOST_LINKS // 2)
-    marked: set[int] = set()
-    for _ in range(switches):
-        switch = words.whole("switch", nodes - 1)
-        if switch in marked:
-            raise ConfigError(f"{words.where}, switch", f"node {switch} is there twice")
-        marked.add(switch)
+    marked = set(switches_of(words, nodes, switches))
     gathering = Gathering(name)
     linked: set[int] = set()
     ordered = sorted(marked)
     for _ in range(links):
-        linked.update(_add(words, gathering, nodes, ordered))
-    if nodes - switches > len(linked - marked):
-        alone = next(node for node in range(nodes) if node not in linked and node not in marked)
-        raise ConfigError(name, f"host {alone} has no link; expected one for each host")
+        linked.update(node for node, _ in cable(words, gathering, nodes, ordered))
+    check_linked(name, nodes, marked, linked)
     return gathering.graph()
 
 
-def _add(
-    words: _Words, gathering: Gathering, nodes: int, switches: Sequence[int]
-) -> tuple[int, int]:
-    """Read a cable; return the nodes that it joins. A host is the rank of its place among hosts."""
+def switches_of(words: Words, nodes: int, count: int) -> list[int]:
+    """Read the ids of switches, each once."""
+    marked: dict[int, None] = {}
+    for _ in range(count):
+        switch = words.whole("switch", nodes - 1)
+        if switch in marked:
+            raise ConfigError(f"{words.where}, switch", f"node {switch} is there twice")
+        marked[switch] = None
+    return list(marked)
+
+
+def check_linked(name: str, nodes: int, switches: set[int], linked: set[int]) -> None:
+    """Raise ConfigError if a host has no link."""
+    if nodes - len(switches) > len(linked - switches):
+        alone = next(node for node in range(nodes) if node not in linked and node not in switches)
+        raise ConfigError(name, f"host {alone} has no link; expected one for each host")
+
+
+def cable(
+    words: Words,
+    gathering: Gathering,
+    nodes: int,
+    switches: Sequence[int],
+    labels: Mapping[int, str] | None = None,
+) -> tuple[tuple[int, int], ...]:
+    """Read a cable; return its ends: the node, and its device in the gathering.
+
+    A host is the rank of its place among hosts. `switches` are in order; `labels` are those of
+    links of some.
+    """
     named, ends = [], []
     for field in ("from", "to"):
         node = words.whole(field, nodes - 1)
@@ -108,8 +133,11 @@ def _add(
     if not re.fullmatch(_NUMBER, loss) or loss.strip("0.eE+-"):
         problem = f"expected 0, as no network here loses packets, got {show(loss)}"
         raise ConfigError(f"{words.where}, error rate", problem)
-    gathering.link(ends[0], ends[1], Traits(bytes_per_ns, latency_ns), where, both_ways=True)
-    return named[0], named[1]
+    known = labels or {}
+    label = next((known[node] for node in named if node in known), "")
+    traits = Traits(bytes_per_ns, latency_ns, label)
+    gathering.link(ends[0], ends[1], traits, where, both_ways=True)
+    return tuple(zip(named, ends, strict=True))
 
 
 def _with_unit(word: str, unit: str) -> str:

@@ -17,12 +17,10 @@ from math import ceil
 from typing import Literal, NamedTuple
 
 from yantra.workloads.operators.graph.batch import Batch
+from yantra.workloads.operators.graph.formats import WIDTHS, stored_bytes
 from yantra.workloads.operators.graph.reshard import Move, moves
 from yantra.workloads.operators.graph.tensor import REPLICATED, Placement, Tensor, local_size
 from yantra.workloads.operators.operations import Domain, Operation, Weight
-
-WIDTHS = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5}
-"""Bytes of an element."""
 
 Recompute = Literal["none", "selective", "operators", "full"]
 
@@ -76,9 +74,11 @@ class Setting(NamedTuple):
         """
         return self.dtype if self.dtype in ("fp32", "tf32", "fp16") else "bf16"
 
-    def weight_bytes(self, elements: int) -> int:
-        """Return the bytes of stored weights."""
-        return ceil(elements * (WIDTHS[self.weight_dtype] if self.weight_dtype else self.width))
+    def weight_bytes(self, elements: int, *, packs: bool = False) -> int:
+        """Return the bytes of stored weights; `packs` where formats with scales have them so."""
+        if self.weight_dtype is None:
+            return elements * self.width
+        return stored_bytes(elements, self.weight_dtype, packs=packs)
 
     def cache_bytes(self, elements: int) -> int:
         """Return the bytes of stored keys and values."""
@@ -277,11 +277,12 @@ class Graph:
         domain: Domain = "dense",
         partial_over: tuple[str, ...] = (),
         is_tied: bool = False,
+        packs: bool = False,
     ) -> None:
         """Add a tensor of `elements`, split evenly over `ways` ranks; trained unless frozen."""
         path = self.path(name)
         local = local_size(elements, ways, path)
-        told = (path, self._unit, local, domain, partial_over, is_tied, self.is_frozen)
+        told = (path, self._unit, local, domain, partial_over, is_tied, self.is_frozen, packs)
         self.weights.append(Weight(*told))
 
     def add(

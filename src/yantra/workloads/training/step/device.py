@@ -78,40 +78,50 @@ class Player:
         self._passes = passes
         self._neighbours = neighbours
         self._encodings = encodings or Encodings()
+        self._end: int | None = None
         self._added: dict[tuple[PassKey, bool], int] = {}
         self._order: dict[tuple[PassKey, ...], list[tuple[int, int]]] = {}
 
-    def play(self, actions: Sequence[Action]) -> None:
-        """Add all passes, one or two that overlap at a time."""
+    def play(self, actions: Sequence[Action], first_microbatch: int = 0) -> None:
+        """Add all passes of a step, one or two that overlap at a time.
+
+        Its micro-batches are numbered from `first_microbatch`.
+        """
         program = self._encodings.program(actions)
         if not program.has_pairs:
             added = {
                 name: self._add(action[0].key, False) for name, action in program.first.items()
             }
             numbers = [added[name] for name in program.names]
-            self._player.play(numbers, program.microbatches)
+            microbatches = [first_microbatch + number for number in program.microbatches]
+            self._player.play(numbers, microbatches)
             return
         numbers = []
-        microbatches: list[int] = []
+        microbatches = []
         for action in actions:
             if len(action) == 1:
                 numbers.append(self._add(action[0].key, False))
-                microbatches.append(action[0].microbatch)
+                microbatches.append(first_microbatch + action[0].microbatch)
                 continue
             self._player.play(numbers, microbatches)
             numbers, microbatches = [], []
             keys = tuple(play.key for play in action)
             parts = [self._add(key, True) for key in keys]
             self._player.play_in_turns(
-                parts, [play.microbatch for play in action], self._turns(keys)
+                parts, [first_microbatch + play.microbatch for play in action], self._turns(keys)
             )
         self._player.play(numbers, microbatches)
 
-    def finish(self, drafted: Drafted) -> Copies:
-        """Add what happens once, behind all passes; return the template."""
-        return self._player.finish(
-            self._player.add(self._encodings.encode(drafted, None, overlaps=False))
-        )
+    def finish(self, drafted: Drafted) -> None:
+        """Add what happens once a step, behind all its passes."""
+        if self._end is None:
+            encoded = self._encodings.encode(drafted, None, overlaps=False)
+            self._end = self._player.add(encoded, drafted.blocking)
+        self._player.finish(self._end)
+
+    def template(self) -> Copies:
+        """Return all that was played."""
+        return self._player.copies()
 
     def _add(self, key: PassKey, overlaps: bool) -> int:
         if (key, overlaps) not in self._added:

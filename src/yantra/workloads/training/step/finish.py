@@ -62,8 +62,8 @@ def draft_finish(
     norm = draft.put_last(norm_operation(elements, sharding), *reduced)
     if "world" in groups:
         norm = draft.put_last(_sum("sum gradient norm", "world", SCALAR_BYTES), Wait(norm))
-    _update(draft, chunks, plan, sharding, norm)
-    return Drafted(draft.parts())
+    gathered = _update(draft, chunks, plan, sharding, norm)
+    return Drafted(draft.parts(), gathered)
 
 
 def _chain(draft: Draft, operations: Iterator[Operation]) -> list[Wait]:
@@ -103,7 +103,9 @@ def _kept(weight: Weight, sharding: Sharding) -> int:
 
 def _update(
     draft: Draft, chunks: Sequence[Chunk], plan: Plan, sharding: Sharding, norm: int
-) -> None:
+) -> tuple[int, ...]:
+    """Add the optimizer; return the gathers of weights that a further step must wait for."""
+    gathered = []
     stores: list[int] = []
     for chunk in chunks:
         for bucket in chunk.buckets:
@@ -120,7 +122,8 @@ def _update(
             is_sharded = sharding.zero in (1, 2) and gathers(bucket, sharding)
             if is_sharded and not plan.overlap_parameters:
                 gather = gather_operation(bucket, sharding, "optimizer")
-                draft.put_last(gather, *map(Wait, updates))
+                gathered.append(draft.put_last(gather, *map(Wait, updates)))
+    return tuple(gathered)
 
 
 def _pieces(elements: int, plan: Plan) -> Iterator[int]:

@@ -78,8 +78,10 @@ class Job(NamedTuple):
         """Encode what a device does; devices of a step share `encodings`."""
         neighbours = self.neighbours(device)
         player = Player(passes, neighbours, self.tags_per_microbatch, encodings)
-        player.play(self.programs[device])
-        return player.finish(finish)
+        for step in range(self.plan.steps):
+            player.play(self.programs[device], step * self.plan.micro_batches)
+            player.finish(finish)
+        return player.template()
 
 
 class Drafts:
@@ -159,8 +161,9 @@ def job_of(
     )
     inner = _tags_of_a_pass(different)
     tags = 2 * stages.chunks * (1 + inner)
-    if tags * max(plan.micro_batches, 1) > _TAGS:
-        problem = f"{plan.micro_batches} micro-batches with {tags} tags each"
+    microbatches = plan.micro_batches * plan.steps
+    if tags * max(microbatches, 1) > _TAGS:
+        problem = f"{microbatches} micro-batches with {tags} tags each"
         raise UnsupportedError(f"global_batch: {problem} are more than {_TAGS} tags")
     buckets = _Buckets(plan)
     chunks = tuple(

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from yantra.compute.products import RATE_TYPES
+from yantra.workloads.operators.graph.formats import WIDTHS
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Domain, Operation
@@ -60,13 +62,13 @@ def linear(
             seen = ("tp",) if split is None and needed.dimension_of("tp") else ()
             g.weight(
                 "weight", count, ways=ways, domain=domain, partial_over=seen,
-                is_tied=weight == "tied",
+                is_tied=weight == "tied", packs=not precise,
             )  # fmt: skip
         if bias:
             _add_bias(g, copies * sum(outputs.values()), split, ways, domain)
     dtype = g.setting.precise_dtype if precise else g.setting.dtype
     shape = m, sum(columns), local_k
-    forward, dgrad, wgrad = _programs(g, shape, copies, bias, dtype, sizes)
+    forward, dgrad, wgrad = _programs(g, shape, copies, bias, dtype, sizes, packs=not precise)
     wanted = g.partial(needed, axis) if split == "out" else needed
     of_all = tuple(range(len(made)))
     of_weight = Gradient((wgrad,), of_all, needs=(Use(x, needed),))
@@ -74,7 +76,7 @@ def linear(
     gradients = (*of_input, of_weight)
     again = _again(g, made, copies)
     part = m, sum(columns[at] for at in again), local_k
-    anew = _programs(g, part, copies, bias, dtype, sizes)[:1] if again else ()
+    anew = _programs(g, part, copies, bias, dtype, sizes, packs=not precise)[:1] if again else ()
     uses = (Use(x, needed),)
     g.add(name, uses, tuple(made), (forward,), gradients, again=again, again_program=anew)
     if not g.is_frozen:
@@ -138,6 +140,8 @@ def _programs(
     bias: bool,
     dtype: str,
     sizes: tuple[tuple[str, int], ...],
+    *,
+    packs: bool,
 ) -> tuple[Operation, Operation, Operation]:
     """Return the forward product, that of the input's gradient and that of the weight's."""
     m, n, k = shape
@@ -148,11 +152,14 @@ def _programs(
     touched = used * k * n
     each = m // used
     front = () if copies == 1 else (used,)
+    stored = setting.weight_bytes(touched, packs=packs)
+    is_narrower = packs and stored < WIDTHS[RATE_TYPES.get(dtype, dtype)] * touched
+    narrow = (("stored", stored),) if is_narrower else ()
     forward = Operation(
         "", kind, "forward", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
-        bytes_read=w * m * k + setting.weight_bytes(touched), bytes_written=w * m * n,
-        shape=(*front, each, n, k), dtype=dtype, sizes=sizes,
+        bytes_read=w * m * k + stored, bytes_written=w * m * n,
+        shape=(*front, each, n, k), dtype=dtype, sizes=(*narrow, *sizes),
     )  # fmt: skip
     dgrad = Operation(
         "dgrad", kind, "dgrad", "",
