@@ -6,8 +6,8 @@ inputs are valid is decided by compiling them, as a run does.
 
 Whether the job comes to its end is a question of time, too: of slots, orders and hand-overs. So a
 job of up to MOST_EVENTS events is run, and what the run says is the answer. Of a larger one the
-messages of its traces are matched, which finds most of what a deadlock waits for, and the report
-says that it was not run.
+messages of its traces are matched, and it is played without time and limits (`freest.py`), which
+finds most of what a deadlock waits for; and the report says that it was not run.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from yantra.base.regular import read_regular
 from yantra.base.text import rank_list
 from yantra.compile import Model, compile
 from yantra.network import level_of
+from yantra.run.freest import stuck
 from yantra.run.unmatched import unmatched
 from yantra.run.work import Work, check_work
 from yantra.scenario import Case, ChakraFiles, Scenario
@@ -183,6 +184,7 @@ def _try(report: Report, model: Model, work: Work) -> None:
         return
     errors, warnings = unmatched(model)
     report.warn(warnings)
+    errors = errors or stuck(model)
     if errors:
         report.fail(DeadlockError("\n".join(errors)))
 

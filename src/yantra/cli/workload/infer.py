@@ -24,8 +24,9 @@ _SIZES = {
     "block_size": "Tokens of a block of the cache; by default 16.",
 }
 _TEXTS = {
-    "dtype": "Type of activations and products: bf16, fp16, fp32, fp8.",
-    "weight_dtype": "Type weights are stored in; by default --dtype.",
+    "stage_layers": "Layers of each stage, such as 6,9,9,6; as even as they can be if left out.",
+    "dtype": "Type of activations and products: bf16, fp16, fp32, fp8, fp8_block.",
+    "weight_dtype": "Type or format weights are stored in, such as int4; by default --dtype.",
     "kv_cache_dtype": "Type of the cache; by default --dtype, bf16 for fp8.",
     "order": "Order of the axes, the fastest first; by default tp-cp-ep-dp-pp.",
 }

@@ -38,6 +38,13 @@ def _problems(plan: InferencePlan, facts: Facts, tokens: int) -> Iterator[tuple[
             yield "etp", f"{plan.etp} ranks cannot share {width} columns; nearest: {near}"
     if plan.pp > facts.layers:
         yield "pp", f"{plan.pp} stages, but {facts.layers} layers; nearest: {facts.layers}"
+    given = plan.stage_layers
+    if given is not None and (len(given), sum(given)) != (plan.pp, facts.layers):
+        told = "+".join(map(str, given))
+        whole = f"{facts.layers} layers on {plan.pp} stages"
+        yield "stage_layers", f"{told} = {sum(given)} on {len(given)}; expected {whole}"
+    elif given is not None and 0 in given:
+        yield "stage_layers", f"stage {given.index(0)} has no layer; expected one at least"
     if facts.positions and tokens > facts.positions:
         yield "context", f"it has {facts.positions} positions; sequences get {tokens} tokens long"
 

@@ -28,6 +28,7 @@ ALIASES: Mapping[str, tuple[str, Mapping[Any, Any]]] = {
     "pipeline_model_parallel_size": ("pp", {}),
     "expert_model_parallel_size": ("ep", {}),
     "expert_tensor_parallel_size": ("etp", {}),
+    "vllm_pp_layer_partition": ("stage_layers", {}),
     "enable_sp": ("sequence_parallel", {}),
     "dtype": ("dtype", _DTYPES),
     "quantization": ("weight_dtype", _QUANTIZED),

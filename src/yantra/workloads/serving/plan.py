@@ -18,6 +18,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
 from yantra.compute.products import RATE_TYPES
 from yantra.workloads.operators.graph.formats import FORMATS, WIDTHS
+from yantra.workloads.plan.split import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
 DERIVED: Any = None  # left out: follows from the other fields
@@ -31,7 +32,7 @@ _LARGEST = 2**30
 class InferencePlan(Record):
     """Numbers of ranks, types, and how the cache is cut; sizes in ranks and tokens.
 
-    `micro_batches` are the batches in flight in a pipeline. `low_latency` exchanges rows of experts
+    `micro_batches` are the batches in flight in a pipeline, `stage_layers` the layers of each stage. `low_latency` exchanges rows of experts
     by kernels for few tokens. Raises ConfigError for values that no plan may have.
     """
 
@@ -42,6 +43,7 @@ class InferencePlan(Record):
     ep: int = 1
     etp: int = DERIVED
     micro_batches: int = DERIVED
+    stage_layers: tuple[int, ...] | None = None
     dtype: Literal["bf16", "fp16", "fp32", "fp8", "fp8_block"] = "bf16"
     weight_dtype: str = DERIVED
     kv_cache_dtype: str = DERIVED
@@ -63,6 +65,8 @@ class InferencePlan(Record):
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
             expected = "a number above 0 and at most 1"
             raise ConfigError("gpu_memory_utilization", expected_got(expected, share))
+        if state["stage_layers"] is not None:
+            state["stage_layers"] = layers_of(state["stage_layers"])
         self._derive(state)
         self._check_types(state)
         self._check_experts(state)

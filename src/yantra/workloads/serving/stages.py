@@ -21,7 +21,7 @@ class Stages:
         self.model = model
         self.plan = plan
         self.prefix = prefix
-        self.ranges = layer_ranges(len(model.layers), plan.pp)
+        self.ranges = layer_ranges(len(model.layers), plan.pp, shares=plan.stage_layers)
         self.caches: tuple[LayerCache, ...] = tuple(
             layer_cache(layer, plan.kv_cache_dtype) for layer in model.layers
         )

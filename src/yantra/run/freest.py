@@ -1,0 +1,199 @@
+"""Whether a job can come to its end at all: its traces played with no time and no limits.
+
+A node is done when all before it are; a send at once; a receive when its message was sent; a
+collective when all members have entered as many of its kind and size. So any order that a run may
+take is left open, and a job that does not come to its end here comes to it in no run. What slots,
+orders and hand-overs make of it only a run says.
+
+Trade-off: nodes are played one by one, in a microsecond or two each, so jobs with more than
+MOST_NODES are not. Collectives over some dimensions of the network only are done at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import NamedTuple
+
+import numpy as np
+
+from yantra import _core
+from yantra.base.text import count, rank_list
+from yantra.base.units import format_size
+from yantra.chakra import CollectiveType
+from yantra.compile import Model
+from yantra.compile.templates import TemplateGraphs
+from yantra.result.tables import NODE_TYPES
+from yantra.scenario.quirks import Quirk
+
+MOST_NODES = 2_000_000
+_SHOWN = 10
+_SEND, _RECEIVE, _COLLECTIVE = (
+    NODE_TYPES.index(name) for name in ("COMM_SEND", "COMM_RECV", "COMM_COLL")
+)
+
+Message = tuple[int, int, int, int]
+"""Source, destination, tag, bytes."""
+Meeting = tuple[int, int, int]
+"""Number of the group, kind, bytes."""
+
+
+class _Rank(NamedTuple):
+    """The graph of a rank as lists by node; `left` are the parents that are not done."""
+
+    graph: _core.Graph
+    type: list[int]
+    left: list[int]
+    child_begin: list[int]
+    child: list[int]
+    peer_to: list[int]
+    peer_from: list[int]
+    tag: list[int]
+    size: list[int]
+    kind: list[int]
+    on_host: list[int]
+    group: list[int]
+    """Of a collective the number of its group, -1 for all ranks, -2 for a part of the network."""
+
+
+def stuck(model: Model) -> list[str]:
+    """Return in words what keeps a job from its end in every run; nothing for a large one.
+
+    Templates were checked when they were made.
+    """
+    graphs = model.graphs
+    if isinstance(graphs, TemplateGraphs):
+        return []
+    if sum(len(graphs.of(rank)) for rank in range(model.ranks)) > MOST_NODES:
+        return []
+    return _Play(model).run()
+
+
+class _Play:
+    """One job as it is played."""
+
+    def __init__(self, model: Model) -> None:
+        self._groups = {str(name): tuple(ranks) for name, ranks in model.groups}
+        self._numbers = {name: number for number, name in enumerate(self._groups)}
+        self._members = [*self._groups.values(), tuple(range(model.ranks))]
+        self._by_order = Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks
+        self._ranks = [self._read(model.graphs.of(rank)) for rank in range(model.ranks)]
+        self._ready: deque[tuple[int, int]] = deque()
+        self._sent: Counter[Message] = Counter()
+        self._receives: dict[Message, deque[int]] = {}
+        self._entered: dict[Meeting, Counter[int]] = {}
+        self._waiting: dict[tuple[Meeting, int], dict[int, int]] = {}
+        self._done = 0
+
+    def run(self) -> list[str]:
+        """Play; return what is left."""
+        for rank, one in enumerate(self._ranks):
+            self._ready.extend((rank, node) for node, left in enumerate(one.left) if not left)
+        while self._ready:
+            self._begin(*self._ready.popleft())
+        if self._done == sum(len(one.type) for one in self._ranks):
+            return []
+        return self._told()
+
+    def _begin(self, rank: int, node: int) -> None:
+        one = self._ranks[rank]
+        what = one.type[node]
+        if what == _SEND:
+            message = (rank, one.peer_to[node], one.tag[node], one.size[node])
+            waiting = self._receives.get(message)
+            if waiting:
+                self._end(message[1], waiting.popleft())
+            else:
+                self._sent[message] += 1
+        elif what == _RECEIVE and not one.on_host[node]:
+            message = (one.peer_from[node], rank, one.tag[node], one.size[node])
+            if self._sent[message] <= 0:
+                self._receives.setdefault(message, deque()).append(node)
+                return
+            self._sent[message] -= 1
+        elif what == _COLLECTIVE and one.group[node] >= -1:
+            self._enter(rank, node)
+            if not one.on_host[node]:
+                return
+        self._end(rank, node)
+
+    def _enter(self, rank: int, node: int) -> None:
+        one = self._ranks[rank]
+        kind = (0, 0) if self._by_order else (one.kind[node], one.size[node])
+        meeting = (one.group[node], *kind)
+        entered = self._entered.setdefault(meeting, Counter())
+        place = entered[rank]
+        entered[rank] += 1
+        waiting = self._waiting.setdefault((meeting, place), {})
+        waiting[rank] = node
+        if len(waiting) == len(self._members[meeting[0]]):
+            del self._waiting[meeting, place]
+            for other, at in waiting.items():
+                if not self._ranks[other].on_host[at]:
+                    self._end(other, at)
+
+    def _end(self, rank: int, node: int) -> None:
+        one = self._ranks[rank]
+        self._done += 1
+        for child in one.child[one.child_begin[node] : one.child_begin[node + 1]]:
+            one.left[child] -= 1
+            if not one.left[child]:
+                self._ready.append((rank, child))
+
+    def _read(self, graph: _core.Graph) -> _Rank:
+        size = len(graph)
+        lists = {
+            name: _values(getattr(graph, column), size)
+            for name, column in (
+                ("peer_to", "comm_dst"),
+                ("peer_from", "comm_src"),
+                ("tag", "comm_tag"),
+                ("size", "comm_size"),
+                ("kind", "comm_type"),
+                ("on_host", "is_cpu_op"),
+            )
+        }
+        columns = (graph.type, graph.parent_count, graph.child_begin, graph.child)
+        return _Rank(graph, *map(list, columns), **lists, group=self._group_of(graph))
+
+    def _group_of(self, graph: _core.Graph) -> list[int]:
+        numbers = {"": -1, "0": -1} | self._numbers
+        known = [numbers.get(name, -2) for name in graph.pg_names]
+        lengths = list(graph.involved_len) or [0] * len(graph)
+        masks = list(graph.involved_mask) or [0] * len(graph)
+        parts = [mask != (1 << length) - 1 for mask, length in zip(masks, lengths, strict=True)]
+        return [
+            -2 if part or name < -1 else -1 if name == -1 else known[name]
+            for name, part in zip(graph.pg_name, parts, strict=True)
+        ]
+
+    def _told(self) -> list[str]:
+        waits = [
+            (message[1], node, f"a message from rank {message[0]} (tag {message[2]}, "
+             f"{format_size(message[3])}), which does not come to send it")
+            for message, nodes in self._receives.items() for node in nodes
+        ]  # fmt: skip
+        for (meeting, _), entered in self._waiting.items():
+            group, kind, size = meeting
+            missing = sorted(set(self._members[group]) - entered.keys())
+            what = "collective" if self._by_order else CollectiveType(kind).name.lower()
+            of = "" if self._by_order else f" of {format_size(size)}"
+            inside = "" if group < 0 else f" in group {list(self._groups)[group]}"
+            verb = "does not enter it" if len(missing) == 1 else "do not enter it"
+            named = "rank" if len(missing) == 1 else "ranks"
+            told = f"the {what}{of}{inside}, and {named} {rank_list(missing)} {verb}"
+            rank = min(entered)
+            waits.append((rank, entered[rank], told))
+        lines = [self._line(*wait) for wait in sorted(waits)]
+        more = len(lines) - _SHOWN
+        return lines[:_SHOWN] + ([f"and {count(more, 'more')} like this"] if more > 0 else [])
+
+    def _line(self, rank: int, node: int, what: str) -> str:
+        graph = self._ranks[rank].graph
+        name = graph.name(node)
+        named = f"node {graph.id[node]}" + (f" '{name}'" if name else "")
+        return f"rank {rank} waits for ever in {named} for {what}"
+
+
+def _values(column: _core.IntColumn, size: int) -> list[int]:
+    values = np.asarray(column.value)
+    return values.tolist() if len(values) else [0] * size
