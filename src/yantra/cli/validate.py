@@ -87,6 +87,6 @@ def _text(report: Report) -> str:
         counts = f"valid: {size}; {count(warnings, 'warning')}"
     if report.work:
         counts += f"\nwork: {report.work.text()}"
-    if report.work and report.valid and not report.tried:
+    if report.valid and not report.tried:
         counts += "\nnot run, as that is much work: only a run can say whether it comes to its end"
     return "\n".join([*lines, counts]) + "\n"

@@ -12,7 +12,8 @@ finds most of what a deadlock waits for; and the report says that it was not run
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from yantra import chakra
@@ -22,7 +23,7 @@ from yantra.astra_sim.memory import read_memory
 from yantra.astra_sim.network import read_network
 from yantra.astra_sim.system import SystemOptions, read_system
 from yantra.base.documents import Path
-from yantra.base.errors import CapacityError, DeadlockError, YantraError
+from yantra.base.errors import CapacityError, ConfigError, DeadlockError, YantraError
 from yantra.base.regular import read_regular
 from yantra.base.text import rank_list
 from yantra.compile import Model, compile
@@ -31,6 +32,7 @@ from yantra.run.freest import stuck
 from yantra.run.unmatched import unmatched
 from yantra.run.work import Work, check_work
 from yantra.scenario import Case, ChakraFiles, Scenario
+from yantra.scenario.text import placed
 
 MOST_EVENTS = 2_000_000
 """A job of up to so many events, and packets, is run to see whether it ends: a second or two."""
@@ -91,15 +93,37 @@ class Report:
 
 
 def check_scenario_file(given: Path | Case) -> Report:
-    """Check a native scenario file, or a workload on a cluster."""
+    """Check a native scenario file, a workload on a cluster, or a list of jobs on one."""
     from yantra.scenario import load
+    from yantra.scenario.recognise import recognise
 
     path, cluster, settings = given if isinstance(given, Case) else Case(given)
     report = Report()
-    scenario = report.attempt(lambda: load(path, cluster=cluster, settings=settings))
-    if scenario is not None:
-        _check_workload(report, scenario)
+    kind = report.attempt(lambda: recognise(path).kind)
+    if kind == "jobs" and cluster is None:
+        _check_jobs(report, path, settings)
+    elif kind is not None:
+        scenario = report.attempt(lambda: load(path, cluster=cluster, settings=settings))
+        if scenario is not None:
+            _check_workload(report, scenario, os.fspath(path))
     return report
+
+
+def _check_jobs(report: Report, path: Path, settings: Mapping[str, Any] | None) -> None:
+    """Check jobs on one cluster; run them together, and each alone, where they are small."""
+    from yantra.run.together import compiled, simulate
+    from yantra.scenario.jobs import load as load_jobs
+
+    jobs = report.attempt(lambda: load_jobs(path, settings))
+    model = None if jobs is None else report.attempt(lambda: compiled(jobs))
+    if model is None:
+        return
+    report.warn([*jobs.warnings, *model.warnings])
+    report.ranks = model.ranks
+    report.nodes = sum(map(len, model.graphs.with_arriving()))
+    if report.nodes * model.ranks <= MOST_EVENTS:
+        report.tried = True
+        report.attempt(lambda: simulate(jobs))
 
 
 def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[str]]]) -> Report:
@@ -144,7 +168,7 @@ def _check_each_file(report: Report, flags: Flags) -> None:
     report.findings += [Finding("error", text) for text in errors]
 
 
-def _check_workload(report: Report, scenario: Scenario) -> None:
+def _check_workload(report: Report, scenario: Scenario, file: str | None = None) -> None:
     report.ranks = scenario.topology.ranks
     errors: list[str] = []
     if isinstance(scenario.workload, ChakraFiles):
@@ -156,7 +180,7 @@ def _check_workload(report: Report, scenario: Scenario) -> None:
             report.findings += [Finding("error", text) for text in errors]
             report.exit_code = error.exit_code
         else:
-            report.fail(error)
+            report.fail(placed(error, file) if isinstance(error, ConfigError) else error)
         return
     lack = f"workload: {model.lacks_memory}"  # which a run refuses
     report.warn([text for text in model.warnings if text != lack])
