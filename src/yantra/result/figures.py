@@ -56,10 +56,11 @@ class Interval(NamedTuple):
 class Figures(NamedTuple):
     """See the module; None where the workload or the cluster does not state what it takes.
 
-    `tokens` are those of the steps of training (`steps`, None for one), of the prompts of a prefill, or that sequences get of
-    a decode. `fill_drain_ns` is what a run of a decode takes beyond `tpot_ns` for each iteration,
-    `iteration_ns` their mean with it, where the file holds nothing to tell both apart. Cost and
-    energy are those of all devices for the whole run. Shares are of 1, FLOPs of all ranks.
+    `tokens` are those of the steps of training (`steps`, None for one), of the prompts of a
+    prefill, or that sequences get of a decode. `fill_drain_ns` is what a run of a decode takes
+    beyond `tpot_ns` for each iteration, `iteration_ns` their mean with it, where the file holds
+    nothing to tell both apart. Cost and energy are those of all devices for the whole run. Shares
+    are of 1, FLOPs of all ranks.
     """
 
     step_time_ns: float | None = None

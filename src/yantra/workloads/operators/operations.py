@@ -87,7 +87,7 @@ _SAVES = Operation._fields.index("saves")
 
 
 class Weight(NamedTuple):
-    """A trained or a frozen tensor, or the part of it that this rank holds before any sharding over replicas.
+    """A trained or a frozen tensor, or the part of it that this rank holds before any sharding.
 
     `domain` says which ranks hold the same part: `dense` over data and context parallelism,
     `expert` over expert data parallelism. A `table` lies like experts and is updated where its rows

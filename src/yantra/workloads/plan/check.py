@@ -189,7 +189,10 @@ def plan_problems(plan: Plan) -> Iterator[Broken]:
         chunks = counted(plan.pp * plan.vpp, "chunk")
         made = f"{counted(plan.micro_batches, 'micro-batch')} through {chunks} of layers"
         made += f" in {plan.steps} steps" if plan.steps > 1 else ""
-        yield Broken("global_batch" if plan.steps == 1 else "steps", f"{made} are {passes} passes; at most {_MOST_PASSES} can be")
+        yield Broken(
+            "global_batch" if plan.steps == 1 else "steps",
+            f"{made} are {passes} passes; at most {_MOST_PASSES} can be",
+        )
     yield from _schedule(plan)
     yield from _folding(plan)
     yield from _sharding(plan)

@@ -55,10 +55,10 @@ MEANINGS: Mapping[str, str] = {
     "layout (Et*6|t*9|t*9|t*6L); as even as they can be if left out",
     "first_stage_layers": "layers of the first device; the others share the rest evenly",
     "last_stage_layers": "layers of the last device, likewise",
-    "lora_rank": "rank of low-rank adapters (LoRA), which alone are trained; all weights are if left "
-    "out",
-    "lora_targets": "products that have an adapter each: q_proj, k_proj, v_proj, o_proj, gate_proj, "
-    "up_proj, down_proj, ..., all-linear",
+    "lora_rank": "rank of low-rank adapters (LoRA), which alone are trained; if left out, all "
+    "weights are",
+    "lora_targets": "products that have an adapter each, where lora_rank is given: q_proj, k_proj, "
+    "v_proj, o_proj, gate_proj, up_proj, down_proj, ..., all-linear",
     "routing": "share of tokens of each expert: uniform, or zipf:<alpha>",
     "capacity_factor": "tokens an expert takes, as a multiple of the average; all if left out",
 }

@@ -32,8 +32,9 @@ _LARGEST = 2**30
 class InferencePlan(Record):
     """Numbers of ranks, types, and how the cache is cut; sizes in ranks and tokens.
 
-    `micro_batches` are the batches in flight in a pipeline, `stage_layers` the layers of each stage. `low_latency` exchanges rows of experts
-    by kernels for few tokens. Raises ConfigError for values that no plan may have.
+    `micro_batches` are the batches in flight in a pipeline, `stage_layers` the layers of each
+    stage. `low_latency` exchanges rows of experts by kernels for few tokens. Raises ConfigError
+    for values that no plan may have.
     """
 
     tp: int = 1

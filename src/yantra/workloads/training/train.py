@@ -134,7 +134,9 @@ def _check_adapters(step: Step, plan: Plan, model: str) -> None:
     """Refuse targets of adapters that the model has no product for."""
     if plan.lora_rank is None:
         return
-    weights = [weight for chunks in step.job.chunks for one in chunks for weight in one.work.weights]
+    weights = [
+        weight for chunks in step.job.chunks for one in chunks for weight in one.work.weights
+    ]
     found = {part for one in weights if not one.is_frozen for part in one.name.split(".")}
     named = targets_of(plan.lora_targets)
     missing = [name for name in named if name not in found]
