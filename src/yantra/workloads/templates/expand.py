@@ -39,10 +39,13 @@ def expand(
     prefix: str = "workload",
     progress: Callable[[int, int], None] | None = None,
     reader: Reader = "yantra",
+    name: Callable[[int], str] | None = None,
+    groups: str = GROUPS,
 ) -> None:
     """Write the files of `ranks`, of all if None; see `Workload.expand`.
 
-    `progress` is called with the ranks done and the ranks in all.
+    `progress` is called with the ranks done and the ranks in all. `name` gives the file of a rank
+    in place of `prefix`, `groups` is that of the groups.
     """
     wanted = range(workload.ranks) if ranks is None else sorted(set(ranks))
     for rank in (*wanted[:1], *wanted[-1:]):
@@ -62,8 +65,9 @@ def expand(
         if progress:
             progress(done, len(wanted))
         content = _content(workload, rank, ordering, stated, known)
-        files.save(content, paths.join(folder, f"{prefix}.{rank}.et"))
-    write_text(paths.join(folder, GROUPS), groups_text(workload))
+        file = f"{prefix}.{rank}.et" if name is None else name(rank)
+        files.save(content, paths.join(folder, file))
+    write_text(paths.join(folder, groups), groups_text(workload))
 
 
 def groups_text(workload: Workload) -> str:

@@ -1,14 +1,23 @@
-"""`yantra workload convert stg`: models of STG and STAGE, under the names of their flags."""
+"""`yantra workload convert stg`: models of STG and STAGE, under the names of their flags.
+
+The command line of STG's `main.py` is taken as it is: with --output_dir and --output_name it writes
+traces and groups as that does. Its flags that do nothing, or ask for what is not made, are refused
+by name. Source: astra-sim/symbolic_tensor_graph, main.py.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from yantra.base.errors import ConfigError
-from yantra.cli.command import WithExamples, json_option
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.cli.command import WithExamples, json_option, print_json
+
+if TYPE_CHECKING:
+    from yantra.workloads.templates import Workload
 
 _TYPES = ("gpt", "llama", "dense", "moe", "prefilling", "decoding")
 _RANKS = {
@@ -41,6 +50,8 @@ _SWITCHES = {
 }
 
 _Command = Callable[..., int]
+_WRITTEN = "v0.0.4"
+"""The version of Chakra's schema that upstream writes, whatever it is told."""
 
 
 def _spellings(name: str) -> tuple[str, ...]:
@@ -65,11 +76,29 @@ def _flags(function: _Command) -> _Command:
         "yantra workload convert stg --model_type llama --dp 2 --tp 4 --pp 2 \\\n"
         "    --num_stacks 4 --batch 64 --micro_batch 8 --dmodel 4096 --dff 11008 \\\n"
         "    --head 32 --kvhead 32 -o llama.yw",
+        "yantra workload convert stg --output_dir et --output_name w.%d.et \\\n"
+        "    --model_type gpt --dp 2 --tp 2 --num_stacks 4 --batch 8",
         "yantra workload convert stg --assembly mine.yaml --dp 4 \\\n"
         "    --num_stacks 2 --batch 8 -o mine.yw --json",
     ],
 )
-@click.option("-o", "--output", type=click.Path(), required=True, help="The workload file (.yw).")
+@click.option("-o", "--output", type=click.Path(), help="The workload file (.yw).")
+@click.option(
+    "--output-dir",
+    "--output_dir",
+    type=click.Path(),
+    help="A folder for traces in place of -o, as STG writes them.",
+)
+@click.option(
+    "--output-name",
+    "--output_name",
+    metavar="NAME.%d.et",
+    help="Names of these traces; their groups are in NAME.json.",
+)
+@click.option("--comm-group-file", "--comm_group_file", hidden=True)
+@click.option("--activation-recompute", "--activation_recompute", type=click.BOOL, hidden=True)
+@click.option("--chakra-schema-version", "--chakra_schema_version", hidden=True)
+@click.option("--print-gpu-vram", "--print_gpu_vram", type=click.BOOL, hidden=True)
 @click.option(
     "--model-type",
     "--model_type",
@@ -90,31 +119,116 @@ def _flags(function: _Command) -> _Command:
 @click.option(
     "--units",
     type=click.Choice(["yantra", "stg"]),
-    default="yantra",
-    show_default=True,
-    help="FLOP and bytes, or what upstream counts: multiply-accumulates and elements.",
+    help="FLOP and bytes (yantra), or what upstream counts: multiply-accumulates and elements; by "
+    "default yantra for -o, stg for --output-dir.",
 )
 @click.option("--dtype", help="Of weights and activations (bf16).")
 @click.option("--gradient-dtype", help="Of gradients of weights (fp32).")
 @json_option("Print what was written as JSON.")
 def command(
-    output: str,
+    output: str | None,
+    output_dir: str | None,
+    output_name: str | None,
+    comm_group_file: str | None,
+    activation_recompute: bool | None,
+    chakra_schema_version: str | None,
+    print_gpu_vram: bool | None,
     sheets: str | None,
     assembly: str | None,
     symbol: tuple[str, ...],
     as_json: bool,
     **flags: Any,
 ) -> int:
-    """Make a workload file of a model of STG or STAGE."""
+    """Make a workload file of a model of STG or STAGE, or its traces."""
     from yantra.cli.workload.convert import save
     from yantra.workloads.importers.stg import Settings, from_stg
 
+    _refuse(activation_recompute, chakra_schema_version, print_gpu_vram)
+    names = _names(output, output_dir, output_name, comm_group_file)
+    if flags.get("micro_batch") == -1:
+        flags["micro_batch"] = None
+    flags["units"] = flags["units"] or ("yantra" if names is None else "stg")
     given = {name: value for name, value in flags.items() if value is not None}
     if assembly is not None and "model_type" in given:
         raise click.UsageError("expected either --model-type or --assembly")
     settings = Settings(**given, symbols=_symbols(symbol))
-    save(from_stg(settings, sheets, assembly), output, as_json)
+    workload = from_stg(settings, sheets, assembly)
+    if names is None:
+        assert output is not None
+        save(workload, output, as_json)
+        return 0
+    _write_traces(workload, names, as_json)
     return 0
+
+
+class _Names(NamedTuple):
+    """Where traces go: their folder, the pattern of their names, and the file of groups."""
+
+    folder: str
+    pattern: str
+    groups: str
+
+    def of(self, rank: int) -> str:
+        """Return the name of a rank's trace."""
+        return self.pattern.replace("%d", str(rank))
+
+
+def _names(
+    output: str | None, folder: str | None, name: str | None, groups: str | None
+) -> _Names | None:
+    """Return what upstream would call its files; None where a workload file is asked for."""
+    if output is not None:
+        for flag, value in (("--output_dir", folder), ("--output_name", name)):
+            if value is not None:
+                raise ConfigError(flag, "goes with traces, and -o asks for a workload file")
+        return None
+    for flag, value in (("--output_dir", folder), ("--output_name", name)):
+        if value is None:
+            both = "-o FILE.yw, or both --output_dir and --output_name"
+            raise ConfigError(flag, f"expected {both}")
+    assert folder is not None and name is not None
+    pattern = name if "%d" in name else f"{name}.%d.et"
+    own = pattern.replace(".%d", "").replace(".et", ".json")
+    for flag, text in (("--output_name", pattern), ("--comm_group_file", groups or own)):
+        if os.path.basename(text) != text or text.replace("%d", "").count("%"):
+            raise ConfigError(flag, expected_got("a name such as workload.%d.et", text))
+    return _Names(folder, pattern, groups or own)
+
+
+def _refuse(recompute: bool | None, schema: str | None, vram: bool | None) -> None:
+    """Refuse flags of upstream that would do nothing here."""
+    if recompute:
+        problem = "nothing is recomputed: upstream reads the flag and does nothing; leave it out"
+        raise UnsupportedError(f"--activation_recompute: {problem}")
+    if schema not in (None, _WRITTEN):
+        problem = f"expected {_WRITTEN}, which alone is written, got '{schema}'"
+        more = "; yantra chakra json makes JSON of traces" if schema == "json" else ""
+        raise UnsupportedError(f"--chakra_schema_version: {problem}{more}")
+    if vram:
+        problem = "upstream's sum of all tensors of a rank is not made"
+        todo = "yantra workload train prints what a step needs, over time"
+        raise UnsupportedError(f"--print_gpu_vram: {problem}; {todo}")
+
+
+def _write_traces(workload: Workload, names: _Names, as_json: bool) -> None:
+    """Write the traces of all ranks as upstream does, and say so; notes are warnings."""
+    from yantra.base.text import count
+    from yantra.cli import warn
+    from yantra.cli.progress import progress
+    from yantra.workloads.templates.expand import expand
+
+    warn(workload.sections.get("notes", []))
+    with progress("writing") as report:
+        expand(
+            workload, names.folder, progress=report, reader="astra-sim",
+            name=names.of, groups=names.groups,
+        )  # fmt: skip
+    if as_json:
+        made = {"output_dir": names.folder, "output_name": names.pattern}
+        print_json({**made, "groups": names.groups, "ranks": workload.ranks})
+        return
+    told = f"{count(workload.ranks, 'trace')} and {names.groups}"
+    click.echo(f"wrote {told} into {names.folder}")
 
 
 def _symbols(texts: tuple[str, ...]) -> dict[str, int]:
