@@ -1,0 +1,236 @@
+"""What must happen before what in a plan: its operations as a graph, and one order that keeps it.
+
+An operation waits for the one before it in its thread block, and
+
+* a wait for the signals of its channel: the n-th for the n-th,
+* who reads packets for what put them there,
+* thread blocks at a barrier for each other,
+* an acquire of a semaphore for as many releases.
+
+Where several thread blocks signal a channel or release a semaphore, which of them comes first is
+not in the plan. Then waits that follow each other directly, as many as there are signals, wait for
+all of them; anything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+from typing import NamedTuple, NoReturn
+
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.text import count
+from yantra.collectives.mscclpp.plan import (
+    PACKETS_KEPT,
+    PACKETS_READ,
+    PACKETS_SENT,
+    SIGNALS,
+    SUMS,
+    WAITS,
+    Operation,
+    Plan,
+    Span,
+)
+
+_MOST_EVENTS = 1 << 20
+Unit = tuple[int, str, int]
+"""A GPU, a buffer and the number of a unit in it."""
+
+
+class Event(NamedTuple):
+    """An operation and where it runs; `lane` counts the thread blocks of the plan from 0."""
+
+    gpu: int
+    lane: int
+    place: int
+    operation: Operation
+
+
+class Order:
+    """The events of a plan, numbered as in the file.
+
+    `before[e]` are the events that e waits for. `puts[e]` are those whose packets e reads.
+    `signals[e]` of a wait are (event, place in its channels) of the signals it waits for.
+    `sequence` has all events, each behind those it waits for.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.events: list[Event] = []
+        self.before: list[list[int]] = []
+        self.puts: dict[int, list[int]] = {}
+        self.signals: dict[int, list[tuple[int, int]]] = {}
+        self.lanes = 0
+        for gpu in plan.gpus:
+            for block in gpu.blocks:
+                self._add(gpu.id, block)
+        self._match_signals()
+        self._match_semaphores()
+        self._match_barriers()
+        self._match_packets()
+        self.sequence = self._sequence()
+
+    def fail(self, event: int, problem: str) -> NoReturn:
+        """Raise a ConfigError at an operation."""
+        operation = self.events[event].operation
+        raise ConfigError(operation.where, f"{operation.kind}: {problem}")
+
+    def depth(self) -> int:
+        """Return the number of events on the longest chain of which each waits for the next."""
+        length = [0] * len(self.events)
+        for event in self.sequence:
+            length[event] = 1 + max((length[b] for b in self.before[event]), default=0)
+        return max(length, default=0)
+
+    def _add(self, gpu: int, block: tuple[Operation, ...]) -> None:
+        for place, operation in enumerate(block):
+            if len(self.events) >= _MOST_EVENTS:
+                raise UnsupportedError(f"{self.plan.where}: more than {_MOST_EVENTS} operations")
+            self.before.append([len(self.events) - 1] if place else [])
+            self.events.append(Event(gpu, self.lanes, place, operation))
+        self.lanes += 1
+
+    def _match_signals(self) -> None:
+        sent: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        awaited: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        for number, event in enumerate(self.events):
+            for at, channel in enumerate(event.operation.channels):
+                if event.operation.kind in SIGNALS:
+                    sent[channel].append((number, at))
+                elif event.operation.kind in WAITS:
+                    awaited[channel.other].append((number, at))
+        for channel, waits in awaited.items():
+            for wait, signals in self._paired(sent[channel], waits, 0, "signal of its channel"):
+                self.signals.setdefault(wait, []).extend(signals)
+                self.before[wait] += [event for event, _ in signals]
+
+    def _match_semaphores(self) -> None:
+        releases: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        acquires: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        for number, event in enumerate(self.events):
+            kind = event.operation.kind
+            for at, semaphore in enumerate(event.operation.numbers):
+                if kind == "sem_release":
+                    releases[event.gpu, semaphore].append((number, at))
+                elif kind == "sem_acquire":
+                    acquires[event.gpu, semaphore].append((number, at))
+        for key, waits in acquires.items():
+            gpu, semaphore = key  # type: ignore[misc]
+            free = self.plan.gpus[gpu].semaphores[semaphore]
+            for wait, found in self._paired(releases[key], waits, free, "release"):
+                self.before[wait] += [event for event, _ in found]
+
+    def _paired(
+        self, given: list[tuple[int, int]], waits: list[tuple[int, int]], free: int, what: str
+    ) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Return what each wait waits for; `free` of them are met from the beginning."""
+        if len(waits) > len(given) + free:
+            self.fail(waits[len(given) + free][0], f"waits for a {what} that nobody gives")
+        waits = waits[free:]
+        lanes = {self.events[event].lane for event, _ in given}
+        takers = {self.events[event].lane for event, _ in waits}
+        if len(lanes) <= 1 and len(takers) <= 1:
+            return [(wait, [one]) for (wait, _), one in zip(waits, given, strict=False)]
+        if len(takers) <= 1 and len(waits) == len(given) and self._follow(waits):
+            return [(wait, given) for wait, _ in waits]
+        if len(waits) == len(given) == 1:
+            return [(waits[0][0], given)]
+        if not waits:
+            return []
+        blocks = f"{count(len(lanes), 'thread block')} for {len(takers)}"
+        where = self.events[waits[0][0]].operation.where
+        problem = f"which {what} of {blocks} it waits for is not in the plan"
+        raise UnsupportedError(f"{where}: {problem}")
+
+    def _follow(self, waits: list[tuple[int, int]]) -> bool:
+        """Return whether nothing but synchronisation is between waits of one thread block."""
+        idle = {"nop", "sem_acquire", "flush", *WAITS}
+        first, last = waits[0][0], waits[-1][0]
+        return all(self.events[at].operation.kind in idle for at in range(first, last + 1))
+
+    def _match_barriers(self) -> None:
+        seen: dict[tuple[int, int, int], int] = defaultdict(int)  # how often, by thread block
+        meetings: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        for number, event in enumerate(self.events):
+            if event.operation.kind == "barrier":
+                (barrier,) = event.operation.numbers
+                place = seen[event.gpu, event.lane, barrier]
+                seen[event.gpu, event.lane, barrier] += 1
+                meetings[event.gpu, barrier, place].append(number)
+        for members in meetings.values():
+            wanted = self.events[members[0]].operation.blocks
+            if len(members) != wanted:
+                self.fail(members[0], f"{wanted} thread blocks meet, and {len(members)} come")
+            earlier = [at - 1 for at in members if self.events[at].place]
+            for number in members:
+                self.before[number] = sorted({*self.before[number], *earlier})
+
+    def _match_packets(self) -> None:
+        """Let who reads packets wait for what put them; each is written once."""
+        written: dict[Unit, list[int]] = defaultdict(list)
+        for number, event in enumerate(self.events):
+            for span in packets_written(event):
+                for unit in units(span):
+                    written[unit].append(number)
+        for number, event in enumerate(self.events):
+            if event.operation.kind not in PACKETS_READ:
+                continue
+            found: dict[int, None] = {}
+            for span in packets_read(event.operation):
+                for unit in units(span):
+                    writers = written.get(unit, [])
+                    if len(writers) != 1:
+                        what = "nobody puts" if not writers else f"{len(writers)} operations put"
+                        self.fail(number, f"reads packets that {what} into scratch unit {unit[2]}")
+                    found[writers[0]] = None
+            self.puts[number] = list(found)
+            self.before[number] += found
+
+    def _sequence(self) -> list[int]:
+        left = [len(before) for before in self.before]
+        after: list[list[int]] = [[] for _ in self.events]
+        for event, before in enumerate(self.before):
+            for earlier in before:
+                after[earlier].append(event)
+        sequence = [event for event, number in enumerate(left) if not number]
+        for event in sequence:  # grows while it is walked
+            for later in after[event]:
+                left[later] -= 1
+                if not left[later]:
+                    sequence.append(later)
+        if len(sequence) < len(self.events):
+            self._explain({event for event, number in enumerate(left) if number})
+        return sequence
+
+    def _explain(self, stuck: set[int]) -> NoReturn:
+        """Say which operations wait for each other."""
+        at = min(stuck)
+        seen: dict[int, int] = {}
+        while at not in seen:
+            seen[at] = len(seen)
+            at = next(before for before in self.before[at] if before in stuck)
+        cycle = list(seen)[seen[at] :]
+        others = [self.events[one].operation for one in cycle[1:4]]
+        told = ", ".join(f"{one.kind} ({one.where.rpartition(': ')[2]})" for one in others)
+        self.fail(cycle[0], f"waits for itself, through {told or 'itself'}")
+
+
+def units(span: Span) -> list[Unit]:
+    """Return the units of a span."""
+    return [(span.gpu, span.buffer, span.first + at) for at in range(span.count)]
+
+
+def packets_read(operation: Operation) -> tuple[Span, ...]:
+    """Return what an operation reads as packets."""
+    own = operation.reads[1:] if operation.kind in SUMS else operation.reads
+    return tuple(span for span in own if span.buffer == "s")
+
+
+def packets_written(event: Event) -> list[Span]:
+    """Return where an operation puts packets: into scratch of others, or its own."""
+    kind = event.operation.kind
+    sent, kept = kind in PACKETS_SENT, kind in PACKETS_KEPT
+    local = [span for span in event.operation.writes if span.gpu == event.gpu]
+    keeps = local[1:] if kind in SUMS else local
+    far = [span for span in event.operation.writes if span.gpu != event.gpu]
+    return [*(far if sent else []), *(keeps if kept else [])]

@@ -1,0 +1,111 @@
+"""An execution plan of MSCCL++: what every thread block of every GPU does, on one-sided channels.
+
+A thread block runs its operations one after another. It writes into buffers of other GPUs (put),
+reads from them (get), and tells a peer by a signal on a channel, for which that peer waits. Packets
+(protocol LL) carry a flag with each word, so who reads them waits for them without a signal.
+
+Places are counted in units: a chunk has `Plan.units` of them, so that the equal shares of a group
+of thread blocks are whole.
+
+Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc` (what is read) and
+`src/core/include/execution_kernel.hpp` (what it does).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.collectives.msccl.program import Buffer
+
+COPIES = {
+    "copy": "copy",
+    "cpkt": "copy into packets",
+    "upkt": "unpack packets",
+    "put": "put",
+    "ppkt": "put packets",
+    "rppkt": "read and put packets",
+    "pws": "put with signal",
+    "pwsf": "put with signal and flush",
+    "get": "get",
+}
+SUMS = {
+    "re": "reduce",
+    "repkt": "reduce packets",
+    "recpkt": "reduce and copy packets",
+    "res": "reduce and send",
+    "respkt": "reduce and send packets",
+    "recspkt": "reduce, copy and send packets",
+    "rre": "read and reduce",
+    "rres": "read, reduce and send",
+}
+SIGNALS = frozenset({"signal", "rlxsignal", "pws", "pwsf"})
+WAITS = frozenset({"wait", "rlxwait"})
+PACKETS_READ = frozenset({"upkt", "rppkt", "repkt", "recpkt", "respkt", "recspkt"})
+"""Operations that read packets from scratch; of a sum all operands but the first."""
+PACKETS_SENT = frozenset({"ppkt", "rppkt", "respkt", "recspkt"})
+"""Operations that put packets, which have twice the bytes of their data."""
+PACKETS_KEPT = frozenset({"cpkt", "recpkt", "recspkt"})
+"""Operations whose local results in scratch are packets."""
+OTHERS = frozenset({"nop", "flush", "barrier", "sem_acquire", "sem_release"})
+
+
+class Span(NamedTuple):
+    """Units of a buffer of a GPU that follow each other."""
+
+    gpu: int
+    buffer: Buffer
+    first: int
+    count: int
+
+
+class Channel(NamedTuple):
+    """One end of a channel: `number` counts those of `kind` from a GPU to a peer."""
+
+    kind: str
+    gpu: int
+    peer: int
+    number: int
+
+    @property
+    def other(self) -> Channel:
+        """The other end."""
+        return Channel(self.kind, self.peer, self.gpu, self.number)
+
+
+class Operation(NamedTuple):
+    """One operation; `where` is its place in the file.
+
+    A copy has as many writes as reads, or one read for all; a sum adds all reads into each write.
+    `channels` are those of signals, waits and puts with a signal, `numbers` the semaphores or the
+    barrier; `blocks` is how many thread blocks meet at the barrier.
+    """
+
+    where: str
+    kind: str
+    reads: tuple[Span, ...] = ()
+    writes: tuple[Span, ...] = ()
+    channels: tuple[Channel, ...] = ()
+    numbers: tuple[int, ...] = ()
+    blocks: int = 0
+
+
+class Gpu(NamedTuple):
+    """A GPU: the chunks of its buffers, the first values of its semaphores, its thread blocks."""
+
+    id: int
+    input_chunks: int
+    output_chunks: int
+    scratch_chunks: int
+    semaphores: tuple[int, ...]
+    blocks: tuple[tuple[Operation, ...], ...]
+
+
+class Plan(NamedTuple):
+    """A whole plan; `where` begins messages, `units` are those of a chunk."""
+
+    where: str
+    name: str
+    collective: str
+    in_place: bool
+    units: int
+    gpus: tuple[Gpu, ...]

@@ -1,0 +1,246 @@
+"""Proves a plan right, or says where it is wrong.
+
+Proven are: every wait has its signal, nobody waits for ever, no operation leaves its buffers or
+reads what nothing has written, no two accesses race, and, where the collective is known, every GPU
+ends with what the collective promises (`yantra.collectives.msccl.conditions`). Accesses race if
+they touch one unit of memory, one of them writes, and nothing orders them.
+
+Trade-off: memory is taken as it is when a plan begins; that one call does not overtake the call
+before it, as signals at the end of a plan and double scratch buffers see to, is not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.collectives.msccl import conditions
+from yantra.collectives.msccl.conditions import Value, Values, describe
+from yantra.collectives.msccl.memory import Memory, Spot
+from yantra.collectives.msccl.program import BUFFERS, Place
+from yantra.collectives.msccl.program import Gpu as ProgramGpu
+from yantra.collectives.msccl.program import Program
+from yantra.collectives.mscclpp.order import Order, units
+from yantra.collectives.mscclpp.plan import COPIES, SUMS, Plan, Span
+
+_UNKNOWN = {"test": "custom", "sendrecv": "custom"}
+_CLOCKS_AT_ONCE = 1 << 24
+
+
+class Proof(NamedTuple):
+    """A plan that was proven, as which collective, and what was proven, line by line.
+
+    `units`: into how many units the size of the collective is cut.
+    """
+
+    plan: Plan
+    order: Order
+    collective: str
+    units: int
+    lines: tuple[str, ...]
+
+
+def prove(plan: Plan, collective: str | None = None) -> Proof:
+    """Prove a plan; `collective` replaces the one the file names.
+
+    Raises ConfigError at the operation that is wrong first.
+    """
+    program = _program(plan)
+    name = conditions.collective_of(program, collective)
+    order = Order(plan)
+    memory = Memory(program, name, plan.in_place)
+    execution = _Execution(order, memory, conditions.before(program, name, memory), name)
+    execution.run()
+    race = find_race(order, execution.accesses)
+    if race is not None:
+        order.fail(*race)
+    root = conditions.root_of(name, execution.values, memory)
+    for spot, promised in conditions.after(name, memory, root):
+        held = execution.values.get(spot)
+        if held != promised:
+            told = f"must hold {describe(promised, memory.ranks)}"
+            raise ConfigError(
+                f"{plan.where}: gpus[{spot.gpu}]",
+                f"at the end of {name}, {BUFFERS[spot.buffer]} unit {spot.chunk} {told}, but holds "
+                f"{describe(held, memory.ranks)}",
+            )
+    size = conditions.data_chunks(program, name)
+    if size < 1:
+        raise ConfigError(plan.where, "no GPU has a chunk of input or output")
+    return Proof(plan, order, name, size, _lines(order, name, plan.in_place, root))
+
+
+def _program(plan: Plan) -> Program:
+    """Return the plan as far as conditions and memory ask for it, sizes in units."""
+    gpus = tuple(
+        ProgramGpu(
+            0,
+            gpu.id,
+            *(size * plan.units for size in (gpu.input_chunks, gpu.output_chunks)),
+            gpu.scratch_chunks * plan.units,
+            (),
+        )
+        for gpu in plan.gpus
+    )
+    name = _UNKNOWN.get(plan.collective, plan.collective)
+    ways = plan.in_place, not plan.in_place
+    return Program(plan.where, "", plan.name, name, *ways, 1, gpus)
+
+
+class Access(NamedTuple):
+    """The memory that an event reads and writes."""
+
+    reads: tuple[Spot, ...]
+    writes: tuple[Spot, ...]
+
+
+class _Execution:
+    """Runs a plan on symbols: what each unit of memory holds."""
+
+    def __init__(self, order: Order, memory: Memory, values: Values, collective: str) -> None:
+        self.order, self.memory, self.values = order, memory, values
+        self._strict = collective != "custom"
+        self.accesses = [Access((), ())] * len(order.events)
+
+    def run(self) -> None:
+        """Run all events; raises ConfigError at the first that cannot."""
+        for event in self.order.sequence:
+            operation = self.order.events[event].operation
+            if operation.kind in COPIES or operation.kind in SUMS:
+                self._run(event)
+
+    def _run(self, event: int) -> None:
+        operation = self.order.events[event].operation
+        reads = [self._spots(event, span) for span in operation.reads]
+        writes = [self._spots(event, span) for span in operation.writes]
+        held = [[self._read(event, spot) for spot in spots] for spots in reads]
+        if operation.kind in SUMS:
+            total = held[0]
+            for more in held[1:]:
+                total = [self._add(event, a, b) for a, b in zip(total, more, strict=True)]
+            results = [total] * len(writes)
+        else:
+            results = held * len(writes) if len(held) == 1 else held
+        for spots, made in zip(writes, results, strict=True):
+            self.values.update(zip(spots, made, strict=True))
+        one = operation.kind == "copy" and reads == writes  # onto itself, called in place
+        if not one:
+            self.accesses[event] = Access(
+                tuple(spot for spots in reads for spot in spots),
+                tuple(spot for spots in writes for spot in spots),
+            )
+
+    def _read(self, event: int, spot: Spot) -> Value:
+        value = self.values.get(spot)
+        if value is None:
+            name = f"{BUFFERS[spot.buffer]} unit {spot.chunk} of GPU {spot.gpu}"
+            self.order.fail(event, f"reads {name}, which nothing has written")
+        return value
+
+    def _add(self, event: int, left: Value, right: Value) -> Value:
+        masks = dict(left)
+        for chunk, mask in right:
+            if masks.get(chunk, 0) & mask and self._strict:
+                twice = ((chunk, masks[chunk] & mask),)
+                told = describe(twice, self.memory.ranks)
+                self.order.fail(event, f"adds {told} a second time")
+            masks[chunk] = masks.get(chunk, 0) | mask
+        return tuple(sorted(masks.items()))
+
+    def _spots(self, event: int, span: Span) -> list[Spot]:
+        last = self.memory.spot(span.gpu, Place(span.buffer, span.first), span.count - 1)
+        if last is None or not span.count:
+            sizes = self.memory.chunks[span.gpu]
+            held = f"{BUFFERS[span.buffer]} of GPU {span.gpu}, which has {sizes[span.buffer]} units"
+            what = f"units {span.first} to {span.first + span.count - 1}"
+            self.order.fail(event, f"touches {what} of the {held}")
+        first = last.chunk - span.count + 1
+        return [Spot(span.gpu, last.buffer, first + at) for at in range(span.count)]
+
+
+def find_race(order: Order, accesses: list[Access]) -> tuple[int, str] | None:
+    """Return an event that races with an earlier one, and how; None if there is none.
+
+    By vector clocks of thread blocks, some blocks at a time, so that memory is bounded.
+    """
+    room = max(1, _CLOCKS_AT_ONCE // max(1, len(order.events)))
+    for first in range(0, order.lanes, room):
+        race = _race_with(order, accesses, range(first, min(first + room, order.lanes)))
+        if race is not None:
+            return race
+    return None
+
+
+def _race_with(order: Order, accesses: list[Access], lanes: range) -> tuple[int, str] | None:
+    """Return the first access that may come before one of some thread blocks, or with it."""
+    clocks = _clocks(order, lanes)
+    written: dict[Spot, int] = {}
+    read: dict[Spot, list[int]] = {}
+
+    def unordered(earlier: int, later: int) -> bool:
+        at = order.events[earlier]
+        return at.lane in lanes and bool(clocks[later, at.lane - lanes.start] <= at.place)
+
+    for event in order.sequence:
+        for spot in accesses[event].reads:
+            last = written.get(spot)
+            if last is not None and unordered(last, event):
+                return event, _words(order, spot, last, "reads", "writes")
+            read.setdefault(spot, []).append(event)
+        for spot in accesses[event].writes:
+            last = written.get(spot)
+            if last is not None and unordered(last, event):
+                return event, _words(order, spot, last, "writes", "writes")
+            for earlier in read.pop(spot, ()):
+                if earlier != event and unordered(earlier, event):
+                    return event, _words(order, spot, earlier, "writes", "reads")
+            written[spot] = event
+    return None
+
+
+def _clocks(order: Order, lanes: range) -> Any:
+    """Return how far some thread blocks are known to have come at each event."""
+    import numpy as np
+
+    clocks = np.zeros((len(order.events), len(lanes)), np.int32)
+    for event in order.sequence:
+        row = clocks[event]
+        for earlier in order.before[event]:
+            np.maximum(row, clocks[earlier], out=row)
+        at = order.events[event]
+        if at.lane in lanes:
+            row[at.lane - lanes.start] = at.place + 1
+    return clocks
+
+
+def _words(order: Order, spot: Spot, other: int, this: str, that: str) -> str:
+    operation = order.events[other].operation
+    where = operation.where.rpartition(": ")[2]
+    return (
+        f"{this} {BUFFERS[spot.buffer]} unit {spot.chunk} of GPU {spot.gpu} while "
+        f"{operation.kind} ({where}) {that} it: a data race, as neither waits for the other"
+    )
+
+
+def _lines(order: Order, collective: str, in_place: bool, root: int | None) -> tuple[str, ...]:
+    moved = [one for event in order.events if (one := _far(event.gpu, event.operation.writes))]
+    signals = sum(map(len, order.signals.values()))
+    promise = conditions.COLLECTIVES[collective].format(root=root)
+    how = "in place" if in_place else "out of place"
+    result = f"result: {promise}, called {how}"
+    if not promise:
+        result = "result: not proven, as custom promises nothing; --collective names one to prove"
+    return (
+        f"signals: all {signals} waits have theirs; {sum(moved)} puts",
+        f"deadlock: none; the longest chain has {order.depth()} of {len(order.events)} operations",
+        "memory: no operation leaves its buffers or reads what nothing has written",
+        "races: none; every order of the operations gives the same data",
+        result,
+    )
+
+
+def _far(gpu: int, spans: tuple[Span, ...]) -> int:
+    return sum(span.gpu != gpu for span in spans)
+
+
+__all__ = ["Access", "Proof", "find_race", "prove", "units"]
