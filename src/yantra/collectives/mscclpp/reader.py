@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from yantra.base.documents import parse_json, read_text
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
+from yantra.base.regular import open_regular
 from yantra.collectives.mscclpp.plan import (
     COPIES,
     OTHERS,
@@ -31,6 +32,7 @@ from yantra.collectives.mscclpp.plan import (
     Span,
 )
 
+_HEAD = 4096
 _MOST = 1 << 24
 _MOST_UNITS = 1 << 12
 _SWITCH = "operations of switches (multicast, NVLS) are not read"
@@ -45,9 +47,14 @@ _KNOWN = (*COPIES, *SUMS, *sorted(SIGNALS - set(COPIES)), *sorted(WAITS), *sorte
 _REMOTE = ("memory", "port")
 
 
-def is_plan(text: str) -> bool:
-    """Return whether a text looks like a plan, and not like a program in XML."""
-    return text.lstrip("\ufeff \t\r\n").startswith("{")
+def is_plan(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as a plan does, and not as a program in XML."""
+    try:
+        with open_regular(path) as file:
+            head: bytes = file.read(_HEAD)
+    except OSError:
+        return False  # whoever reads it says so
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:

@@ -14,7 +14,7 @@ class _Sources(Commands):
     known: ClassVar = {
         "pytorch": "Linked PyTorch traces, or host traces alone.",
         "text": "Text workloads of ASTRA-sim 1.0.",
-        "msccl": "MSCCL programs (XML).",
+        "msccl": "MSCCL programs (XML) and plans of MSCCL++ (JSON).",
     }
 
 

@@ -1,4 +1,4 @@
-"""`yantra chakra convert msccl`: proves an MSCCL program and writes it as Chakra traces."""
+"""`yantra chakra convert msccl`: proves a program of MSCCL or a plan of MSCCL++, writes traces."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import msccl_collectives
 
 if TYPE_CHECKING:
+    from yantra.chakra.trace import Trace
     from yantra.collectives.msccl import Program, Proof, Sizes
     from yantra.collectives.msccl.upstream import Form
 
@@ -24,6 +25,7 @@ _FORMS = ("upstream-head", "upstream-sized")
     examples=[
         "yantra chakra convert msccl allreduce.xml --check-only",
         "yantra chakra convert msccl allreduce.xml --size 1MiB -o allreduce",
+        "yantra chakra convert msccl plan.json --size 1MiB -o allreduce",
         "yantra chakra convert msccl allreduce.xml -o allreduce --json",
     ],
 )
@@ -49,16 +51,21 @@ def command(
     compat: str | None,
     as_json: bool,
 ) -> int:
-    """Prove the MSCCL program in the XML file PROGRAM, and turn it into a trace per GPU.
+    """Prove the MSCCL program (XML) or MSCCL++ plan (JSON) PROGRAM, and turn it into traces.
 
-    The traces run as a collective of their own: `{custom: "OUTPUT.{position}.et"}` in a scenario,
+    There is a trace for each GPU. They run as a collective of their own: `{custom: "OUTPUT.{position}.et"}` in a scenario,
     `"all-reduce-implementation-custom": ["OUTPUT"]` in ASTRA-sim's system file.
     """
     from yantra.collectives.msccl import prove, read_program
+    from yantra.collectives.mscclpp import is_plan
 
     if (output is None) is not check_only:
         raise click.UsageError("expected either -o OUTPUT or --check-only")
     sizes = _sizes(size, memory_bandwidth, compat)
+    if is_plan(program):
+        if compat is not None:
+            raise click.UsageError("--compat is for programs in XML; PROGRAM is a plan of MSCCL++")
+        return _plan(program, collective, sizes, output, as_json)
     read = read_program(program)
     form: dict[str, Any] = {"program": read.name, "gpus": len(read.gpus)}
     proof = None
@@ -79,6 +86,33 @@ def command(
         form |= {"traces": paths, "nodes": nodes}
         if not as_json:
             sys.stdout.write(f"wrote: {paths[0]} to {paths[-1]}, {count(nodes, 'node')}\n")
+    if as_json:
+        print_json(form)
+    return 0
+
+
+def _plan(
+    path: str, collective: str | None, sizes: Sizes, output: str | None, as_json: bool
+) -> int:
+    """Prove a plan of MSCCL++, and write its traces if there is an `output`."""
+    from yantra.base.text import count
+    from yantra.collectives.msccl.traces import write
+    from yantra.collectives.mscclpp import prove, read_plan, traces
+
+    plan = read_plan(path)
+    proof = prove(plan, collective)
+    form: dict[str, Any] = {"program": plan.name, "gpus": len(plan.gpus)}
+    form |= {"collective": proof.collective, "proof": list(proof.lines)}
+    if not as_json:
+        gpus = count(len(plan.gpus), "GPU")
+        lines = (f"{plan.name}: {proof.collective} over {gpus}", *proof.lines)
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    if output is not None:
+        made: list[Trace] = traces(proof, sizes)
+        form |= {"traces": list(write(made, output)), "nodes": sum(map(len, made))}
+        if not as_json:
+            paths, nodes = form["traces"], count(form["nodes"], "node")
+            sys.stdout.write(f"wrote: {paths[0]} to {paths[-1]}, {nodes}\n")
     if as_json:
         print_json(form)
     return 0
