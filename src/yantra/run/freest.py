@@ -141,19 +141,20 @@ class _Play:
 
     def _read(self, graph: _core.Graph) -> _Rank:
         size = len(graph)
-        lists = {
-            name: _values(getattr(graph, column), size)
-            for name, column in (
-                ("peer_to", "comm_dst"),
-                ("peer_from", "comm_src"),
-                ("tag", "comm_tag"),
-                ("size", "comm_size"),
-                ("kind", "comm_type"),
-                ("on_host", "is_cpu_op"),
-            )
-        }
-        columns = (graph.type, graph.parent_count, graph.child_begin, graph.child)
-        return _Rank(graph, *map(list, columns), **lists, group=self._group_of(graph))
+        return _Rank(
+            graph,
+            type=list(graph.type),
+            left=list(graph.parent_count),
+            child_begin=list(graph.child_begin),
+            child=list(graph.child),
+            peer_to=_values(graph.comm_dst, size),
+            peer_from=_values(graph.comm_src, size),
+            tag=_values(graph.comm_tag, size),
+            size=_values(graph.comm_size, size),
+            kind=_values(graph.comm_type, size),
+            on_host=_values(graph.is_cpu_op, size),
+            group=self._group_of(graph),
+        )
 
     def _group_of(self, graph: _core.Graph) -> list[int]:
         numbers = {"": -1, "0": -1} | self._numbers

@@ -15,7 +15,6 @@ all of them; anything else is refused.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
 from typing import NamedTuple, NoReturn
 
 from yantra.base.errors import ConfigError, UnsupportedError
@@ -27,6 +26,7 @@ from yantra.collectives.mscclpp.plan import (
     SIGNALS,
     SUMS,
     WAITS,
+    Channel,
     Operation,
     Plan,
     Span,
@@ -91,8 +91,8 @@ class Order:
         self.lanes += 1
 
     def _match_signals(self) -> None:
-        sent: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
-        awaited: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        sent: dict[Channel, list[tuple[int, int]]] = defaultdict(list)
+        awaited: dict[Channel, list[tuple[int, int]]] = defaultdict(list)
         for number, event in enumerate(self.events):
             for at, channel in enumerate(event.operation.channels):
                 if event.operation.kind in SIGNALS:
@@ -105,8 +105,8 @@ class Order:
                 self.before[wait] += [event for event, _ in signals]
 
     def _match_semaphores(self) -> None:
-        releases: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
-        acquires: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        releases: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        acquires: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         for number, event in enumerate(self.events):
             kind = event.operation.kind
             for at, semaphore in enumerate(event.operation.numbers):
@@ -114,10 +114,10 @@ class Order:
                     releases[event.gpu, semaphore].append((number, at))
                 elif kind == "sem_acquire":
                     acquires[event.gpu, semaphore].append((number, at))
-        for key, waits in acquires.items():
-            gpu, semaphore = key  # type: ignore[misc]
+        for (gpu, semaphore), waits in acquires.items():
             free = self.plan.gpus[gpu].semaphores[semaphore]
-            for wait, found in self._paired(releases[key], waits, free, "release"):
+            given = releases[gpu, semaphore]
+            for wait, found in self._paired(given, waits, free, "release"):
                 self.before[wait] += [event for event, _ in found]
 
     def _paired(
@@ -217,7 +217,7 @@ class Order:
 
 def units(span: Span) -> list[Unit]:
     """Return the units of a span."""
-    return [(span.gpu, span.buffer, span.first + at) for at in range(span.count)]
+    return [(span.gpu, span.buffer, span.first + at) for at in range(span.size)]
 
 
 def packets_read(operation: Operation) -> tuple[Span, ...]:

@@ -55,7 +55,7 @@ class Span(NamedTuple):
     gpu: int
     buffer: Buffer
     first: int
-    count: int
+    size: int
 
 
 class Channel(NamedTuple):

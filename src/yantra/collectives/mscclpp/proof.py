@@ -2,7 +2,8 @@
 
 Proven are: every wait has its signal, nobody waits for ever, no operation leaves its buffers or
 reads what nothing has written, no two accesses race, and, where the collective is known, every GPU
-ends with what the collective promises (`yantra.collectives.msccl.conditions`). Accesses race if
+ends with what the collective promises (`yantra.collectives.msccl.conditions`), and knows that it
+is there. Accesses race if
 they touch one unit of memory, one of them writes, and nothing orders them.
 
 Trade-off: memory is taken as it is when a plan begins; that one call does not overtake the call
@@ -17,9 +18,8 @@ from yantra.base.errors import ConfigError
 from yantra.collectives.msccl import conditions
 from yantra.collectives.msccl.conditions import Value, Values, describe
 from yantra.collectives.msccl.memory import Memory, Spot
-from yantra.collectives.msccl.program import BUFFERS, Place
+from yantra.collectives.msccl.program import BUFFERS, Place, Program
 from yantra.collectives.msccl.program import Gpu as ProgramGpu
-from yantra.collectives.msccl.program import Program
 from yantra.collectives.mscclpp.order import Order, units
 from yantra.collectives.mscclpp.plan import COPIES, SUMS, Plan, Span
 
@@ -51,7 +51,7 @@ def prove(plan: Plan, collective: str | None = None) -> Proof:
     memory = Memory(program, name, plan.in_place)
     execution = _Execution(order, memory, conditions.before(program, name, memory), name)
     execution.run()
-    race = find_race(order, execution.accesses)
+    race = find_race(order, execution.accesses, ends=name != "custom")
     if race is not None:
         order.fail(*race)
     root = conditions.root_of(name, execution.values, memory)
@@ -76,7 +76,8 @@ def _program(plan: Plan) -> Program:
         ProgramGpu(
             0,
             gpu.id,
-            *(size * plan.units for size in (gpu.input_chunks, gpu.output_chunks)),
+            gpu.input_chunks * plan.units,
+            gpu.output_chunks * plan.units,
             gpu.scratch_chunks * plan.units,
             (),
         )
@@ -148,30 +149,34 @@ class _Execution:
         return tuple(sorted(masks.items()))
 
     def _spots(self, event: int, span: Span) -> list[Spot]:
-        last = self.memory.spot(span.gpu, Place(span.buffer, span.first), span.count - 1)
-        if last is None or not span.count:
+        last = self.memory.spot(span.gpu, Place(span.buffer, span.first), span.size - 1)
+        if last is None or not span.size:
             sizes = self.memory.chunks[span.gpu]
             held = f"{BUFFERS[span.buffer]} of GPU {span.gpu}, which has {sizes[span.buffer]} units"
-            what = f"units {span.first} to {span.first + span.count - 1}"
+            what = f"units {span.first} to {span.first + span.size - 1}"
             self.order.fail(event, f"touches {what} of the {held}")
-        first = last.chunk - span.count + 1
-        return [Spot(span.gpu, last.buffer, first + at) for at in range(span.count)]
+        first = last.chunk - span.size + 1
+        return [Spot(span.gpu, last.buffer, first + at) for at in range(span.size)]
 
 
-def find_race(order: Order, accesses: list[Access]) -> tuple[int, str] | None:
+def find_race(order: Order, accesses: list[Access], *, ends: bool) -> tuple[int, str] | None:
     """Return an event that races with an earlier one, and how; None if there is none.
 
-    By vector clocks of thread blocks, some blocks at a time, so that memory is bounded.
+    With `ends` also one whose result comes when its GPU may have ended. By vector clocks of thread
+    blocks, some blocks at a time, so that memory is bounded.
     """
     room = max(1, _CLOCKS_AT_ONCE // max(1, len(order.events)))
     for first in range(0, order.lanes, room):
-        race = _race_with(order, accesses, range(first, min(first + room, order.lanes)))
+        lanes = range(first, min(first + room, order.lanes))
+        race = _race_with(order, accesses, lanes, ends)
         if race is not None:
             return race
     return None
 
 
-def _race_with(order: Order, accesses: list[Access], lanes: range) -> tuple[int, str] | None:
+def _race_with(
+    order: Order, accesses: list[Access], lanes: range, ends: bool
+) -> tuple[int, str] | None:
     """Return the first access that may come before one of some thread blocks, or with it."""
     clocks = _clocks(order, lanes)
     written: dict[Spot, int] = {}
@@ -195,6 +200,27 @@ def _race_with(order: Order, accesses: list[Access], lanes: range) -> tuple[int,
                 if earlier != event and unordered(earlier, event):
                     return event, _words(order, spot, earlier, "writes", "reads")
             written[spot] = event
+    return _late(order, written, clocks, lanes) if ends else None
+
+
+def _late(
+    order: Order, written: dict[Spot, int], clocks: Any, lanes: range
+) -> tuple[int, str] | None:
+    """Return a write into input or output of a GPU that the GPU may end without."""
+    import numpy as np
+
+    ended: dict[int, Any] = {}
+    for number, event in enumerate(order.events):
+        row = ended.get(event.gpu)
+        ended[event.gpu] = clocks[number] if row is None else np.maximum(row, clocks[number])
+    for spot, number in written.items():
+        at = order.events[number]
+        if at.lane not in lanes or spot.gpu == at.gpu or spot.buffer == "s":
+            continue
+        known = ended.get(spot.gpu)
+        if known is None or known[at.lane - lanes.start] <= at.place:
+            where = f"{BUFFERS[spot.buffer]} unit {spot.chunk} of GPU {spot.gpu}"
+            return number, f"writes {where}, which may end before, as it waits for no signal of it"
     return None
 
 

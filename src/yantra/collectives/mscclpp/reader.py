@@ -135,7 +135,7 @@ class _Reader:
 
     def gpu(self) -> Gpu:
         """Return the GPU."""
-        sizes = (
+        inputs, outputs, scratch = (
             _whole(self.tree, f"{buffer}_chunks", self.where)
             for buffer in ("input", "output", "scratch")
         )
@@ -144,7 +144,7 @@ class _Reader:
             for one, at in self._each(self.tree, "semaphores", self.where, optional=True)
         ]
         blocks = [self._block(*one) for one in self._each(self.tree, "threadblocks", self.where)]
-        return Gpu(self.number, *sizes, tuple(semaphores), tuple(blocks))
+        return Gpu(self.number, inputs, outputs, scratch, tuple(semaphores), tuple(blocks))
 
     def _channels(self) -> dict[str, list[Channel]]:
         """Return the channels of each kind, in the order in which thread blocks number them."""
@@ -186,9 +186,11 @@ class _Reader:
         if kind not in _KNOWN:
             problem = expected_got(f"one of {', '.join(_KNOWN)}", kind)
             raise ConfigError(f"{where}.name", problem + did_you_mean(kind, _KNOWN))
-        if op.get("reduce_op", "sum") not in ("sum", "min", "max"):
-            raise ConfigError(f"{where}.reduce_op", expected_got("sum", op["reduce_op"]))
-        channel_type = op.get("channel_type", "none")
+        if "reduce_op" in op:
+            _one_of(op, "reduce_op", where, ("sum", "min", "max"))
+        if op.get("channel_type", "none") != "none":
+            _one_of(op, "channel_type", where, _REMOTE)
+        channel_type: str = op.get("channel_type", "none")
         if kind in ("barrier", "sem_acquire", "sem_release"):
             return self._local(op, kind, where)
         channels: tuple[Channel, ...] = ()
@@ -257,7 +259,7 @@ class _Reader:
 
     def _check(self, kind: str, reads: list[Span], writes: list[Span], where: str) -> None:
         """Refuse operands that do not go together."""
-        if not reads or not writes or len({span.count for span in (*reads, *writes)}) > 1:
+        if not reads or not writes or len({span.size for span in (*reads, *writes)}) > 1:
             raise ConfigError(where, f"{kind}: expected sources and destinations of one size")
         if kind in COPIES and len(reads) not in (1, len(writes)):
             problem = f"{len(reads)} sources for {len(writes)} destinations"

@@ -11,10 +11,12 @@
 | copies, flushes, barriers, semaphores | none: what follows waits for what they wait for |
 
 An operation begins when the one before it in its thread block has ended, and a put ends when its
-data has arrived. Sizes and reductions are those of `yantra.collectives.msccl.traces`.
+send does: by Yantra's own rules when the data has left, and messages of a pair arrive in order, so
+a signal behind a put follows its data. Sizes and reductions are those of
+`yantra.collectives.msccl.traces`.
 
 Trade-off: stores into the memory of a peer, which the hardware streams, are one message for each
-operation; a signal behind a put crosses the link again, as a fence lets it.
+operation.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ class _Nodes:
     def _put(
         self, number: int, event: Event, at: int, span: Span, name: str, waits: list[int]
     ) -> int:
-        units = span.count * (_PACKET if event.operation.kind in PACKETS_SENT else 1)
+        units = span.size * (_PACKET if event.operation.kind in PACKETS_SENT else 1)
         send, receive = self._message(event.gpu, span.gpu, units, name, waits)
         self._arrivals.setdefault((number, span.gpu), []).append(receive)
         if event.operation.kind in SIGNALS:
@@ -111,12 +113,12 @@ class _Nodes:
     def _read(self, event: Event, span: Span, name: str, waits: list[int]) -> int:
         """Add a request and its answer; return the node with which the answer is here."""
         _, asked = self._message(event.gpu, span.gpu, None, f"{name}_request", waits)
-        return self._message(span.gpu, event.gpu, span.count, name, [asked])[1]
+        return self._message(span.gpu, event.gpu, span.size, name, [asked])[1]
 
     def _reduce(self, event: Event, name: str, waits: list[int]) -> int:
         operation = event.operation
         node = Node(0, name, NodeType.COMP)
-        units = operation.reads[0].count * max(len(operation.reads) - 1, 1)
+        units = operation.reads[0].size * max(len(operation.reads) - 1, 1)
         if self.sizes.size_bytes is None:
             self._size(node, units)
         elif self.sizes.memory_bytes_per_s > 0:

@@ -53,8 +53,9 @@ def command(
 ) -> int:
     """Prove the MSCCL program (XML) or MSCCL++ plan (JSON) PROGRAM, and turn it into traces.
 
-    There is a trace for each GPU. They run as a collective of their own: `{custom: "OUTPUT.{position}.et"}` in a scenario,
-    `"all-reduce-implementation-custom": ["OUTPUT"]` in ASTRA-sim's system file.
+    There is a trace for each GPU. They run as a collective of their own:
+    `{custom: "OUTPUT.{position}.et"}` in a scenario, `"all-reduce-implementation-custom":
+    ["OUTPUT"]` in ASTRA-sim's system file.
     """
     from yantra.collectives.msccl import prove, read_program
     from yantra.collectives.mscclpp import is_plan
