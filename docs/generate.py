@@ -204,6 +204,8 @@ def _plan_value(field: str) -> str:
         return ", ".join(f"`{choice}`" for choice in choices)
     if field in (*plan.SIZES, *plan.OPTIONAL_SIZES):
         return "a whole number of at least 1"
+    if field == "stage_layers":
+        return "whole numbers, as a list or a text"
     return "a number above 0" if field == "capacity_factor" else "a text"
 
 
