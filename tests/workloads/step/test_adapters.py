@@ -10,7 +10,7 @@ from yantra.base.errors import ConfigError
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.models.transformer import Transformer
-from yantra.workloads.plan.adapters import PRODUCTS, targets_of
+from yantra.workloads.operators.adapters import PRODUCTS, targets_of
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.templates import Workload
 from yantra.workloads.training.train import steps_of, train

@@ -11,7 +11,7 @@ from yantra.workloads.models import megatron
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
-from yantra.workloads.plan.split import layers_of
+from yantra.workloads.schedules.layout import layers_of
 from yantra.workloads.training.train import train
 
 SIZES = "--hidden-size 512 --ffn-hidden-size 1024 --num-attention-heads 8 --vocab-size 1024 --bf16"

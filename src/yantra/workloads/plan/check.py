@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError
 from yantra.base.records import Record
-from yantra.workloads.plan.adapters import PRODUCTS, targets_of
+from yantra.workloads.operators.adapters import PRODUCTS, targets_of
 from yantra.workloads.plan.limits import limits_of
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.plan.split import Unfit, is_given, shares

@@ -21,8 +21,8 @@ from typing import Any, Literal, Self, get_args
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.records import Record
-from yantra.workloads.plan.adapters import targets_of
-from yantra.workloads.plan.split import layers_of
+from yantra.workloads.operators.adapters import targets_of
+from yantra.workloads.schedules.layout import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
 CpKind = Literal["p2p", "all_gather", "a2a"]

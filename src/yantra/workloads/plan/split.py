@@ -1,13 +1,8 @@
-"""Layers of each stage as a plan gives them, in numbers or in Megatron-LM's layout.
+"""Layers of each stage as a plan gives them.
 
 A list has one number for each stage in the order of the forward pass (pp x vpp of them), or one for
 each device, which its chunks then share evenly. `first_stage_layers` and `last_stage_layers` fix
-the devices at the ends; the others share what is left evenly. A layout names what each stage has,
-`E` the embedding, `t` a layer, `L` the head with the loss: `Et*5|(t*8|)*3L`.
-
-Trade-off: the embedding is on the first stage and the head on the last, as everywhere here; a
-layout that puts them elsewhere, or layers of multi-token prediction on stages of their own, is
-refused.
+the devices at the ends; the others share what is left evenly.
 
 Source: Megatron-LM, `--decoder-first-pipeline-num-layers`, `--decoder-last-pipeline-num-layers` and
 `--pipeline-model-parallel-layout` (core/transformer/pipeline_parallel_layer_layout.py).
@@ -15,18 +10,11 @@ Source: Megatron-LM, `--decoder-first-pipeline-num-layers`, `--decoder-last-pipe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from yantra.base.errors import ConfigError, expected_got, show
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from yantra.workloads.plan.plan import Plan
-
-_MOST = 1 << 16
-_NUMBERS = re.compile(r"\s*\d+\s*(,\s*\d+\s*)*")
-_REPEATED = re.compile(r"\(([^()]*)\)\*(\d+)|([^()*])\*(\d+)")
 
 
 class Unfit(NamedTuple):
@@ -34,52 +22,6 @@ class Unfit(NamedTuple):
 
     field: str
     reason: str
-
-
-def layers_of(value: Any, field: str = "stage_layers") -> tuple[int, ...]:
-    """Return the layers of each stage: from numbers, a text of numbers, or Megatron-LM's layout.
-
-    Raises ConfigError.
-    """
-    if isinstance(value, str):
-        if not _NUMBERS.fullmatch(value):
-            return _of_layout(value, field)
-        value = [int(number) if len(number) < 12 else -1 for number in value.split(",")]
-    whole = isinstance(value, list | tuple) and all(type(one) is int and one >= 0 for one in value)
-    if not whole or not value or sum(value) > _MOST:
-        expected = "the layers of each stage, such as 6,9,9,6, or a layout such as Et*6|t*9|t*6L"
-        raise ConfigError(field, expected_got(expected, value))
-    return tuple(value)
-
-
-def _of_layout(text: str, field: str) -> tuple[int, ...]:
-    stages = _unrolled(text, field).split("|")
-    for at, stage in enumerate(stages):
-        strange = set(stage) - set("EtL")
-        if "m" in strange:
-            raise ConfigError(field, f"{show(text)} places layers of multi-token prediction (m); "
-                              "they stay with the head here; leave the layout out")  # fmt: skip
-        if strange:
-            known = "E, t, L, | between stages, ( )*n"
-            raise ConfigError(field, f"{expected_got(known, ''.join(sorted(strange)))}")
-        ends = ("E" in stage) == (at == 0) and ("L" in stage) == (at == len(stages) - 1)
-        in_order = re.fullmatch("E?t*L?", stage)
-        if not ends or not in_order:
-            problem = "E must be first on the first stage and L last on the last"
-            raise ConfigError(field, f"stage {at} of {show(text)} is {show(stage)}; {problem}")
-    return tuple(stage.count("t") for stage in stages)
-
-
-def _unrolled(text: str, field: str) -> str:
-    """Return a layout without commas and repetitions."""
-    plain = re.sub(r"[\s,]", "", text)
-    while found := _REPEATED.search(plain):
-        times = int((found[2] or found[4])[:12])
-        what = found[1] if found[2] else found[3]
-        if times * len(what) > _MOST:
-            raise ConfigError(field, f"{show(text)} has more than {_MOST} layers")
-        plain = plain[: found.start()] + what * times + plain[found.end() :]
-    return plain
 
 
 def is_given(plan: Plan) -> bool:

@@ -18,7 +18,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
 from yantra.compute.products import RATE_TYPES
 from yantra.workloads.operators.graph.formats import FORMATS, WIDTHS
-from yantra.workloads.plan.split import layers_of
+from yantra.workloads.schedules.layout import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
 DERIVED: Any = None  # left out: follows from the other fields

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from yantra.workloads.models.blocks import Block
+from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
 from yantra.workloads.operators.graph.again import Blocks
 from yantra.workloads.operators.graph.formats import WIDTHS
@@ -23,7 +24,6 @@ from yantra.workloads.operators.graph.operators.border import (
     scattered,
 )
 from yantra.workloads.operators.operations import Pass, StageWork
-from yantra.workloads.plan.adapters import targets_of
 from yantra.workloads.training.repeated import BUILT, Pattern, longest_run, pattern_of
 
 if TYPE_CHECKING:

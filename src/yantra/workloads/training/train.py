@@ -16,9 +16,9 @@ from yantra.base.errors import ConfigError
 from yantra.base.garbage import uncollected
 from yantra.chakra.passes import PassTotals
 from yantra.workloads import schedules
+from yantra.workloads.operators.adapters import ALL, targets_of
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products
-from yantra.workloads.plan.adapters import ALL, targets_of
 from yantra.workloads.plan.check import check as check_plan
 from yantra.workloads.plan.plan import Plan, skew_of
 from yantra.workloads.plan.split import Unfit, shares

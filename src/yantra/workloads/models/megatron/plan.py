@@ -12,7 +12,7 @@ from typing import Any
 from yantra.base.errors import expected_got
 from yantra.workloads.models.megatron.arguments import PLAN
 from yantra.workloads.models.megatron.given import Given
-from yantra.workloads.plan.split import layers_of
+from yantra.workloads.schedules.layout import layers_of
 
 _DROPOUT = 0.1  # hidden and attention dropout where they are not given
 

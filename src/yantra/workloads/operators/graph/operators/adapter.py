@@ -15,11 +15,11 @@ Source: Hu et al., "LoRA", ICLR 2022, section 4.1; the split as in vLLM and Mega
 
 from __future__ import annotations
 
+from yantra.workloads.operators.adapters import PRODUCTS
 from yantra.workloads.operators.graph.graph import Graph
 from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle
 from yantra.workloads.operators.graph.operators.linear import Split, linear
 from yantra.workloads.operators.graph.tensor import Tensor
-from yantra.workloads.plan.adapters import PRODUCTS
 
 _SCALED_SUM = 2
 """Operations of an element: times alpha / rank, and the sum."""
