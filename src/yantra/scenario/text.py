@@ -78,7 +78,11 @@ def _of_tree(
 def _check_topology(tree: Any) -> None:
     """Say what a topology is for where a cluster has a fabric alone."""
     cluster = tree.get("cluster") if isinstance(tree, dict) else None
-    if isinstance(cluster, dict) and "fabric" in cluster and not {"topology", "name"} & set(cluster):
+    if (
+        isinstance(cluster, dict)
+        and "fabric" in cluster
+        and not {"topology", "name"} & set(cluster)
+    ):
         example = "[{kind: switch, size: 8, bandwidth: 50 GB/s, latency: 500 ns}]"
         problem = "missing; messages cross the fabric, and collectives go by the dimensions of this"
         raise ConfigError("cluster.topology", f"{problem}, such as {example} for 8 ranks in one")

@@ -66,6 +66,27 @@ torchrun --nnodes 4 --nproc_per_node=8 $COMMAND 2>&1 | tee log.txt
 """
 
 
+@pytest.mark.parametrize(
+    ("launcher", "world"),
+    [
+        ("torchrun --nproc_per_node 16", 16),
+        ("torchrun --nproc-per-node=8 --nnodes 2", 16),
+        ("torchrun --nproc_per_node 8 --nnodes $N", None),
+        ("python", None),
+    ],
+)
+def test_one_node_runs_where_torchrun_is_told_of_none(launcher: str, world: int | None) -> None:
+    found = megatron.from_text(f"{launcher} pretrain_gpt.py {DENSE_TEXT}", "run.sh").plan
+    assert found.get("world_size") == world
+
+
+DENSE_TEXT = (
+    "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --ffn-hidden-size 128 --bf16 "
+    "--seq-length 32 --max-position-embeddings 32 --vocab-size 128 --disable-bias-linear "
+    "--micro-batch-size 1 --global-batch-size 32"
+)
+
+
 def sizes(model: Transformer) -> dict[str, Any]:
     return {field: value for field, value in vars(model).items() if field not in ABOUT}
 

@@ -153,7 +153,17 @@ def test_a_written_job_says_everything() -> None:
     lines = text_of(made).splitlines()
     assert lines[:4] == ["model:", '  name: "llama3-8b"', "sequence: 8192", "plan:"]
     fields = [line.strip().split(":")[0] for line in lines[4:]]
-    assert set(Plan.field_names) - set(fields) == {"shard", "bucket_elements", "capacity_factor"}
+    left_out = {name for name, value in vars(made.plan).items() if value is None}
+    assert set(Plan.field_names) - set(fields) == left_out
+    assert {"shard", "bucket_elements", "capacity_factor", "stage_layers"} <= left_out
+
+
+def test_splits_steps_and_adapters_are_kept_in_a_file(tmp_path: Path) -> None:
+    fields = {"pp": 4, "stage_layers": "7,9,9,7", "steps": 3, "lora_rank": 8, "lora_targets": "q,k"}
+    made = resolve(Request(("name", "llama3-8b"), plan=fields))
+    write(tmp_path / "job.yaml", made)
+    again = resolve(read(tmp_path / "job.yaml")).plan
+    assert again == made.plan and again.stage_layers == (7, 9, 9, 7)
 
 
 @pytest.mark.parametrize(

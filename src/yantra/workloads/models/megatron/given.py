@@ -81,12 +81,20 @@ def read(words: Iterable[Word], where: str) -> Given:
 
 
 def launched(words: Iterable[Word], where: str) -> dict[str, int]:
-    """Return the arguments of `torchrun` that say how many processes there are, where they do."""
-    found = {}
+    """Return the arguments of `torchrun` that say how many processes there are, where they do.
+
+    Without a word of nodes there is one, as torchrun has it.
+    """
+    found: dict[str, int] = {}
+    named = set()
     for name, behind, doubt in _arguments(words, where):
         meaning = LAUNCH.get(name)
+        if meaning:
+            named.add(meaning)
         if meaning and not doubt and len(behind) == 1 and behind[0].isdecimal():
             found[meaning] = int(behind[0])
+    if "nproc-per-node" in found and "nnodes" not in named:
+        found["nnodes"] = 1
     return found
 
 
