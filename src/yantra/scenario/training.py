@@ -42,7 +42,7 @@ class PlanField(Field):
         if not isinstance(tree, dict):
             raise ConfigError(where, expected_got(self.expected, tree))
         pairs = tuple(
-            (key, _from_folder(value, folder) if key == "schedule" else value)
+            (key, _from_folder(value, folder) if key == "schedule" else _hashable(value))
             for key, value in tree.items()
         )
         for key, value in pairs:  # by any name of the schedule
@@ -65,7 +65,10 @@ class PlanField(Field):
             raise type(error)(f"{where}.{error.where}", error.problem) from None
 
     def write(self, value: tuple[tuple[str, Any], ...], folder: str) -> dict[str, Any]:
-        return {key: _to_folder(item, folder) if key == "schedule" else item for key, item in value}
+        return {
+            key: _to_folder(item, folder) if key == "schedule" else _thawed(item)
+            for key, item in value
+        }
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
         from yantra.workloads.plan import names
@@ -88,7 +91,7 @@ class PlanField(Field):
     def schema(self) -> Schema:
         from yantra.workloads.plan import names
 
-        plain = {"type": ["string", "number", "boolean", "null"]}
+        plain = {"type": ["string", "number", "boolean", "null", "array"]}
         known = {"anyOf": [{"enum": list(names.known_names())}, {"type": "string"}]}
         return {"type": "object", "propertyNames": known, "additionalProperties": plain}
 
@@ -150,7 +153,7 @@ def step_of_job(tree: Any, name: str) -> TrainingStep:
     source = () if request.source is None else (request.source,)
     return TrainingStep(
         model=(*source, *_frozen(request.sizes)),
-        plan=tuple(request.plan.items()),
+        plan=_frozen(request.plan),
         sequence=request.sequence,
     )
 

@@ -7,6 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
+from yantra.compile import compile
+from yantra.scenario.text import loads, to_yaml
+from yantra.scenario.training import plan_of
 from yantra.workloads.models import megatron
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.transformer import Transformer
@@ -113,3 +116,17 @@ def test_a_text_that_is_no_split_is_refused(text: str) -> None:
 def test_the_front_alone_may_be_a_stage() -> None:
     made = train("llama3-8b", Plan(pp=4, global_batch=4, stage_layers=(0, 16, 16, 0)))
     assert made.memory["stage0"]["weights"] == 2 * 128256 * 4096
+
+
+@pytest.mark.parametrize("split", ["[7, 9, 9, 7]", '"7,9,9,7"', '"Et*7|t*9|t*9|t*7L"'])
+def test_a_scenario_takes_a_split_as_a_list_or_a_text(split: str) -> None:
+    text = f"""
+workload:
+  model: llama3-8b
+  plan: {{pp: 4, global_batch: 4, stage_layers: {split}}}
+cluster: hgx-h100
+"""
+    read = loads(text)
+    assert loads(to_yaml(read)) == read
+    assert plan_of(read.workload).stage_layers == (7, 9, 9, 7)
+    assert compile(read).ranks == 4
