@@ -108,3 +108,15 @@ def test_all_members_end_so_long_after_the_last_has_come() -> None:
     nodes = simulate(Scenario(workload=workload, **parts)).collectives
     durations = nodes["end_ns"] - nodes["start_ns"]
     assert list(durations) == pytest.approx([1e6] * len(durations))
+
+
+@pytest.mark.parametrize("speeds", ["measured", "achievable"])
+def test_a_summary_says_where_messages_of_collectives_are_not_counted(speeds: str) -> None:
+    from yantra.export.summary import summarise
+
+    workload = train("llama3-8b", Plan(tp=8), 512)
+    parts = cluster_parts("hgx-h100", 8, speeds=speeds)
+    result = simulate(Scenario(workload=Templates(workload=workload), **parts))
+    is_told = "collectives are timed from tables" in summarise(result).text()
+    assert is_told is (not any(use.messages for use in result.dimension_uses))
+    assert is_told is (speeds == "measured")

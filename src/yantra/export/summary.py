@@ -43,6 +43,7 @@ class Summary(NamedTuple):
     figures: tuple[tuple[str, str], ...] = ()
     disturbed: tuple[str, ...] = ()
     packets: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     def head(self) -> str:
         """Return what ran and its figures, a line for each."""
@@ -65,7 +66,7 @@ class Summary(NamedTuple):
 
     def text(self) -> str:
         """Return plain text of at most 80 columns, without an end of line at the end."""
-        sentences = [*self.packets, self.bound_by, *self.disturbed]
+        sentences = [*self.tables, *self.packets, self.bound_by, *self.disturbed]
         closing = "\n".join(filled(text, _WIDTH) for text in sentences)
         grids = map(as_text, (self.ranks, self.dimensions))
         return "\n\n".join(filter(None, [self.head(), *grids, closing]))
@@ -83,7 +84,16 @@ def summarise(result: Result | StoredResult) -> Summary:
 
         packets = tuple(lines(sent))
     bound = result.bound_by.sentence()
-    return Summary(_ranks(result), _dimensions(result), bound, *named, told, packets)
+    tables = _of_tables(result)
+    return Summary(_ranks(result), _dimensions(result), bound, *named, told, packets, tables)
+
+
+def _of_tables(result: Result | StoredResult) -> tuple[str, ...]:
+    """Say which messages the dimensions do not count: those of collectives from tables."""
+    model = getattr(result, "model", None)
+    if model is None or not model.rests_on:
+        return ()
+    return ("collectives are timed from tables: the dimensions count no messages of theirs",)
 
 
 def _ranks(result: Result | StoredResult) -> Grid:
