@@ -10,6 +10,7 @@ import click
 from yantra.base.errors import ConfigError, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
+from yantra.workloads.plan.fields import MEANINGS
 
 if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
@@ -21,8 +22,15 @@ _SWITCHES = {
 }
 
 
+_ADAPTERS = ("lora_rank", "lora_targets")
+
+
 def _choices(command: Any) -> Any:
     """Add a flag for each field whose values a user may restrict or let vary."""
+    for name in reversed(_ADAPTERS):
+        kind: Any = click.IntRange(min=1) if name == "lora_rank" else str
+        help = f"{MEANINGS[name][0].upper()}{MEANINGS[name][1:]}."
+        command = click.option(f"--{name.replace('_', '-')}", name, type=kind, help=help)(command)
     for name, about in reversed(_SWITCHES.items()):
         help = f"{about}: true, false, or true,false to judge both; true if left out."
         command = click.option(f"--{name}", metavar="true,false", help=help)(command)
@@ -96,9 +104,13 @@ def command(
         raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
     machines = [_priced(name, price) for name in names]
     described = find(model)
+    adapters = {name: value for name in _ADAPTERS if (value := chosen.pop(name)) is not None}
+    if "lora_targets" in adapters and "lora_rank" not in adapters:
+        raise ConfigError("--lora-targets", "adapts nothing without --lora-rank; give one")
     given = {name: _values(name, text) for name, text in chosen.items() if text is not None}
+    given |= adapters
     space = PlanSpace(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
-    shared = Shared(described, seq)
+    shared = Shared(described, seq, space.adapters)
     answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
     rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []
     title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}"

@@ -21,7 +21,7 @@ from yantra.explore.causes import PARTS
 from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.exact import Budget
 from yantra.explore.machine import Machine
-from yantra.explore.passes import Works
+from yantra.explore.passes import NO_ADAPTERS, Adapters, Works
 from yantra.explore.space import FIELDS, Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates, rates_of
@@ -118,7 +118,7 @@ def best_plans(
     if space.most_tp is None:
         members = machine.network[0].members
         space = space.replace(most_tp=None if members is None else int(members.value))
-    shared = shared or Shared(model, space.sequence)
+    shared = shared or Shared(model, space.sequence, space.adapters)
     every = space.columns(model)
     form = ClosedForm(model, Machine(machine, space.ranks), space.sequence, shared.works)
     memory = form.memory(every, space.global_batch)
@@ -152,9 +152,9 @@ def best_plans(
 class Shared:
     """What searches for one model on several clusters share: works by plan, and steps."""
 
-    def __init__(self, model: Any, sequence: int | None) -> None:
+    def __init__(self, model: Any, sequence: int | None, adapters: Adapters = NO_ADAPTERS) -> None:
         self._model, self._sequence = model, sequence
-        self.works = Works(model, sequence or model.sequence)
+        self.works = Works(model, sequence or model.sequence, adapters)
         self._steps: dict[Plan, Workload] = {}
 
     def step(self, plan: Plan) -> Workload:

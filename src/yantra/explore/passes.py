@@ -22,16 +22,27 @@ if TYPE_CHECKING:
 KEY = ("tp", "cp", "ep", "micro_batch", "recompute", "sequence_parallel")
 
 
+class Adapters(NamedTuple):
+    """The rank and the targets of the adapters that alone are trained; rank 0 trains all."""
+
+    rank: int
+    targets: tuple[str, ...]
+
+
+NO_ADAPTERS = Adapters(0, ())
+
+
 class Part(NamedTuple):
     """One part on one rank: times in ns, elements of weights, bytes of a micro-batch.
 
     `saves` stays from the forward to the backward pass; `peak` is the most that the backward pass
     has beyond what was saved before it; `border` crosses to the next stage. `kernels` is the
     time of kernels alone, of both passes; `lead` that of the kernels with which the backward pass
-    begins before it needs its gradient, to compute activations again. `dense_grain` and
+    begins before it needs its gradient, to compute activations again. `dense` and `expert` are
+    trained, `dense_grain` and
     `expert_grain` are by how many elements a bucket of such weights exceeds its least size. `tied`
     are elements of `dense` that a device which has both ends of the model holds once, `table` those
-    that are updated row by row and have no gradients.
+    that are updated row by row, or frozen, and have no gradients.
     """
 
     forward: float
@@ -52,8 +63,9 @@ class Part(NamedTuple):
 class Works:
     """The works of a model's parts by plan, without times, so clusters and speeds share them."""
 
-    def __init__(self, model: Any, sequence: int) -> None:
+    def __init__(self, model: Any, sequence: int, adapters: Adapters = NO_ADAPTERS) -> None:
         self._chunks, self._sequence = Chunks(model), sequence
+        self._adapters = adapters
         self._made: dict[tuple[int | str, ...], list[StageWork]] = {}
         self._ends: dict[tuple[int | str, ...], tuple[StageWork, StageWork]] = {}
         numbers: dict[Any, int] = {}
@@ -68,7 +80,9 @@ class Works:
         return self._made[key]
 
     def _make(self, plan: Plan) -> list[StageWork]:
+        rank, targets = self._adapters
         setting, work = setting_of(plan, self._sequence), self._chunks.work
+        setting = setting._replace(lora_rank=rank, lora_targets=targets)
         places = [self.kinds.index(kind) for kind in range(max(self.kinds) + 1)]
         layers = [work(setting, (at, at + 1)) for at in places]
         # The ends of a model are never computed again, so plans that differ in that share them.
@@ -105,8 +119,10 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
         now += operation.saves
         peak = max(peak, now)
         now -= operation.frees
-    dense = [weight.elements for weight in work.weights if weight.domain == "dense"]
-    experts = [weight.elements for weight in work.weights if weight.domain == "expert"]
+    trained = [weight for weight in work.weights if not weight.is_frozen]
+    frozen = [weight.elements for weight in work.weights if weight.is_frozen]
+    dense = [weight.elements for weight in trained if weight.domain == "dense"]
+    experts = [weight.elements for weight in trained if weight.domain == "expert"]
     return Part(
         forward,
         backward,
@@ -119,8 +135,8 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
         sum(_kernels(work.backward, times[1], min(work.backward.entries, default=0))),
         _grain(dense),
         _grain(experts),
-        sum(weight.elements for weight in work.weights if weight.is_tied),
-        sum(weight.elements for weight in work.weights if weight.domain == "table"),
+        sum(weight.elements for weight in trained if weight.is_tied),
+        sum(weight.elements for weight in trained if weight.domain == "table") + sum(frozen),
     )
 
 

@@ -51,7 +51,7 @@ def sensitivities(
     """
     columns = space.columns(model)
     machine = Machine(cluster, space.ranks)
-    works = Works(model, space.sequence or model.sequence)
+    works = Works(model, space.sequence or model.sequence, space.adapters)
 
     def judge(scale: Scale, of: Columns) -> Judged:
         scaled = Machine(cluster, space.ranks, scale, like=machine, tuned=machine)

@@ -21,6 +21,8 @@ import numpy as np
 from yantra.base.divisors import divisors
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.records import Record
+from yantra.explore.passes import NO_ADAPTERS, Adapters
+from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
 
@@ -38,7 +40,7 @@ class PlanSpace(Record):
     """What a search may choose: ranges of fields, None for all that are legal.
 
     `global_batch` is in sequences, `sequence` in tokens, `most_tp` ranks that tp may have, usually
-    those of a node.
+    those of a node. With `lora_rank` every plan trains adapters of `lora_targets` alone.
     """
 
     ranks: int
@@ -55,6 +57,8 @@ class PlanSpace(Record):
     recompute: tuple[str, ...] = RECOMPUTE
     sequence_parallel: tuple[bool, ...] = (True,)
     overlap: tuple[bool, ...] = (True,)
+    lora_rank: int | None = None
+    lora_targets: str = "q_proj,v_proj"
 
     def __post_init__(self) -> None:
         """Check the sizes; what is legal together, `columns` says."""
@@ -81,9 +85,10 @@ class PlanSpace(Record):
     def columns(self, model: Any) -> Columns:
         """Return every legal plan for a model. Raises ConfigError where there is none."""
         facts = facts_of(model)
-        for rule in problems(Plan(), facts, self.sequence or facts.sequence):
-            if rule.field == "sequence":
-                raise ConfigError("sequence", rule.reason)
+        every = Plan(lora_rank=self.lora_rank, lora_targets=self.lora_targets)
+        for rule in problems(every, facts, self.sequence or facts.sequence):
+            if rule.field in ("sequence", "lora_targets"):
+                raise ConfigError(rule.field, rule.reason)
         rows = np.array(list(self._rows(facts)), dtype=np.int64)
         if not rows.size:
             problem = f"no legal plan for {model.name} on {self.ranks} ranks"
@@ -94,10 +99,18 @@ class PlanSpace(Record):
         """Return the plan of a row."""
         of: dict[str, Any] = {name: int(columns[name][at]) for name in FIELDS}
         of |= {"recompute": RECOMPUTE[of["recompute"]], "global_batch": self.global_batch}
+        of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets}
         split, overlap = (
             columns[name][at] if name in columns else getattr(self, name)[0] for name in SWITCHES
         )
         return Plan(**(of | switched(split, overlap) | more))
+
+    @property
+    def adapters(self) -> Adapters:
+        """The adapters that alone are trained, if any."""
+        if self.lora_rank is None:
+            return NO_ADAPTERS
+        return Adapters(self.lora_rank, targets_of(self.lora_targets))
 
     @property
     def shown(self) -> tuple[str, ...]:

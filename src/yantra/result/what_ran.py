@@ -151,6 +151,8 @@ def _choices(plan: Mapping[str, Any]) -> Iterator[str]:
             yield f"{axis} {plan[axis]}"
     if whole(plan, "zero"):
         yield f"zero {plan['zero']}"
+    if whole(plan, "lora_rank"):
+        yield f"lora {plan['lora_rank']}"
     schedule = _text(plan, "schedule")
     if schedule and (whole(plan, "pp") or 1) > 1:
         yield schedule
