@@ -107,9 +107,11 @@ def command(
     adapters = {name: value for name in _ADAPTERS if (value := chosen.pop(name)) is not None}
     if "lora_targets" in adapters and "lora_rank" not in adapters:
         raise ConfigError("--lora-targets", "adapts nothing without --lora-rank; give one")
-    given = {name: _values(name, text) for name, text in chosen.items() if text is not None}
+    given: dict[str, Any] = {
+        name: _values(name, text) for name, text in chosen.items() if text is not None
+    }
     given |= adapters
-    space = PlanSpace(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
+    space = PlanSpace(ranks=ranks, global_batch=global_batch, sequence=seq, **given)
     shared = Shared(described, seq, space.adapters)
     answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
     rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []
