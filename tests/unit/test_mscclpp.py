@@ -369,3 +369,13 @@ def test_the_command_tells_plans_from_programs(
     path.write_text("{}")
     assert main([*command, "--check-only"]) == 2
     assert "plan.json: name: missing" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("field", ["size", "index"])
+def test_a_plan_that_moves_too_much_is_refused_before_it_is_played(field: str) -> None:
+    tree = packing(4)
+    for op in first_ops(tree):
+        for span in (*op["src_buff"], *op["dst_buff"]):
+            span[field] = 1 << 24
+    with pytest.raises(ConfigError, match=r"the operations move|touches units|nobody puts"):
+        proven(tree)

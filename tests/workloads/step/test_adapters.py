@@ -147,6 +147,7 @@ def test_adapters_keep_less_than_training_all() -> None:
     ("fields", "problem"),
     [
         ({"lora_rank": 0}, "whole number of at least 1"),
+        ({"lora_rank": 1025}, "v_proj has 1024 rows or columns"),
         ({"lora_rank": 4, "lora_targets": "query"}, "expected names among"),
         ({"lora_rank": 4, "lora_targets": "q_a_proj"}, "has no product q_a_proj"),
         ({"lora_rank": 4, "lora_targets": "q,linear_qkv"}, "adapt the same product"),

@@ -19,6 +19,7 @@ from typing import NamedTuple, NoReturn
 
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.text import count
+from yantra.collectives.msccl.memory import MOST_CHUNKS
 from yantra.collectives.mscclpp.plan import (
     PACKETS_KEPT,
     PACKETS_READ,
@@ -61,6 +62,7 @@ class Order:
         self.puts: dict[int, list[int]] = {}
         self.signals: dict[int, list[tuple[int, int]]] = {}
         self.lanes = 0
+        self._check_length()
         for gpu in plan.gpus:
             for block in gpu.blocks:
                 self._add(gpu.id, block)
@@ -82,10 +84,20 @@ class Order:
             length[event] = 1 + max((length[b] for b in self.before[event]), default=0)
         return max(length, default=0)
 
+    def _check_length(self) -> None:
+        """Refuse what would take long: a proof plays each unit that is moved."""
+        blocks = [block for gpu in self.plan.gpus for block in gpu.blocks]
+        if sum(map(len, blocks)) > _MOST_EVENTS:
+            raise UnsupportedError(f"{self.plan.where}: more than {_MOST_EVENTS} operations")
+        moved = sum(
+            span.size for block in blocks for one in block for span in (*one.reads, *one.writes)
+        )
+        if moved > MOST_CHUNKS:
+            problem = f"the operations move {moved} units; a proof plays each, and at most"
+            raise ConfigError(self.plan.where, f"{problem} {MOST_CHUNKS}")
+
     def _add(self, gpu: int, block: tuple[Operation, ...]) -> None:
         for place, operation in enumerate(block):
-            if len(self.events) >= _MOST_EVENTS:
-                raise UnsupportedError(f"{self.plan.where}: more than {_MOST_EVENTS} operations")
             self.before.append([len(self.events) - 1] if place else [])
             self.events.append(Event(gpu, self.lanes, place, operation))
         self.lanes += 1

@@ -100,7 +100,12 @@ def train(
 def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | None) -> Workload:
     check_plan(plan, model, tokens)
     encodings = Encodings()
-    steps = steps_of(model, plan, tokens, encodings)
+    try:
+        steps = steps_of(model, plan, tokens, encodings)
+    except ConfigError as error:
+        if error.where != "lora_rank":
+            raise
+        raise ConfigError(called(plan, "lora_rank"), error.problem) from None
     _check_sizes(steps, plan, encodings)
     _check_adapters(steps[0], plan, model.name)
     memory = steps[0].memory_with(encodings)
