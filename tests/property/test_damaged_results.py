@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cases import ALL_REDUCE, cluster, scenario
+from tests.cases import ALL_REDUCE, cluster, scenario, write_result
 from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
 from yantra.explain import compare, explain
@@ -59,7 +59,7 @@ def test_a_damaged_result_is_told_or_refused(whole: Path, seed: int) -> None:
         if not form:
             return
     path = whole.parent / "damaged.json"
-    path.write_text(json.dumps(form))
+    write_result(path, form)
     try:
         assert explain(path, runs=False).text()
     except ConfigError as error:

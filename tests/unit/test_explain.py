@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.cases import ALL_REDUCE, Write, cluster, collectives, scenario, traces
+from tests.cases import (
+    ALL_REDUCE,
+    Write,
+    cluster,
+    collectives,
+    scenario,
+    traces,
+    write_result,
+)
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.explain import Explanation, explain
@@ -284,7 +292,7 @@ def test_without_runs_the_file_alone_is_explained(stored: Path) -> None:
 def test_a_result_without_a_path_says_how_to_get_one(stored: Path) -> None:
     form = json.loads(stored.read_text())
     del form["critical_path"]
-    stored.write_text(json.dumps(form))
+    write_result(stored, form)
     explanation = explain("r.json", runs=False)
     assert explanation.data["critical_path"] is None
     assert explanation.data["notes"][0] == (
@@ -307,7 +315,7 @@ def test_a_result_of_an_older_version_is_explained_from_what_it_holds(stored: Pa
     form = json.loads(stored.read_text())
     for member in ("scenario", "inputs", "critical_path", "recorded"):
         del form[member]
-    stored.write_text(json.dumps(form | {"yantra_version": "0.0.9"}))
+    write_result(stored, form | {"yantra_version": "0.0.9"})
     assert explain("r.json").data["notes"] == [
         "the result holds no critical path: yantra run --record keeps it",
         "what-if bounds were not run",
@@ -386,7 +394,7 @@ def test_what_cannot_be_explained_is_refused(
 ) -> None:
     form = json.loads(stored.read_text())
     break_it(form)
-    stored.write_text(json.dumps(form))
+    write_result(stored, form)
     assert main(["explain", "r.json"]) == 2
     assert capsys.readouterr().err == f"error: {said}\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases import ALL_REDUCE, cluster, scenario
+from tests.cases import ALL_REDUCE, cluster, scenario, write_result
 from tests.clusters import dimension
 from tests.clusters import scenario as of_traces
 from yantra import load_result
@@ -84,7 +84,7 @@ def test_packed_whole_numbers_with_gaps_were_called_real(tmp_path: Path) -> None
     form = json.loads((tmp_path / "r.json").read_text())
     for name in ("source", "destination"):
         form["packed"]["links"]["columns"][name]["kind"] = "real"
-    (tmp_path / "old.json").write_text(json.dumps(form))
+    write_result(tmp_path / "old.json", form)
     for name in ("r.json", "old.json"):
         links = load_result(tmp_path / name).links
         assert [*map(links.kind, links.columns)] == [*map(result.links.kind, links.columns)]
@@ -97,7 +97,7 @@ def test_a_column_that_is_not_whole_is_refused_where_ranks_are(tmp_path: Path) -
     form = json.loads((tmp_path / "r.json").read_text())
     columns = form["packed"]["links"]["columns"]
     columns["source"] = columns["source"] | {"kind": "real", "values": [0.5, None]}
-    (tmp_path / "r.json").write_text(json.dumps(form))
+    write_result(tmp_path / "r.json", form)
     links = load_result(tmp_path / "r.json").links
     with pytest.raises(ConfigError, match=r"links\.columns\.source\.values: 0\.5 is no value"):
         links.values("source")

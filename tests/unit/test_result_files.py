@@ -15,6 +15,7 @@ import pytest
 from tests.clusters import dimension, scenario
 from yantra import __version__
 from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.seals import MEMBER, state_of_json
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.export.json import json_text
 from yantra.result import Result
@@ -52,6 +53,8 @@ def test_the_json_form_keeps_its_schema(result: Result, recorded: Result, tmp_pa
         answer.to_json(tmp_path / f"{number}.json", tables)
         form = json.loads((tmp_path / f"{number}.json").read_text())
         jsonschema.validate(form, SCHEMA)
+        assert state_of_json((tmp_path / f"{number}.json").read_text()) == "whole"
+        del form[MEMBER]
         assert form == answer.as_dict(tables)
         assert form["yantra_version"] == __version__
 
@@ -71,7 +74,8 @@ def test_the_schema_describes_every_member_and_column(result: Result, recorded: 
         "case",
         "disturbed",
         "packets",
-    }  # sweep, failures
+        MEMBER,
+    }  # sweep, failures, packet network, files
     assert set(form) == in_full - {"critical_path"}  # it was not recorded
     assert set(form) - CAME_LATER == set(SCHEMA["required"])
     tables = SCHEMA["properties"]["tables"]["properties"]

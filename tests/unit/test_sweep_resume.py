@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import yantra
-from tests.cases import ALL_REDUCE, cluster, scenario
+from tests.cases import ALL_REDUCE, cluster, scenario, write_result
 from tests.sweeps import SCENARIO
 from yantra.base.output import remove_leftovers, whole_file
 from yantra.chakra import CollectiveType, TraceBuilder
@@ -121,7 +121,7 @@ def test_a_result_that_is_not_of_this_scenario_and_version_is_made_again_and_sai
     before = contents()
     form = json.loads(before["ring-4.json"])
     change(form)
-    Path("out/ring-4.json").write_text(json.dumps(form))
+    write_result(Path("out/ring-4.json"), form)
     ran, said = resumed(capsys, *files)
     assert ran == ["ring-4.yaml"]
     assert f'{{"warning": "ring-4.yaml: {why}' in said and "it is run again" in said

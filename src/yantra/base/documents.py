@@ -26,6 +26,7 @@ Path = str | PathLike[str]
 RESULT_FORMAT = "yantra-result"
 """What the member `format` of a result says, by which it is known."""
 
+_SEALED = "# sealed by Yantra"  # the last line of YAML that Yantra wrote
 _GZIP = b"\x1f\x8b"
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 # A backslash, a whole pair, or the half that is wrong; the first that fits counts.
@@ -161,7 +162,8 @@ def _check_escapes(text: str, name: str) -> None:
 def parse_own_json(text: str, name: str) -> dict[str, Any]:
     """Return the object in the text of a JSON file that Yantra wrote; `name` is for errors.
 
-    Several times faster than `parse_json`, which reads what others write: results are large.
+    Several times faster than `parse_json`, which reads what others write: results are large. Raises
+    ConfigError where the text is not as its seal says.
     """
     import json
 
@@ -177,18 +179,54 @@ def parse_own_json(text: str, name: str) -> dict[str, Any]:
         raise _not_json(name, "nested too deeply") from None
     if not isinstance(tree, dict):
         raise ConfigError(name, f"expected an object, got {show(tree)}")
+    _check_seal(tree, text, name)
     return tree
+
+
+def _check_seal(tree: dict[str, Any], text: str, name: str) -> None:
+    from yantra.base.seals import MEMBER, state_of_json
+
+    state = state_of_json(text)
+    if state == "changed" or (state == "unsealed" and MEMBER in tree):
+        problem = (
+            f"damaged or edited: it is not as its member {MEMBER} says that Yantra wrote it; "
+            "make it again, or remove that member to have it read as it is"
+        )
+        raise ConfigError(name, problem)
+
+
+def note_no_seal(tree: dict[str, Any], name: str) -> None:
+    """Note that a file of JSON, which was read by `parse_own_json`, has no seal, if it has none."""
+    from yantra.base.notes import note
+    from yantra.base.seals import MEMBER
+
+    if MEMBER not in tree:
+        note(
+            f"{name}: has no digest, so damage would not be noticed; an older Yantra wrote it, "
+            "--json, or an editor"
+        )
 
 
 def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
     """Return the tree of the one YAML document in a text; None if there is none.
 
     With `scalars_as_text` every scalar stays as written, for readers with number rules of their
-    own. Keys always stay text.
+    own. Keys always stay text. There is a note where Yantra wrote the text and it was edited since.
     """
+    if _SEALED in text:
+        _note_edits(text, name)
     plain: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
     tree = read_plain(text, plain)
     return _parse_any_yaml(text, name, plain) if tree is None else tree
+
+
+def _note_edits(text: str, name: str) -> None:
+    from yantra.base.seals import state_of_yaml
+
+    if state_of_yaml(text) == "changed":
+        from yantra.base.notes import note
+
+        note(f"{name}: was edited since Yantra wrote it; without its last line it is read silently")
 
 
 def parse_lenient_yaml(text: str, name: str, *, last_counts: bool) -> tuple[Any, list[str]]:

@@ -5,7 +5,11 @@ finds the old file or the new one; a failing write leaves what was there. What i
 file, such as a pipe or /dev/null, is written to as it is: renaming would replace it.
 
 A process that is killed leaves its new file behind. While it writes it holds a lock on it, which
-ends with the process; so `remove_leftovers` can tell such a file from one that is being written.
+ends with the process; so whoever writes the same file next can tell such a file from one that is
+being written, and removes it.
+
+Trade-off: the disk is waited for only where that is asked for (`is_durable`). All else can be made
+again, and a digest tells what a lost machine left of it.
 """
 
 from __future__ import annotations
@@ -23,7 +27,10 @@ from yantra.base.errors import ConfigError, show
 Path = str | os.PathLike[str]
 
 _MODE = 0o666  # less what the user's mask takes away, as of any new file
+_ENDING = ".tmp"
 _UNFINISHED = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp", re.DOTALL)
+_being_written: set[str] = set()
+_left_behind: dict[str, dict[str, list[str]]] = {}  # by folder, by the file that was written
 
 
 def partial_name(path: Path) -> str:
@@ -34,25 +41,31 @@ def partial_name(path: Path) -> str:
 
 
 @contextmanager
-def whole_file(path: Path, *, keeps_partial: bool = False) -> Iterator[str]:
+def whole_file(
+    path: Path, *, keeps_partial: bool = False, is_durable: bool = False
+) -> Iterator[str]:
     """Yield the name to write to; `path` gets what was written there when the block ends well.
 
-    With `keeps_partial` what was written when the block is interrupted is kept as `partial_name`.
-    Raises ConfigError when the file cannot be written; the block may raise what it likes.
+    With `keeps_partial` what was written when the block is interrupted is kept as `partial_name`;
+    with `is_durable` the file is on the disk when this ends. Raises ConfigError when the file
+    cannot be written; the block may raise what it likes.
     """
     where = os.fspath(path)
     if "\0" in where:
         raise ConfigError(show(where), "cannot be written: not a path")
     in_place = os.path.exists(where) and not os.path.isfile(where) and not os.path.isdir(where)
-    unfinished = where if in_place else f"{where}.{os.urandom(4).hex()}.tmp"
-    lock = None
+    unfinished, lock = where, None
     try:
         if not in_place:
-            lock = os.open(unfinished, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, _MODE)
-            _try_lock(lock)
+            _remove_left_behind(where)
+            unfinished, lock = _new_file(where)
         yield unfinished
+        if is_durable:
+            _sync(unfinished)
         if not in_place:
             os.replace(unfinished, where)
+            if is_durable:
+                _sync(os.path.dirname(where) or os.curdir)
     except KeyboardInterrupt:
         if keeps_partial and not in_place:
             os.replace(unfinished, partial_name(where))
@@ -60,10 +73,51 @@ def whole_file(path: Path, *, keeps_partial: bool = False) -> Iterator[str]:
     except OSError as error:
         raise ConfigError(where, f"cannot be written: {error.strerror or error}") from None
     finally:
-        if not in_place and os.path.exists(unfinished):
-            os.remove(unfinished)
+        _remove(unfinished)
         if lock is not None:
             os.close(lock)
+
+
+def remove_unfinished() -> None:
+    """Remove what this process has begun to write; what a command calls that was interrupted."""
+    for name in tuple(_being_written):
+        _remove(name)
+
+
+def _new_file(where: str) -> tuple[str, int]:
+    """Make a new file beside the one to be written; return its name and its descriptor, locked."""
+    while True:
+        name = f"{where}.{os.urandom(4).hex()}{_ENDING}"
+        _being_written.add(name)  # first: an interruption may come right after it is there
+        try:
+            lock = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, _MODE)
+        except OSError:
+            _being_written.discard(name)
+            raise
+        with suppress(OSError):  # there are file systems without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        # Before it was locked, another process could take it for a leftover.
+        if os.fstat(lock).st_nlink:
+            return name, lock
+        _being_written.discard(name)
+        os.close(lock)
+
+
+def _remove(unfinished: str) -> None:
+    """Remove a file of ours unless it has taken its name; anything else stays."""
+    if unfinished in _being_written:
+        with suppress(FileNotFoundError):
+            os.remove(unfinished)
+        _being_written.discard(unfinished)
+
+
+def _sync(path: str) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def remove_leftovers(files: Iterable[Path]) -> None:
@@ -71,18 +125,32 @@ def remove_leftovers(files: Iterable[Path]) -> None:
 
     On a file system without locks everything stays.
     """
-    wanted = {os.path.abspath(file) for file in files}
-    for folder in {os.path.dirname(file) for file in wanted}:
-        with suppress(FileNotFoundError):
-            for name in os.listdir(folder):
-                left = _UNFINISHED.fullmatch(name)
-                if left and os.path.join(folder, left[1]) in wanted:
-                    _remove_unless_written(os.path.join(folder, name))
+    _left_behind.clear()
+    for file in files:
+        _remove_left_behind(os.fspath(file))
+
+
+def _remove_left_behind(file: str) -> None:
+    """Remove what killed processes left of one file; its folder is listed once in a process."""
+    folder, name = os.path.split(os.path.abspath(file))
+    if folder not in _left_behind:
+        _left_behind[folder] = _leftovers(folder)
+    for left in _left_behind[folder].pop(name, ()):
+        _remove_unless_written(os.path.join(folder, left))
+
+
+def _leftovers(folder: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.endswith(_ENDING) and (left := _UNFINISHED.fullmatch(name)):
+                found.setdefault(left[1], []).append(name)
+    return found
 
 
 def _remove_unless_written(file: str) -> None:
     with suppress(OSError):
-        lock = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        lock = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             if _try_lock(lock):
                 os.remove(file)

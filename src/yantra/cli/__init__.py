@@ -62,11 +62,7 @@ def guarded(command: Callable[[], int], json: bool) -> int:
     except YantraError as error:
         return _report(error, json)
     except KeyboardInterrupt as stop:
-        if stop.args:  # how far a run was
-            warn([str(stop.args[0])])
-        if isinstance(stop, _TerminatedError):
-            return _tell("terminated", _TERMINATED)
-        return _tell("interrupted", _INTERRUPTED)
+        return _stopped(stop)
     except BrokenPipeError:
         _silence_stdout()
         return _BROKEN_PIPE
@@ -135,6 +131,25 @@ def _report(error: YantraError, json: bool) -> int:
     else:
         sys.stderr.write(f"error: {error}\n")
     return error.exit_code
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    """Leave no half-written file, and tell; another Ctrl-C does not stop that."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # in a thread, which Ctrl-C does not reach
+        before = None
+    try:
+        if output := sys.modules.get("yantra.base.output"):
+            output.remove_unfinished()
+        if stop.args:  # how far a run was
+            warn([str(stop.args[0])])
+        if isinstance(stop, _TerminatedError):
+            return _tell("terminated", _TERMINATED)
+        return _tell("interrupted", _INTERRUPTED)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _tell(what: str, status: int) -> int:

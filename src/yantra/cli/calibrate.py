@@ -76,12 +76,13 @@ def _steps(file: str, name: str, path: str, as_json: bool) -> int:
     from yantra.accuracy.fit import Factors, residual
     from yantra.accuracy.user_steps import read_steps, stack_text
     from yantra.base.output import write_text
+    from yantra.base.seals import seal_yaml
     from yantra.base.text import count
     from yantra.fabric import stacks
 
     rows = read_steps(file, name)
     text, parts = stack_text(rows, f"{name}, from {count(len(rows), 'measured step')}")
-    write_text(path, text)
+    write_text(path, seal_yaml(text))
     terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
     fitted = Factors(
         terms.products.value,
@@ -114,9 +115,10 @@ def _steps(file: str, name: str, path: str, as_json: bool) -> int:
 def _kernels(file: str, device: str, path: str, as_json: bool) -> int:
     from yantra.accuracy.user_kernels import profile_text, summary
     from yantra.base.output import write_text
+    from yantra.base.seals import seal_yaml
 
     text, rows = profile_text(file, device)
-    write_text(path, text)
+    write_text(path, seal_yaml(text))
     found = summary(rows)
     if as_json:
         form = {
@@ -141,11 +143,12 @@ def _kernels(file: str, device: str, path: str, as_json: bool) -> int:
 def _nccl(file: str, cluster: str, path: str, as_json: bool) -> int:
     from yantra.accuracy.user_collectives import collectives_text
     from yantra.base.output import write_text
+    from yantra.base.seals import seal_yaml
     from yantra.base.text import count
     from yantra.cli import warn
 
     made = collectives_text(file, cluster)
-    write_text(path, made.text)
+    write_text(path, seal_yaml(made.text))
     warn(made.log.notes)
     if as_json:
         fits = [_form(one) for one in made.curves]

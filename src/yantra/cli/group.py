@@ -10,6 +10,8 @@ import click
 
 from yantra import __version__
 from yantra.base.errors import ConfigError
+from yantra.base.notes import notes_to
+from yantra.cli import warn
 from yantra.cli.command import WithExamples
 
 COMMANDS = {
@@ -113,7 +115,10 @@ def run(arguments: Sequence[str]) -> int:
     Not through `Group.main`, which answers a closed pipe itself.
     """
     try:
-        with yantra.make_context("yantra", list(arguments)) as context:
+        with (
+            notes_to(lambda text: warn([text])),
+            yantra.make_context("yantra", list(arguments)) as context,
+        ):
             status = yantra.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code

@@ -12,37 +12,34 @@
 
 A trial is one cluster of one size at one scale: all its plans by the closed form, the best of those
 that fit. With `search: {trials: 200}` trials are drawn (`sampling.py`), also from rates `between`
-two ends; without, all there are are judged. Each finished trial is a line of `trials.jsonl`, on the
-disk before the next is counted, so a study that was killed loses only what was under way. Its first
-line has a digest of the study; another study in the same folder is refused, and so is a second
-process.
+two ends; without, all there are are judged. Each finished trial is a line of the journal
+(`journal.py`), so a study that was killed loses only what was under way. Another study in the same
+folder is refused, and so is a second process.
 
 Trade-off: trials are by closed form alone; `yantra plan` simulates.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from yantra.base.documents import read_text
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.base.output import make_folder
 from yantra.base.text import count, table
 from yantra.base.trust import Reading, require
+from yantra.explore.journal import TRIALS, Read, append, nothing, open_journal, read_journal
 from yantra.explore.objectives import sign
 from yantra.explore.pareto import front
 from yantra.explore.study_file import Point, Study
 from yantra.explore.trial import judge_point
 from yantra.run.backends import backends
 
-TRIALS = "trials.jsonl"
 _LOCK = "lock"
 Judge = Callable[[list[tuple[int, Point]]], None]
 """Judges points that are not finished, and keeps what comes of them."""
@@ -78,19 +75,18 @@ def run_study(
     make_folder(folder)
     path = os.path.join(folder, TRIALS)
     with _alone(folder):
-        done = _finished(study, path, resume)
+        read = _kept_before(study, path, resume)
+        done = read.trials
         if tell is not None:
             tell(len(done), study.trial_count)
-        with open(path, "a", encoding="utf-8") as file:
-            if not os.path.getsize(path):
-                _append(file, {"study": study.digest, "of": study._replace(points=None)})
+        with open_journal(path, study, read) as file:
 
             def judge(points: list[tuple[int, Point]]) -> None:
                 left = [(number, point) for number, point in points if number not in done]
                 given = [(study, point) for _, point in left]
                 for at, found in runs.calls(judge_point, given):
                     number = left[at][0]
-                    _append(file, {"number": number, **found})
+                    append(file, study, number, found)
                     done[number] = found
                     if tell is not None:
                         tell(len(done), study.trial_count)
@@ -156,12 +152,6 @@ def _alone(folder: str) -> Iterator[None]:
         yield
 
 
-def _append(file: Any, line: Mapping[str, Any]) -> None:
-    file.write(json.dumps(line) + "\n")
-    file.flush()
-    os.fsync(file.fileno())
-
-
 def kept(folder: str) -> tuple[Study, Finished]:
     """Return the study that a folder has, and its trials.
 
@@ -169,14 +159,12 @@ def kept(folder: str) -> tuple[Study, Finished]:
     ran them.
     """
     path = os.path.join(folder, TRIALS)
-    first = read_text(path).partition("\n")[0]
-    try:
-        study = Study.of(json.loads(first)["of"])
-    except (ValueError, KeyError, TypeError):
-        raise ConfigError(path, "has no study in its first line; run the study again") from None
+    read = read_journal(path)
+    study, done = read.study, read.trials
+    if study is None:
+        raise ConfigError(path, "has no study in its first line; run the study again")
     with Reading(path):
         require(study.model, f"{path}: model")
-    done = _finished(study, path, resume=True)
     left = study.trial_count - len(done)
     if left:
         problem = f"{left} of {study.trial_count} trials are not finished"
@@ -185,25 +173,13 @@ def kept(folder: str) -> tuple[Study, Finished]:
     return as_points(study, trials), Finished(trials, front_of(study, trials))
 
 
-def _finished(study: Study, path: str, resume: bool) -> dict[int, dict[str, Any]]:
-    """Return the finished trials of a folder; a last line that was cut off is dropped."""
+def _kept_before(study: Study, path: str, resume: bool) -> Read:
+    """Return what a folder has of a study. Raises ConfigError where it has, and is not to go on."""
     if not os.path.exists(path) or not os.path.getsize(path):
-        return {}
+        return nothing()
     if not resume:
         raise ConfigError(path, "has trials already; give --resume, or another folder")
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    whole, _, cut = text.rpartition("\n")
-    if cut:
-        with open(path, "r+", encoding="utf-8") as file:
-            file.truncate(len(whole.encode()) + 1 if whole else 0)
-    lines = [json.loads(line) for line in whole.splitlines()]
-    if not lines:
-        return {}
-    if lines[0].get("study") != study.digest:
-        problem = "holds trials of another study, or of another version; give another folder"
-        raise ConfigError(path, problem)
-    return {line.pop("number"): line for line in lines[1:]}
+    return read_journal(path, study)
 
 
 def table_of(study: Study, finished: Finished) -> list[str]:

@@ -3,7 +3,8 @@
 The JSON form is described by `result.schema.json` beside this file. Its `version` rises when a
 field changes its meaning or goes; new fields may come without. A file has short tables in full
 (`tables`) and long ones packed (`packed`), so that its length follows what differs and not the
-number of ranks; what a terminal or Python gets (`document`) has all in full.
+number of ranks, and it is sealed (`base/seals.py`); what a terminal or Python gets (`document`) has
+all in full.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from yantra import _core
 from yantra.base.documents import RESULT_FORMAT
 from yantra.base.output import Path
+from yantra.base.seals import seal_pieces
 from yantra.export.exporter import TextExporter
 from yantra.export.packed import MOST_ROWS_IN_FULL, table_pieces
 from yantra.export.texts import Texts
@@ -189,8 +191,9 @@ class Json(TextExporter):
         case: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Iterator[str]:
-        """Yield the text of a file: long tables are packed."""
-        return json_pieces(result, tables, folder=folder, packed=True, case=case)
+        """Yield the text of a file: long tables are packed, and a digest seals it."""
+        pieces = json_pieces(result, tables, folder=folder, packed=True, case=case)
+        return seal_pieces(pieces)
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
         """Write the form to a file."""

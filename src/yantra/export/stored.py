@@ -14,8 +14,9 @@ from importlib.resources import files
 from os import path as paths
 from typing import Any
 
-from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
+from yantra.base.documents import RESULT_FORMAT, Path, note_no_seal, parse_own_json, read_text
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got, show
+from yantra.base.seals import MEMBER
 from yantra.base.text import count as counted
 from yantra.export.form_check import check_form
 from yantra.export.json import VERSION
@@ -28,6 +29,7 @@ from yantra.result.table import Column
 from yantra.result.table_names import ALL_TABLES, check_table_name
 from yantra.result.what_ran import WhatRan
 
+_NOT_OF_THE_RUN = ("tables", "packed", MEMBER)
 Form = dict[str, Any]
 """A result as its JSON form has it; its member `tables` may hold columns in full, or a `Table`."""
 
@@ -41,8 +43,8 @@ class StoredResult:
     """
 
     def __init__(self, form: Form, name: str) -> None:
-        self.form = {key: value for key, value in form.items() if key not in ("tables", "packed")}
-        """All members of the file but the tables."""
+        self.form = {key: value for key, value in form.items() if key not in _NOT_OF_THE_RUN}
+        """All members of the file but the tables and the seal."""
         self.name = name
         """The path of the file."""
         self._tables: dict[str, Table] = form["tables"]
@@ -206,7 +208,9 @@ def result_of(text: str, name: str) -> Form:
         _check_agreement(form)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error.where}", error.problem) from None
-    return form | {"tables": _tables(form, name)}
+    tables = _tables(form, name)
+    note_no_seal(form, name)
+    return form | {"tables": tables}
 
 
 def folder_of(path: Path) -> str:

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from yantra import __version__
-from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
+from yantra.base.documents import RESULT_FORMAT, Path, note_no_seal, parse_own_json, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import files_of as files_of_options
 from yantra.base.fields import kind_of
@@ -136,7 +136,8 @@ def scenario_of_result(
     """Return the scenario that the text of a result carries; `name` is its file, for errors."""
     from yantra.scenario.settings import with_settings
 
-    tree = parse_own_json(text, name).get("scenario")
+    form = parse_own_json(text, name)
+    tree = form.get("scenario")
     where = f"{name}: scenario"
     if tree is None:
         raise ConfigError(where, "missing; an older version of Yantra wrote this result")
@@ -149,11 +150,13 @@ def scenario_of_result(
     try:
         with Reading(name):
             tree = with_settings(tree, settings or {}, os.fspath(folder))
-            return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
+            scenario = scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
     except ConfigError as error:
         if error.where.startswith("--"):
             raise
         raise type(error)(f"{where}.{error.where}", error.problem) from None
+    note_no_seal(form, name)
+    return scenario
 
 
 def _digest_of_memory(workload: Any) -> str:

@@ -11,6 +11,7 @@ from yantra.base.documents import Path, is_plain_text, parse_yaml
 from yantra.base.errors import ConfigError
 from yantra.base.fields.plugin_names import refuse_marks
 from yantra.base.output import write_text
+from yantra.base.seals import seal_yaml
 from yantra.base.trust import Reading
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.on_cluster import on_cluster
@@ -114,8 +115,8 @@ def tree_text(tree: dict[str, Any]) -> str:
 
 
 def dump(scenario: Scenario, path: Path) -> None:
-    """Write a scenario file; it appears whole or not at all."""
-    write_text(path, to_yaml(scenario, paths.dirname(path)))
+    """Write a scenario file, sealed; it appears whole or not at all."""
+    write_text(path, seal_yaml(to_yaml(scenario, paths.dirname(path))))
 
 
 def json_schema() -> dict[str, Any]:

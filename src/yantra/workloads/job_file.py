@@ -211,7 +211,8 @@ def write(path: Path, job: TrainingJob) -> None:
 
 
 def text_of(job: TrainingJob, folder: str = "") -> str:
-    """Return the text of a job file in `folder`."""
+    """Return the text of a job file in `folder`, sealed."""
+    from yantra.base.seals import seal_yaml
 
     model: dict[str, Any] = description.fields_of(job.request.sizes, "model")
     if job.request.source is not None:
@@ -223,7 +224,7 @@ def text_of(job: TrainingJob, folder: str = "") -> str:
     if _is_file(job.plan.schedule):
         plan["schedule"] = os.path.relpath(job.plan.schedule, folder or ".")
     lines = ["model:", *_lines(model), f"sequence: {job.sequence}", "plan:", *_lines(plan)]
-    return "\n".join(lines) + "\n"
+    return seal_yaml("\n".join(lines) + "\n")
 
 
 def _lines(fields: Mapping[str, Any]) -> list[str]:

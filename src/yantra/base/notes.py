@@ -1,0 +1,48 @@
+"""What a reader says of a file that it reads all the same: `note`.
+
+In Python it is a warning of the category `Note`; a command writes it as its other warnings, each
+text once. Trade-off: readers are called from everywhere, so a note goes beside what they return,
+and not with it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Note(UserWarning):
+    """Something that the user should know of a file that was read."""
+
+
+_receivers: list[Callable[[str], None]] = []
+
+
+def note(text: str) -> None:
+    """Tell the user something about a file that is read all the same."""
+    if _receivers:
+        _receivers[-1](text)
+        return
+    import warnings
+
+    warnings.warn(text, Note, stacklevel=2)
+
+
+class notes_to:  # noqa: N801  # said as `with notes_to(...)`
+    """Gives notes to a function in place of Python's warnings, each text once."""
+
+    def __init__(self, receiver: Callable[[str], None]) -> None:
+        self._receiver = receiver
+        self._told: set[str] = set()
+
+    def __enter__(self) -> None:
+        _receivers.append(self._take)
+
+    def __exit__(self, *why: object) -> None:
+        _receivers.remove(self._take)
+
+    def _take(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._receiver(text)

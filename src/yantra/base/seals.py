@@ -1,0 +1,95 @@
+"""Length and digest at the end of what Yantra writes and reads again: damage is noticed.
+
+    a line of a journal   {..., "sealed": {"bytes": 120, "sha256": "ab12..."}}
+    a JSON file           the same member, as its last
+    a YAML file           # sealed by Yantra: sha256 ab12... of the 120 bytes above
+
+The digest is of the UTF-8 bytes before it, with `\\n` as ends of lines, so `head -c 120 FILE |
+sha256sum` says the same. A journal puts a key before its lines, so that a line of another journal
+is not taken for one of its own.
+
+Trade-off: it tells damage from content, not friend from foe: who edits a file can seal it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Literal
+
+State = Literal["whole", "changed", "unsealed"]
+"""What a seal says of a text: it is as it was written, it is not, or there is no seal."""
+
+MEMBER = "sealed"
+"""The member of JSON that holds the seal."""
+
+_IN_JSON = f'"{MEMBER}": {{"bytes": '
+_IN_YAML = "# sealed by Yantra: sha256 "
+_MOST_DIGITS = 18
+
+
+def seal_line(line: str, key: str = "") -> str:
+    """Return a JSON object of one line, sealed; `key` is that of its journal."""
+    body = line[:-1]
+    return f"{body}, {_member(len(_bytes(body)), _digest(key, body))}}}"
+
+
+def seal_pieces(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the text of a JSON object, sealed; its last piece ends in `\\n}\\n`."""
+    digest, length, last = sha256(), 0, ""
+    for piece in pieces:
+        content = _bytes(last)
+        digest.update(content)
+        length += len(content)
+        if last:
+            yield last
+        last = piece
+    body = last.removesuffix("\n}\n")
+    content = _bytes(body)
+    digest.update(content)
+    yield f"{body},\n  {_member(length + len(content), digest.hexdigest())}\n}}\n"
+
+
+def seal_yaml(text: str) -> str:
+    """Return the text of a YAML file with a last line that seals what is above it."""
+    return f"{text}{_IN_YAML}{_digest('', text)} of the {len(_bytes(text))} bytes above\n"
+
+
+def state_of_json(text: str, key: str = "") -> State:
+    """Return what the seal of a JSON object says, a file or the line of a journal with a key."""
+    at = text.rfind(_IN_JSON)
+    body = text[:at].rstrip(" \n").removesuffix(",") if at >= 0 else ""
+    length, comma, digest = text[at + len(_IN_JSON) :].partition(', "sha256": "')
+    digest, quote, end = digest.partition('"')
+    if at < 0 or not comma or not quote or end.split() not in (["}}"], ["}", "}"]):
+        return "unsealed"
+    return _state(body, length, digest, key)
+
+
+def state_of_yaml(text: str) -> State:
+    """Return what the last line of a YAML file says of the text above it."""
+    at = text.rfind(_IN_YAML)
+    if at < 0 or (at and text[at - 1] != "\n"):
+        return "unsealed"
+    words = text[at + len(_IN_YAML) :].split(" ")
+    digest, length = words[0], words[3] if len(words) > 3 else ""
+    return _state(text[:at], length, digest, "")
+
+
+def _state(body: str, length: str, digest: str, key: str) -> State:
+    is_count = length.isascii() and length.isdigit() and len(length) <= _MOST_DIGITS
+    if not is_count or int(length) != len(_bytes(body)):
+        return "changed"
+    return "whole" if digest == _digest(key, body) else "changed"
+
+
+def _member(length: int, digest: str) -> str:
+    return f'{_IN_JSON}{length}, "sha256": "{digest}"}}'
+
+
+def _digest(key: str, body: str) -> str:
+    return sha256(_bytes(key + body)).hexdigest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")  # of names that are not UTF-8

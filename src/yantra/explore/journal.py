@@ -1,0 +1,212 @@
+"""The journal of a study, `trials.jsonl`: its study first, then a line for each finished trial.
+
+A line is on the disk before it is counted, and sealed by its length and digest
+(`base/seals.py`), the study's digest before it. What a line says is believed only if the seal and
+what it says fit: else it is told, left out, and its trial runs again. A last line without an end is
+what a kill leaves; it is left out silently.
+
+Lines without a seal, of an older version, are read with a note if none has one.
+
+Trade-off: a file that loses lines is written anew, whole, when the study goes on; so it holds
+nothing that is not believed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from math import isfinite
+from typing import IO, Any, NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.base.notes import note
+from yantra.base.output import whole_file
+from yantra.base.regular import read_regular
+from yantra.base.seals import MEMBER, seal_line, state_of_json
+from yantra.explore.objectives import OBJECTIVES
+from yantra.explore.study_file import Point, Study
+from yantra.explore.trial import broken_bounds, excess
+
+TRIALS = "trials.jsonl"
+Trials = dict[int, dict[str, Any]]
+"""What came of the finished trials, by their number."""
+
+_SHOWN = 5
+
+
+class Read(NamedTuple):
+    """What a journal says: its study if that can be read, its trials, and their lines, sealed.
+
+    `is_whole` is whether the file has these lines and no others.
+    """
+
+    study: Study | None
+    trials: Trials
+    lines: tuple[str, ...]
+    is_whole: bool
+
+
+def nothing() -> Read:
+    """Return what an empty journal says."""
+    return Read(None, {}, (), False)
+
+
+def read_journal(path: str, study: Study | None = None) -> Read:
+    """Read a journal, of `study` or of the one in its first line; tell what is damaged in it.
+
+    Raises ConfigError where it cannot be read, where it is of another study or another version, and
+    where nothing says which study it is of.
+    """
+    lines, is_cut = _lines(path)
+    if not lines:
+        return nothing()
+    is_sealed = any(_has_seal(line) for line in lines)
+    digest, found = _first_line(lines[0])
+    of = found if study is None else study
+    if of is None or (digest is None and not is_sealed):
+        raise ConfigError(path, _of_no_study(digest, is_sealed))
+    if digest not in (None, of.digest):
+        problem = "holds trials of another study, or of another version; give another folder"
+        raise ConfigError(path, problem)
+    trials: Trials = {}
+    whole, damaged = [], [] if found else [1]
+    points = None if of.search else of.trials()
+    for at, line in enumerate(lines[1:], 2):
+        trial = _trial_in(line, of, points, is_sealed)
+        if trial is None:
+            damaged.append(at)
+        else:
+            trials[trial.pop("number")] = trial
+            whole.append(line if is_sealed else seal_line(line, of.digest))
+    if digest is None and len(lines) > 1 and not trials:
+        raise ConfigError(path, "is damaged, or of another study; give another folder")
+    _tell(path, damaged, is_sealed)
+    return Read(found, trials, tuple(whole), is_sealed and not (damaged or is_cut))
+
+
+@contextmanager
+def open_journal(path: str, study: Study, read: Read) -> Iterator[IO[str]]:
+    """Yield the journal to append to; it is written anew where it is empty or lost lines."""
+    if not read.is_whole:
+        first = json.dumps({"study": study.digest, "of": study._replace(points=None)})
+        kept = (seal_line(first), *read.lines)
+        with whole_file(path, is_durable=True) as name, open(name, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in kept)
+    with open(path, "a", encoding="utf-8") as file:
+        yield file
+
+
+def append(file: IO[str], study: Study, number: int, found: Mapping[str, Any]) -> None:
+    """Write what came of a trial; it is on the disk when this returns."""
+    file.write(seal_line(json.dumps({"number": number, **found}), study.digest) + "\n")
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _lines(path: str) -> tuple[list[str], bool]:
+    """Return the lines of a file, and whether its last one was cut off; that one is left out.
+
+    Bytes that are not UTF-8 become what no line of ours has.
+    """
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        raise ConfigError(path, f"cannot be read: {error.strerror or error}") from None
+    whole, _, cut = content.rpartition(b"\n")
+    lines = whole.split(b"\n") if whole else []
+    return [line.decode(errors="surrogateescape") for line in lines], bool(cut)
+
+
+def _has_seal(line: str) -> bool:
+    return f'"{MEMBER}": {{' in line
+
+
+def _first_line(line: str) -> tuple[str | None, Study | None]:
+    """Return the digest of the study in a first line, and that study; None for what is damaged."""
+    told = _object_in(line)
+    if told is None or state_of_json(line) == "changed" or not isinstance(told.get("study"), str):
+        return None, None
+    try:
+        study = Study.of(told["of"])
+        return told["study"], study if study.digest == told["study"] else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return told["study"], None
+
+
+def _of_no_study(digest: str | None, is_sealed: bool) -> str:
+    """Return why nothing says which study a journal is of, and what to do."""
+    if digest is not None:
+        return "has no study in its first line, or one of another version; run the study again"
+    if is_sealed:
+        return "its first line is damaged; yantra explore run STUDY --resume writes it again"
+    return "its first line is damaged, so nothing says which study it is of; run the study again"
+
+
+def _trial_in(
+    line: str, study: Study, points: list[Point] | None, is_sealed: bool
+) -> dict[str, Any] | None:
+    """Return the trial of a line, None where the line is damaged or cannot be of this study."""
+    state = state_of_json(line, study.digest)
+    told = _object_in(line)
+    if told is None or state != ("whole" if is_sealed else "unsealed"):
+        return None
+    told.pop(MEMBER, None)
+    try:
+        return told if _fits(told, study, points) else None
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _fits(told: Mapping[str, Any], study: Study, points: list[Point] | None) -> bool:
+    """Return whether a trial can be one of the study: its number, its point, its figures."""
+    number, name = told["number"], told["cluster"]
+    if type(number) is not int or not 0 <= number < study.trial_count:
+        return False
+    if points is not None:
+        if (name, told["ranks"], told["scale"]) != points[number]:
+            return False
+    elif name not in study.clusters or told["ranks"] not in study.ranks:
+        return False
+    if not all(_is_figure(told.get(one)) for one in (*OBJECTIVES, "excess")):
+        return False
+    if "plan" not in told:
+        return bool(told["broken"]) and told["excess"] is None and _are_texts(told["broken"])
+    if not all(type(size) is int for size in told["plan"].values()) or not told["step_time"] > 0:
+        return False
+    broken = list(broken_bounds(study, name, told))
+    return bool(told["broken"] == broken and told["excess"] == excess(study, told))
+
+
+def _is_figure(value: object) -> bool:
+    """Return whether a value is a figure of a trial: a number from 0, or None."""
+    if value is None:
+        return True
+    return type(value) in (int, float) and isfinite(value) and value >= 0  # type: ignore[arg-type, operator]
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _tell(path: str, damaged: list[int], is_sealed: bool) -> None:
+    if not is_sealed:
+        note(f"{path}: has no digests, so damage may not be noticed; an older Yantra wrote it")
+    if damaged:
+        some = ", ".join(map(str, damaged[:_SHOWN]))
+        more = f" and {len(damaged) - _SHOWN} more" if len(damaged) > _SHOWN else ""
+        lines = f"line {some} is" if len(damaged) == 1 else f"lines {some}{more} are"
+        note(f"{path}: {lines} damaged and left out")
+
+
+def _object_in(line: str) -> dict[str, Any] | None:
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
+    try:
+        line.encode()
+        told = json.loads(line, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
