@@ -5,9 +5,11 @@ them is told in their order, each with a sampler of its own seed. So what is dra
 the study alone, and not on who was first, on the number of workers, or on when it was killed.
 
 Optuna's journal is the file `optuna.log` of the study's folder: `optuna-dashboard optuna.log` shows
-it. A trial of it that was not drawn whole is marked as failed and drawn again.
+it. It is written and never read: where a study goes on, what is finished is told again, and the
+rest is drawn as it was. So damage in it is harmless.
 
-Trade-off: workers wait for the last of a batch. Bounds are told as constraints, as share of the
+Trade-off: workers wait for the last of a batch, and a study that goes on draws all it has drawn
+once more, which takes milliseconds a trial. Bounds are told as constraints, as share of the
 bound; a trial without any plan has no figures and counts as failed. Plans are never drawn: each
 trial judges all of its own.
 
@@ -17,15 +19,15 @@ the samplers are Optuna's TPE, NSGA-II and random search.
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any
 
 import numpy as np
 
-from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.errors import UnsupportedError
 from yantra.explore.objectives import sign
 from yantra.explore.study_file import Point, Study
 
@@ -46,74 +48,75 @@ def sample(
 ) -> None:
     """Draw the trials of a study, and have them judged; `done` has what came of them.
 
-    Raises UnsupportedError where Optuna is not installed, and ConfigError for a journal that is not
-    of this study.
+    Raises UnsupportedError where Optuna is not installed.
     """
     optuna = _package()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         warnings.simplefilter("ignore", FutureWarning)  # of constraints, which go before Optuna 7
-        drawn = _Drawn(optuna, study, os.path.join(folder, JOURNAL))
-        for first in range(0, study.trial_count, _BATCH):
-            numbers = range(first, min(first + _BATCH, study.trial_count))
-            points = [(number, drawn.point(number)) for number in numbers]
-            judge(points)
-            for number in numbers:
-                drawn.tell(number, done[number])
+        with open(os.path.join(folder, JOURNAL), "w", encoding="utf-8") as file:
+            drawn = _Drawn(optuna, study, file)
+            for first in range(0, study.trial_count, _BATCH):
+                numbers = range(first, min(first + _BATCH, study.trial_count))
+                points = [(number, drawn.point(number, done.get(number))) for number in numbers]
+                judge(points)
+                for number in numbers:
+                    drawn.tell(number, done[number])
+
+
+class _Journal:
+    """A backend of Optuna's journal storage: its lines are in memory, and in a file to look at."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self._lines: list[str] = []
+
+    def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
+        """Yield what was written, from a number on."""
+        yield from map(json.loads, self._lines[log_number_from:])
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Take what is to be written."""
+        lines = [json.dumps(log, separators=(",", ":")) for log in logs]
+        self._lines += lines
+        self._file.writelines(f"{line}\n" for line in lines)
+        self._file.flush()
 
 
 class _Drawn:
-    """The trials in the journal of a study, by the numbers that the study gives them."""
+    """The trials of a study as Optuna has them, by the numbers that the study gives them."""
 
-    def __init__(self, optuna: Any, study: Study, path: str) -> None:
+    def __init__(self, optuna: Any, study: Study, file: IO[str]) -> None:
         self._optuna, self._study = optuna, study
-        journal = optuna.storages.journal
-        with suppress(FileNotFoundError):
-            os.unlink(f"{path}.lock")  # left by a kill; the folder is ours
-        _mend(path)
-        storage = optuna.storages.JournalStorage(journal.JournalFileBackend(path))
+        storage = optuna.storages.JournalStorage(_Journal(file))
         ways = ["maximize" if sign(name) < 0 else "minimize" for name in study.objectives]
-        self._of = optuna.create_study(
-            storage=storage, study_name=study.model, directions=ways, load_if_exists=True
-        )
-        if not self._of.trials:
-            self._of.set_metric_names(list(study.objectives))
+        self._of = optuna.create_study(storage=storage, study_name=study.model, directions=ways)
+        self._of.set_metric_names(list(study.objectives))
         self._space = self._distributions()
         self._ids: dict[int, Any] = {}
-        for one in self._of.get_trials(deepcopy=False):
-            if _NUMBER in one.user_attrs:
-                self._ids[one.user_attrs[_NUMBER]] = one
-            elif not one.state.is_finished():
-                self._of.tell(one.number, state=optuna.trial.TrialState.FAIL)
-        if any(set(one.params) != set(self._space) for one in self._ids.values()):
-            problem = "is of another study; give another folder"
-            raise ConfigError(path, problem)
 
-    def point(self, number: int) -> Point:
-        """Return the point of a trial; it is drawn if it was not."""
-        if number not in self._ids:
-            self._of.sampler = self._sampler(number)
-            asked = self._of.ask(self._space)
-            asked.set_user_attr(_NUMBER, number)
-            self._ids[number] = asked
-        params = dict(self._ids[number].params)
+    def point(self, number: int, found: Mapping[str, Any] | None) -> Point:
+        """Draw a trial; one that is finished already is where it was."""
+        if found is not None:
+            of = {"cluster": found["cluster"], "ranks": found["ranks"], **found["scale"]}
+            self._of.enqueue_trial(of)
+        self._of.sampler = self._sampler(number)
+        self._ids[number] = asked = self._of.ask(self._space)
+        asked.set_user_attr(_NUMBER, number)
+        params = dict(asked.params)
         cluster, ranks = params.pop("cluster"), params.pop("ranks")
         names = [name for name, _ in (*self._study.scale, *self._study.between)]
         return cluster, ranks, {name: params[name] for name in names}
 
     def tell(self, number: int, found: Mapping[str, Any]) -> None:
-        """Tell Optuna what came of a trial, unless it knows."""
+        """Tell Optuna what came of a trial."""
         one = self._ids[number]
-        state = getattr(one, "state", None)
-        if state is not None and state.is_finished():
-            return
         values = [found.get(name) for name in self._study.objectives]
         self._of.sampler = self._sampler(number)
         if any(value is None for value in values) or found["excess"] is None:
             self._of.tell(one.number, state=self._optuna.trial.TrialState.FAIL)
             return
-        storage, trial_id = self._of._storage, one._trial_id
-        storage.set_trial_user_attr(trial_id, _EXCESS, found["excess"])
+        one.set_user_attr(_EXCESS, found["excess"])
         self._of.tell(one.number, values)
 
     def _distributions(self) -> dict[str, Any]:
@@ -145,17 +148,6 @@ class _Drawn:
 def _constraints(trial: Any) -> tuple[float]:
     """Return by how much a trial is beyond its bounds; more than 0 is not feasible."""
     return (float(trial.user_attrs[_EXCESS]),)
-
-
-def _mend(path: str) -> None:
-    """Drop the last line of a journal if it was cut off."""
-    if not os.path.exists(path):
-        return
-    with open(path, "rb+") as file:
-        text = file.read()
-        whole = text.rfind(b"\n") + 1
-        if whole != len(text):
-            file.truncate(whole)
 
 
 def _package() -> Any:
