@@ -6,7 +6,8 @@ tests/fuzz/NAME_target.cpp, or tests/fuzz/readers/NAME.py. Files named at the en
 so a crash can be run again: the input is left in build/fuzz/fuzz-crash or build/fuzz/NAME-crash.
 
 `--target jobs` runs whole jobs with something wrong in them instead, `--runs` of them
-(tests/fuzz/jobs.py).
+(tests/fuzz/jobs.py). `--target flips` turns single bits of files that Yantra wrote
+(tests/fuzz/flips.py).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.fuzz import jobs, loop, readers
+from tests.fuzz import flips, jobs, loop, readers
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
@@ -59,9 +60,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--target", default="all", choices=["all", "trace", "jobs", *readers.names()]
+        "--target", default="all", choices=["all", "trace", "jobs", "flips", *readers.names()]
     )
-    parser.add_argument("--runs", type=int, default=20_000, help="of the target jobs")
+    parser.add_argument("--runs", type=int, default=20_000, help="of the targets jobs and flips")
     parser.add_argument("inputs", nargs="*", help="files to try first")
     asked = parser.parse_args()
     first = [Path(name).resolve() for name in asked.inputs]
@@ -69,6 +70,8 @@ def main() -> int:
         return _native(asked.target, asked.seconds, asked.seed, first)
     if asked.target == "jobs":
         return jobs.campaign(asked.runs, asked.seconds, asked.seed)
+    if asked.target == "flips":
+        return flips.campaign(asked.runs, asked.seconds, asked.seed)
     if asked.target != "all":
         return _python(asked.target, asked.seconds, asked.seed, first)
     share = asked.seconds / 2 / len(readers.names())

@@ -71,9 +71,8 @@ def state_of_yaml(text: str) -> State:
     at = text.rfind(_IN_YAML)
     if at < 0 or (at and text[at - 1] != "\n"):
         return "unsealed"
-    words = text[at + len(_IN_YAML) :].split(" ")
-    digest, length = words[0], words[3] if len(words) > 3 else ""
-    return _state(text[:at], length, digest, "")
+    digest, _, length = text[at + len(_IN_YAML) :].partition(" of the ")
+    return _state(text[:at], length.removesuffix("\n").removesuffix(" bytes above"), digest, "")
 
 
 def _state(body: str, length: str, digest: str, key: str) -> State:
