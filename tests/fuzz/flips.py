@@ -12,6 +12,7 @@ Anything else is a fault: status 70, another status, or another answer without a
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import time
 from collections import Counter
@@ -95,6 +96,7 @@ KINDS = (
     ),
 )
 Said = tuple[int, str, str]
+_TIME_TAKEN = re.compile(r" in [0-9.]+ m?s$", re.MULTILINE)
 
 
 def said(words: tuple[str, ...]) -> Said:
@@ -102,7 +104,7 @@ def said(words: tuple[str, ...]) -> Said:
     out, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(errors):
         status = main(list(words))
-    return status, out.getvalue(), errors.getvalue()
+    return status, _TIME_TAKEN.sub("", out.getvalue()), errors.getvalue()
 
 
 def prepare(folder: Path) -> None:

@@ -16,7 +16,7 @@ class Note(UserWarning):
     """Something that the user should know of a file that was read."""
 
 
-_receivers: list[Callable[[str], None]] = []
+_receivers: list[Callable[[str], object]] = []
 
 
 def note(text: str) -> None:
@@ -32,7 +32,7 @@ def note(text: str) -> None:
 class notes_to:  # noqa: N801  # said as `with notes_to(...)`
     """Gives notes to a function in place of Python's warnings, each text once."""
 
-    def __init__(self, receiver: Callable[[str], None]) -> None:
+    def __init__(self, receiver: Callable[[str], object]) -> None:
         self._receiver = receiver
         self._told: set[str] = set()
 

@@ -91,4 +91,4 @@ def _digest(key: str, body: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogatepass")  # of names that are not UTF-8
+    return text.encode(errors="backslashreplace")  # as files are written

@@ -1,9 +1,10 @@
-"""The process that runs one configuration: `python -P -m yantra.service.job`.
+"""The process that runs one configuration: `python -P -m yantra.service.job ROOT PARENT`.
 
 It makes a small run, which imports what runs need, then waits for one line of JSON on its standard
 input: a job then takes milliseconds. What it prints goes to simulation.log in the folder of
 results, which is also its working directory. Its memory, its processor time and the size of what it
-writes are limited by the kernel; the server limits its time on the wall.
+writes are limited by the kernel; the server limits its time on the wall. When the process PARENT,
+the server, is gone, it removes the server's folder ROOT and ends.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import resource
 import sys
 from typing import Any
 
+from yantra.base.children import end_with
 from yantra.base.errors import YantraError, internal_error
 from yantra.base.memory import limited
+from yantra.base.notes import notes_to
 from yantra.base.trust import close_store
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
@@ -29,7 +32,7 @@ from yantra.scenario.types import (
     Topology,
     Traces,
 )
-from yantra.service import flow_times, scenarios
+from yantra.service import flow_times, folders, scenarios
 
 LOG = "simulation.log"
 RANKS = "ranks.csv"
@@ -40,6 +43,8 @@ _GRACE_S = 5  # of processor time beyond the limit on the wall, for the start of
 def main() -> int:
     """Run the configuration that comes on standard input; return the exit status."""
     close_store()
+    root, parent = sys.argv[1:]
+    end_with(int(parent), lambda: folders.remove(root))
     _warm_up()
     text = sys.stdin.readline()
     if not text:
@@ -54,12 +59,15 @@ def main() -> int:
     seconds = int(order["time_limit_s"]) + _GRACE_S
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        with limited(order["memory_limit"]):
-            _run(order)
+        with (
+            limited(order["memory_limit"]),
+            notes_to(lambda text: sys.stdout.write(f"warning: {folders.shown(text, root)}\n")),
+        ):
+            _run(order, root)
     except YantraError as error:
-        return _failed(error)
+        return _failed(error, root)
     except Exception as error:
-        return _failed(internal_error(error))
+        return _failed(internal_error(error), root)
     return 0
 
 
@@ -80,17 +88,17 @@ def _warm_up() -> None:
     result.to_csv(os.devnull, "ranks")
 
 
-def _failed(error: YantraError) -> int:
-    sys.stdout.write(f"error: {error}\n")
+def _failed(error: YantraError, root: str) -> int:
+    sys.stdout.write(f"error: {folders.shown(str(error), root)}\n")
     sys.stdout.flush()
     return error.exit_code
 
 
-def _run(order: dict[str, Any]) -> None:
+def _run(order: dict[str, Any], root: str) -> None:
     scenario, warnings = scenarios.read(order["backend"], order["options"])
     model = compile(scenario)
     for text in (*order["warnings"], *warnings, *model.warnings):
-        sys.stdout.write(f"warning: {text}\n")
+        sys.stdout.write(f"warning: {folders.shown(text, root)}\n")
     records = order["backend"] == "ns3"
     # As `yantra astra-sim`: the log tells which rank finishes first within a tick.
     result = run(model, fold="off", record=records)

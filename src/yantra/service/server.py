@@ -3,15 +3,25 @@
 Only this file needs the package grpcio. An error has the JSON of the API's message `Error` as its
 details, where clients look for it. With a token every call must have the metadata
 `authorization: Bearer TOKEN`.
+
+A call waits in a loop of asyncio and takes a thread only while something is done for it: an idle
+client costs no thread. Every call ends within `_LONGEST_S`, a stream on which the client does
+nothing for `_IDLE_S` before; pings find clients that are gone. What takes long (to unpack, to pack,
+to configure) has threads of its own, so that the rest is answered at once.
+
+Trade-off: a call whose time is over is answered, but what a thread does for it is done to its end.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from io import BytesIO
 from typing import IO, Any
 
@@ -21,11 +31,19 @@ from yantra.service.messages import API_VERSION, SERVICE, decode, encode
 from yantra.service.session import BusyError, MissingError, Session
 from yantra.service.wire import WireError
 
-_THREADS, _MOST_CALLS = 8, 16
+_SHORT, _LONG = 8, 4  # threads for calls that take milliseconds, and for others
+_MOST_CALLS = 1024
+_LONGEST_S, _IDLE_S = 600.0, 10.0
+_PING_S, _ANSWER_S = 20, 10
+_UPLOADS = 2  # so many of the largest uploads may be under way at a time
 _CHUNK = 3 << 20  # clients receive messages of up to 4 MiB unless told otherwise
 _HEADERS = 1 << 20  # room for what is around the bytes of an upload
 
-Handler = Callable[[bytes, Any], bytes]
+Call = Callable[[bytes], bytes]
+"""What answers a call, from bytes to bytes."""
+
+Handler = Callable[[Any, Any], Awaitable[Any]]
+"""The same as gRPC calls it, with the context of a call."""
 
 
 def _grpc() -> Any:
@@ -37,28 +55,79 @@ def _grpc() -> Any:
     return grpc
 
 
-def serve(session: Session, address: str, token: str | None, most_upload: int) -> tuple[Any, int]:
+class Server:
+    """A server that runs in a thread of its own; use `serve`."""
+
+    def __init__(self, grpc: Any, session: Session, token: str | None, most_upload: int) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._calls = _Calls(grpc, session, most_upload)
+        self._server = self._do(self._made(grpc, token, most_upload))
+
+    async def _made(self, grpc: Any, token: str | None, most_upload: int) -> Any:
+        server = grpc.aio.server(
+            interceptors=[_Guard(grpc, token)],
+            maximum_concurrent_rpcs=_MOST_CALLS,
+            options=[
+                ("grpc.max_receive_message_length", most_upload + _HEADERS),
+                ("grpc.so_reuseport", 0),
+                ("grpc.keepalive_time_ms", _PING_S * 1000),
+                ("grpc.keepalive_timeout_ms", _ANSWER_S * 1000),
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.http2.max_pings_without_data", 0),
+            ],
+        )
+        server.add_generic_rpc_handlers((self._calls.handler(),))
+        return server
+
+    def start(self, address: str) -> int:
+        """Listen; return the port. Raises ConfigError where that cannot be."""
+
+        async def listen() -> int:
+            port = int(self._server.add_insecure_port(address))
+            if port:
+                await self._server.start()
+            return port
+
+        try:
+            port = self._do(listen())
+        except RuntimeError:
+            port = 0
+        if not port:
+            problem = "cannot listen there; is another program using the port?"
+            raise ConfigError("--port", f"{address}: {problem}")
+        return int(port)
+
+    def stop(self, grace_s: float = 0.0) -> threading.Event:
+        """End the server and, after `grace_s`, its calls; return what to wait for, as gRPC does."""
+        self._do(self._server.stop(grace_s))
+        self._calls.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._ended.set()
+        return self._ended
+
+    def wait_for_termination(self) -> None:
+        """Wait until the server is stopped."""
+        self._ended.wait()
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def serve(
+    session: Session, address: str, token: str | None, most_upload: int
+) -> tuple[Server, int]:
     """Start a server; return it and its port. Raises ConfigError where it cannot listen."""
-    grpc = _grpc()
-    server = grpc.server(
-        ThreadPoolExecutor(_THREADS),
-        interceptors=[_Guard(grpc, token)] if token else [],
-        maximum_concurrent_rpcs=_MOST_CALLS,
-        options=[
-            ("grpc.max_receive_message_length", most_upload + _HEADERS),
-            ("grpc.so_reuseport", 0),
-        ],
-    )
-    server.add_generic_rpc_handlers((_Calls(grpc, session, most_upload).handler(),))
+    server = Server(_grpc(), session, token, most_upload)
     try:
-        port = server.add_insecure_port(address)
-    except RuntimeError:
-        port = 0
-    if not port:
-        problem = "cannot listen there; is another program using the port?"
-        raise ConfigError("--port", f"{address}: {problem}")
-    server.start()
-    return server, port
+        return server, server.start(address)
+    except BaseException:
+        server.stop()
+        raise
 
 
 def _guard_class() -> type:
@@ -72,27 +141,40 @@ def _guard_class() -> type:
         import grpc
     except ImportError:
         return object
-    base: type = grpc.ServerInterceptor
+    base: type = grpc.aio.ServerInterceptor
     return base
 
 
+class SilentError(Exception):
+    """A client neither sends nor takes."""
+
+
 class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
-    """Refuses calls without the token."""
+    """Refuses calls without the token, if there is one, and ends those that take too long."""
 
-    def __init__(self, grpc: Any, token: str) -> None:
-        self._expected = f"Bearer {token}".encode()
+    def __init__(self, grpc: Any, token: str | None) -> None:
+        self._expected = None if token is None else f"Bearer {token}".encode()
 
-        def refuse(_request: Any, context: Any) -> None:
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, "expected authorization: Bearer TOKEN")
+        async def refuse(_request: Any, context: Any) -> None:
+            code = grpc.StatusCode.UNAUTHENTICATED
+            await context.abort(code, "expected authorization: Bearer TOKEN")
 
         self._refuse = grpc.unary_unary_rpc_method_handler(refuse)
 
-    def intercept_service(self, proceed: Callable[[Any], Any], call: Any) -> Any:
-        """Let a call through, or answer it."""
-        given = dict(call.invocation_metadata).get("authorization", "")
-        if hmac.compare_digest(str(given).encode(), self._expected):
-            return proceed(call)
-        return self._refuse
+    async def intercept_service(self, proceed: Callable[[Any], Any], call: Any) -> Any:
+        """Let a call through, or answer it; its task is cancelled when its time is over.
+
+        The request of the call may not have come as a whole yet, and may never come.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        timer = asyncio.get_running_loop().call_later(_LONGEST_S, task.cancel)
+        task.add_done_callback(lambda _: timer.cancel())
+        if self._expected is not None:
+            given = dict(call.invocation_metadata).get("authorization", "")
+            if not hmac.compare_digest(str(given).encode(), self._expected):
+                return self._refuse
+        return await proceed(call)
 
 
 class _Calls:
@@ -102,58 +184,123 @@ class _Calls:
         self._grpc = grpc
         self._session = session
         self._most_upload = most_upload
+        self._under_way = 0  # bytes of uploads
+        self._short = ThreadPoolExecutor(_SHORT, "yantra-short")
+        self._long = ThreadPoolExecutor(_LONG, "yantra-long")
+
+    def close(self) -> None:
+        """Let the threads end."""
+        for pool in (self._short, self._long):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def handler(self) -> Any:
         """Return what gRPC asks which method answers a call."""
         grpc = self._grpc
-        unary: dict[str, Handler] = {
-            "UploadConfig": self._upload,
-            "SetConfig": self._set_config,
-            "GetConfig": self._get_config,
-            "GetStatus": self._get_status,
-            "SetControlAction": self._set_control_action,
-            "GetResult": self._get_result,
-            "GetVersion": self._get_version,
+        unary: dict[str, tuple[Call, Executor]] = {
+            "UploadConfig": (self._upload, self._long),
+            "SetConfig": (self._set_config, self._long),
+            "GetConfig": (self._get_config, self._long),
+            "GetStatus": (self._get_status, self._short),
+            "SetControlAction": (self._set_control_action, self._short),
+            "GetResult": (self._get_result, self._short),
+            "GetVersion": (self._get_version, self._short),
         }
         methods = {
-            name: grpc.unary_unary_rpc_method_handler(self._guarded(call))
-            for name, call in unary.items()
+            name: grpc.unary_unary_rpc_method_handler(self._unary(call, pool))
+            for name, (call, pool) in unary.items()
         }
-        methods["streamUploadConfig"] = grpc.stream_unary_rpc_method_handler(
-            self._guarded(lambda data, _: self._uploaded(self._joined(data)))
-        )
-        methods["streamSetConfig"] = grpc.stream_unary_rpc_method_handler(
-            self._guarded(lambda data, _: self._configured(decode(self._joined(data), "Config")))
-        )
-        methods["streamGetConfig"] = grpc.unary_stream_rpc_method_handler(
-            self._in_chunks(lambda _: self._session.configuration())
-        )
-        methods["streamGetResult"] = grpc.unary_stream_rpc_method_handler(
-            self._in_chunks(self._result)
-        )
+        uploads: dict[str, Call] = {
+            "streamUploadConfig": self._uploaded,
+            "streamSetConfig": lambda data: self._configured(decode(data, "Config")),
+        }
+        for name, call in uploads.items():
+            methods[name] = grpc.stream_unary_rpc_method_handler(self._from_stream(call))
+        downloads: dict[str, tuple[Callable[[bytes], IO[bytes]], Executor]] = {
+            "streamGetConfig": (lambda _: self._session.configuration(), self._long),
+            "streamGetResult": (self._result, self._short),
+        }
+        for name, (file_of, pool) in downloads.items():
+            methods[name] = grpc.unary_stream_rpc_method_handler(self._to_stream(file_of, pool))
         return grpc.method_handlers_generic_handler(SERVICE, methods)
 
-    def _upload(self, data: bytes, _context: Any) -> bytes:
+    def _unary(self, call: Call, pool: Executor) -> Handler:
+        async def answer(request: bytes, context: Any) -> bytes:
+            try:
+                answered: bytes = await _in(pool, call, request)
+                return answered
+            except Exception as error:
+                return self._refuse(error, context)
+
+        return answer
+
+    def _from_stream(self, call: Call) -> Handler:
+        async def answer(_requests: Any, context: Any) -> bytes:
+            try:
+                async with self._received(context) as data:
+                    answered: bytes = await _in(self._long, call, data)
+                    return answered
+            except Exception as error:
+                return self._refuse(error, context)
+
+        return answer
+
+    def _to_stream(self, file_of: Callable[[bytes], IO[bytes]], pool: Executor) -> Handler:
+        async def answer(request: bytes, context: Any) -> None:
+            try:
+                with await _in(pool, file_of, request) as file:
+                    while datum := await _in(pool, file.read, _CHUNK):
+                        chunk = encode("Data", {"chunk_size": _CHUNK, "datum": datum})
+                        await asyncio.wait_for(context.write(chunk), _IDLE_S)
+            except Exception as error:
+                self._refuse(error, context)
+
+        return answer
+
+    @asynccontextmanager
+    async def _received(self, context: Any) -> AsyncIterator[bytes]:
+        """Yield the bytes of a stream, in full.
+
+        Raises ConfigError for more than an upload may have, BusyError where those under way have
+        too much together, TimeoutError where the client sends nothing more.
+        """
+        whole = bytearray()
+        try:
+            while True:
+                chunk = await asyncio.wait_for(context.read(), _IDLE_S)
+                if chunk is self._grpc.aio.EOF:
+                    break
+                datum = decode(chunk, "Data").get("datum", b"")
+                whole += datum
+                self._under_way += len(datum)
+                if len(whole) > self._most_upload:
+                    raise ConfigError("upload", f"is larger than {self._most_upload} bytes")
+                if self._under_way > _UPLOADS * self._most_upload:
+                    raise BusyError("other uploads are under way; try again when they have ended")
+            yield bytes(whole)
+        finally:
+            self._under_way -= len(whole)
+
+    def _upload(self, data: bytes) -> bytes:
         return self._uploaded(decode(data, "UploadConfigRequest").get("request_bytes", b""))
 
     def _uploaded(self, data: bytes) -> bytes:
         return _answer("UploadConfigResponse", self._session.upload(data))
 
-    def _set_config(self, data: bytes, _context: Any) -> bytes:
+    def _set_config(self, data: bytes) -> bytes:
         return self._configured(decode(data, "SetConfigRequest").get("config", {}))
 
     def _configured(self, config: dict[str, Any]) -> bytes:
         warnings = self._session.configure(config)
         return _answer("SetConfigResponse", "Configuration applied", warnings)
 
-    def _get_config(self, _data: bytes, _context: Any) -> bytes:
+    def _get_config(self, _data: bytes) -> bytes:
         with self._session.configuration() as file:
             return encode("GetConfigResponse", {"response_bytes": file.read()})
 
-    def _get_status(self, _data: bytes, _context: Any) -> bytes:
+    def _get_status(self, _data: bytes) -> bytes:
         return encode("GetStatusResponse", {"control_status": {"status": self._session.status}})
 
-    def _set_control_action(self, data: bytes, _context: Any) -> bytes:
+    def _set_control_action(self, data: bytes) -> bytes:
         control = decode(data, "SetControlActionRequest").get("control", {})
         choice = control.get("choice")
         if choice == "start":
@@ -165,7 +312,7 @@ class _Calls:
             return _answer("SetControlActionResponse", "Simulation terminated")
         raise ConfigError("control.choice", "expected start or stop")
 
-    def _get_result(self, data: bytes, _context: Any) -> bytes:
+    def _get_result(self, data: bytes) -> bytes:
         with self._result(data) as file:
             return encode("GetResultResponse", {"response_bytes": file.read()})
 
@@ -178,7 +325,7 @@ class _Calls:
             return self._session.result(asked.get("filename", ""))
         raise ConfigError("result.choice", "expected metadata or filename")
 
-    def _get_version(self, _data: bytes, _context: Any) -> bytes:
+    def _get_version(self, _data: bytes) -> bytes:
         version = {
             "api_spec_version": API_VERSION,
             "sdk_version": API_VERSION,
@@ -186,58 +333,37 @@ class _Calls:
         }
         return encode("GetVersionResponse", {"version": version})
 
-    def _joined(self, chunks: Iterator[bytes]) -> bytes:
-        """Return the bytes of a stream. Raises ConfigError for more than an upload may have."""
-        whole = bytearray()
-        for chunk in chunks:
-            whole += decode(chunk, "Data").get("datum", b"")
-            if len(whole) > self._most_upload:
-                raise ConfigError("upload", f"is larger than {self._most_upload} bytes")
-        return bytes(whole)
-
-    def _guarded(self, call: Callable[[Any, Any], bytes]) -> Callable[[Any, Any], bytes]:
-        def guarded(request: Any, context: Any) -> bytes:
-            try:
-                return call(request, context)
-            except Exception as error:
-                return self._refuse(error, context)
-
-        return guarded
-
-    def _in_chunks(
-        self, call: Callable[[bytes], IO[bytes]]
-    ) -> Callable[[bytes, Any], Iterator[bytes]]:
-        def chunks(request: bytes, context: Any) -> Iterator[bytes]:
-            try:
-                file = call(request)
-            except Exception as error:
-                self._refuse(error, context)
-                return
-            with file:
-                while datum := file.read(_CHUNK):
-                    yield encode("Data", {"chunk_size": _CHUNK, "datum": datum})
-
-        return chunks
-
     def _refuse(self, error: Exception, context: Any) -> bytes:
-        """End a call with the status of an error; its details are the API's message `Error`."""
+        """End a call with the status of an error; its details are the API's message `Error`.
+
+        They have no path of this host.
+        """
         codes = self._grpc.StatusCode
         if isinstance(error, WireError):
             error = ConfigError("request", str(error))
-        elif not isinstance(error, YantraError | BusyError | MissingError):
+        elif isinstance(error, TimeoutError):
+            error = SilentError(f"the client sent and took nothing for {_IDLE_S:g} s; call again")
+        elif not isinstance(error, YantraError | BusyError | MissingError | SilentError):
             error = internal_error(error)
         code = codes.INTERNAL
         if isinstance(error, BusyError):
             code = codes.UNAVAILABLE
         elif isinstance(error, MissingError):
             code = codes.NOT_FOUND
+        elif isinstance(error, SilentError):
+            code = codes.DEADLINE_EXCEEDED
         elif isinstance(error, YantraError) and error.exit_code != 70:
             code = codes.INVALID_ARGUMENT
         kind = "internal" if code is codes.INTERNAL else "validation"
         context.set_code(code)
-        details = {"code": code.value[0], "kind": kind, "errors": [str(error)]}
+        details = {"code": code.value[0], "kind": kind, "errors": [self._session.shown(str(error))]}
         context.set_details(json.dumps(details))
         return b""
+
+
+async def _in(pool: Executor, call: Callable[[Any], Any], value: Any) -> Any:
+    """Call a function in a thread."""
+    return await asyncio.get_running_loop().run_in_executor(pool, call, value)
 
 
 def _answer(message: str, text: str, warnings: tuple[str, ...] = ()) -> bytes:

@@ -3,6 +3,10 @@
 The upload, the files of the configuration and the results have folders of their own in a temporary
 folder that nobody else can read. An upload takes the place of the one before only when all of it
 has been unpacked, and a configuration only when all of it has been written.
+
+Two locks: `_changing` is held as long as an upload is unpacked, a configuration is made or both are
+packed, which may take seconds; `_lock` only for a look or a change of names. So what is asked while
+a large upload comes in is answered at once.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.service import archive, files
 from yantra.service.archive import ArchiveLimits
+from yantra.service.folders import Root, shown
 from yantra.service.job import LOG
 from yantra.service.worker import Worker
 
@@ -54,7 +59,9 @@ class Session:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.RLock()
-        self._root = tempfile.mkdtemp(prefix="yantra-service-")
+        self._changing = threading.Lock()
+        self._folder = Root()
+        self._root = self._folder.path
         self._results = os.path.join(self._root, "results")
         self._upload = os.path.join(self._root, "upload")
         self._configuration = os.path.join(self._root, "configuration")
@@ -62,7 +69,7 @@ class Session:
             os.mkdir(folder)
         self._prepared: files.Prepared | None = None
         self._status: Status = "inactive"
-        self._spare: Worker | None = Worker()
+        self._spare: Worker | None = Worker(self._root)
         self._running: Worker | None = None
 
     def close(self) -> None:
@@ -72,32 +79,40 @@ class Session:
                 if worker is not None:
                     worker.end()
             self._running = self._spare = None
-            shutil.rmtree(self._root, ignore_errors=True)
+            self._folder.close()
+
+    def shown(self, text: str) -> str:
+        """Return a text without the paths of this host."""
+        return shown(text, self._root)
 
     def upload(self, data: bytes) -> str:
         """Take an archive of traces in place of what was uploaded before."""
-        with self._lock:
-            self._idle()
-            with self._replacing(self._upload) as fresh:
-                found = archive.unpack(data, fresh, self._limits.archive)
-            with self._replacing(self._configuration):
+        self._check_idle()
+        with self._changing, self._fresh() as fresh, self._fresh() as empty:
+            found = archive.unpack(data, fresh, self._limits.archive)
+            with self._lock:
+                self._check_idle()
+                self._put(fresh, self._upload)
+                self._put(empty, self._configuration)
                 self._prepared = None
-            self._empty_results()
-            self._status = "inactive"
+                self._empty_results()
+                self._status = "inactive"
         return f"{count(len(found), 'file')} uploaded"
 
     def configure(self, config: dict[str, Any]) -> tuple[str, ...]:
         """Make ASTRA-sim's files of a configuration; return the warnings."""
-        with self._lock:
-            self._idle()
-            with self._replacing(self._configuration) as fresh:
-                prepared = files.prepare(config, self._upload, fresh)
-            self._prepared = prepared.moved(fresh, self._configuration)
-            return prepared.warnings
+        self._check_idle()
+        with self._changing, self._fresh() as fresh:
+            prepared = files.prepare(config, self._upload, fresh)
+            with self._lock:
+                self._check_idle()
+                self._put(fresh, self._configuration)
+                self._prepared = prepared.moved(fresh, self._configuration)
+        return tuple(self.shown(text) for text in prepared.warnings)
 
     def configuration(self) -> IO[bytes]:
         """Return the uploaded files and those of the configuration as an archive."""
-        with self._lock:
+        with self._changing:
             return archive.pack(self._upload, self._configuration)
 
     @property
@@ -108,13 +123,14 @@ class Session:
     def start(self, backend: str) -> None:
         """Run the configuration; wait a moment, for most runs are short."""
         with self._lock:
-            self._idle()
+            self._check_idle()
             prepared = self._prepared
             if prepared is None:
                 raise ConfigError("start", "nothing is configured; call set_config first")
             _check_backend(backend, prepared.backend)
             self._empty_results()
-            worker, self._spare = self._spare or Worker(), None
+            spare, self._spare = self._spare, None
+            worker = spare if spare is not None and spare.is_alive else Worker(self._root)
             self._status, self._running = "running", worker
             worker.start(
                 {
@@ -143,7 +159,9 @@ class Session:
         """Return name, size, MD5 and time of every file of the last run."""
         with self._lock:
             entries = sorted(os.scandir(self._results), key=lambda entry: entry.name)
-            return [_described(entry) for entry in entries if entry.is_file()]
+            names = [one.name for one in entries if one.is_file()]
+            opened = [(name, self.result(name)) for name in names]
+        return [_described(name, file) for name, file in opened]
 
     def result(self, name: str) -> IO[bytes]:
         """Return a file of the last run, open. Raises MissingError."""
@@ -154,7 +172,7 @@ class Session:
                 raise MissingError(f"no result is named {name!r}; there are: {have}")
             return open(os.path.join(self._results, name), "rb")
 
-    def _idle(self) -> None:
+    def _check_idle(self) -> None:
         if self._running is not None:
             raise BusyError("a simulation is already running; stop it or wait for its end")
 
@@ -175,23 +193,27 @@ class Session:
 
     def _ended(self, worker: Worker) -> None:
         worker.end()
-        self._running, self._spare = None, Worker()
+        self._running, self._spare = None, Worker(self._root)
 
     def _say(self, text: str) -> None:
         with open(os.path.join(self._results, LOG), "a", encoding="utf-8") as file:
             file.write(f"{text}\n")
 
     @contextmanager
-    def _replacing(self, folder: str) -> Iterator[str]:
-        """Yield an empty folder that takes the place of another if the block ends well."""
+    def _fresh(self) -> Iterator[str]:
+        """Yield an empty folder; what is there at the end, whatever its content, is removed."""
         fresh = tempfile.mkdtemp(prefix="fresh-", dir=self._root)
         try:
             yield fresh
-        except BaseException:
+        finally:
             shutil.rmtree(fresh, ignore_errors=True)
-            raise
-        shutil.rmtree(folder, ignore_errors=True)
+
+    def _put(self, fresh: str, folder: str) -> None:
+        """Give a folder the content of a fresh one, which gets what was there, to be removed."""
+        old = tempfile.mkdtemp(prefix="old-", dir=self._root)
+        os.rename(folder, old)
         os.rename(fresh, folder)
+        os.rename(old, fresh)
 
     def _empty_results(self) -> None:
         shutil.rmtree(self._results, ignore_errors=True)
@@ -208,19 +230,21 @@ def _check_backend(asked: str, prepared: str) -> None:
     raise ConfigError("control.start.backend", expected_got(f"{prepared}, as configured", asked))
 
 
-def _described(entry: os.DirEntry[str]) -> dict[str, Any]:
-    made = time.localtime(entry.stat().st_mtime)
-    return {
-        "filename": entry.name,
-        "size": entry.stat().st_size,
-        "checksum": _md5(entry.path),
-        "created": time.strftime("%Y-%m-%d %H:%M:%S", made),
-    }
+def _described(name: str, file: IO[bytes]) -> dict[str, Any]:
+    """Return what is said of a file of the results, which may have been removed meanwhile."""
+    with file:
+        status = os.fstat(file.fileno())
+        made = time.localtime(status.st_mtime)
+        return {
+            "filename": name,
+            "size": status.st_size,
+            "checksum": _md5(file),
+            "created": time.strftime("%Y-%m-%d %H:%M:%S", made),
+        }
 
 
-def _md5(path: str) -> str:
+def _md5(file: IO[bytes]) -> str:
     digest = hashlib.md5(usedforsecurity=False)
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
+    while block := file.read(_BLOCK):
+        digest.update(block)
     return digest.hexdigest()

@@ -1,7 +1,8 @@
 """A process that waits for one job, runs it and ends.
 
 One is started ahead of need, so a job does not wait for imports. It gets a session of its own, so
-ending it ends what it has started, and a Ctrl-C meant for the server does not reach it.
+ending it ends what it has started, and a Ctrl-C meant for the server does not reach it. Where the
+server is killed, it ends, too, and removes the server's folder.
 """
 
 from __future__ import annotations
@@ -17,21 +18,26 @@ from typing import Any
 TOKEN = "YANTRA_SERVICE_TOKEN"
 """The variable with the service's token, which is none of a job's business."""
 
-_COMMAND = (sys.executable, "-P", "-m", "yantra.service.job")
+_COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "yantra.service.job")
 
 
 class Worker:
-    """One process of `job.py`."""
+    """One process of `job.py`; `root` is the folder of the server."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str) -> None:
         self._process = subprocess.Popen(
-            _COMMAND,
+            (*_COMMAND, root, str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env={name: text for name, text in os.environ.items() if name != TOKEN},
         )
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
 
     def start(self, order: dict[str, Any]) -> None:
         """Give it its job."""

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import (
@@ -29,6 +27,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from yantra.base.children import end_with
 from yantra.base.cores import cores
 from yantra.base.errors import UnsupportedError
 from yantra.base.trust import state, take
@@ -92,13 +91,7 @@ def _follow(parent: int, allowed: tuple[Any, ...]) -> None:
     """
     take(allowed)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_SLICE_S)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    end_with(parent)
 
 
 def _result(future: Future[Any]) -> Any:
