@@ -9,21 +9,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
 
 _SLICE_S = 0.2
 
 
-def end_with(parent: int, at_end: Callable[[], object] | None = None) -> None:
-    """End this process when `parent` is no longer its parent, after a call of `at_end`."""
+def end_with(parent: int) -> None:
+    """End this process when `parent` is no longer its parent."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_SLICE_S)
-        try:
-            if at_end is not None:
-                at_end()
-        finally:
-            os._exit(1)
+        os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -1,8 +1,8 @@
 """The folder of a service: nobody else reads it, and it does not outlive the service.
 
-The service holds a lock on it. A service that was killed lets go of the lock, and its worker
-removes the folder; where that was killed as well, the next service does. What a client is told of a
-file in it begins where the client's own part begins: `shown`.
+A shell waits for the end of the service, however that comes, and removes the folder. Where it was
+killed as well, as with a whole container, the next service does: it finds nobody's lock on it. What
+a client is told of a file in it begins where the client's own part begins: `shown`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import fcntl
 import os
 import re
 import shutil
+import subprocess
 import tempfile
-import time
 from contextlib import suppress
 
 import yantra
@@ -20,12 +20,20 @@ import yantra
 _PREFIX = "yantra-service-"
 _LOCK = "lock"
 _PARTS = "upload|configuration|results|fresh-[^/]*|old-[^/]*"
-_TRIES, _PAUSE_S = 50, 0.02
+# Reads until the service has ended. A job of it may be writing its last, for less than a second.
+_KEEPER = """read _
+tries=0
+while [ -e "$0" ] && [ $tries -lt 100 ]; do
+    rm -rf -- "$0"
+    sleep 0.1
+    tries=$((tries + 1))
+done
+"""
 _INSTALLED = os.path.dirname(os.path.abspath(yantra.__file__))
 
 
 class Root:
-    """A new folder, locked as long as this is open."""
+    """A new folder, which ends with this process."""
 
     def __init__(self) -> None:
         remove_abandoned()
@@ -34,20 +42,19 @@ class Root:
         self._lock = os.open(os.path.join(self.path, _LOCK), flags, 0o600)
         with suppress(OSError):  # there are file systems without locks
             fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._keeper = subprocess.Popen(
+            ("/bin/sh", "-c", _KEEPER, self.path),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def close(self) -> None:
         """Remove the folder with all that is in it."""
-        remove(self.path)
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._keeper.communicate()
         os.close(self._lock)
-
-
-def remove(root: str) -> None:
-    """Remove the folder of a service, also while a job of it is writing its last."""
-    for _ in range(_TRIES):
-        shutil.rmtree(root, ignore_errors=True)
-        if not os.path.exists(root):
-            return
-        time.sleep(_PAUSE_S)
 
 
 def remove_abandoned() -> None:
@@ -71,5 +78,5 @@ def _remove_unless_held(root: str) -> None:
 
 def shown(text: str, root: str) -> str:
     """Return a text for a client: paths begin in its own part of the folder, not of this host."""
-    inside = re.compile(rf"{re.escape(root)}(?:/(?:{_PARTS}))?/?")
+    inside = re.compile(rf"{re.escape(root)}(?:/(?:{_PARTS})(?=/|$))?(?:/|(?![\w.-]))")
     return inside.sub("", text).replace(_INSTALLED, "yantra")

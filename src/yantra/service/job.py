@@ -1,10 +1,10 @@
-"""The process that runs one configuration: `python -P -m yantra.service.job ROOT PARENT`.
+"""The process that runs one configuration: `python -P -m yantra.service.job`.
 
 It makes a small run, which imports what runs need, then waits for one line of JSON on its standard
 input: a job then takes milliseconds. What it prints goes to simulation.log in the folder of
 results, which is also its working directory. Its memory, its processor time and the size of what it
-writes are limited by the kernel; the server limits its time on the wall. When the process PARENT,
-the server, is gone, it removes the server's folder ROOT and ends.
+writes are limited by the kernel; the server limits its time on the wall. It ends when the
+server has ended.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _GRACE_S = 5  # of processor time beyond the limit on the wall, for the start of
 def main() -> int:
     """Run the configuration that comes on standard input; return the exit status."""
     close_store()
-    root, parent = sys.argv[1:]
-    end_with(int(parent), lambda: folders.remove(root))
+    end_with(os.getppid())
     _warm_up()
     text = sys.stdin.readline()
     if not text:
         return 0
     order = json.loads(text)
+    root = order["root"]
     os.chdir(order["results"])
     log = os.open(LOG, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.dup2(log, 1)

@@ -6,7 +6,8 @@ details, where clients look for it. With a token every call must have the metada
 
 A call waits in a loop of asyncio and takes a thread only while something is done for it: an idle
 client costs no thread. Every call ends within `_LONGEST_S`, a stream on which the client does
-nothing for `_IDLE_S` before; pings find clients that are gone. What takes long (to unpack, to pack,
+nothing for `_IDLE_S` before, and a connection, with requests that never come as a whole, after
+twice as long; pings find clients that are gone. What takes long (to unpack, to pack,
 to configure) has threads of its own, so that the rest is answered at once.
 
 Trade-off: a call whose time is over is answered, but what a thread does for it is done to its end.
@@ -19,6 +20,7 @@ import hmac
 import json
 import os
 import threading
+from asyncio import timeout
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -68,7 +70,7 @@ class Server:
 
     async def _made(self, grpc: Any, token: str | None, most_upload: int) -> Any:
         server = grpc.aio.server(
-            interceptors=[_Guard(grpc, token)],
+            interceptors=[_Guard(grpc, token)] if token else [],
             maximum_concurrent_rpcs=_MOST_CALLS,
             options=[
                 ("grpc.max_receive_message_length", most_upload + _HEADERS),
@@ -77,6 +79,8 @@ class Server:
                 ("grpc.keepalive_timeout_ms", _ANSWER_S * 1000),
                 ("grpc.keepalive_permit_without_calls", 1),
                 ("grpc.http2.max_pings_without_data", 0),
+                ("grpc.max_connection_age_ms", int(_LONGEST_S * 1000)),
+                ("grpc.max_connection_age_grace_ms", int(_LONGEST_S * 1000)),
             ],
         )
         server.add_generic_rpc_handlers((self._calls.handler(),))
@@ -145,15 +149,15 @@ def _guard_class() -> type:
     return base
 
 
-class SilentError(Exception):
-    """A client neither sends nor takes."""
+class LateError(Exception):
+    """The time of a call is over, or its client neither sends nor takes."""
 
 
 class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
-    """Refuses calls without the token, if there is one, and ends those that take too long."""
+    """Refuses calls without the token."""
 
-    def __init__(self, grpc: Any, token: str | None) -> None:
-        self._expected = None if token is None else f"Bearer {token}".encode()
+    def __init__(self, grpc: Any, token: str) -> None:
+        self._expected = f"Bearer {token}".encode()
 
         async def refuse(_request: Any, context: Any) -> None:
             code = grpc.StatusCode.UNAUTHENTICATED
@@ -162,19 +166,11 @@ class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
         self._refuse = grpc.unary_unary_rpc_method_handler(refuse)
 
     async def intercept_service(self, proceed: Callable[[Any], Any], call: Any) -> Any:
-        """Let a call through, or answer it; its task is cancelled when its time is over.
-
-        The request of the call may not have come as a whole yet, and may never come.
-        """
-        task = asyncio.current_task()
-        assert task is not None
-        timer = asyncio.get_running_loop().call_later(_LONGEST_S, task.cancel)
-        task.add_done_callback(lambda _: timer.cancel())
-        if self._expected is not None:
-            given = dict(call.invocation_metadata).get("authorization", "")
-            if not hmac.compare_digest(str(given).encode(), self._expected):
-                return self._refuse
-        return await proceed(call)
+        """Let a call through, or answer it."""
+        given = dict(call.invocation_metadata).get("authorization", "")
+        if hmac.compare_digest(str(given).encode(), self._expected):
+            return await proceed(call)
+        return self._refuse
 
 
 class _Calls:
@@ -226,8 +222,9 @@ class _Calls:
     def _unary(self, call: Call, pool: Executor) -> Handler:
         async def answer(request: bytes, context: Any) -> bytes:
             try:
-                answered: bytes = await _in(pool, call, request)
-                return answered
+                async with timeout(_LONGEST_S):
+                    answered: bytes = await _in(pool, call, request)
+                    return answered
             except Exception as error:
                 return self._refuse(error, context)
 
@@ -236,7 +233,7 @@ class _Calls:
     def _from_stream(self, call: Call) -> Handler:
         async def answer(_requests: Any, context: Any) -> bytes:
             try:
-                async with self._received(context) as data:
+                async with timeout(_LONGEST_S), self._received(context) as data:
                     answered: bytes = await _in(self._long, call, data)
                     return answered
             except Exception as error:
@@ -247,10 +244,11 @@ class _Calls:
     def _to_stream(self, file_of: Callable[[bytes], IO[bytes]], pool: Executor) -> Handler:
         async def answer(request: bytes, context: Any) -> None:
             try:
-                with await _in(pool, file_of, request) as file:
-                    while datum := await _in(pool, file.read, _CHUNK):
-                        chunk = encode("Data", {"chunk_size": _CHUNK, "datum": datum})
-                        await asyncio.wait_for(context.write(chunk), _IDLE_S)
+                async with timeout(_LONGEST_S):
+                    with await _in(pool, file_of, request) as file:
+                        while datum := await _in(pool, file.read, _CHUNK):
+                            chunk = encode("Data", {"chunk_size": _CHUNK, "datum": datum})
+                            await _soon(context.write(chunk))
             except Exception as error:
                 self._refuse(error, context)
 
@@ -261,12 +259,12 @@ class _Calls:
         """Yield the bytes of a stream, in full.
 
         Raises ConfigError for more than an upload may have, BusyError where those under way have
-        too much together, TimeoutError where the client sends nothing more.
+        too much together, LateError where the client sends nothing more.
         """
         whole = bytearray()
         try:
             while True:
-                chunk = await asyncio.wait_for(context.read(), _IDLE_S)
+                chunk = await _soon(context.read())
                 if chunk is self._grpc.aio.EOF:
                     break
                 datum = decode(chunk, "Data").get("datum", b"")
@@ -342,15 +340,15 @@ class _Calls:
         if isinstance(error, WireError):
             error = ConfigError("request", str(error))
         elif isinstance(error, TimeoutError):
-            error = SilentError(f"the client sent and took nothing for {_IDLE_S:g} s; call again")
-        elif not isinstance(error, YantraError | BusyError | MissingError | SilentError):
+            error = LateError(f"takes longer than {_LONGEST_S:g} s")
+        elif not isinstance(error, YantraError | BusyError | MissingError | LateError):
             error = internal_error(error)
         code = codes.INTERNAL
         if isinstance(error, BusyError):
             code = codes.UNAVAILABLE
         elif isinstance(error, MissingError):
             code = codes.NOT_FOUND
-        elif isinstance(error, SilentError):
+        elif isinstance(error, LateError):
             code = codes.DEADLINE_EXCEEDED
         elif isinstance(error, YantraError) and error.exit_code != 70:
             code = codes.INVALID_ARGUMENT
@@ -364,6 +362,15 @@ class _Calls:
 async def _in(pool: Executor, call: Callable[[Any], Any], value: Any) -> Any:
     """Call a function in a thread."""
     return await asyncio.get_running_loop().run_in_executor(pool, call, value)
+
+
+async def _soon(work: Awaitable[Any]) -> Any:
+    """Wait for a client. Raises LateError where it does nothing."""
+    try:
+        return await asyncio.wait_for(work, _IDLE_S)
+    except TimeoutError:
+        problem = f"the client sent and took nothing for {_IDLE_S:g} s; call again"
+        raise LateError(problem) from None
 
 
 def _answer(message: str, text: str, warnings: tuple[str, ...] = ()) -> bytes:

@@ -69,7 +69,7 @@ class Session:
             os.mkdir(folder)
         self._prepared: files.Prepared | None = None
         self._status: Status = "inactive"
-        self._spare: Worker | None = Worker(self._root)
+        self._spare: Worker | None = Worker()
         self._running: Worker | None = None
 
     def close(self) -> None:
@@ -130,13 +130,14 @@ class Session:
             _check_backend(backend, prepared.backend)
             self._empty_results()
             spare, self._spare = self._spare, None
-            worker = spare if spare is not None and spare.is_alive else Worker(self._root)
+            worker = spare if spare is not None and spare.is_alive else Worker()
             self._status, self._running = "running", worker
             worker.start(
                 {
                     "backend": backend,
                     "options": prepared.options,
                     "warnings": prepared.warnings,
+                    "root": self._root,
                     "results": self._results,
                     "memory_limit": self._limits.memory_bytes,
                     "time_limit_s": self._limits.time_s,
@@ -193,7 +194,7 @@ class Session:
 
     def _ended(self, worker: Worker) -> None:
         worker.end()
-        self._running, self._spare = None, Worker(self._root)
+        self._running, self._spare = None, Worker()
 
     def _say(self, text: str) -> None:
         with open(os.path.join(self._results, LOG), "a", encoding="utf-8") as file:

@@ -2,7 +2,7 @@
 
 One is started ahead of need, so a job does not wait for imports. It gets a session of its own, so
 ending it ends what it has started, and a Ctrl-C meant for the server does not reach it. Where the
-server is killed, it ends, too, and removes the server's folder.
+server is killed, it ends, too.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "yantra.service.job")
 
 
 class Worker:
-    """One process of `job.py`; `root` is the folder of the server."""
+    """One process of `job.py`."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self) -> None:
         self._process = subprocess.Popen(
-            (*_COMMAND, root, str(os.getpid())),
+            _COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
