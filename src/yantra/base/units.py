@@ -103,6 +103,14 @@ _FIVE_DIGITS = 10_000
 _ROUNDS_UP: Final = 0.9999995  # above this share of a unit the smaller one would print 1000.000
 
 
+def read_seconds(text: str, where: str) -> float:
+    """Return the seconds of a limit, such as `60 s`. Raises ConfigError at `where`."""
+    seconds = parse(text, "time", "s", where)
+    if not 0 < seconds < float("inf"):
+        raise ConfigError(where, f"must be above 0; got {text}")
+    return seconds
+
+
 def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
     """Read a quantity such as `"400 Gb/s"` and return it in the unit `to` of the same dimension.
 

@@ -48,7 +48,7 @@ def command(
     """
     from yantra.base.memory import read_limit
     from yantra.base.trust import close_store
-    from yantra.base.units import parse
+    from yantra.base.units import read_seconds
     from yantra.service.archive import ArchiveLimits
     from yantra.service.server import serve
     from yantra.service.session import Limits, Session
@@ -60,9 +60,7 @@ def command(
             f"{host} is not loopback, and there is no token; expected --token-file or ${TOKEN}"
         )
         raise ConfigError("--host", problem)
-    seconds = parse(time_limit, "time", "s", "--time-limit")
-    if not 0 < seconds < float("inf"):
-        raise ConfigError("--time-limit", f"must be above 0; got {time_limit}")
+    seconds = read_seconds(time_limit, "--time-limit")
     packed = read_limit(upload_limit, "--upload-limit")
     unpacked = read_limit(unpacked_limit, "--unpacked-limit")
     memory = None if memory_limit is None else read_limit(memory_limit)

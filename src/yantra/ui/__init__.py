@@ -1,5 +1,7 @@
 """A page on which model, plan and cluster are controls: `yantra ui`.
 
-`jobs.py` makes a run of what the controls say, `page.py` the page, `server.py` serves both to this
-machine alone. Trade-off: the standard library's server, for one user; it runs one job at a time.
+`jobs.py` makes a run of what the controls say, `worker.py` does so in a process of its own,
+`workers.py` keeps these processes and ends them, `page.py` makes the page, and `server.py` serves
+it to this machine alone. Trade-off: the standard library's server, a thread for each connection,
+which is right for one user.
 """

@@ -102,7 +102,8 @@ def read(form: Any) -> Job:
 def _number(name: str, text: Any) -> int | None:
     if name == "sequence" and text == "":
         return None
-    if not (isinstance(text, str) and text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
+    is_number = isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 10
+    if not (is_number and 0 < int(text) < 2**31):
         raise ConfigError(name, expected_got("a whole number above 0", text))
     return int(text)
 

@@ -5,6 +5,10 @@
     POST /plan       the controls as JSON -> the best plans
     GET  /report/N   the report of run N, while it is one of the last
 
+What runs, runs in processes of their own (`workers.py`), within limits of time and memory. It is
+cancelled where the connection of its request is closed: by a button, by leaving the page, or by the
+end of a client. A request has some seconds to come as a whole, and there may be so many at a time.
+
 A page of another site could send requests here. It gets nothing: requests must name this host and
 port as theirs, what is posted must be JSON, which browsers send to another site only when that
 allows it, and no answer allows it.
@@ -14,59 +18,113 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any
 
-from yantra.base.errors import YantraError
-from yantra.export import report
-from yantra.result import Result
+from yantra.base.errors import ConfigError
 from yantra.ui import jobs, page
+from yantra.ui.workers import Answer, GoneError, Limits, Workers
 
 LOOPBACK = "127.0.0.1"
 _MOST_BYTES = 65_536
+_MOST_DIGITS = 6
 _KEPT = 8
-_LONGEST_S = 30
+_LONGEST_S = 30.0  # for a request to come
+_MOST_CONNECTIONS = 512
 
 
 class Server(ThreadingHTTPServer):
-    """The server; `address` is what to open. One job runs at a time, in the order of arrival."""
+    """The server; `address` is what to open."""
 
     daemon_threads = True
+    request_queue_size = 128
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, limits: Limits | None = None) -> None:
+        self._coming: dict[socket.socket, float] = {}  # requests, with when they must have come
+        self._connections = 0
+        self._lock = Lock()
+        self._forms: dict[int, Any] = {}
+        self._runs = 0
         super().__init__((LOOPBACK, port), _Handler)
         self.hosts = {f"{LOOPBACK}:{self.server_port}", f"localhost:{self.server_port}"}
-        self._lock = Lock()
-        self._results: dict[int, Result] = {}
-        self._runs = 0
+        self.workers = Workers(limits or Limits())
 
     @property
     def address(self) -> str:
         """Where the page is."""
         return f"http://{LOOPBACK}:{self.server_port}/"
 
-    def run(self, form: Any) -> dict[str, Any]:
-        """Run what the controls say and keep the result for its report."""
+    def server_close(self) -> None:
+        """End what runs, and listen no longer."""
+        super().server_close()
+        if hasattr(self, "workers"):
+            self.workers.close()
+
+    def run(self, form: Any, client: socket.socket) -> Answer:
+        """Run what the controls say and keep them for the report."""
+        found = self.workers.ask("run", form, client)
+        if found.status != 200:
+            return found
         with self._lock:
-            result = jobs.run(jobs.read(form))
-            answer = jobs.answer(result)
             self._runs += 1
-            self._results[self._runs] = result
-            self._results.pop(self._runs - _KEPT, None)
-            return answer | {"report": f"/report/{self._runs}"}
+            self._forms[self._runs] = form
+            self._forms.pop(self._runs - _KEPT, None)
+            return found._replace(told=found.told | {"report": f"/report/{self._runs}"})
 
-    def plan(self, form: Any) -> dict[str, Any]:
+    def plan(self, form: Any, client: socket.socket) -> Answer:
         """Search for the best plans."""
-        with self._lock:
-            return jobs.best(jobs.read(form))
+        return self.workers.ask("plan", form, client)
 
-    def report(self, number: int) -> str | None:
+    def report(self, number: int, client: socket.socket) -> Answer | None:
         """Return the report of a run, None if it is no longer kept."""
+        form = self._forms.get(number)
+        return None if form is None else self.workers.ask("report", form, client)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Take a connection, unless there are too many."""
         with self._lock:
-            result = self._results.get(number)
-            return None if result is None else report.html(jobs.recorded(result))
+            is_taken = self._connections < _MOST_CONNECTIONS
+            if is_taken:
+                self._connections += 1
+                self._coming[request] = time.monotonic() + _LONGEST_S
+        if is_taken:
+            super().process_request(request, client_address)
+        else:
+            super().shutdown_request(request)
+
+    def has_come(self, request: socket.socket) -> None:
+        """Note that a request has come as a whole."""
+        with self._lock:
+            self._coming.pop(request, None)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection that was taken."""
+        with self._lock:
+            self._coming.pop(request, None)
+            self._connections -= 1
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """End connections whose requests have not come in time; called twice a second."""
+        now = time.monotonic()
+        with self._lock:
+            late = [request for request, until in self._coming.items() if until < now]
+            for request in late:
+                del self._coming[request]
+        for request in late:
+            with suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that are gone."""
+        if not isinstance(sys.exception(), OSError | GoneError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -83,10 +141,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, "text/html", page.html())
         elif (asked := re.fullmatch(r"/report/([0-9]{1,9})", self.path)) is None:
             self._refuse(404, "there is no such page")
-        elif (made := self.server.report(int(asked[1]))) is None:
+        elif (made := self.server.report(int(asked[1]), self.connection)) is None:
             self._refuse(404, f"only the last {_KEPT} runs are kept; run it again")
+        elif made.status != 200:
+            self._refuse(made.status, made.told["error"])
         else:
-            self._send(200, "text/html", made)
+            self._send(200, "text/html", made.told)
 
     def do_POST(self) -> None:
         """Answer with a run or the best plans."""
@@ -100,19 +160,24 @@ class _Handler(BaseHTTPRequestHandler):
         elif (body := self._body()) is not None:
             self._act(acts[self.path], body)
 
-    def _act(self, act: Callable[[Any], dict[str, Any]], body: bytes) -> None:
+    def _act(self, act: Callable[[Any, socket.socket], Answer], body: bytes) -> None:
         try:
             form = json.loads(body)
         except (ValueError, RecursionError):
             self._refuse(400, "expected JSON")
             return
         try:
-            self._send(200, "application/json", json.dumps(act(form)))
-        except YantraError as error:
+            jobs.read(form)  # what is wrong with a control is said at once
+        except ConfigError as error:
             self._refuse(400, str(error))
+            return
+        found = act(form, self.connection)
+        self._send(found.status, "application/json", json.dumps(found.told))
 
     def _is_ours(self) -> bool:
         """Return whether a request is to this host and from its own page; else refuse it."""
+        if self.command == "GET":
+            self.server.has_come(self.connection)
         origin = self.headers.get("Origin")
         own = {f"http://{host}" for host in self.server.hosts}
         if self.headers.get("Host") in self.server.hosts and (origin is None or origin in own):
@@ -122,10 +187,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit() and int(length) <= _MOST_BYTES):
+        is_number = length.isascii() and length.isdigit() and len(length) <= _MOST_DIGITS
+        if not (is_number and int(length) <= _MOST_BYTES):
             self._refuse(413, f"expected at most {_MOST_BYTES} bytes")
             return None
-        return self.rfile.read(int(length))
+        body = self.rfile.read(int(length))
+        self.server.has_come(self.connection)
+        return body
 
     def _refuse(self, status: int, why: str) -> None:
         self.close_connection = True

@@ -1,0 +1,88 @@
+"""The process that runs what the controls say: `python -P -m yantra.ui.worker BYTES`.
+
+It takes a line of JSON for each question and answers with one, as long as the server lives; of its
+memory it may take BYTES. A process of its own can be ended at any moment, and gives back what it
+took: one that has grown ends after its answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import yantra
+from yantra.base.children import end_with
+from yantra.base.errors import ConfigError, YantraError, internal_error
+from yantra.base.memory import limited
+from yantra.export import report
+from yantra.ui import jobs
+
+MOST_KEPT = 384 << 20
+"""Bytes of memory that a process may keep between two questions."""
+
+_INSTALLED = os.path.dirname(os.path.abspath(yantra.__file__))
+_RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB", re.MULTILINE)
+
+
+def main() -> int:
+    """Answer questions until there are no more."""
+    end_with(os.getppid())
+    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
+    refusal = _limit(int(sys.argv[1]))
+    while line := questions.readline():
+        told = json.dumps(refusal or answer(json.loads(line))).encode()
+        answers.write(b"%d\n%b" % (len(told), told))
+        answers.flush()
+        if _resident() > MOST_KEPT:
+            break
+    return 0
+
+
+def _limit(most: int) -> dict[str, Any] | None:
+    """Limit the memory of this process for good; return what is told where that cannot be."""
+    try:
+        limited(most).__enter__()
+    except ConfigError as error:
+        return _problem(400, error)
+    return None
+
+
+def answer(question: dict[str, Any]) -> dict[str, Any]:
+    """Return the status of HTTP for a question, and what is told."""
+    try:
+        job = jobs.read(question["form"])
+        return {"status": 200, "told": _ACTS[question["act"]](job)}
+    except YantraError as error:
+        return _problem(400, error)
+    except Exception as error:
+        return _problem(500, internal_error(error))
+
+
+def _problem(status: int, error: YantraError) -> dict[str, Any]:
+    return {"status": status, "told": {"error": str(error).replace(_INSTALLED, "yantra")}}
+
+
+def _resident() -> int:
+    """Return the bytes that the process has in memory, 0 if nothing says."""
+    try:
+        with open("/proc/self/status", "rb") as file:
+            found = _RESIDENT.search(file.read())
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0
+
+
+_ACTS: dict[str, Callable[[jobs.Job], Any]] = {
+    "run": lambda job: jobs.answer(jobs.run(job)),
+    "plan": jobs.best,
+    "report": lambda job: report.html(jobs.recorded(jobs.run(job))),
+}
+
+if __name__ == "__main__":
+    status = main()
+    os._exit(status)
