@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
 
@@ -125,6 +126,36 @@ def test_a_plan_that_was_found_sets_the_controls(page: Page) -> None:
     page.evaluate("document.querySelector('#best .use').click()")
     page.until(f"document.documentElement.dataset.runs !== '{before}'")
     assert page.evaluate(TIME) == best
+
+
+def test_a_search_is_stopped_by_its_button_and_by_leaving_the_page(
+    page: Page, server: Server
+) -> None:
+    def busy() -> int:
+        return sum(bool(one.is_busy) for one in server.workers.processes)
+
+    change(page, "global_batch", "1024")
+    change(page, "ranks", "256")
+    assert page.evaluate("document.getElementById('stop').disabled")
+    for leave in (False, True):
+        page.evaluate("document.getElementById('plan').click()")
+        page.until("!document.getElementById('stop').disabled")
+        eventually(lambda: busy() == 1)
+        if leave:
+            page.evaluate("location.href = 'about:blank'; 0")
+        else:
+            page.evaluate("document.getElementById('stop').click()")
+            page.until("document.querySelector('#best [role=alert]')?.textContent === 'Stopped.'")
+            assert page.evaluate("document.getElementById('stop').disabled")
+        eventually(lambda: busy() == 0)
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_the_link_opens_the_report_of_the_run(page: Page, server: Server) -> None:

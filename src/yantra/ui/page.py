@@ -24,6 +24,7 @@ def html() -> str:
         *[_number(name, value) for name, value in NUMBERS.items()],
         *[_select(name, values) for name, values in CHOICES.items()],
         element("button", "Find the best plans", type="button", id="plan"),
+        element("button", "Stop", type="button", id="stop", disabled=True),
         id="controls",
         class_="controls job",
         aria_label="The job",

@@ -56,8 +56,8 @@ class Workers:
         self._memory = limits.memory_bytes or limit().bytes // most
         self._free = threading.Condition()
         self._left = most  # questions that may begin now
-        self._idle: list[_Process] = []
-        self._all: set[_Process] = set()
+        self._idle: list[Process] = []
+        self._all: set[Process] = set()
         self._is_closed = False
         self._put_back(self._new())
 
@@ -87,6 +87,12 @@ class Workers:
             self._put_back(process)
         return found
 
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        """Those that have not ended."""
+        with self._free:
+            return tuple(one for one in self._all if one.is_alive)
+
     def close(self) -> None:
         """End all processes."""
         with self._free:
@@ -107,8 +113,8 @@ class Workers:
             self._left -= 1
             return True
 
-    def _new(self) -> _Process:
-        process = _Process(self._memory)
+    def _new(self) -> Process:
+        process = Process(self._memory)
         with self._free:
             self._all = {one for one in self._all if one.is_alive} | {process}
             is_closed = self._is_closed
@@ -116,7 +122,7 @@ class Workers:
             process.end()
         return process
 
-    def _put_back(self, process: _Process | None) -> None:
+    def _put_back(self, process: Process | None) -> None:
         """Keep one process ready: this one if it lives, else a new one."""
         if process is not None and not process.is_alive:
             process.end()
@@ -132,10 +138,12 @@ class Workers:
             self._put_back(self._new())
 
 
-class _Process:
+class Process:
     """One process of `worker.py`."""
 
     def __init__(self, memory_bytes: int) -> None:
+        self.is_busy = False
+        """Whether it has a question that it has not answered."""
         self._process = subprocess.Popen(
             (*_COMMAND, str(memory_bytes)),
             stdin=subprocess.PIPE,
@@ -145,6 +153,11 @@ class _Process:
         )
 
     @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
@@ -152,6 +165,7 @@ class _Process:
     def ask(self, question: dict[str, Any], client: socket.socket, seconds: float) -> Answer:
         """Return its answer; it is ended where that does not come in time."""
         assert self._process.stdin is not None and self._process.stdout is not None
+        self.is_busy = True
         with suppress(BrokenPipeError):  # it has ended, and answers nothing
             self._process.stdin.write(json.dumps(question).encode() + b"\n")
             self._process.stdin.flush()
@@ -166,6 +180,7 @@ class _Process:
             self.end()
             problem = "the run was ended from outside, perhaps for lack of memory"
             return Answer(500, {"error": problem})
+        self.is_busy = False
         return Answer(**json.loads(told))
 
     def end(self) -> None:

@@ -8,26 +8,45 @@ import { setUpTheme } from "./theme.js";
 const PAUSE_MS = 300; // while one types
 
 let asked = 0; // the number of the last question; older answers are not shown
+let lastRun; // what ends the run under way
+const underWay = new Set(); // what ends each request under way
 
-async function post(path) {
+async function post(path, ending) {
   const form = Object.fromEntries(new FormData(byId("controls")));
-  const response = await fetch(path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(form),
-  });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
-  return answer;
+  underWay.add(ending);
+  byId("stop").disabled = false;
+  try {
+    const response = await fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(form),
+      signal: ending.signal,
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.error);
+    return answer;
+  } catch (error) {
+    throw ending.signal.aborted ? new Error("Stopped.") : error;
+  } finally {
+    underWay.delete(ending);
+    byId("stop").disabled = underWay.size === 0;
+  }
+}
+
+// Closes the connections, at which the server ends what runs for them.
+function stop() {
+  for (const ending of underWay) ending.abort();
 }
 
 async function run() {
   const number = ++asked;
+  lastRun?.abort();
+  lastRun = new AbortController();
   tell("Running ...");
   let content = [];
   let problem = "";
   try {
-    content = shown(await post("/run"));
+    content = shown(await post("/run", lastRun));
   } catch (error) {
     problem = error.message;
   }
@@ -62,7 +81,7 @@ async function plan() {
   byId("plan").disabled = true;
   box.replaceChildren(el("p", { role: "status" }, "Searching ..."));
   try {
-    const answer = await post("/plan");
+    const answer = await post("/plan", new AbortController());
     const names = Object.keys(answer.plans[0].set);
     const rows = answer.plans.map((one) => [
       el("button", { type: "button", class: "use", onclick: () => use(one.set) }, "Use"),
@@ -150,6 +169,7 @@ function start() {
   });
   controls.addEventListener("submit", (event) => event.preventDefault());
   byId("plan").addEventListener("click", plan);
+  byId("stop").addEventListener("click", stop);
   document.documentElement.dataset.ready = "yes";
   run();
 }
