@@ -43,13 +43,14 @@ class Server(ThreadingHTTPServer):
     """The server; `address` is what to open."""
 
     daemon_threads = True
-    request_queue_size = 128
+    request_queue_size = 1024  # connections beyond it wait for a second and more
 
     def __init__(self, port: int, limits: Limits | None = None) -> None:
         self._coming: dict[socket.socket, float] = {}  # requests, with when they must have come
         self._connections = 0
         self._lock = Lock()
         self._forms: dict[int, Any] = {}
+        self.page = page.html()
         self._runs = 0
         super().__init__((LOOPBACK, port), _Handler)
         self.hosts = {f"{LOOPBACK}:{self.server_port}", f"localhost:{self.server_port}"}
@@ -138,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._is_ours():
             return
         if self.path == "/":
-            self._send(200, "text/html", page.html())
+            self._send(200, "text/html", self.server.page)
         elif (asked := re.fullmatch(r"/report/([0-9]{1,9})", self.path)) is None:
             self._refuse(404, "there is no such page")
         elif (made := self.server.report(int(asked[1]), self.connection)) is None:

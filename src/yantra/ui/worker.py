@@ -16,7 +16,7 @@ from typing import Any
 
 import yantra
 from yantra.base.children import end_with
-from yantra.base.errors import ConfigError, YantraError, internal_error
+from yantra.base.errors import ConfigError, InternalError, YantraError, internal_error
 from yantra.base.memory import limited
 from yantra.export import report
 from yantra.ui import jobs
@@ -48,7 +48,7 @@ def _limit(most: int) -> dict[str, Any] | None:
     try:
         limited(most).__enter__()
     except ConfigError as error:
-        return _problem(400, error)
+        return _problem(error)
     return None
 
 
@@ -58,12 +58,13 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
         job = jobs.read(question["form"])
         return {"status": 200, "told": _ACTS[question["act"]](job)}
     except YantraError as error:
-        return _problem(400, error)
+        return _problem(error)
     except Exception as error:
-        return _problem(500, internal_error(error))
+        return _problem(internal_error(error))
 
 
-def _problem(status: int, error: YantraError) -> dict[str, Any]:
+def _problem(error: YantraError) -> dict[str, Any]:
+    status = 500 if error.exit_code == InternalError.exit_code else 400
     return {"status": status, "told": {"error": str(error).replace(_INSTALLED, "yantra")}}
 
 
