@@ -238,7 +238,7 @@ def test_no_answer_and_no_log_names_a_path_of_the_server(client: Client, grpc: A
 
 
 def test_paths_begin_in_the_clients_part_of_the_folder() -> None:
-    root = "/tmp/yantra-service-x.y"
+    root = "/somewhere/yantra-service-x.y"
     said = (
         f"{root}/upload/w/a.et: bad; {root}/fresh-1_2/system.json; {root}: gone; {root}x/upload/b"
     )
