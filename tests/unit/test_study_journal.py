@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -224,6 +225,27 @@ def test_the_commands_tell_it_and_never_blame_yantra(
     assert f"warning: {path}: line 3 is damaged and left out" in capsys.readouterr().err
     assert main(["explore", "odds", str(out)]) == 0
     assert not capsys.readouterr().err
+
+
+def test_a_full_disk_is_said_of_the_journal(
+    tmp_path: Path,
+    study: Study,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    left = [2]
+
+    def full(descriptor: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    words = ["explore", "run", str(tmp_path / "study.yaml"), "-o", str(tmp_path / "out")]
+    assert main(words) == 2
+    path = tmp_path / "out" / TRIALS
+    said = f"error: {path}: cannot be written: No space left on device; go on with --resume\n"
+    assert capsys.readouterr().err == said
 
 
 def test_kept_is_what_the_run_returned(study: Study, tmp_path: Path) -> None:

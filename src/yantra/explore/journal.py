@@ -99,10 +99,14 @@ def open_journal(path: str, study: Study, read: Read) -> Iterator[IO[str]]:
 
 
 def append(file: IO[str], study: Study, number: int, found: Mapping[str, Any]) -> None:
-    """Write what came of a trial; it is on the disk when this returns."""
-    file.write(seal_line(json.dumps({"number": number, **found}), study.digest) + "\n")
-    file.flush()
-    os.fsync(file.fileno())
+    """Write what came of a trial; it is on the disk when this returns. Raises ConfigError."""
+    try:
+        file.write(seal_line(json.dumps({"number": number, **found}), study.digest) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror or error}; go on with --resume"
+        raise ConfigError(file.name, problem) from None
 
 
 def _lines(path: str) -> tuple[list[str], bool]:
