@@ -37,24 +37,37 @@ class Root:
 
     def __init__(self) -> None:
         remove_abandoned()
-        self.path = tempfile.mkdtemp(prefix=_PREFIX)
-        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
-        self._lock = os.open(os.path.join(self.path, _LOCK), flags, 0o600)
-        with suppress(OSError):  # there are file systems without locks
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._keeper = subprocess.Popen(
-            ("/bin/sh", "-c", _KEEPER, self.path),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self.path, self._lock = _new_folder()
+        self._keeper: subprocess.Popen[bytes] | None = None
+        with suppress(OSError):  # without a shell the next service removes what a kill leaves
+            self._keeper = subprocess.Popen(
+                ("/bin/sh", "-c", _KEEPER, self.path),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
 
     def close(self) -> None:
         """Remove the folder with all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
-        self._keeper.communicate()
+        if self._keeper is not None:
+            self._keeper.communicate()
         os.close(self._lock)
+
+
+def _new_folder() -> tuple[str, int]:
+    """Make a folder; return its path and the descriptor of its lock."""
+    while True:
+        path = tempfile.mkdtemp(prefix=_PREFIX)
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
+        lock = os.open(os.path.join(path, _LOCK), flags, 0o600)
+        with suppress(OSError):  # there are file systems without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        # Before it was locked, another service could take it for one that was left.
+        if os.fstat(lock).st_nlink:
+            return path, lock
+        os.close(lock)
 
 
 def remove_abandoned() -> None:
