@@ -16,7 +16,10 @@ from typing import Any
 import pytest
 
 import yantra
+from yantra.base import trust
 from yantra.base.errors import ConfigError
+from yantra.cli import main
+from yantra.kinds import plugged_in
 from yantra.ui import jobs
 from yantra.ui.server import Server
 
@@ -158,3 +161,21 @@ def test_a_port_that_is_taken_is_said(server: Server) -> None:
     from yantra.cli import main
 
     assert main(["ui", "--port", str(server.server_port)]) == 2
+
+
+def test_a_model_of_a_plug_in_runs_where_the_server_was_started_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "model", "mine"]) == 0
+    form = json.dumps(FORM | {"model": "mine", "ranks": "8", "global_batch": "8"})
+    with trust.Command(asks_store=False):
+        for files, expected in (((), 400), (("mine.py",), 200)):
+            trust.allow(*files)
+            with plugged_in(files), Server(0) as running:
+                thread = Thread(target=running.serve_forever, daemon=True)
+                thread.start()
+                status, text = ask(running, "POST", "/run", form, JSON)
+                running.shutdown()
+                thread.join()
+            assert status == expected, text

@@ -106,6 +106,11 @@ def take(of_another: tuple[Any, ...]) -> None:
     vars(_state).update(of_another)
 
 
+def files() -> tuple[str, ...]:
+    """Return the real paths of the files whose code the user let run in this process."""
+    return tuple(sorted(_state.files))
+
+
 def close_store() -> None:
     """Ask about what the user trusts, too: a server runs what it was started with, and no more."""
     _state.is_command, _state.asks_store = True, False

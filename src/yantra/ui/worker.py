@@ -1,8 +1,8 @@
-"""The process that runs what the controls say: `python -P -m yantra.ui.worker BYTES`.
+"""The process that runs what the controls say: `python -P -m yantra.ui.worker BYTES FILE...`.
 
 It takes a line of JSON for each question and answers with one, as long as the server lives; of its
-memory it may take BYTES. A process of its own can be ended at any moment, and gives back what it
-took: one that has grown ends after its answer.
+memory it may take BYTES, and it runs the code of no file but these plug-ins. A process of its own
+can be ended at any moment, and gives back what it took: one that has grown ends after its answer.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 import yantra
+from yantra.base import trust
 from yantra.base.children import end_with
 from yantra.base.errors import ConfigError, InternalError, YantraError, internal_error
 from yantra.base.memory import limited
 from yantra.export import report
+from yantra.kinds import plugged_in
 from yantra.ui import jobs
 
 MOST_KEPT = 384 << 20
@@ -33,14 +35,22 @@ def main() -> int:
     end_with(os.getppid())
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
-    refusal = _limit(int(sys.argv[1]))
+    most, *plugins = sys.argv[1:]
+    refusal = _limit(int(most))
+    trust.close_store()
+    trust.allow(*plugins)
+    with plugged_in(plugins):
+        _answer_all(questions, answers, refusal)
+    return 0
+
+
+def _answer_all(questions: IO[bytes], answers: IO[bytes], refusal: dict[str, Any] | None) -> None:
     while line := questions.readline():
         told = json.dumps(refusal or answer(json.loads(line))).encode()
         answers.write(b"%d\n%b" % (len(told), told))
         answers.flush()
         if _resident() > MOST_KEPT:
             break
-    return 0
 
 
 def _limit(most: int) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ import time
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from yantra.base import trust
 from yantra.base.cores import cores
 from yantra.base.memory import limit
 from yantra.base.units import format_time
@@ -145,7 +146,7 @@ class Process:
         self.is_busy = False
         """Whether it has a question that it has not answered."""
         self._process = subprocess.Popen(
-            (*_COMMAND, str(memory_bytes)),
+            (*_COMMAND, str(memory_bytes), *trust.files()),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
