@@ -57,6 +57,12 @@ def test_a_blocking_call_takes_its_time_where_the_kernels_are_lost() -> None:
     assert recorded_us(events) == 800
 
 
+def test_a_copy_that_blocks_takes_its_time_too() -> None:
+    events = [*launches(2), call("cudaMemcpy", 400, 300, 99)]
+    assert recorded_us(events) == 600
+    assert linked(events).report.waits_unexplained == 1
+
+
 def recorded_us(events: Events) -> int:
     report: ConvertReport = convert_job([lambda: linked(events)], lambda *_: None).report
     return report.recorded[0].length_us

@@ -126,6 +126,14 @@ def test_work_of_a_device_at_the_end_of_a_flow_is_read_with_its_operator() -> No
     assert not found.report.balance.unaccounted and not warnings(found.report)
 
 
+@pytest.mark.parametrize("ts", [1030, 1100.5, 1530, 1029.999])
+def test_a_flow_ends_at_the_span_around_it_or_the_next(ts: float) -> None:
+    events = npu()
+    events[3]["ts"] = ts
+    (work,) = linked([*events, npu()[-1] | {"ts": 1600, "tid": 4, "pid": 201}]).device_ops
+    assert work.parent is not None
+
+
 def test_other_rows_of_such_a_device_are_its_work_too() -> None:
     more = npu()[-1] | {"ts": 1600, "tid": 5}
     found = linked([*npu(), more])

@@ -12,6 +12,7 @@ Ascend's PyTorch profiler.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -202,10 +203,9 @@ class _Sorter:
         for start in self.flow_starts:
             if (_key(start.pid), _key(start.tid)) in threads:
                 starts[start.cat, _key(start.id)].append(start)
-        ends: dict[Any, Event] = {}
-        for end in self.flow_ends:
-            if (end.cat, _key(end.id)) in starts:
-                ends.setdefault(_place(end), end)
+        ends = _bound(
+            [end for end in self.flow_ends if (end.cat, _key(end.id)) in starts], self.rest
+        )
         numbers = {call.detail.correlation for call in found.calls} - {None}
         used: set[int] = set()
         devices: set[Any] = set()
@@ -214,10 +214,10 @@ class _Sorter:
             event.cat
             for event in self.rest
             if _key(event.pid) in hosts
-            or not (event.detail.correlation in numbers or _place(event) in ends)
+            or not (event.detail.correlation in numbers or event.index in ends)
         } - {None, ""}
         for event in self.rest:
-            flow = ends.get(_place(event))
+            flow = ends.get(event.index)
             if _key(event.pid) in hosts or event.cat in loose:
                 left.append(event)
             elif event.detail.correlation in numbers:
@@ -278,8 +278,32 @@ class _Sorter:
                 self.balance.leave_out(cats.PHASES[phase], number)
 
 
-def _place(event: Event) -> tuple[Any, Any, Any]:
-    return _key(event.pid), _key(event.tid), event.ts
+def _bound(ends: list[Event], spans: list[Event]) -> dict[int, Event]:
+    """Return the flow that ends at each span, by the span's index; the first of several.
+
+    An end belongs to the span around it on its thread (`bp` "e"), or else to the next one.
+    """
+    threads: defaultdict[Any, list[Event]] = defaultdict(list)
+    for span in spans:
+        if isinstance(span.ts, int | float):
+            threads[_key(span.pid), _key(span.tid)].append(span)
+    for made in threads.values():
+        made.sort(key=_time)
+    found: dict[int, Event] = {}
+    for end in ends:
+        made = threads.get((_key(end.pid), _key(end.tid)), [])
+        if not made or not isinstance(end.ts, int | float):
+            continue
+        at = bisect_right(made, end.ts, key=_time) - 1
+        if at < 0 or end.ts > _end(made[at]):
+            at += 1
+        if at < len(made):
+            found.setdefault(made[at].index, end)
+    return found
+
+
+def _end(span: Event) -> Any:
+    return (span.ts or 0) + (span.dur if isinstance(span.dur, int | float) else 0)
 
 
 def _key(value: Any) -> Any:

@@ -163,7 +163,8 @@ def _link_devices(
     used = {event.detail.correlation for event in device.device}
     lost = launch_calls.count(device.calls, used, report)
     unnumbered = by_order.unnumbered(device.device)
-    searched = {id(call) for call in lost} if unnumbered else set()
+    blocking = [call for call in lost if waits.is_blocking_copy(call)]
+    searched = {id(call) for call in (lost if unnumbered else blocking)}
     calls = [call for call in device.calls if _matters(call, used) or id(call) in searched]
     threads.nest(linked.operators, found, calls)
     pairs = by_order.paired(unnumbered, lost, linked.operators) if unnumbered else {}
@@ -187,6 +188,7 @@ def _link_devices(
         streams.inferred_waits(stream_waits, recorded, queues, origin, named, report)
         blocked.inferred(calls)
     blocked.blocking_copies(ops, by_correlation)
+    blocked.without_records(blocking)
     streams.communicator_order([(op, record.group) for op, record in collectives], report)
     linked.waits = waits.merged(blocked.found)
     report.clock_problems += sum(

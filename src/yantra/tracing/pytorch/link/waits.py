@@ -96,6 +96,11 @@ class Waits:
             if call is not None and op.end_ns <= call.end - self.origin + _NOISE_NS:
                 self._add(call, [op], "call")
 
+    def without_records(self, calls: list[Event]) -> None:
+        """Add copies that block and whose records are lost: what they waited for is not told."""
+        for call in calls:
+            self._add(call, None, "call")
+
     def _places_of(self, call: Event) -> list[Place]:
         """Return the streams of the device that the thread used last; all if it used none."""
         places = self.queues.places()
@@ -165,6 +170,12 @@ class Waits:
                 source=source,
             )
         )
+
+
+def is_blocking_copy(call: Event) -> bool:
+    """Whether a call that copies returns only when the data have arrived, by its name."""
+    name = call.name or ""
+    return "Memcpy" in name and "Async" not in name
 
 
 def merged(found: list[Wait]) -> list[Wait]:
