@@ -13,14 +13,14 @@ from yantra.base.errors import ConfigError
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.serving import InferencePlan
-from yantra.workloads.serving.kv_cache import layer_cache, sequences_bytes, token_bytes
+from yantra.workloads.serving.kv_cache import layer_caches, sequences_bytes, token_bytes
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_a_token_leaves_the_bytes_of_the_closed_form(name: str) -> None:
     """2 L g d w over all ranks, at least a head on each; latent rows whole on every rank."""
     t = known(name)
-    caches = [layer_cache(layer, "bf16") for layer in model_of(t).layers]
+    caches = [one for layer in model_of(t).layers for one in layer_caches(layer, "bf16")]
     assert token_bytes(caches, 1) == forms.kv_bytes_per_token(t)
     for tp in (2, 8, 16):
         split = 1 if t.kv_lora_rank else min(tp, t.num_query_groups)
@@ -56,7 +56,7 @@ def test_narrow_types_take_fewer_bytes() -> None:
 
 def test_sequences_take_whole_blocks_and_no_more_than_their_window() -> None:
     windowed = DENSE.replace(window_size=40, window_attn_skip_freq=(1, 0, 1, 0))
-    caches = [layer_cache(layer, "bf16") for layer in model_of(windowed).layers]
+    caches = [one for layer in model_of(windowed).layers for one in layer_caches(layer, "bf16")]
     per_layer = forms.kv_bytes_per_token(DENSE) // 4
     assert sequences_bytes(caches, [17], 1, 16) == 4 * 32 * per_layer
     assert sequences_bytes(caches, [100], 1, 16) == (2 * 48 + 2 * 112) * per_layer

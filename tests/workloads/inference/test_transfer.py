@@ -11,6 +11,9 @@ from tests.oracles import transformer_forms as forms
 from tests.workloads.inference.jobs import DENSE, LATENT, made
 from yantra.base.errors import ConfigError
 from yantra.chakra import NodeType
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.blocks.mamba2 import Mamba2
+from yantra.workloads.models.blocks.single_layer import SingleLayer
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.serving import InferencePlan
 from yantra.workloads.templates import Workload
@@ -126,3 +129,36 @@ def test_impossible_pairs_are_refused() -> None:
         disaggregated(DENSE, InferencePlan(), InferencePlan(dp=8))
     with pytest.raises(ConfigError, match="decode_plan: only the phase disaggregated"):
         made(DENSE, decode_plan=InferencePlan())
+
+
+WINDOWED = DENSE.replace(window_size=10, window_attn_skip_freq=(1, 0, 1, 0))
+STATES = model_of(DENSE).replace(
+    layers=(
+        SingleLayer(hidden=256, block=Mamba2(hidden=256, heads=8, head_dim=64, state=16)),
+        *model_of(DENSE).layers[:2],
+    )
+)
+
+
+@pytest.mark.parametrize("transfer", ["layer", "end"])
+@pytest.mark.parametrize("chunk", [None, 24])
+def test_behind_a_window_only_what_it_reaches_is_sent(transfer: str, chunk: int | None) -> None:
+    work = made(
+        WINDOWED, InferencePlan(dp=2), phase="disaggregated", batch=BATCH, prompt=PROMPT,
+        decode_plan=InferencePlan(dp=2), transfer=transfer, max_num_batched_tokens=chunk,
+    )  # fmt: skip
+    per_layer = forms.kv_bytes_per_token(DENSE) // 4
+    expected = BATCH * per_layer * (2 * 10 + 2 * PROMPT)
+    assert work.about["transfer_bytes"] == sum(moved(work).values()) == expected
+
+
+@pytest.mark.parametrize("transfer", ["layer", "end"])
+@pytest.mark.parametrize("chunk", [None, 24])
+def test_a_state_is_sent_once_when_its_prompt_is_done(transfer: str, chunk: int | None) -> None:
+    work = made(
+        STATES, InferencePlan(dp=2), phase="disaggregated", batch=BATCH, prompt=PROMPT,
+        decode_plan=InferencePlan(dp=4), transfer=transfer, max_num_batched_tokens=chunk,
+    )  # fmt: skip
+    rows = STATES.kv_bytes_per_token() * PROMPT
+    expected = BATCH * (rows + STATES.state_bytes_per_sequence())
+    assert work.about["transfer_bytes"] == sum(moved(work).values()) == expected

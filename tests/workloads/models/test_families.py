@@ -15,9 +15,10 @@ from yantra.workloads.models.blocks import MLP, Attention, Layer
 from yantra.workloads.models.blocks.mamba2 import Mamba2
 from yantra.workloads.models.blocks.parallel_layer import ParallelLayer
 from yantra.workloads.models.blocks.sandwich_layer import SandwichLayer
+from yantra.workloads.models.blocks.single_layer import SingleLayer
 from yantra.workloads.models.model import Model
 from yantra.workloads.operators.graph import Batch, Setting
-from yantra.workloads.operators.graph.operators.scan import States, _flops
+from yantra.workloads.operators.graph.operators.scan import States
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.stage import Chunk
@@ -212,15 +213,15 @@ def test_a_condition_crosses_between_stages_with_its_patches() -> None:
 def test_a_scan_counts_the_products_of_its_chunks() -> None:
     """Two chunks of 4 tokens and one of 2: pairs 16 + 16 + 4, outer products 10 tokens."""
     sizes = States(heads=3, head_dim=5, state=7, groups=1, chunk=4)
-    again, total = _flops(Batch.of(1, 10), sizes)
+    cost = sizes.cost(4).times(2).plus(sizes.cost(2))
     outer = 2 * 10 * 3 * 7 * 5
-    assert again == 2 * 36 * 7 + outer
-    assert total == 2 * 36 * 7 + 2 * 36 * 3 * 5 + 2 * outer
-    assert _flops(Batch.of(2, 10), sizes) == (2 * again, 2 * total)
+    assert cost.again == 2 * 36 * 7 + outer
+    assert cost.tensor == 2 * 36 * 7 + 2 * 36 * 3 * 5 + 2 * outer
 
 
 def test_a_scan_is_split_by_heads_and_groups() -> None:
-    layer = Mamba2(hidden=256, heads=8, head_dim=64, state=16, groups=4)
+    mixer = Mamba2(hidden=256, heads=8, head_dim=64, state=16, groups=4)
+    layer = SingleLayer(hidden=256, block=mixer)
     one = chunk(layer, setting(2, 512), ends=False).work()
     for tp in (2, 4):
         split = chunk(layer, setting(2, 512, tp=tp), ends=False).work()
@@ -232,7 +233,7 @@ def test_a_scan_is_split_by_heads_and_groups() -> None:
         }
         whole = {weight.name: weight.elements for weight in one.weights}
         for weight in split.weights:
-            is_whole = weight.name.endswith("mixer_norm.weight")
+            is_whole = weight.name.endswith("input_norm.weight")
             assert weight.elements * (1 if is_whole else tp) == whole[weight.name]
 
 

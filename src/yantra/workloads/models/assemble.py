@@ -60,7 +60,7 @@ def _attention(t: Transformer, layer: int) -> Block:
         head_dim=t.kv_channels,
         qkv_bias=t.qkv_bias,
         out_bias=t.attention_output_bias,
-        qk_norm=t.qk_layernorm,
+        qk_norm="head" if t.qk_layernorm else "none",
         rope=t.rotary,
         window=t.window(layer) or None,
     )

@@ -85,11 +85,25 @@ class Model(Record):
         )
 
     def kv_bytes_per_token(self, dtype: str = "bf16") -> int:
-        """Return the bytes that one token leaves in the cache of keys and values."""
+        """Return the bytes that one token leaves in the cache; every layer is counted.
+
+        Layers with a window keep the last of them alone: see `infer`.
+        """
+        return self._kept(dtype, per_sequence=False)
+
+    def state_bytes_per_sequence(self) -> int:
+        """Return the bytes that a sequence keeps however long it is, such as states of scans."""
+        return self._kept("bf16", per_sequence=True)
+
+    def _kept(self, dtype: str, *, per_sequence: bool) -> int:
         if dtype not in WIDTHS:
             raise ConfigError("dtype", expected_got(f"one of {', '.join(WIDTHS)}", dtype))
-        elements = sum(layer.kv_bytes_per_token(1) for layer in self.layers)
-        return round(elements * WIDTHS[dtype])
+        return sum(
+            cache.heads * cache.head_bytes(WIDTHS[dtype])
+            for layer in self.layers
+            for cache in layer.caches() or ()
+            if cache.per_sequence is per_sequence
+        )
 
     def _batch(self, sequence: int | None, batch: int, causal: Causality) -> Batch:
         length = self.sequence if sequence is None else sequence

@@ -34,6 +34,7 @@ def overview(model: Model) -> dict[str, Any]:
         "sequence": model.sequence,
         "fixed_sequence": model.fixed_sequence,
         "kv_bytes_per_token": model.kv_bytes_per_token(),
+        "state_bytes_per_sequence": model.state_bytes_per_sequence(),
         "forward_flops": model.flops(),
         "source": model.source,
         "notes": list(model.notes),

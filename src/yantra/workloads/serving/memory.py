@@ -30,8 +30,13 @@ class StageMemory(NamedTuple):
         return self.weights + self.activations + self.cache
 
     def blocks(self, usable_bytes: int, block_size: int) -> int:
-        """Return how many blocks of `block_size` tokens the rest of the memory holds."""
+        """Return how many blocks of `block_size` tokens the rest of the memory holds.
+
+        0 where tokens leave nothing, as in layers that keep states alone.
+        """
         free = usable_bytes - self.weights - self.activations
+        if not self.cache_per_token:
+            return 0
         return max(free // (block_size * self.cache_per_token), 0)
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,12 +81,15 @@ def check_fit(
         return
     fits = min(_fitting(one, batch // plan.dp, usable) for one in memory) * plan.dp
     share = f"{plan.gpu_memory_utilization:g} of {format_bytes(capacity)}"
+    held = f"{need.cache_per_token} bytes per token"
+    if not need.cache_per_token:
+        held = f"{need.sequence} bytes per sequence"
     lines = [
         f"stage {worst} of {len(memory)}{name} needs {format_bytes(need.peak)} of "
         f"{format_bytes(usable)} per device ({share}):",
         f"  weights      {format_bytes(need.weights)}",
         f"  activations  {format_bytes(need.activations)}",
-        f"  cache        {format_bytes(need.cache)}, {need.cache_per_token} bytes per token",
+        f"  cache        {format_bytes(need.cache)}, {held}",
     ]
     if fits > 0:
         lines.append(f"  nearest that fits: batch {fits} instead of {batch}")
@@ -96,8 +104,9 @@ def room_of(
     """Return how many blocks every stage has room for, and the batch that fits, for a manifest."""
     plan = engine.stages.plan
     usable = int(capacity * plan.gpu_memory_utilization)
+    rows = [one for one in memory if one.cache_per_token]
     return {
-        "cache_blocks": min(one.blocks(usable, plan.block_size) for one in memory),
+        "cache_blocks": min((one.blocks(usable, plan.block_size) for one in rows), default=0),
         "fitting_batch": plan.dp * min(_fitting(one, batch // plan.dp, usable) for one in memory),
     }
 

@@ -15,6 +15,8 @@ from yantra.workloads.training.step.draft import Draft, Item, Wait, items_of
 
 TENSOR_TAG, TOKEN_TAG, TAGS = 0, 1, 2
 """Tags of a forward pass, counted from `TAGS` times its number."""
+_KEEPING = ("attention", "scan")
+"""Kinds of operations that leave something for the next token."""
 
 
 class Ends(NamedTuple):
@@ -33,7 +35,8 @@ class Ends(NamedTuple):
 class Block(NamedTuple):
     """A pass encoded: `first` and `last` are positions of its first and last operation.
 
-    `after_layer` maps a unit (`layers.3`) to the position of its attention.
+    `after_layer` maps a unit (`layers.3`) to the position behind which all that it keeps is there:
+    that of its attention or scan, or where it has neither of its last operation.
     """
 
     segment: Segment
@@ -65,12 +68,13 @@ def block_of(made: StageWork, ends: Ends) -> Block:
     parts = draft.parts()
     encoded = PassEncoder().encode((parts,), 0)
     place = [position for _, position in encoded.places]
-    attention = {
+    kept = {operation.unit: place[key] for key, operation in enumerate(forward.operations)}
+    kept |= {
         operation.unit: place[key]
         for key, operation in enumerate(forward.operations)
-        if operation.kind == "attention"
+        if operation.kind in _KEEPING
     }
-    return Block(encoded.segments[0], items_of(parts), place[0], place[last], attention)
+    return Block(encoded.segments[0], items_of(parts), place[0], place[last], kept)
 
 
 def _message(kind: str, peer: str, tag: int, size: int) -> Operation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from yantra.workloads.operators.graph import Batch, Sequences, Setting
 from yantra.workloads.operators.operations import Operation, StageWork
 from yantra.workloads.serving.activations import peak_bytes
-from yantra.workloads.serving.kv_cache import LayerCache, layer_cache
+from yantra.workloads.serving.kv_cache import LayerCache, layer_caches
 from yantra.workloads.serving.plan import InferencePlan
 from yantra.workloads.training.stage import Chunk, Parts
 from yantra.workloads.training.step.layers import layer_ranges
@@ -22,15 +22,15 @@ class Stages:
         self.plan = plan
         self.prefix = prefix
         self.ranges = layer_ranges(len(model.layers), plan.pp, shares=plan.stage_layers)
-        self.caches: tuple[LayerCache, ...] = tuple(
-            layer_cache(layer, plan.kv_cache_dtype) for layer in model.layers
+        self.caches: tuple[tuple[LayerCache, ...], ...] = tuple(
+            layer_caches(layer, plan.kv_cache_dtype) for layer in model.layers
         )
         self._passes: dict[tuple[int, Batch], StageWork] = {}
 
     def caches_of(self, stage: int) -> tuple[LayerCache, ...]:
         """Return what the layers of a stage keep."""
         first, end = self.ranges[stage]
-        return self.caches[first:end]
+        return tuple(cache for layer in self.caches[first:end] for cache in layer)
 
     def stage_of(self, layer: int) -> int:
         """Return the stage that holds a layer."""

@@ -2,11 +2,11 @@
 
 Each rank of decode gets what it keeps: its heads of the layers of its stage, for the sequences of
 its replica. It gets every head from a rank of prefill that has it; where several have it they take
-turns. So the bytes in all are tokens x bytes per token, once for every copy that decode
-keeps. Layer by layer a message leaves when the layer's attention is done, else when the prompt is.
-The first token of each sequence goes along (4 bytes). A rank of decode begins a batch when all that
-is for it has come. (Patel et al., "Splitwise", ISCA 2024; Zhong et al., "DistServe", OSDI 2024;
-vLLM's KV connectors.)
+turns. So the bytes in all are tokens x bytes per token, once for every copy that decode keeps.
+Layer by layer a message leaves when the layer's attention is done, else when the prompt is. The
+first token of each sequence goes along (4 bytes). A state goes when the prompt is done, also layer
+by layer. A rank of decode begins a batch when all that is for it has come. (Patel et al.,
+"Splitwise", ISCA 2024; Zhong et al., "DistServe", OSDI 2024; vLLM's KV connectors.)
 """
 
 from __future__ import annotations
@@ -49,6 +49,28 @@ class Message(NamedTuple):
     unit: str
 
 
+class Amount(NamedTuple):
+    """What a pass leaves of some sequences: how many end, and which tokens.
+
+    `parts` are the first token, the one behind the last, and the length of the whole prompt.
+    """
+
+    sequences: int
+    parts: tuple[tuple[int, int, int], ...]
+
+    def of(self, cache: LayerCache) -> int:
+        """Return of how many tokens, or sequences, decode keeps something.
+
+        Behind a window it is those that the window reaches at the end of the prompt.
+        """
+        if cache.per_sequence:
+            return self.sequences
+        if cache.window is None:
+            return sum(end - first for first, end, _ in self.parts)
+        reach = cache.window
+        return sum(max(end - max(first, length - reach), 0) for first, end, length in self.parts)
+
+
 class Transfer:
     """All messages between two engines whose replicas hold `batch` sequences in all."""
 
@@ -63,6 +85,11 @@ class Transfer:
         if source.kv_cache_dtype != target.kv_cache_dtype:
             kinds = f"{source.kv_cache_dtype} and {target.kv_cache_dtype}"
             raise ConfigError("kv_cache_dtype", f"both plans must have the same; got {kinds}")
+        self._lengths: dict[int, int] = {}
+        for play in prefill.plays:
+            for share in play.iteration:
+                end = share.past + share.new
+                self._lengths[share.sequence] = max(self._lengths.get(share.sequence, 0), end)
         self.messages = tuple(self._messages())
 
     def places(self, engine: Engine, stage: int) -> list[Place]:
@@ -90,28 +117,31 @@ class Transfer:
         plan = self.prefill.stages.plan
         for dp in range(plan.dp if self.by_dp else 1):
             for play in self.prefill.plays:
-                tokens, firsts = self._amounts(play, dp)
-                for (replica, lane), amount in tokens.items():
+                amounts = self._amounts(play, dp)
+                for (replica, lane), amount in amounts.items():
                     yield from self._cache(play, dp, replica, lane, amount)
-                for (replica, lane), amount in firsts.items():
-                    yield from self._tokens(play, dp, replica, lane, amount)
+                for (replica, lane), amount in amounts.items():
+                    if amount.sequences:
+                        yield from self._tokens(play, dp, replica, lane, amount.sequences)
 
-    def _amounts(self, play: Play, dp: int) -> tuple[Counter[tuple[int, int]], ...]:
-        """Return tokens in the cache, and sequences with a first token, by replica and lane."""
+    def _amounts(self, play: Play, dp: int) -> dict[tuple[int, int], Amount]:
+        """Return what a pass leaves for each replica and lane of decode."""
         here = self.batch // self.prefill.stages.plan.dp
         there = self.batch // self.decode.stages.plan.dp
-        tokens: Counter[tuple[int, int]] = Counter()
-        firsts: Counter[tuple[int, int]] = Counter()
+        found: dict[tuple[int, int], Amount] = {}
         for share in play.iteration:
             replica, number = divmod(dp * here + share.sequence, there)
             key = (replica, lane_of(number, there, self.decode.lanes))
-            whole = share.past + share.new if share.emits else 0
-            tokens[key] += share.new if self.layerwise else whole
-            firsts[key] += share.emits
-        return +tokens, +firsts
+            first, end = share.past, share.past + share.new
+            if not self.layerwise:
+                first = 0 if share.emits else end
+            before = found.setdefault(key, Amount(0, ()))
+            part = (first, end, self._lengths[share.sequence])
+            found[key] = Amount(before.sequences + share.emits, (*before.parts, part))
+        return found
 
     def _cache(
-        self, play: Play, dp: int, replica: int, lane: int, tokens: int
+        self, play: Play, dp: int, replica: int, lane: int, amount: Amount
     ) -> Iterator[Message]:
         stages, target = self.prefill.stages, self.decode.stages
         layers = len(stages.caches)
@@ -119,10 +149,13 @@ class Transfer:
             first = group[0]
             tag = (play.number * layers + first) * self.decode.lanes + lane
             source_pp, target_pp = stages.stage_of(first), target.stage_of(first)
-            caches = Counter(stages.caches[layer] for layer in group)
+            caches = Counter(cache for layer in group for cache in stages.caches[layer])
             for tp, other in self._pairs():
-                size = tokens * sum(
-                    times * cache.head_bytes * self._shared(cache, tp, other, replica)
+                size = sum(
+                    times
+                    * amount.of(cache)
+                    * cache.head_bytes
+                    * self._shared(cache, tp, other, replica)
                     for cache, times in caches.items()
                 )
                 if size:

@@ -2,56 +2,100 @@
 
 Weights: queries, keys and values in one product split by columns, the output projection by rows.
 (Vaswani et al., 2017; grouped queries: Ainslie et al., 2023; rotary positions: Su et al., 2021;
-norms of queries and keys: Qwen3, 2025.)
+norms of each head: Qwen3, 2025, of all heads together: OLMo 2, 2024; gates of what heads give: Qiu
+et al., 2025 (arXiv 2505.06708); sinks, a logit per head that takes weight and gives nothing:
+gpt-oss model card, 2025; chunks: Llama 4, 2025.)
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from yantra.base.errors import ConfigError
 from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.cache import Cache
+from yantra.workloads.models.blocks.sparse_index import SparseIndex
 from yantra.workloads.operators.graph import Graph, Tensor
 from yantra.workloads.operators.graph.operators.attention import Heads, attention
 from yantra.workloads.operators.graph.operators.elementwise import elementwise
 from yantra.workloads.operators.graph.operators.linear import linear
+from yantra.workloads.operators.graph.operators.wide_norm import wide_norm
 
 
 class Attention(Block):
-    """`heads` queries share `kv_heads` keys and values of width `head_dim`."""
+    """`heads` queries share `kv_heads` keys and values of width `head_dim`.
+
+    Values are `value_dim` wide where that is not 0. `qk_norm` is over each head, over all heads
+    together, or over each head without a weight. `gate` multiplies what each head gives: one number
+    for each element, or for each head. `chunked`: tokens see the chunk of `window` tokens that they
+    are in, not the last `window` ones. `shared_kv`: keys are values, too, before their norms. With
+    an `index` a query attends to at most `keys` tokens, which the index chooses.
+    """
 
     heads: int
     kv_heads: int
     head_dim: int
+    value_dim: int = 0
     qkv_bias: bool = False
     out_bias: bool = False
-    qk_norm: bool = False
+    qk_norm: Literal["none", "head", "whole", "unweighted"] = "none"
+    gate: Literal["none", "elements", "heads"] = "none"
+    sinks: bool = False
+    shared_kv: bool = False
     rope: bool = True
     causal: bool = True
     window: int | None = None
+    chunked: bool = False
+    keys: int = 0
+    index: SparseIndex | None = None
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         assert x is not None
-        d, kv_heads = self.head_dim, self._kv_heads(g)
-        hidden = x.sizes[-1][1]
+        d, kv_heads, hidden = self.head_dim, self._kv_heads(g), x.sizes[-1][1]
+        wide = self.value_dim or d
         with g.scope("attention"):
-            q, k, v = linear(
-                g, x, "qkv",
-                {"q": self.heads * d, "k": kv_heads * d, "v": kv_heads * d},
-                split="out", bias=self.qkv_bias,
-            )  # fmt: skip
-            if self.qk_norm:
-                q = elementwise(
-                    g, "q_norm", [q], flops=4, kind="norm", saves=(0,), weights={"weight": d}
-                )
-                k = elementwise(
-                    g, "k_norm", [k], flops=4, kind="norm", saves=(0,), weights={"weight": d}
-                )
+            if self.index is not None:
+                self.index.add(g, x, x)
+            made = linear(g, x, "qkv", self._columns(kv_heads), split="out", bias=self.qkv_bias)
+            q, k = made[:2]
+            v = k if self.shared_kv else made[2]
+            q, k = self._normed(g, q, self.heads, "q"), self._normed(g, k, kv_heads, "k")
             if self.rope:
                 q = elementwise(g, "q_rope", [q], flops=3, kind="rope", backward_flops=3)
                 k = elementwise(g, "k_rope", [k], flops=3, kind="rope", backward_flops=3)
-            heads = Heads(self.heads, kv_heads, d, d, self.causal, self.window)
+            if self.sinks:
+                g.weight("sinks", self.heads, ways=g.setting.ways("tp"))
+            heads = Heads(
+                self.heads, kv_heads, d, wide, self.causal, self.window or self.keys or None,
+                self.chunked, self.keys > 0,
+            )  # fmt: skip
             context = attention(g, q, k, v, heads)
+            if self.gate != "none":
+                context = elementwise(
+                    g, "gated", [context, made[-1]], flops=5, saves=(0, 1),
+                    placement=context.placement.dual(),
+                )  # fmt: skip
             (out,) = linear(g, context, "proj", {"hidden": hidden}, split="in", bias=self.out_bias)
         return out
+
+    def _columns(self, kv_heads: int) -> dict[str, int]:
+        wide = self.value_dim or self.head_dim
+        columns = {"q": self.heads * self.head_dim, "k": kv_heads * self.head_dim}
+        if not self.shared_kv:
+            columns["v"] = kv_heads * wide
+        if self.gate != "none":
+            columns["gate"] = self.heads * (wide if self.gate == "elements" else 1)
+        return columns
+
+    def _normed(self, g: Graph, x: Tensor, heads: int, name: str) -> Tensor:
+        if self.qk_norm == "none":
+            return x
+        if self.qk_norm == "whole":
+            return wide_norm(g, x, f"{name}_norm")
+        return elementwise(
+            g, f"{name}_norm", [x], flops=4, kind="norm", saves=(0,),
+            weights={"weight": self.head_dim} if self.qk_norm == "head" else None,
+        )  # fmt: skip
 
     def _kv_heads(self, g: Graph) -> int:
         """Return the key-value heads computed: with more ranks than heads, each has a copy of one.
@@ -66,9 +110,13 @@ class Attention(Block):
         problem = f"{self.kv_heads} key-value heads cannot be split over {tp} ranks"
         raise ConfigError("tp", f"{problem}; the nearest possible is {_nearest(self.kv_heads, tp)}")
 
-    def kv_bytes_per_token(self, width: int) -> int:
-        """Without a causal mask nothing is generated token by token, and nothing is cached."""
-        return 0 if not self.causal else 2 * self.kv_heads * self.head_dim * width
+    def caches(self) -> tuple[Cache, ...] | None:
+        """Without a causal mask nothing is generated token by token, and nothing is kept."""
+        row = self.head_dim + (self.value_dim or self.head_dim)
+        if not self.causal:
+            return None
+        rows = Cache(self.kv_heads, row, self.window)
+        return (rows,) if self.index is None else (rows, self.index.cache())
 
 
 def _nearest(heads: int, tp: int) -> int:

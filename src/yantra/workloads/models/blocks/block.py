@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from yantra.base.records import Record
 
 if TYPE_CHECKING:
+    from yantra.workloads.models.blocks.cache import Cache
     from yantra.workloads.operators.graph import Graph, Tensor
 
 
@@ -25,6 +26,6 @@ class Block(Record):
         """Return the dimensions of `x` where a pipeline cuts in front of this block."""
         raise NotImplementedError
 
-    def kv_bytes_per_token(self, width: int) -> int:
-        """Return the bytes that one token leaves in the cache, of elements of `width` bytes."""
-        return 0
+    def caches(self) -> tuple[Cache, ...] | None:
+        """Return what it keeps of a sequence for the next token; None: it does not generate."""
+        return None

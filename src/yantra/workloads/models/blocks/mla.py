@@ -6,20 +6,29 @@ by columns and gathered. The products up are split by heads. (DeepSeek-V2, 2024,
 the split is Megatron Core's.) The cache holds the latent row and the rotary part of the keys.
 
 For inference every rank compresses all tokens, as vLLM does, and `mla_cached.py` says the rest.
+
+With an index (`sparse_index.py`) each query attends to the tokens that it scores highest, as many
+as a window would have.
 """
 
 from __future__ import annotations
 
 from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.cache import Cache
 from yantra.workloads.models.blocks.mla_cached import cached_attention
-from yantra.workloads.operators.graph import Graph, Tensor
+from yantra.workloads.models.blocks.sparse_index import SparseIndex
+from yantra.workloads.operators.graph import Graph, Reach, Tensor
 from yantra.workloads.operators.graph.operators.attention import Heads, attention
 from yantra.workloads.operators.graph.operators.elementwise import elementwise, norm, settle
 from yantra.workloads.operators.graph.operators.linear import Split, linear
 
 
 class MLA(Block):
-    """`q_lora` 0 leaves queries uncompressed (DeepSeek-V2-Lite)."""
+    """`q_lora` 0 leaves queries uncompressed (DeepSeek-V2-Lite).
+
+    `keys` is how many tokens a query attends to at most (0: all), chosen by `index`, or by that of
+    a layer before where it has none.
+    """
 
     heads: int
     q_lora: int
@@ -28,6 +37,9 @@ class MLA(Block):
     qk_rope: int
     v_dim: int
     causal: bool = True
+    rope: bool = True
+    keys: int = 0
+    index: SparseIndex | None = None
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         assert x is not None
@@ -36,7 +48,9 @@ class MLA(Block):
         is_split = g.setting.training and g.setting.ways("tp") > 1
         down: Split = "out" if is_split and not g.tokens().dimension_of("tp") else None
         with g.scope("attention"):
-            q = self._queries(g, x, down)
+            q, q_latent = self._queries(g, x, down)
+            if self.index is not None:
+                self.index.add(g, x, x if q_latent is None else q_latent)
             latent, key_rope = linear(
                 g, x, "kv_down", {"kv_latent": self.kv_lora, "k_rope": self.qk_rope}, split=down
             )
@@ -49,13 +63,14 @@ class MLA(Block):
                 g, latent, "kv_up",
                 {"k": self.heads * self.qk_nope, "v": self.heads * self.v_dim}, split="out",
             )  # fmt: skip
-            q = elementwise(g, "q_rope", [q], flops=1, kind="rope", backward_flops=1)
+            if self.rope:
+                q = elementwise(g, "q_rope", [q], flops=1, kind="rope", backward_flops=1)
             keys = {"tokens": x.size("tokens"), "k": self.heads * width}
             k = elementwise(
                 g, "k_rope", [k, key_rope], flops=1, kind="rope", sizes=keys,
                 placement=k.placement.dual(), backward_flops=1,
             )  # fmt: skip
-            heads = Heads(self.heads, self.heads, width, self.v_dim, self.causal)
+            heads = Heads(self.heads, self.heads, width, self.v_dim, self.causal, self.keys or None)
             context = attention(g, q, k, v, heads)
             (out,) = linear(g, context, "proj", {"hidden": hidden}, split="in")
         return out
@@ -63,16 +78,26 @@ class MLA(Block):
     def _with_cache(self, g: Graph, q: Tensor, latent: Tensor, key_rope: Tensor) -> Tensor:
         latent = settle(g, latent, "latent", latent.placement.without("tp"))
         key_rope = settle(g, key_rope, "rope", key_rope.placement.without("tp"))
-        q = elementwise(g, "q_rope", [q], flops=1, kind="rope")
+        if self.rope:
+            q = elementwise(g, "q_rope", [q], flops=1, kind="rope")
         return cached_attention(g, self, q, latent, key_rope)
 
-    def _queries(self, g: Graph, x: Tensor, down: Split) -> Tensor:
+    def _queries(self, g: Graph, x: Tensor, down: Split) -> tuple[Tensor, Tensor | None]:
+        """Return queries, and their compressed rows if there are any."""
         size = {"q": self.heads * (self.qk_nope + self.qk_rope)}
         if not self.q_lora:
-            return linear(g, x, "q", size, split="out")[0]
+            return linear(g, x, "q", size, split="out")[0], None
         (latent,) = linear(g, x, "q_down", {"q_latent": self.q_lora}, split=down)
         latent = norm(g, latent, "q_norm", "rms")
-        return linear(g, latent, "q_up", size, split="out")[0]
+        return linear(g, latent, "q_up", size, split="out")[0], latent
 
-    def kv_bytes_per_token(self, width: int) -> int:
-        return (self.kv_lora + self.qk_rope) * width
+    @property
+    def reach(self) -> Reach:
+        """Which keys a query attends to, by their number."""
+        return Reach(self.causal, self.keys or None)
+
+    def caches(self) -> tuple[Cache, ...] | None:
+        if not self.causal:
+            return None
+        rows = Cache(1, self.kv_lora + self.qk_rope)
+        return (rows,) if self.index is None else (rows, self.index.cache())

@@ -6,10 +6,14 @@ kv_lora + qk_rope that all heads share: 2 (2 kv_lora + qk_rope) operations per h
 Sequences with several new tokens expand keys and values, those of cached rows again for every
 chunk. The split is vLLM's: a batch may hold both.
 
+Queries that choose their keys always attend in the absorbed form, as each needs other rows. A
+decoded token reads the rows that it chose; those of a chunk of a prompt together read every row
+once.
+
 The cached rows are not split by heads: every tensor-parallel rank keeps and reads them all.
 
 Sources: DeepSeek-AI, DeepSeek-V2, 2024 (arXiv 2405.04434), section 2.1.2 and appendix C; vLLM,
-`v1/attention/backends/mla/common.py` (2025).
+`v1/attention/backends/mla/common.py` and `flashmla_sparse.py` (2025).
 """
 
 from __future__ import annotations
@@ -34,6 +38,8 @@ def cached_attention(g: Graph, block: MLA, q: Tensor, latent: Tensor, key_rope: 
     key_rope = elementwise(g, "k_rope", [key_rope], flops=3, kind="rope")
     store(g, (latent, key_rope))
     prefills, decodes = g.setting.batch.prefills(), g.setting.batch.decodes()
+    if block.keys:
+        prefills, decodes = prefills._replace(groups=()), g.setting.batch._replace(padding=0)
     parts = []
     if prefills.groups:
         parts.append(_expanded(g, block, q, (latent, key_rope), prefills))
@@ -76,13 +82,18 @@ def _absorbed(
     )  # fmt: skip
     query = view(g, [inside, q], "q", {"tokens": tokens, "q": heads * row}, q.placement)
     rows = view(g, new, "rows", {"tokens": tokens, "row": row}, Placement())
-    cached = g.setting.cache_bytes(part.cached() * row)
+    cached = g.setting.cache_bytes(_rows_read(part, block) * row)
     made = _core(g, block, (query, rows), part, (row, block.kv_lora), cached)
     outside = view(g, [made], "latent", {"heads": tokens * heads, "latent": block.kv_lora}, by_head)
     (values,) = linear(
         g, outside, "v_up", {"v": block.v_dim}, copies=local, weight="own" if owns else "none"
     )
     return view(g, [values], "values", {"tokens": tokens, "q": heads * block.v_dim}, q.placement)
+
+
+def _rows_read(part: Batch, block: MLA) -> int:
+    """Return the cached rows that the absorbed form reads."""
+    return part.decodes().cached(block.reach) + part.prefills().cached()
 
 
 def _fetched(g: Graph, tokens: int, row: int) -> Tensor:
@@ -108,7 +119,7 @@ def _core(
     query = inputs[0]
     sizes = {"tokens": part.tokens, "q": block.heads * widths[1]}
     out = g.tensor("context", sizes, query.placement, query.width)
-    pairs = block.heads // g.setting.ways("tp") * part.pairs(block.causal)
+    pairs = block.heads // g.setting.ways("tp") * part.pairs(block.reach)
     kernel = Operation(
         "", "attention", "forward", "",
         tensor_flops=2 * sum(widths) * pairs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.cache import Cache
 from yantra.workloads.operators.graph import Graph, Tensor
 from yantra.workloads.operators.graph.operators.elementwise import elementwise
 from yantra.workloads.operators.graph.operators.linear import Split, linear
@@ -18,6 +19,10 @@ class MLP(Block):
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         assert x is not None
         return self.run(g, x)
+
+    def caches(self) -> tuple[Cache, ...] | None:
+        """Each token by itself: nothing is kept."""
+        return ()
 
     def run(self, g: Graph, x: Tensor, *, whole: bool = False) -> Tensor:
         """Add the block; `whole` keeps all weights on every rank, for tokens that are split."""

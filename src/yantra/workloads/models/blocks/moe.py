@@ -13,6 +13,8 @@ that group then need no exchange: each rank computes what its experts got, one a
 results. Experts spread further get the tokens a rank's share at a time, which is gathered behind
 (vLLM: `use_sequence_parallel_moe`); shared experts are whole on every rank there.
 
+Experts in rows of another width: NVIDIA, Nemotron 3, 2025 (LatentMoE).
+
 Kernels of low latency (DeepEP, 2025: `low_latency_dispatch`) send a token to each of its experts as
 a message of 16 bytes, the row in FP8 and an fp32 scale per 128 elements, and add up what comes back
 in 16 bits; they place rows themselves, so nothing is permuted before or behind them.
@@ -22,8 +24,9 @@ from __future__ import annotations
 
 from yantra.base.errors import ConfigError
 from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.cache import Cache
 from yantra.workloads.models.blocks.mlp import MLP, swiglu
-from yantra.workloads.operators.graph import Graph, Placement, Setting, Tensor, Use
+from yantra.workloads.operators.graph import Gradient, Graph, Placement, Setting, Tensor, Use
 from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle, view
 from yantra.workloads.operators.graph.operators.exchange import exchange
 from yantra.workloads.operators.graph.operators.linear import linear
@@ -33,7 +36,10 @@ from yantra.workloads.operators.operations import Operation
 class MoE(Block):
     """`shared` experts of `shared_intermediate` columns (`intermediate` if None) see all tokens.
 
-    Routing to `top_groups` of `groups` nodes limits where tokens go, not how many.
+    Routing to `top_groups` of `groups` nodes limits where tokens go, not how many. `shared_gate`:
+    what shared experts give is multiplied by a number that each token finds for itself. `bias`:
+    products of routed experts have biases. Routed experts may work in rows of width `latent`, to
+    which tokens are brought before they are sent and from which the sum is brought back.
     """
 
     experts: int
@@ -43,6 +49,9 @@ class MoE(Block):
     shared: int = 0
     shared_intermediate: int | None = None
     router_bias: bool = False
+    shared_gate: bool = False
+    bias: bool = False
+    latent: int = 0
     groups: int | None = None
     top_groups: int | None = None
 
@@ -59,6 +68,10 @@ class MoE(Block):
         with g.scope("moe"):
             return settle(g, made, "whole", x.placement.dual())
 
+    def caches(self) -> tuple[Cache, ...] | None:
+        """Each token by itself: nothing is kept."""
+        return ()
+
     def _run(self, g: Graph, x: Tensor, *, in_place: bool = False, whole: bool = False) -> Tensor:
         """Add the block; `in_place` without exchange, `whole` with unsplit shared experts."""
         with g.scope("moe"):
@@ -70,17 +83,29 @@ class MoE(Block):
                 g, "top_k", [scores], flops=2 * self.experts // self.top_k, kind="routing",
                 sizes=chosen, saves_output=True,
             )  # fmt: skip
-            routed = (self._in_place if in_place else self._experts)(g, x, shares)
+            rows = linear(g, x, "latent_down", {"hidden": self.latent})[0] if self.latent else x
+            routed = (self._in_place if in_place else self._experts)(g, rows, shares)
+            if self.latent:
+                routed = settle(g, routed, "latent", x.placement.dual())
+                (routed,) = linear(g, routed, "latent_up", {"hidden": x.sizes[-1][1]})
             if not self.shared:
                 return routed
-            columns = self.shared * (self.shared_intermediate or self.intermediate)
-            with g.scope("shared"):
-                beside = MLP(intermediate=columns, gated=self.gated).run(g, x, whole=whole)
+            beside = self._shared(g, x, whole=whole)
             return elementwise(
                 g, "add_shared", [routed, beside], flops=1, kind="residual",
-                placement=routed.placement if in_place else x.placement.dual(),
+                placement=routed.placement if in_place and not self.latent else x.placement.dual(),
                 costless_gradient=(0, 1),
             )  # fmt: skip
+
+    def _shared(self, g: Graph, x: Tensor, *, whole: bool) -> Tensor:
+        """Add the experts that every token passes."""
+        columns = self.shared * (self.shared_intermediate or self.intermediate)
+        with g.scope("shared"):
+            made = MLP(intermediate=columns, gated=self.gated).run(g, x, whole=whole)
+            if not self.shared_gate:
+                return made
+            (gate,) = linear(g, x, "gate", {"gate": 1})
+            return gated(g, made, gate)
 
     def _experts(self, g: Graph, x: Tensor, shares: Tensor) -> Tensor:
         setting = g.setting
@@ -141,7 +166,7 @@ class MoE(Block):
         with g.scope("experts"):
             made = linear(
                 g, there, "up", dict.fromkeys(parts, self.intermediate),
-                split="out", axis="etp", domain="expert", copies=local, sizes=sizes,
+                split="out", axis="etp", domain="expert", copies=local, sizes=sizes, bias=self.bias,
             )  # fmt: skip
             active = (
                 swiglu(g, *made)
@@ -150,7 +175,7 @@ class MoE(Block):
             )
             (done,) = linear(
                 g, active, "down", {"hidden": hidden},
-                split="in", axis="etp", domain="expert", copies=local, sizes=sizes,
+                split="in", axis="etp", domain="expert", copies=local, sizes=sizes, bias=self.bias,
             )  # fmt: skip
         return done
 
@@ -174,6 +199,27 @@ class MoE(Block):
             return pairs
         capacity = -(-round(pairs * setting.capacity_factor) // self.experts)
         return capacity * self.experts
+
+
+def gated(g: Graph, x: Tensor, gate: Tensor) -> Tensor:
+    """Multiply each row by a number of its own; rows may be partial sums, which they stay."""
+    out = g.tensor("gated", dict(x.sizes), x.placement, x.width)
+    count, size = g.local(x), g.bytes(x)
+    where = x.placement.dual()
+    rows = Placement(tuple(pair for pair in where.shards if pair[0] == "tokens"))
+    uses = (Use(x, x.placement), Use(gate, rows))
+    of_gate = g.bytes(gate, rows)
+    kernel = Operation(
+        "", "elementwise", "forward", "",
+        vector_flops=count, bytes_read=size + of_gate, bytes_written=size,
+    )  # fmt: skip
+    back = kernel._replace(
+        name="dgrad", phase="dgrad", vector_flops=3 * count, bytes_read=2 * size + of_gate,
+        bytes_written=size + of_gate,
+    )  # fmt: skip
+    gives = ((0, where), (1, g.partial(rows, *(x.placement.axes() - rows.axes()))))
+    g.add("gated", uses, (out,), (kernel,), (Gradient((back,), (0,), uses, gives),))
+    return out
 
 
 def skew_of(routing: str) -> float:

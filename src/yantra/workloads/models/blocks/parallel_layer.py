@@ -2,12 +2,13 @@
 
 Their results are added before anything crosses ranks, so that tensor parallelism sums once where a
 usual layer sums twice. (Wang and Komatsuzaki, GPT-J, 2021; Black et al., GPT-NeoX-20B, 2022,
-section 2.2.)
+section 2.2; one norm: Cohere's Command R, 2024.)
 """
 
 from __future__ import annotations
 
 from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.cache import Cache
 from yantra.workloads.operators.graph import Graph, Tensor
 from yantra.workloads.operators.graph.graph import Gradient, Use
 from yantra.workloads.operators.graph.operators.elementwise import norm, residual
@@ -15,28 +16,30 @@ from yantra.workloads.operators.operations import Operation
 
 
 class ParallelLayer(Block):
-    """Pre-norm layer of width `hidden`; `norm` is `rms` or `layer`."""
+    """Pre-norm layer of width `hidden`; one norm for both where it is `shared_norm`."""
 
     hidden: int
     attention: Block
     mlp: Block
     norm: str = "layer"
+    shared_norm: bool = False
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         assert x is not None
-        attended = self.attention.build(g, norm(g, x, "attention_norm", self.norm))
-        passed = self.mlp.build(g, norm(g, x, "mlp_norm", self.norm))
+        y = norm(g, x, "attention_norm", self.norm)
+        attended = self.attention.build(g, y)
+        passed = self.mlp.build(g, y if self.shared_norm else norm(g, x, "mlp_norm", self.norm))
         assert attended is not None and passed is not None
-        return residual(g, "residual", _sum(g, attended, passed), x)
+        return residual(g, "residual", sum_of(g, attended, passed), x)
 
     def input_sizes(self, g: Graph) -> dict[str, int]:
         return {"tokens": g.setting.batch.tokens, "hidden": self.hidden}
 
-    def kv_bytes_per_token(self, width: int) -> int:
-        return self.attention.kv_bytes_per_token(width)
+    def caches(self) -> tuple[Cache, ...] | None:
+        return self.attention.caches()
 
 
-def _sum(g: Graph, a: Tensor, b: Tensor) -> Tensor:
+def sum_of(g: Graph, a: Tensor, b: Tensor) -> Tensor:
     """Add two tensors where they are, partial sums or not."""
     out = g.tensor("branches", dict(a.sizes), a.placement, a.width)
     size = g.bytes(out)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.cache import Cache
 from yantra.workloads.operators.graph import Graph, Tensor
 from yantra.workloads.operators.graph.operators.elementwise import norm, residual, settle
 
@@ -30,5 +31,5 @@ class SandwichLayer(Block):
     def input_sizes(self, g: Graph) -> dict[str, int]:
         return {"tokens": g.setting.batch.tokens, "hidden": self.hidden}
 
-    def kv_bytes_per_token(self, width: int) -> int:
-        return self.attention.kv_bytes_per_token(width)
+    def caches(self) -> tuple[Cache, ...] | None:
+        return self.attention.caches()

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from yantra.workloads.models.blocks import Embedding, Head
 from yantra.workloads.models.blocks.mamba2 import Mamba2
+from yantra.workloads.models.blocks.single_layer import SingleLayer
 from yantra.workloads.models.model import Model
 
 
 def mamba2(
     name: str, source: str, mixer: Mamba2, *, layers: int, vocab: int, sequence: int, tied: bool
 ) -> Model:
-    """Return a model of equal Mamba-2 layers."""
+    """Return a model of equal layers, each a mixer alone."""
     return Model(
         name=name,
         hidden=mixer.hidden,
         front=Embedding(vocab=vocab, hidden=mixer.hidden, tied=tied),
-        layers=(mixer,) * layers,
+        layers=(SingleLayer(hidden=mixer.hidden, block=mixer),) * layers,
         tail=Head(vocab=vocab, hidden=mixer.hidden, tied=tied),
         sequence=sequence,
         source=source,

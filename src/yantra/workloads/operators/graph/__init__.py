@@ -9,7 +9,7 @@
 | `emit.py`, `passes.py` | operators -> forward and backward pass |
 """
 
-from yantra.workloads.operators.graph.batch import Batch, Sequences
+from yantra.workloads.operators.graph.batch import Batch, Reach, Sequences
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Operator, Setting, Use
 from yantra.workloads.operators.graph.passes import Passes
 from yantra.workloads.operators.graph.tensor import REPLICATED, Placement, Tensor
@@ -22,6 +22,7 @@ __all__ = [
     "Operator",
     "Passes",
     "Placement",
+    "Reach",
     "Sequences",
     "Setting",
     "Tensor",

@@ -13,6 +13,18 @@ from yantra.base.errors import InternalError
 Causality = Literal["exact", "full", "megatron"]
 
 
+class Reach(NamedTuple):
+    """Which keys a query sees: all before it and itself, of those a window, or of all any.
+
+    `window` counts tokens, the query itself included. `chunked`: sequences are cut into chunks of
+    so many tokens, and a query sees those of its chunk.
+    """
+
+    causal: bool = True
+    window: int | None = None
+    chunked: bool = False
+
+
 class Sequences(NamedTuple):
     """`number` sequences, each with `new` tokens after `past` ones.
 
@@ -24,26 +36,44 @@ class Sequences(NamedTuple):
     past: int = 0
     emits: bool = True
 
-    def pairs(self, causal: bool, window: int | None, causality: Causality) -> int:
+    def pairs(self, reach: Reach, causality: Causality) -> int:
         """Return the number of (query, key) pairs.
 
         `exact` counts a token's view of itself and what precedes it, s (s + 1) / 2; `megatron`
         counts half of the square; `full` ignores the mask.
         """
-        if not causal or causality == "full":
+        if not reach.causal or causality == "full":
             return self.number * self.new * (self.past + self.new)
         if causality == "megatron":
             return self.number * self.new * (2 * self.past + self.new) // 2
-        pairs = self.new * self.past + self.new * (self.new + 1) // 2
-        if window is not None:
-            pairs -= _beyond(self.past + self.new, window) - _beyond(self.past, window)
+        pairs = _seen(self.past + self.new, reach) - _seen(self.past, reach)
         return self.number * pairs
 
+    def cached(self, reach: Reach) -> int:
+        """Return the number of cached tokens that the new ones see.
 
-def _beyond(tokens: int, window: int) -> int:
-    """Return how many pairs of a causal mask over `tokens` lie outside the window."""
-    outside = max(tokens - window, 0)
-    return outside * (outside + 1) // 2
+        A window of w tokens, the query itself included, reaches w - 1 tokens behind the first; of a
+        chunk it is what of it is there already.
+        """
+        if reach.window is None:
+            return self.number * self.past
+        if reach.chunked:
+            return self.number * (self.past % reach.window)
+        return self.number * min(self.past, reach.window - 1)
+
+
+def _seen(tokens: int, reach: Reach) -> int:
+    """Return the pairs of a sequence of `tokens` under a causal mask."""
+    window = reach.window
+    if window is None or tokens <= window:
+        return tokens * (tokens + 1) // 2
+    if reach.chunked:
+        chunks, rest = divmod(tokens, window)
+        return chunks * (window * (window + 1) // 2) + rest * (rest + 1) // 2
+    return window * (window + 1) // 2 + (tokens - window) * window
+
+
+EVERYTHING = Reach()
 
 
 class Batch(NamedTuple):
@@ -95,15 +125,9 @@ class Batch(NamedTuple):
             return self.tokens
         return sum(group.number for group in self.groups if group.emits)
 
-    def cached(self, window: int | None = None) -> int:
-        """Return the number of tokens whose keys and values are read from the cache.
-
-        A window of w tokens, the query itself included, reaches w - 1 tokens behind the first.
-        """
-        return sum(
-            group.number * (group.past if window is None else min(group.past, window - 1))
-            for group in self.groups
-        )
+    def cached(self, reach: Reach = EVERYTHING) -> int:
+        """Return the number of tokens whose keys and values are read from the cache."""
+        return sum(group.cached(reach) for group in self.groups)
 
     def decodes(self) -> Batch:
         """Return the part with one new token per sequence."""
@@ -113,18 +137,18 @@ class Batch(NamedTuple):
         """Return the part with several new tokens per sequence."""
         return self._replace(groups=tuple(g for g in self.groups if g.new > 1), padding=0)
 
-    def pairs(self, causal: bool, window: int | None = None) -> int:
+    def pairs(self, reach: Reach = EVERYTHING) -> int:
         """Return the number of (query, key) pairs of one head over all sequences."""
-        return sum(group.pairs(causal, window, self.causality) for group in self.groups)
+        return sum(group.pairs(reach, self.causality) for group in self.groups)
 
-    def ring_pairs(self, causal: bool, window: int | None, steps: int) -> tuple[int, ...]:
+    def ring_pairs(self, reach: Reach, steps: int) -> tuple[int, ...]:
         """Return the pairs one rank of `steps` works on in each step of ring attention.
 
         Each rank holds chunks i and 2c-1-i of 2c, which makes ranks equal (zig-zag): u = s / 2c;
         with its own keys 2 u^2 + u pairs, with those of any other rank 2 u^2.
         """
-        total = self.pairs(causal, window)
-        if not causal or self.causality != "exact" or window is not None or steps == 1:
+        total = self.pairs(reach)
+        if reach != EVERYTHING or self.causality != "exact" or steps == 1:
             return tuple(
                 total * (at + 1) // steps**2 - total * at // steps**2 for at in range(steps)
             )

@@ -18,6 +18,7 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
+from yantra.workloads.operators.graph.batch import Reach
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
@@ -28,7 +29,11 @@ CORE = "attention_core"
 
 
 class Heads(NamedTuple):
-    """Head counts and widths of one attention: `kv` heads of keys and values."""
+    """Head counts and widths of one attention: `kv` heads of keys and values.
+
+    `chunked`: a query sees its chunk of `window` tokens, not the last `window` ones. `chosen`: it
+    sees `window` tokens, wherever they are.
+    """
 
     query: int
     kv: int
@@ -36,6 +41,13 @@ class Heads(NamedTuple):
     v_width: int
     causal: bool = True
     window: int | None = None
+    chunked: bool = False
+    chosen: bool = False
+
+    @property
+    def reach(self) -> Reach:
+        """Which keys a query sees."""
+        return Reach(self.causal, self.window, self.chunked)
 
 
 def attention(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
@@ -66,7 +78,7 @@ def _flops(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> tuple[int
     """Return the operations of Q K^T and of the whole core on one rank."""
     ways = prod(g.setting.ways(axis) for _, axis in placement.shards)
     # Shares are uneven only where a window meets sharded tokens: the largest counts.
-    pairs = -(-heads.query * g.setting.batch.pairs(heads.causal, heads.window) // ways)
+    pairs = -(-heads.query * g.setting.batch.pairs(heads.reach) // ways)
     return 2 * heads.qk_width * pairs, 2 * (heads.qk_width + heads.v_width) * pairs
 
 
@@ -118,7 +130,7 @@ def _fused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
         Use(v, _key_placement(g, v)),
     )
     scores, core = _flops(g, q, placement, heads)
-    cached = _cache_bytes(g, k, v, heads.window)
+    cached = _cache_bytes(g, k, v, heads)
     read = sum(g.bytes(*use) for use in uses) + cached
     keeps = _statistics(g, out, heads)
     sizes = _sizes(g, placement, uses[1].placement, heads)
@@ -162,10 +174,17 @@ def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
     g.add("cache", tuple(Use(tensor, tensor.placement) for tensor in kept), (), (write,))
 
 
-def _cache_bytes(g: Graph, k: Tensor, v: Tensor, window: int | None) -> int:
-    """Bytes read of keys and values that earlier iterations left in the cache."""
+def _cache_bytes(g: Graph, k: Tensor, v: Tensor, heads: Heads) -> int:
+    """Bytes read of keys and values that earlier iterations left in the cache.
+
+    Tokens of one chunk choose different ones, so together they read them all.
+    """
+    batch = g.setting.batch
+    rows = batch.cached(heads.reach)
+    if heads.chosen:
+        rows = batch.decodes().cached(heads.reach) + batch.prefills().cached()
     per_token = (g.local(k) + g.local(v)) // g.setting.batch.tokens
-    return g.setting.cache_bytes(per_token * g.setting.batch.cached(window))
+    return g.setting.cache_bytes(per_token * rows)
 
 
 def _unfused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
@@ -173,7 +192,7 @@ def _unfused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     placement = _query_placement(g, q)
     kv = tuple(_key_placement(g, tensor) for tensor in (k, v))
     scores_flops, core = _flops(g, q, placement, heads)
-    full = {"pairs": g.setting.batch.pairs(causal=False), "heads": heads.query}
+    full = {"pairs": g.setting.batch.pairs(Reach(causal=False)), "heads": heads.query}
     where = _scores_placement(placement, q)
     scores = g.tensor("scores", full, where, q.width)
     told = dict(_sizes(g, placement, kv[0], heads))
@@ -226,7 +245,7 @@ def _ring(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     out = _output(g, q, placement, heads)
     uses = (Use(q, placement), Use(k, k.placement.dual()), Use(v, v.placement.dual()))
     steps = g.setting.ways("cp")
-    pairs = g.setting.batch.ring_pairs(heads.causal, heads.window, steps)
+    pairs = g.setting.batch.ring_pairs(heads.reach, steps)
     local_heads = heads.query // g.setting.ways("tp")
     keeps = _statistics(g, out, heads)
     forward, backward = [], []

@@ -15,7 +15,7 @@ from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Operation
 
 _BY_ROWS = ("norm", "softmax")
-_NORM_FLOPS = {"rms": 4, "layer": 7}
+_NORM_FLOPS = {"rms": 4, "layer": 7, "layer_gain": 7, "plain": 7}
 
 
 def elementwise(
@@ -34,13 +34,15 @@ def elementwise(
     costless_gradient: Sequence[int] = (),
     region: str = "",
     weights: Mapping[str, int] | None = None,
+    state_bytes: int = 0,
 ) -> Tensor:
     """Add an operator over `inputs`, all needed whole where `placement` (the first's) says so.
 
     `flops` are operations per element of the output. `saves` are the inputs its gradient reads
     again (`saves_output`: its output), `keeps_per_element` bytes it also keeps (a mask). For
     inputs in `costless_gradient` the gradient is that of the output itself: nothing is computed.
-    `weights` are trained vectors it applies, seen by every rank whole.
+    `weights` are trained vectors it applies, seen by every rank whole. `state_bytes` are read and
+    written beside: what it keeps of sequences from one token to the next.
     """
     first = inputs[0]
     where = first.placement.dual() if placement is None else placement
@@ -56,8 +58,8 @@ def elementwise(
     rows = count // g.local_dimension(out, out.sizes[-1][0], where) if kind in _BY_ROWS else 0
     program = Operation(
         "", kind, "forward", "",
-        vector_flops=flops * count, bytes_read=read, bytes_written=g.bytes(out) + keeps,
-        sizes=(("m", rows),),
+        vector_flops=flops * count, bytes_read=read + state_bytes,
+        bytes_written=g.bytes(out) + keeps + state_bytes, sizes=(("m", rows),),
     )  # fmt: skip
     taken = [at for at in range(len(uses)) if at not in costless_gradient]
     again = tuple(uses[at] for at in saves) + ((Use(out, where),) if saves_output else ())
@@ -90,10 +92,13 @@ def _within(where: Placement, tensor: Tensor, out: Tensor) -> Placement:
 
 
 def norm(g: Graph, x: Tensor, name: str, kind: str, *, bias: bool | None = None) -> Tensor:
-    """Normalise over the last dimension: `rms` has a gain, `layer` a gain and a bias."""
+    """Normalise over the last dimension: `rms` has a gain, `layer` a gain and a bias.
+
+    `layer_gain` is `layer` without the bias, `plain` without either.
+    """
     feature, size = x.sizes[-1]
     where = Placement(tuple(pair for pair in x.placement.shards if pair[0] != feature))
-    weights = {"weight": size}
+    weights = {} if kind == "plain" else {"weight": size}
     if kind == "layer" if bias is None else bias:
         weights["bias"] = size
     return elementwise(

@@ -1,0 +1,25 @@
+"""The selective scan of Mamba-1: a state of n numbers for each channel, computed token by token.
+
+No matrix units: 9 operations for each token, channel and state. The kernel keeps the state on chip
+along a sequence, so a pass reads and writes it once.
+Source: Gu and Dao, "Mamba", 2023 (arXiv 2312.00752), section 3.3; the count is that of
+state-spaces/mamba's reference scan.
+"""
+
+from __future__ import annotations
+
+from yantra.workloads.operators.graph.graph import Graph
+from yantra.workloads.operators.graph.operators.recurrence import Cost, recurrence
+from yantra.workloads.operators.graph.tensor import Tensor
+
+_OPERATIONS = 9
+_WHOLE = 1 << 40  # a sequence is one chunk
+
+
+def selective_scan(g: Graph, inputs: tuple[Tensor, ...], channels: int, state: int) -> Tensor:
+    """Add the scan of `channels`, with `state` numbers each, and what steers it."""
+    return recurrence(
+        g, "scan", inputs,
+        width=channels, state=channels * state, chunk=_WHOLE,
+        cost=lambda tokens: Cost(0, vector=_OPERATIONS * tokens * channels * state),
+    )  # fmt: skip
