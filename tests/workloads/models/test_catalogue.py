@@ -72,6 +72,18 @@ def test_a_name_may_stand_for_several_fields_or_for_the_opposite() -> None:
     assert model.normalization == "LayerNorm"
 
 
+def test_how_often_a_layer_is_other_is_as_good_as_a_list() -> None:
+    """As in Megatron-LM: every second has no window, from the second; experts from the first."""
+    sizes = SIZES | {"num_layers": 5, "sliding_window": 8, "num_experts": 4, "kexperts": 2}
+    for number, windows, experts in ((1, [0] * 5, [1] * 5), (2, [1, 0] * 2 + [1], [1, 0] * 2 + [1]),
+                                     (3, [1, 1, 0, 1, 1], [1, 0, 0, 1, 0])):  # fmt: skip
+        listed = {"window_attn_skip_freq": windows, "moe_layer_freq": experts}
+        counted = dict.fromkeys(listed, number)
+        assert description.transformer(sizes | counted, "mine", "small") == (
+            description.transformer(sizes | listed, "mine", "small")
+        )
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -82,6 +94,12 @@ def test_a_name_may_stand_for_several_fields_or_for_the_opposite() -> None:
         ({"residual": 3}, "mine: residual: expected one of sequential, parallel, sandwich"),
         ({"KVHead": 3}, "mine: KVHead: expected a divisor of num_attention_heads, which is 4"),
         ({"moe_layer_freq": "all"}, "mine: moe_layer_freq: expected a list of whole numbers"),
+        (
+            {"moe_layer_freq": 0},
+            "mine: moe_layer_freq: expected a list of whole numbers, or of how",
+        ),
+        ({"window_attn_skip_freq": -1}, "or of how many layers one is other, got -1"),
+        ({"window_attn_skip_freq": True}, "expected a list of whole numbers, got true"),
         ({"notes": [1]}, "mine: notes: expected a list of texts"),
         ({"name": 3}, "mine: name: expected a text, got 3"),
         ({"hidden_size": "64"}, "mine: hidden_size: expected a whole number"),

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args, get_type_hints
 
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.models.transformer import MOST_LAYERS, Transformer
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "num_layers": ("num_hidden_layers", "n_layer", "num_stacks", "num_blocks"),
@@ -59,7 +59,7 @@ def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
     Raises ConfigError for a name that is unknown or given twice, and for an impossible size.
     """
     fields, spelling = _fields(sizes, where)
-    about = {"name": name, "source": where} | fields
+    about = {"name": name, "source": where} | _patterns(fields, spelling, where)
     missing = [field for field in Transformer.field_names if _is_missing(field, about)]
     if missing:
         raise ConfigError(where, f"needs {', '.join(missing)}")
@@ -68,6 +68,39 @@ def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
     except ConfigError as error:
         field = error.where.removeprefix(f"{about['name']}.")
         raise ConfigError(f"{where}: {spelling.get(field, field)}", error.problem) from None
+
+
+def _patterns(fields: Mapping[str, Any], spelling: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Return the fields with a value for each layer where a number says how often one is other.
+
+    As in Megatron-LM: every n-th layer, counted from 1, has no window, and every n-th, counted
+    from 0, has experts.
+    """
+    layers = fields.get("num_layers")
+    found = dict(fields)
+    for field, kinds in _EVERY.items():
+        number = found.get(field)
+        if type(number) is not int:
+            continue
+        if number < 1:
+            expected = "a list of whole numbers, or of how many layers one is other"
+            raise ConfigError(f"{where}: {spelling[field]}", expected_got(expected, number))
+        if type(layers) is int and 0 < layers <= MOST_LAYERS:
+            found[field] = tuple(kinds(at, number) for at in range(layers))
+        else:
+            del found[field]  # the number of layers is reported, or missing
+    return found
+
+
+def _has_window(layer: int, number: int) -> int:
+    return int((layer + 1) % number != 0)
+
+
+def _has_experts(layer: int, number: int) -> int:
+    return int(layer % number == 0)
+
+
+_EVERY = {"window_attn_skip_freq": _has_window, "moe_layer_freq": _has_experts}
 
 
 def fields_of(sizes: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -118,6 +151,8 @@ def _check_types(fields: Mapping[str, Any], spelling: Mapping[str, str], where: 
             expected = "a text"
         elif kind.startswith("Literal") and value not in (words := _words(field)):
             expected = f"one of {', '.join(words)}"
+        elif field in _EVERY and type(value) is int:
+            continue
         elif kind.startswith("tuple[int") and not _all(value, int):
             expected = "a list of whole numbers"
         elif kind.startswith("tuple[str") and not _all(value, str):
