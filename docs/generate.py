@@ -143,6 +143,8 @@ def part(name: str) -> str:
         "model names": model_sizes,
         "models": known_models,
         "model types": model_types,
+        "same types": same_types,
+        "refused types": refused_types,
     }
     return parts[name]() if name in parts else section(name.removeprefix("keys of").strip())
 
@@ -283,6 +285,18 @@ def model_types() -> str:
     named = ((name, sys.modules[hf.families.get(name).__module__]) for name in hf.families.names())
     rows = ((f"`{name}`", (module.__doc__ or "").strip().rstrip(".")) for name, module in named)
     return _table(("model_type", "what it is"), rows)
+
+
+def same_types() -> str:
+    """Return the table of model types that are read as another."""
+    rows = ((f"`{kind}`", f"`{other}`") for kind, other in sorted(hf.SAME.items()))
+    return _table(("model_type", "is read as"), rows)
+
+
+def refused_types() -> str:
+    """Return the table of model types that are refused, and why."""
+    rows = ((f"`{kind}`", reason) for kind, reason in sorted(hf.REFUSED.items()))
+    return _table(("model_type", "because"), rows)
 
 
 def section(path: str) -> str:

@@ -67,12 +67,15 @@ def _unpacked(content: bytes, path: Path) -> bytes:
         raise ConfigError(str(path), "cannot be unpacked: not whole gzip") from None
 
 
-def parse_json(text: str, name: str, *, exact_integers: bool = False) -> tuple[Any, list[str]]:
+def parse_json(
+    text: str, name: str, *, exact_integers: bool = False, constants: bool = False
+) -> tuple[Any, list[str]]:
     """Return the first JSON value of a text, and warnings: repeated keys, text after the value.
 
     `name` is the file the errors name. Of a repeated key the last value counts, and what follows
     the value is not read: so does nlohmann::json 3.10 behind `stream >> json`. With
     `exact_integers` an integer of more than 64 bits stays one; else it becomes a float, as there.
+    With `constants`, `Infinity` and `NaN` are numbers, as Python writes them.
     """
     warnings: list[str] = []
 
@@ -84,7 +87,9 @@ def parse_json(text: str, name: str, *, exact_integers: bool = False) -> tuple[A
             merged[key] = value
         return merged
 
-    def constant(word: str) -> None:
+    def constant(word: str) -> float:
+        if constants:
+            return float(word.replace("Infinity", "inf"))
         raise _not_json(name, f"{word} is not a JSON value")
 
     def number(digits: str) -> int | float:

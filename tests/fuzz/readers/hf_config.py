@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.workloads.models.hf_configs import CONFIGS
+from tests.workloads.models.test_hf_models import MODELS
 from yantra.base.documents import parse_json
 from yantra.base.errors import ConfigError
 from yantra.workloads.models.assemble import model_of
@@ -14,7 +15,8 @@ FORM = "json"
 
 
 def seeds() -> list[bytes]:
-    return [json.dumps(config).encode() for config in CONFIGS.values()]
+    configs = [*CONFIGS.values(), *(one["config"] for one in MODELS.values())]
+    return [json.dumps(config).encode() for config in configs]
 
 
 def read(data: bytes) -> object:

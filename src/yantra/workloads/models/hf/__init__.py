@@ -13,8 +13,12 @@ from yantra.base.errors import ConfigError, expected_got
 from yantra.base.registry import Registry
 from yantra.base.trust import Reading
 from yantra.workloads.models.hf.config import Config
+from yantra.workloads.models.hf.nested import language_of
+from yantra.workloads.models.hf.types import REFUSED, SAME
 from yantra.workloads.models.model import Model
 from yantra.workloads.models.transformer import Transformer
+
+__all__ = ["REFUSED", "SAME", "Described", "families", "from_config", "is_config", "load"]
 
 Described = Transformer | Model
 
@@ -23,9 +27,12 @@ families: Registry[Callable[[Config], Described]] = Registry(
 )
 
 
+_OTHERWISE = "; give the sizes of a transformer by name in a YAML file, or its blocks in Python"
+
+
 def is_config(path: str | PathLike[str]) -> bool:
     """Return whether a JSON file is a config of this kind, which names its `model_type`."""
-    tree = parse_json(read_text(path), str(path))[0]
+    tree = parse_json(read_text(path), str(path), constants=True)[0]
     return isinstance(tree, dict) and "model_type" in tree
 
 
@@ -34,7 +41,7 @@ def load(path: str | PathLike[str]) -> Described:
     file = Path(path)
     if paths.isdir(file):
         file /= "config.json"
-    tree, warnings = parse_json(read_text(file), str(file))
+    tree, warnings = parse_json(read_text(file), str(file), constants=True)
     if warnings:
         raise ConfigError(str(file), warnings[0].removeprefix(f"{file}: "))
     if not isinstance(tree, dict):
@@ -53,10 +60,38 @@ def from_config(config: Mapping[str, Any], where: str = "config", name: str = ""
     """
     kind = config.get("model_type")
     if not isinstance(kind, str):
-        raise ConfigError(
-            where, f"needs the key 'model_type', one of {', '.join(families.names())}"
-        )
-    read = families.get(kind, f"{where}: model_type")
+        raise ConfigError(where, "needs the key 'model_type', such as llama")
+    if kind in REFUSED:
+        raise ConfigError(f"{where}: model_type", f"{kind}: {REFUSED[kind]}")
+    inner = language_of(config, where)
+    read = _family(inner.keys["model_type"], f"{where}: {inner.prefix}model_type")
     loaded = config.get("_name_or_path")
     called = loaded.rstrip("/").rpartition("/")[2] if isinstance(loaded, str) else ""
-    return read(Config(config, where, name or called or kind))
+    about = Config(inner.keys, where, name or called or kind, inner.prefix)
+    about.notes += inner.notes
+    return read(about)
+
+
+def _family(kind: str, where: str) -> Callable[[Config], Described]:
+    """Return what reads a model type: its own file, or that of a type of the same shape."""
+    if kind in REFUSED:
+        raise ConfigError(where, f"{kind}: {REFUSED[kind]}")
+    known = families.names()
+    if kind in known:
+        return families.get(kind, where)
+    if kind in SAME:
+        return families.get(SAME[kind])
+    near = next((name for name in (*known, *SAME) if _is_misspelt(kind, name)), "")
+    hint = f"; did you mean '{near}'?" if near else _OTHERWISE
+    raise ConfigError(where, f"'{kind}' is not among the types that are read{hint}")
+
+
+def _is_misspelt(kind: str, name: str) -> bool:
+    """Return whether two names differ by a letter or so: another number is another model."""
+    digits = [character for character in kind if character.isdigit()]
+    if digits != [character for character in name if character.isdigit()]:
+        return False
+    from difflib import SequenceMatcher
+
+    same = sum(block.size for block in SequenceMatcher(None, kind, name).get_matching_blocks())
+    return len(kind) + len(name) - 2 * same <= 2

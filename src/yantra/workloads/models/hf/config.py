@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.workloads.models.hf.ignored import IGNORED
+from yantra.workloads.models.hf.ignored import IGNORED, is_ignored
 from yantra.workloads.models.transformer import LARGEST, MOST_LAYERS, Transformer
 
 REQUIRED: Final = object()
+_USUAL_LENGTH = 4096
 
 # What any config may have as long as it says that the model is what it seems.
 _MUST_BE: dict[str, tuple[Any, ...]] = {
@@ -25,12 +26,24 @@ _MUST_BE: dict[str, tuple[Any, ...]] = {
 }
 
 
-class Config:
-    """The keys of one file; `where` is what messages call it, `name` what the model is called."""
+_NOTHING: tuple[Any, ...] = (None, [], {}, "")
+_QUANTISED = ("quantization_config", "quantization")  # the latter is MLX's
+_MORE_TOKENS = (
+    *("num_nextn_predict_layers", "num_mtp_layers", "num_mtp_modules", "mtp_num_hidden_layers"),
+    *("mtp_num_layers", "use_mtp"),
+)
 
-    def __init__(self, keys: Mapping[str, Any], where: str, name: str) -> None:
+
+class Config:
+    """The keys of one file; `where` is what messages call it, `name` what the model is called.
+
+    `prefix` stands before keys that are within another one (`text_config.`).
+    """
+
+    def __init__(self, keys: Mapping[str, Any], where: str, name: str, prefix: str = "") -> None:
         self.where = where
         self.name = name
+        self._prefix = prefix
         self.model_type = str(keys.get("model_type"))
         self.notes: list[str] = []
         self._keys = keys
@@ -66,17 +79,19 @@ class Config:
         """Return whatever a key has."""
         return self._take((key,), default)
 
-    def numbers(self, key: str) -> tuple[int, ...]:
-        """Return a list of whole numbers; empty where it is absent."""
-        value = self._take((key,), ())
+    def numbers(self, *keys: str) -> tuple[int, ...]:
+        """Return a list of whole numbers, under any of its names; empty where it is absent."""
+        value = self._take(keys, ())
         if not isinstance(value, list | tuple) or not all(type(item) is int for item in value):
+            key = next((key for key in keys if key in self._keys), keys[0])
             raise self.wrong(key, expected_got("a list of whole numbers", value))
         return tuple(value)
 
-    def words(self, key: str) -> tuple[str, ...]:
-        """Return a list of words; empty where it is absent."""
-        value = self._take((key,), ())
+    def words(self, *keys: str) -> tuple[str, ...]:
+        """Return a list of words, under any of the names it has had; empty where it is absent."""
+        value = self._take(keys, ())
         if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            key = next((key for key in keys if key in self._keys), keys[0])
             raise self.wrong(key, expected_got("a list of words", value))
         return tuple(value)
 
@@ -103,25 +118,48 @@ class Config:
         except ConfigError as error:
             raise self.wrong(error.where.removeprefix(f"{self.name}."), error.problem) from None
 
+    def sequence(self) -> int:
+        """Return the usual tokens of a sequence; a config may leave them open."""
+        keys = ("max_position_embeddings", "model_max_length")
+        if all(self._keys.get(key) is None for key in keys):
+            self._read.update(keys)
+            self.notes.append(f"its config says no length of a sequence; {_USUAL_LENGTH} tokens")
+            return _USUAL_LENGTH
+        return self._whole(keys, 1, LARGEST, REQUIRED)
+
+    def has(self, key: str) -> bool:
+        """Return whether a key is there and not null; it counts as read."""
+        self._read.add(key)
+        return self._keys.get(key) is not None
+
     def finish(self) -> None:
-        """Refuse keys that nothing asked for."""
-        if self._keys.get("quantization_config") is not None:
+        """Refuse keys that nothing asked for, but those that have nothing."""
+        self._note_more_tokens()
+        if any(self._keys.get(key) is not None for key in _QUANTISED):
             self.notes.append("stored quantised; bytes follow the data type of the plan")
-        self._read.add("quantization_config")
+        self._read.update(_QUANTISED)
         for key, values in _MUST_BE.items():
             self.must_be(key, *values, because=f"not covered for {self.model_type}")
         known = self._read | IGNORED
-        for key in self._keys:
-            if key not in known:
+        for key, value in self._keys.items():
+            if key not in known and value not in _NOTHING and not is_ignored(key):
                 raise self.wrong(
                     key,
                     f"not known for {self.model_type} and may change the model"
                     + (did_you_mean(key, known) or "; remove it if it does not"),
                 )
 
+    def _note_more_tokens(self) -> None:
+        """Leave out modules that predict more tokens, whatever a config calls their sizes."""
+        keys = [key for key in self._keys if key in _MORE_TOKENS or key.startswith("mtp_")]
+        counts = [self._keys[key] for key in keys if key in _MORE_TOKENS]
+        if any(type(count) is int and count > 0 for count in counts):
+            self.notes.append("without the multi-token-prediction module, as for serving")
+        self._read.update(keys)
+
     def wrong(self, key: str, problem: str) -> ConfigError:
         """Return the error about a key."""
-        return ConfigError(f"{self.where}: {key}", problem)
+        return ConfigError(f"{self.where}: {self._prefix}{key}", problem)
 
     def _whole(self, keys: tuple[str, ...], least: int, most: int, default: Any) -> int:
         value = self._take(keys, default)
@@ -146,4 +184,5 @@ class Config:
         strange = [name for name in self._keys if name not in self._read | IGNORED]
         close = get_close_matches(key, strange, n=1)
         hint = f"; is it the '{close[0]}' here?" if close else ""
-        return ConfigError(self.where, f"a {self.model_type} model needs the key '{key}'{hint}")
+        needed = f"a {self.model_type} model needs the key '{self._prefix}{key}'"
+        return ConfigError(self.where, f"{needed}{hint}")

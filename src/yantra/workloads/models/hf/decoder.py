@@ -5,24 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from yantra.base.errors import expected_got
-from yantra.workloads.models.hf.config import Config
+from yantra.workloads.models.hf.config import REQUIRED, Config
 
 _TYPES = {"sliding_attention": 1, "full_attention": 0}
 
 
-def sizes(config: Config) -> dict[str, Any]:
-    """Return the sizes under the keys that these families have in common."""
+def sizes(
+    config: Config, *, tied: bool = False, ffn: Any = REQUIRED, kv: int = 0, layers: int = 0
+) -> dict[str, Any]:
+    """Return the sizes under the keys that these families have in common.
+
+    `tied`, `ffn` and `kv` (heads of keys and values) are what a config without the key means;
+    `layers` is their number where it follows from something else.
+    """
     heads = config.size("num_attention_heads")
     return {
-        "num_layers": config.layers("num_hidden_layers"),
+        "num_layers": layers or config.layers("num_hidden_layers"),
         "hidden_size": config.size("hidden_size"),
         "num_attention_heads": heads,
-        "num_query_groups": config.size("num_key_value_heads", default=heads),
+        "num_query_groups": config.size("num_key_value_heads", default=kv or heads),
         "kv_channels": config.count("head_dim", default=0),
-        "ffn_hidden_size": config.size("intermediate_size"),
+        "ffn_hidden_size": (config.size if ffn else config.count)("intermediate_size", default=ffn),
         "vocab_size": config.size("vocab_size"),
-        "seq_length": config.size("max_position_embeddings"),
-        "tie_word_embeddings": config.flag("tie_word_embeddings", False),
+        "seq_length": config.sequence(),
+        "tie_word_embeddings": config.flag("tie_word_embeddings", tied),
     }
 
 

@@ -10,8 +10,6 @@ from yantra.workloads.models.transformer import Transformer
 def read(config: Config) -> Transformer:
     """Return the model of a config of type `deepseek_v3`, without its prediction of more tokens."""
     config.word("topk_method", ("noaux_tc",), "noaux_tc")
-    if config.count("num_nextn_predict_layers", default=0):
-        config.notes.append("without the multi-token-prediction module, as for serving")
     return config.transformer(**sizes(config, in_groups=True), moe_router_enable_expert_bias=True)
 
 

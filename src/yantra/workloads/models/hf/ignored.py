@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _LOADING = """
 _attn_implementation _attn_implementation_autoset _commit_hash _flash_attn_2_enabled _name_or_path
-architectures attn_implementation auto_map dtype finetuning_task id2label label2id model_type
+architectures attn_implementation auto_map dtype experts_implementation
+_experts_implementation finetuning_task id2label is_decoder label2id model_type
 name_or_path num_labels prefix
 task_specific_params tf_legacy_loss tokenizer_class torch_dtype torchscript transformers.js_config
 transformers_version use_bfloat16 use_flash_attn
@@ -12,6 +13,7 @@ transformers_version use_bfloat16 use_flash_attn
 _RETURNING = """
 chunk_size_feed_forward gradient_checkpointing output_attentions output_hidden_states
 output_router_logits output_scores problem_type return_dict return_dict_in_generate use_cache
+use_return_dict
 """
 _GENERATING = """
 bad_words_ids begin_suppress_tokens bos_token_id decoder_start_token_id diversity_penalty do_sample
@@ -32,4 +34,16 @@ original_max_position_embeddings partial_rotary_factor rope_interleave rope_para
 rope_theta rotary_emb_base rotary_pct use_mrope use_scaled_rope
 """
 
+_PARTS = (
+    *("dropout", "pdrop", "_eps", "epsilon", "initializer", "init_std", "init_range", "seed"),
+    *("_token_id", "_token_index", "rope_scal", "rope_type", "rotary", "_theta", "yarn", "softcap"),
+    *("temperature", "jitter", "aux_loss", "z_loss", "loss_coef", "loss_weight", "loss_alpha"),
+)
+"""What names hold that speak of rates, small constants, positions, tokens and losses."""
+
 IGNORED = frozenset(" ".join((_LOADING, _RETURNING, _GENERATING, _NUMERICS, _ROTATING)).split())
+
+
+def is_ignored(key: str) -> bool:
+    """Return whether nothing depends on a key, by its name or by what its name holds."""
+    return key in IGNORED or any(part in key for part in _PARTS)

@@ -46,4 +46,31 @@ def read(config: Config) -> Model:
     )
 
 
+def mixer(config: Config, hidden: int, *, gated_norm: bool = True) -> Mamba2:
+    """Return the mixer of models that mix it with attention; their keys begin with `mamba_`."""
+    heads = config.size("mamba_n_heads", default=128)
+    inner = config.size("mamba_d_ssm", default=config.size("mamba_expand", default=2) * hidden)
+    width = config.value("mamba_d_head", "auto")
+    if width == "auto":
+        width = inner // heads
+    if type(width) is not int or width * heads != inner:
+        problem = f"expected auto or {heads} heads that make {inner} channels, got {width!r}"
+        raise config.wrong("mamba_d_head", problem)
+    groups = config.size("mamba_n_groups", default=1)
+    if heads % groups:
+        raise config.wrong("mamba_n_groups", f"expected a divisor of {heads} heads, got {groups}")
+    return Mamba2(
+        hidden=hidden,
+        heads=heads,
+        head_dim=width,
+        state=config.size("mamba_d_state", default=256),
+        groups=groups,
+        window=config.size("mamba_d_conv", default=4),
+        chunk=config.size("mamba_chunk_size", default=256),
+        bias=config.flag("mamba_proj_bias", False),
+        conv_bias=config.flag("mamba_conv_bias", True),
+        gated_norm=gated_norm,
+    )
+
+
 PLUGIN = read

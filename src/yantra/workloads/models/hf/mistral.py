@@ -1,4 +1,4 @@
-"""Mistral: Llama with a sliding window of attention in the first version."""
+"""Mistral: Llama with a sliding window in the first version; Ministral: in some layers"""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from yantra.workloads.models.transformer import Transformer
 
 def read(config: Config) -> Transformer:
     """Return the model of a config of type `mistral`."""
-    return config.transformer(**decoder.sizes(config), **decoder.window(config))
+    sizes = decoder.sizes(config)
+    usual = "sliding_attention" if config.has("sliding_window") else "full_attention"
+    windows = decoder.windows(config, sizes["num_layers"], (usual,) * sizes["num_layers"])
+    return config.transformer(**sizes, **windows)
 
 
 PLUGIN = read

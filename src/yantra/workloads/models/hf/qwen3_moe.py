@@ -14,11 +14,16 @@ def read(config: Config) -> Transformer:
     `mlp_only_layers`, which counts from 0, does not name it.
     """
     sizes = qwen3.sizes(config)
+    if not config.has("head_dim"):
+        sizes["kv_channels"] = 0  # other than in dense models it follows from the other sizes
     step = config.size("decoder_sparse_step", default=1)
     dense = config.numbers("mlp_only_layers")
     pattern = tuple(
         int((layer + 1) % step == 0 and layer not in dense) for layer in range(sizes["num_layers"])
     )
+    config.must_be("qkv_bias", False, because="attention_bias says it")
+    config.must_be("use_qk_norm", True, because="queries and keys have norms")
+    config.must_be("shared_expert_intermediate_size", 0, because="it has no shared experts")
     config.skip("norm_topk_prob")
     return config.transformer(
         **sizes,
