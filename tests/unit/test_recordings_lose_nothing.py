@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.oracles.mutated_recordings import judged, mutated
-from tests.oracles.small_traces import call, event, kernel, op
+from tests.oracles.small_traces import call, event, kernel, node, op
+from tests.oracles.small_traces import linked as pair
 from yantra.base.errors import TraceError
 from yantra.cli import main
 from yantra.tracing.pytorch import kineto
@@ -272,6 +273,40 @@ def test_recordings_of_other_profilers_are_refused_by_name(
     assert main([*command, "other"]) == 2
     said = capsys.readouterr().err
     assert "error: other: this is a" in said and name in said and "torch.profiler" in said
+
+
+def test_nodes_of_a_host_trace_add_up_and_a_record_of_groups_is_no_operator() -> None:
+    nodes = [
+        node(3, "aten::mm", 2, rf_id=1),
+        node(4, "aten::lost", 2, rf_id=9),
+        node(5, "## process_group:init ##", 2, rf_id=0),
+    ]
+    report = pair(nodes, STEP).report
+    assert report.balance.nodes.parts == {
+        "operators with times": 1,
+        "operators without times": 1,
+        "roots and records of process groups": 3,
+    }
+    assert not report.balance.unaccounted and report.unmatched == 1
+
+
+RECORDINGS = [
+    json.dumps({"traceEvents": STEP}).encode(),
+    json.dumps(STEP).encode(),
+    json.dumps({"traceEvents": STEP}).encode().replace(b"aten::mm", b"aten::\xffm"),
+    b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}',
+]
+
+
+@pytest.mark.parametrize("data", RECORDINGS, ids=["object", "list", "bytes", "host"])
+def test_run_says_how_a_recording_becomes_a_workload(
+    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("trace.json").write_bytes(data)
+    assert main(["run", "trace.json"]) == 2
+    said = "error: trace.json: a recording of PyTorch; make it a trace first: yantra chakra convert"
+    assert said in capsys.readouterr().err
 
 
 def test_stats_takes_recordings_and_shows_their_balance(

@@ -275,9 +275,17 @@ def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None])
     report = linked.report
     report.operators = len(found)
     report.matched = sum(event is not None for event in found)
-    roots = sum(node.is_root for node in host.nodes)
-    report.unmatched = report.operators - report.matched - roots
+    silent = sum(
+        event is None and _has_no_event(node.name)
+        for node, event in zip(host.nodes, found, strict=True)
+    )
+    report.unmatched = report.operators - report.matched - silent
     report.missing_parents = host.missing_parents
+
+
+def _has_no_event(name: str) -> bool:
+    """Whether the device trace has nothing of such a node: it stands for no operator."""
+    return name in host_traces.ROOT_NAMES or "process_group:init" in name
 
 
 def _count_nodes(linked: Linked) -> None:
@@ -286,7 +294,8 @@ def _count_nodes(linked: Linked) -> None:
     nodes = report.balance.nodes = Sum(len(linked.operators))
     nodes.add("operators with times", report.matched)
     nodes.add("operators without times", report.unmatched)
-    nodes.add("roots", report.operators - report.matched - report.unmatched)
+    silent = report.operators - report.matched - report.unmatched
+    nodes.add("roots and records of process groups", silent)
 
 
 def _number(linked: Linked) -> None:
