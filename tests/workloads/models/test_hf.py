@@ -366,6 +366,38 @@ def test_what_a_family_of_today_cannot_have_is_refused(
     assert problem in refused(changed)
 
 
+def test_an_index_says_what_it_adds_to_the_cache() -> None:
+    made = hf.from_config(MODELS["DeepSeek-V3.2"]["config"])
+    assert "the index caches a key in FP8 in each layer that has it: 132 bytes" in made.notes
+    assert model_of(made).kv_bytes_per_token("fp8") == 61 * (512 + 64 + 132)
+
+
+def test_what_a_family_does_not_have_may_be_off_and_not_on() -> None:
+    mistral, _ = SIZED["mistralai/Mistral-7B-v0.1"]
+    off = {"attention_bias": False, "use_qk_norm": False, "num_experts": 0, "n_shared_experts": 0}
+    assert hf.from_config(mistral | off) == hf.from_config(mistral)
+    for key, value in (("attention_bias", True), ("num_experts", 8), ("use_qk_norm", True)):
+        assert f"{key}: expected " in (text := refused(mistral | {key: value}))
+        assert text.endswith("not covered for mistral")
+
+
+def test_heads_that_do_not_divide_are_as_wide_as_transformers_makes_them() -> None:
+    """GLM-4.5V's class by default: 96 heads of 4096 // 96; counted by transformers."""
+    text = {
+        "model_type": "glm4v_moe_text", "hidden_size": 4096, "intermediate_size": 10944,
+        "moe_intermediate_size": 1408, "num_hidden_layers": 46, "num_attention_heads": 96,
+        "num_key_value_heads": 8, "n_routed_experts": 128, "n_shared_experts": 1,
+        "num_experts_per_tok": 8, "vocab_size": 151424, "attention_bias": True,
+    }  # fmt: skip
+    made = model_of(hf.from_config({"model_type": "glm4v_moe", "text_config": text}))
+    assert made.kv_bytes_per_token() == 46 * 2 * 8 * 42 * 2
+    assert "4096 is no multiple of 96 heads, and nothing says how wide they are: 42" in made.notes
+    text |= {"num_attention_heads": 4097, "num_key_value_heads": 1}
+    assert "text_config.num_attention_heads: expected" in refused(
+        {"model_type": "glm4v_moe", "text_config": text}
+    )
+
+
 def test_a_config_without_a_length_of_sequences_gets_a_usual_one() -> None:
     config = {key: value for key, value in LLAMA.items() if key != "max_position_embeddings"}
     made = hf.from_config(config)

@@ -24,6 +24,13 @@ _MUST_BE: dict[str, tuple[Any, ...]] = {
     "pruned_heads": ({}, None),
     "tie_encoder_decoder": (False,),
 }
+# What a family that does not ask for it may have as long as it is off.
+_OFF: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("attention_bias", "mlp_bias", "qkv_bias", "use_bias", "bias"), (False,)),
+    **dict.fromkeys(("use_sliding_window", "use_qk_norm", "attn_output_gate"), (False,)),
+    **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts"), (0, 1)),
+    **dict.fromkeys(("n_shared_experts", "shared_expert_intermediate_size"), (0,)),
+}
 
 
 _NOTHING: tuple[Any, ...] = (None, [], {}, "")
@@ -140,6 +147,9 @@ class Config:
         self._read.update(_QUANTISED)
         for key, values in _MUST_BE.items():
             self.must_be(key, *values, because=f"not covered for {self.model_type}")
+        for key, values in _OFF.items():
+            if key not in self._read:
+                self.must_be(key, *values, because=f"not covered for {self.model_type}")
         known = self._read | IGNORED
         for key, value in self._keys.items():
             if key not in known and value not in _NOTHING and not is_ignored(key):

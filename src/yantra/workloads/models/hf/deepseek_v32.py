@@ -20,7 +20,8 @@ def indexed(config: Config, sizes: parts.Sizes, indexers: tuple[str, ...]) -> Mo
     index = SparseIndex(
         index_heads=config.size("index_n_heads"), width=config.size("index_head_dim")
     )
-    keys = config.size("index_topk")
+    keys, kept = config.size("index_topk"), index.cache().fixed_bytes
+    config.notes.append(f"the index caches a key in FP8 in each layer that has it: {kept} bytes")
     config.skip("indexer_rope_interleave", "index_share_for_mtp_iteration", "layer_types")
     mixture = parts.routed(config, sizes, router_bias=True)
     full = parts.latent(config, sizes, keys=keys, index=index)

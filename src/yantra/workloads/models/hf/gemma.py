@@ -11,6 +11,7 @@ def read(config: Config) -> Transformer:
     """Return the model of a config of type `gemma`."""
     tied = config.flag("tie_word_embeddings", True)
     bias = config.flag("attention_bias", False)
+    config.must_be("use_bidirectional_attention", False, because="attention without a mask")
     return config.transformer(
         **(decoder.sizes(config) | {"tie_word_embeddings": tied}),
         qkv_bias=bias,

@@ -70,12 +70,20 @@ def attention(config: Config, sizes: Sizes, **about: Any) -> Attention:
     if heads % kv_heads:
         problem = f"expected a divisor of num_attention_heads, which is {heads}; got {kv_heads}"
         raise config.wrong("num_key_value_heads", problem)
-    if not width:
-        if sizes["hidden_size"] % heads:
-            problem = f"expected a divisor of hidden_size, which is {sizes['hidden_size']}; got"
-            raise config.wrong("num_attention_heads", f"{problem} {heads}")
-        width = sizes["hidden_size"] // heads
+    width = width or head_width(config, sizes["hidden_size"], heads)
     return Attention(heads=heads, kv_heads=kv_heads, head_dim=width, **about)
+
+
+def head_width(config: Config, hidden: int, heads: int) -> int:
+    """Return how wide heads are where nothing says it, rounded down as transformers does."""
+    if heads > hidden:
+        problem = f"expected at most hidden_size, which is {hidden}; got {heads}"
+        raise config.wrong("num_attention_heads", problem)
+    if hidden % heads:
+        note = f"{hidden} is no multiple of {heads} heads, and nothing says how wide they are"
+        if f"{note}: {hidden // heads}" not in config.notes:
+            config.notes.append(f"{note}: {hidden // heads}")
+    return hidden // heads
 
 
 def experts(config: Config, count: int, chosen: int, width: int, **about: Any) -> MoE:

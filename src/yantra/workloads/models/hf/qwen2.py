@@ -12,6 +12,7 @@ from yantra.workloads.models.transformer import Transformer
 def read(config: Config) -> Transformer:
     """Return the model of a config of type `qwen2`."""
     sizes = decoder.sizes(config)
+    config.must_be("attention_bias", True, because="queries, keys and values have biases")
     return config.transformer(**sizes, **windows(config, sizes["num_layers"]), qkv_bias=True)
 
 

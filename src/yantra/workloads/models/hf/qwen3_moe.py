@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yantra.workloads.models.hf import qwen3
+from yantra.workloads.models.hf import parts, qwen3
 from yantra.workloads.models.hf.config import Config
 from yantra.workloads.models.transformer import Transformer
 
@@ -15,7 +15,9 @@ def read(config: Config) -> Transformer:
     """
     sizes = qwen3.sizes(config)
     if not config.has("head_dim"):
-        sizes["kv_channels"] = 0  # other than in dense models it follows from the other sizes
+        # Other than in dense models it follows from the other sizes.
+        heads, hidden = sizes["num_attention_heads"], sizes["hidden_size"]
+        sizes["kv_channels"] = parts.head_width(config, hidden, heads)
     step = config.size("decoder_sparse_step", default=1)
     dense = config.numbers("mlp_only_layers")
     pattern = tuple(
