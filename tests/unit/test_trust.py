@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shlex
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,35 @@ def test_a_program_asks_again_when_code_beside_it_is_new_or_changes(
     assert status("run", "step.yaml") == 2
     assert "evil.py has changed since its folder was trusted" in capsys.readouterr().err
     assert not ran()
+
+
+def test_what_is_advised_lets_it_run_also_of_what_is_elsewhere(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Whatever the path is, the command that an error names is enough."""
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    for name in ("evil.sh", "evil.py"):
+        Path(name).rename(elsewhere / name)
+    Path("a link").symlink_to(elsewhere / "evil.sh")
+    programs = ["./a link"], [str(elsewhere / "evil.sh")], ["../else where/evil.sh", "step.0.et"]
+    schedulers = "../else where/evil.py", str(elsewhere / "evil.py")
+    trees = [{"network": {"kind": "external", "options": {"command": of}}} for of in programs]
+    trees += [{"scheduler": of} for of in schedulers]
+    for number, tree in enumerate(trees):
+        Path(place()).unlink(missing_ok=True)
+        traps.arm(elsewhere, str(number))
+        Path("step.yaml").write_text(json.dumps(traps.SCENARIO | tree))
+        for _ in range(3):
+            assert status("run", "step.yaml") in (2, 3)
+            told = capsys.readouterr().err
+            if "yantra trust " not in told:
+                break
+            advised = told.partition("type: yantra trust ")[2].partition(", or add")[0]
+            assert status("trust", *shlex.split(advised.strip())) == 0
+        assert (folder / MARK).exists() or (elsewhere / MARK).exists(), tree
+        (folder / MARK).unlink(missing_ok=True)
+        (elsewhere / MARK).unlink(missing_ok=True)
 
 
 def test_what_new_writes_is_trusted_until_it_is_changed(

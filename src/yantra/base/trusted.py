@@ -125,7 +125,9 @@ class Trusted:
             real = paths.realpath(file)
             problem = self.why_not(real) if _is_code(real) else ""
             if problem:
-                return f"{file} {problem}", paths.dirname(file) or "."
+                folder = paths.dirname(file) or "."
+                is_link = paths.dirname(real) != paths.realpath(folder)
+                return f"{file} {problem}", file if is_link else folder
             for entry, _ in self._said_of(real):
                 problem = self._new_code(entry)
                 if problem:
