@@ -47,6 +47,7 @@ MODULES = (
     "yantra.tracing.collect",
     "yantra.tracing.replay",
     "yantra.base.errors",
+    "yantra.base.trust",
     "yantra.base.units",
     "yantra.scenario.quirks",
     "yantra.base.registry",

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.trust import allow
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.collectives.check import find_violation
@@ -66,6 +67,7 @@ def _write(
     more: str = "",
 ) -> Path:
     (folder / "tree.py").write_text(PLUGIN.format(spine=spine, blocks=blocks))
+    allow(str(folder / "tree.py"))
     for rank in range(8):
         trace = TraceBuilder(rank=rank)
         before = []

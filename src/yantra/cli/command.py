@@ -22,9 +22,9 @@ class WithExamples(click.Command):
         self.examples = tuple(examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; code that an option names, or an argument alone, may run.
+        """Read the arguments; code that an option names, or an argument, may run.
 
-        What a list of arguments has may come from a shell that lists a folder.
+        Not that of a list of files to read, which may come from a shell that lists a folder.
         """
         if not ctx.resilient_parsing and any(".py" in word for word in args):
             from yantra.base.trust import allow_typed
@@ -32,7 +32,11 @@ class WithExamples(click.Command):
             given = self.make_parser(ctx).parse_args(list(args))[0]
             for parameter in self.params:
                 value = given.get(parameter.name or "")
-                is_named = isinstance(parameter, click.Option) or parameter.nargs == 1
+                is_named = (
+                    isinstance(parameter, click.Option)
+                    or parameter.nargs == 1
+                    or parameter.type is click.STRING  # names of models, of fabrics
+                )
                 for text in value if isinstance(value, list | tuple) else (value,):
                     if is_named and isinstance(text, str):
                         allow_typed(text)
