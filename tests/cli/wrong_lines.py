@@ -91,8 +91,12 @@ def recorded() -> dict[str, str]:
 
 def record() -> None:
     """Run every line, each in a folder of its own, and write what it says."""
-    with tempfile.TemporaryDirectory() as made, open(RECORDED, "w", encoding="utf-8") as file:
-        os.environ["XDG_CONFIG_HOME"] = f"{made}-config"  # there is none: nothing is trusted
+    with (
+        tempfile.TemporaryDirectory() as made,
+        tempfile.TemporaryDirectory() as configuration,
+        open(RECORDED, "w", encoding="utf-8") as file,
+    ):
+        os.environ["XDG_CONFIG_HOME"] = configuration
         example_files.write(Path(made))
         prepare(Path(made))
         for found in COMMANDS:
