@@ -112,6 +112,9 @@ DAMAGE: dict[str, Edit] = {
     "another time": value("step_time", 1e-9),
     "not finite": value("step_time", float("inf")),
     "a number of many digits": second(lambda line: line.replace(b": 4", b": " + b"4" * 5000, 1)),
+    "another memory": value("memory", 5),
+    "another plan": value("plan", {"tp": 8, "cp": 1, "pp": 1, "dp": 1}),
+    "a member that nobody reads": value("vpp", 7),
     "another cluster": value("cluster", "hgx-b200"),
     "another scale": value("scale", {"peak": 9.0}),
     "a number beyond the study": value("number", 3),
@@ -122,7 +125,7 @@ DAMAGE: dict[str, Edit] = {
     "a plan of texts": value("plan", {"tp": "2"}),
     "empty": second(lambda line: b"\n"),
 }
-UNNOTICED_WITHOUT_SEALS = {"another time"}
+UNNOTICED_WITHOUT_SEALS = {"a member that nobody reads"}
 
 
 @pytest.mark.parametrize("what", DAMAGE)

@@ -20,14 +20,14 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import IO, Any, NamedTuple
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, YantraError
 from yantra.base.notes import note
 from yantra.base.output import whole_file
 from yantra.base.regular import read_regular
 from yantra.base.seals import MEMBER, seal_line, state_of_json
 from yantra.explore.objectives import OBJECTIVES
 from yantra.explore.study_file import Point, Study
-from yantra.explore.trial import broken_bounds, excess
+from yantra.explore.trial import agree, broken_bounds, excess
 
 TRIALS = "trials.jsonl"
 Trials = dict[int, dict[str, Any]]
@@ -158,9 +158,12 @@ def _trial_in(
         return None
     told.pop(MEMBER, None)
     try:
-        return told if _fits(told, study, points) else None
-    except (KeyError, TypeError, ValueError, OverflowError):
+        fits = _fits(told, study, points) and (
+            is_sealed or "plan" not in told or agree(study, told)
+        )
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, YantraError):
         return None
+    return told if fits else None
 
 
 def _fits(told: Mapping[str, Any], study: Study, points: list[Point] | None) -> bool:

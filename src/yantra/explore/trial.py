@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import isclose
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Cluster
 from yantra.workloads.models.catalogue import find
+
+_EXACT = 1e-9  # as far as figures that follow from each other may differ
 
 
 class Plans(NamedTuple):
@@ -73,10 +76,14 @@ def space_of(study: Study, number: int) -> tuple[Any, Cluster, Scale, PlanSpace]
         most_tp=None if members is None else int(members.value),
         **chosen,
     )
+    return _model(study.model), cluster, _scale(factors), space
+
+
+def _scale(factors: Mapping[str, float]) -> Scale:
     scale = Scale()
     for rate, factor in factors.items():
         scale = scale.times(rate, factor)
-    return _model(study.model), cluster, scale, space
+    return scale
 
 
 # What trials of one process share: nothing of it depends on the scale of a trial.
@@ -160,25 +167,67 @@ def figures(plans: Plans, row: int) -> dict[str, Any]:
 
 
 def _facts(plans: Plans, row: int) -> Facts:
-    study, judged, ranks = plans.study, plans.judged, plans.space.ranks
+    judged, ranks = plans.judged, plans.space.ranks
     seconds = float(judged.time_ns[row]) / 1e9
-    rates, hourly = rates_of(plans.cluster), hourly_of(study, plans.cluster, plans.scale)
     busy = float(judged.kernels_ns[row] / judged.time_ns[row])
+    joules = rates_of(plans.cluster).energy_j(seconds, ranks, busy)
+    memory = int(judged.memory_bytes[row])
+    return _facts_of(plans.study, plans.cluster, plans.scale, ranks, seconds, memory, joules)
+
+
+def _facts_of(
+    study: Study,
+    cluster: Cluster,
+    scale: Scale,
+    ranks: int,
+    seconds: float,
+    memory_bytes: int,
+    joules: float | None,
+) -> Facts:
+    """Return what is known of a step of so many seconds, bytes of memory and joules."""
+    hourly, rates = hourly_of(study, cluster, scale), rates_of(cluster)
     goodput = None
     if rates.mtbf_s is not None:
         mtti = mtti_of({"devices": (ranks, rates.mtbf_s)})
         goodput = best_goodput(mtti, *study.failures).share
     return Facts(
         seconds=seconds,
-        tokens=study.global_batch * (study.sequence or plans.model.sequence),
+        tokens=_tokens(study),
         ranks=ranks,
-        memory_bytes=int(judged.memory_bytes[row]),
-        device_bytes=plans.cluster.memory_bytes,
+        memory_bytes=memory_bytes,
+        device_bytes=cluster.memory_bytes,
         usd_per_h=None if hourly is None else hourly * ranks,
-        joules=rates.energy_j(seconds, ranks, busy),
+        joules=joules,
         goodput=goodput,
         steps=study.steps,
     )
+
+
+def _tokens(study: Study) -> int:
+    sequence: int = study.sequence or _model(study.model).sequence
+    return study.global_batch * sequence
+
+
+def agree(study: Study, told: Mapping[str, Any]) -> bool:
+    """Return whether the figures of a trial follow from each other, and its plan fits its ranks.
+
+    Its time, memory and energy are taken as told. So this finds one figure that was changed, and
+    not several that were changed together.
+    """
+    cluster, ranks, plan = _cluster(told["cluster"]), told["ranks"], told["plan"]
+    per_token = told["joules_per_token"]
+    joules = None if per_token is None else per_token * _tokens(study)
+    scale = _scale(told["scale"])
+    facts = _facts_of(study, cluster, scale, ranks, told["step_time"], told["memory"], joules)
+    if plan["tp"] * plan["cp"] * plan["pp"] * plan["dp"] != ranks:
+        return False
+    return all(_alike(told[name], value) for name, value in computed(facts).items())
+
+
+def _alike(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return isclose(one, other, rel_tol=_EXACT)
 
 
 def excess(study: Study, told: Mapping[str, Any]) -> float | None:
