@@ -25,6 +25,7 @@ from yantra.explore.passes import NO_ADAPTERS, Adapters
 from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.adapters import check_adapters
 
 if TYPE_CHECKING:
     from yantra.workloads.plan.check import Facts
@@ -85,10 +86,10 @@ class PlanSpace(Record):
     def columns(self, model: Any) -> Columns:
         """Return every legal plan for a model. Raises ConfigError where there is none."""
         facts = facts_of(model)
-        every = Plan(lora_rank=self.lora_rank, lora_targets=self.lora_targets)
-        for rule in problems(every, facts, self.sequence or facts.sequence):
-            if rule.field in ("sequence", "lora_targets"):
-                raise ConfigError(rule.field, rule.reason)
+        check_adapters(Plan(lora_rank=self.lora_rank, lora_targets=self.lora_targets), model)
+        for rule in problems(Plan(), facts, self.sequence or facts.sequence):
+            if rule.field == "sequence":
+                raise ConfigError("sequence", rule.reason)
         rows = np.array(list(self._rows(facts)), dtype=np.int64)
         if not rows.size:
             problem = f"no legal plan for {model.name} on {self.ranks} ranks"

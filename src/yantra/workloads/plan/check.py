@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError
 from yantra.base.records import Record
-from yantra.workloads.operators.adapters import PRODUCTS, targets_of
 from yantra.workloads.plan.limits import limits_of
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.plan.split import Unfit, is_given, shares
@@ -99,7 +98,6 @@ def _facts(model: Any) -> Facts:
 _MOST_PASSES = 1 << 20
 _MOST_KEPT = 16
 _kept: dict[int, tuple[Any, Facts]] = {}
-_OF_EXPERTS = {name for product in ("gate_up", "up", "down") for name in PRODUCTS[product]}
 _LATENTS = ("q_lora", "kv_lora", "qk_rope")
 _OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents", "columns")
 
@@ -315,10 +313,6 @@ def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
         if plan.capacity_factor is not None:
             yield Broken("capacity_factor", dense)
         return
-    of_experts = [name for name in targets_of(plan.lora_targets) if name in _OF_EXPERTS]
-    if plan.lora_rank is not None and of_experts:
-        names = ", ".join(of_experts)
-        yield Broken("lora_targets", f"adapters of experts are not modelled; leave out {names}")
     if plan.zero and plan.replicas > 1:
         dense = f"other weights are sharded over dp x cp = {plan.dp * plan.cp}"
         yield Broken("shard", f"experts have no shard groups of their own; left out, {dense}")

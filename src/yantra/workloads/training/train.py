@@ -16,7 +16,6 @@ from yantra.base.errors import ConfigError
 from yantra.base.garbage import uncollected
 from yantra.chakra.passes import PassTotals
 from yantra.workloads import schedules
-from yantra.workloads.operators.adapters import ALL, targets_of
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products
 from yantra.workloads.plan.check import check as check_plan
@@ -25,6 +24,7 @@ from yantra.workloads.plan.split import Unfit, shares
 from yantra.workloads.plan.words import called
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.parts import Layout
+from yantra.workloads.training.adapters import check_adapters
 from yantra.workloads.training.check import check_job
 from yantra.workloads.training.memory import StageMemory, memory_of
 from yantra.workloads.training.stage import Parts, StageWorks, stage_work
@@ -98,16 +98,11 @@ def train(
 
 
 def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | None) -> Workload:
+    check_adapters(plan, model)
     check_plan(plan, model, tokens)
     encodings = Encodings()
-    try:
-        steps = steps_of(model, plan, tokens, encodings)
-    except ConfigError as error:
-        if error.where != "lora_rank":
-            raise
-        raise ConfigError(called(plan, "lora_rank"), error.problem) from None
+    steps = steps_of(model, plan, tokens, encodings)
     _check_sizes(steps, plan, encodings)
-    _check_adapters(steps[0], plan, model.name)
     memory = steps[0].memory_with(encodings)
     if memory_bytes is not None:
         from yantra.workloads.training.fit import check_fit
@@ -133,21 +128,6 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
         },
         later={"schedule": drawn_later(job, steps[0].passes, encodings)},
     )
-
-
-def _check_adapters(step: Step, plan: Plan, model: str) -> None:
-    """Refuse targets of adapters that the model has no product for."""
-    if plan.lora_rank is None:
-        return
-    weights = [
-        weight for chunks in step.job.chunks for one in chunks for weight in one.work.weights
-    ]
-    found = {part for one in weights if not one.is_frozen for part in one.name.split(".")}
-    named = targets_of(plan.lora_targets)
-    missing = [name for name in named if name not in found]
-    if missing and (plan.lora_targets.strip() != ALL or missing == list(named)):
-        problem = f"{model} has no product {' or '.join(missing)}"
-        raise ConfigError(called(plan, "lora_targets"), problem)
 
 
 def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> None:

@@ -1,0 +1,80 @@
+"""Whether a model has the products that adapters are for, looked up before a plan is judged.
+
+One layer of each kind is built on one rank with an adapter beside every product that may have one;
+what came of it says which targets there are, and how small each is. So whatever blocks a model is
+made of, none says it of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.operators.adapters import ALL, PRODUCTS, TARGETS, targets_of
+from yantra.workloads.operators.graph import Batch, Setting
+from yantra.workloads.plan.check import facts_of
+from yantra.workloads.plan.words import called
+from yantra.workloads.training.stage import Chunk, Parts
+
+if TYPE_CHECKING:
+    from yantra.workloads.plan.plan import Plan
+
+_KEPT = 16
+_OF_EXPERTS = {name for product in ("gate_up", "up", "down") for name in PRODUCTS[product]}
+
+
+def check_adapters(plan: Plan, model: Any) -> None:
+    """Raise ConfigError if a plan trains adapters of products that the model does not have.
+
+    A rank above the rows or the columns of a product is refused, too.
+    """
+    if plan.lora_rank is None:
+        return
+    named, where = targets_of(plan.lora_targets), called(plan, "lora_targets")
+    experts = [name for name in named if name in _OF_EXPERTS]
+    if facts_of(model).experts and experts:
+        problem = f"adapters of experts are not modelled; leave out {', '.join(experts)}"
+        raise ConfigError(where, problem)
+    found = _targets(model)
+    missing = [name for name in named if name not in found]
+    if missing and (plan.lora_targets.strip() != ALL or missing == list(named)):
+        told = f"; it has {', '.join(found)}" if found else ""
+        raise ConfigError(where, f"{model.name} has no product {' or '.join(missing)}{told}")
+    least = min(found[name] for name in named if name in found)
+    if plan.lora_rank > least:
+        name = next(name for name in named if found.get(name) == least)
+        problem = f"{name} has {least} rows or columns; expected at most that"
+        raise ConfigError(called(plan, "lora_rank"), f"{problem}, got {plan.lora_rank}")
+
+
+def _targets(model: Any) -> Mapping[str, int]:
+    """Return the targets of a model, with the least of the rows and the columns of each."""
+    found: dict[str, int] = {}
+    for layer in dict.fromkeys(model.layers):
+        for name, least in _of_layer(layer, model.sequence).items():
+            found[name] = min(least, found.get(name, least))
+    return {name: found[name] for name in TARGETS if name in found}
+
+
+class _One:
+    """A model of one layer."""
+
+    def __init__(self, layer: Any) -> None:
+        self.layers = (layer,)
+        self.front: Any = None
+        self.tail: Any = None
+
+
+@lru_cache(maxsize=_KEPT)
+def _of_layer(layer: Any, sequence: int) -> Mapping[str, int]:
+    setting = Setting(Batch.of(1, sequence), lora_rank=1, lora_targets=TARGETS)
+    model: Parts = _One(layer)
+    chunk = Chunk(model, setting, (0, 1), front=False, tail=False)
+    found: dict[str, int] = {}
+    for weight in chunk.graph.weights:
+        *_, target, part, _ = ("", "", *weight.name.split("."))
+        if not weight.is_frozen and part in ("lora_a", "lora_b"):
+            found[target] = min(weight.elements, found.get(target, weight.elements))
+    return found
