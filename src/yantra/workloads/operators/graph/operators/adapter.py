@@ -31,7 +31,7 @@ def adapted(
     """Return the results of a frozen product, those of targets with their adapters added."""
     results = {tensor.sizes[-1][0]: tensor for tensor in made}
     for target, outputs in PRODUCTS.get(name, {}).items():
-        if target not in g.setting.lora_targets:
+        if target not in g.setting.lora_targets or not results.keys() >= set(outputs):
             continue
         g.in_adapter = True
         with g.scope(target):
