@@ -166,6 +166,19 @@ def test_experts_have_no_adapters() -> None:
     assert train(find("mixtral-8x7b"), plan.replace(lora_targets="q"), 512).ranks == 8
 
 
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        ("dit-xl/2", "adapters of modulation of dit-xl/2 are not modelled; name those meant"),
+        ("mamba2-2.7b", "adapters of mixer.in, mixer.out of mamba2-2.7b are not modelled$"),
+        ("resnet-50", "resnet-50 has no product q_proj"),
+    ],
+)
+def test_all_products_are_none_left_out(model: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        train(find(model), Plan(lora_rank=4, lora_targets="all-linear"))
+
+
 def test_each_output_of_a_product_has_at_most_one_target_of_a_list() -> None:
     for product, targets in PRODUCTS.items():
         outputs = [out for name in targets_of("all-linear") for out in targets.get(name, ())]

@@ -37,9 +37,14 @@ def check_adapters(plan: Plan, model: Any) -> None:
     if facts_of(model).experts and experts:
         problem = f"adapters of experts are not modelled; leave out {', '.join(experts)}"
         raise ConfigError(where, problem)
-    found = _targets(model)
+    found, others = _targets(model)
     missing = [name for name in named if name not in found]
-    if missing and (plan.lora_targets.strip() != ALL or missing == list(named)):
+    is_all = plan.lora_targets.strip() == ALL
+    if is_all and others:
+        told = f"; name those meant among {', '.join(found)}" if found else ""
+        problem = f"adapters of {', '.join(others)} of {model.name} are not modelled{told}"
+        raise ConfigError(where, problem)
+    if missing and (not is_all or not found):
         told = f"; it has {', '.join(found)}" if found else ""
         raise ConfigError(where, f"{model.name} has no product {' or '.join(missing)}{told}")
     least = min(found[name] for name in named if name in found)
@@ -49,13 +54,19 @@ def check_adapters(plan: Plan, model: Any) -> None:
         raise ConfigError(called(plan, "lora_rank"), f"{problem}, got {plan.lora_rank}")
 
 
-def _targets(model: Any) -> Mapping[str, int]:
-    """Return the targets of a model, with the least of the rows and the columns of each."""
+def _targets(model: Any) -> tuple[Mapping[str, int], list[str]]:
+    """Return the targets of a model, with the least of the rows and the columns of each.
+
+    Besides, the products of its layers that have no adapters.
+    """
     found: dict[str, int] = {}
+    others: dict[str, None] = {}
     for layer in dict.fromkeys(model.layers):
-        for name, least in _of_layer(layer, model.sequence).items():
+        targets, rest = _of_layer(layer, model.sequence)
+        others |= dict.fromkeys(rest)
+        for name, least in targets.items():
             found[name] = min(least, found.get(name, least))
-    return {name: found[name] for name in TARGETS if name in found}
+    return {name: found[name] for name in TARGETS if name in found}, list(others)
 
 
 class _One:
@@ -68,13 +79,25 @@ class _One:
 
 
 @lru_cache(maxsize=_KEPT)
-def _of_layer(layer: Any, sequence: int) -> Mapping[str, int]:
+def _of_layer(layer: Any, sequence: int) -> tuple[Mapping[str, int], tuple[str, ...]]:
     setting = Setting(Batch.of(1, sequence), lora_rank=1, lora_targets=TARGETS)
     model: Parts = _One(layer)
-    chunk = Chunk(model, setting, (0, 1), front=False, tail=False)
+    weights = Chunk(model, setting, (0, 1), front=False, tail=False).graph.weights
     found: dict[str, int] = {}
-    for weight in chunk.graph.weights:
-        *_, target, part, _ = ("", "", *weight.name.split("."))
+    beside = set()
+    for weight in weights:
+        where, _, part = weight.name.removesuffix(".weight").rpartition(".")
         if not weight.is_frozen and part in ("lora_a", "lora_b"):
+            target = where.rpartition(".")[2]
+            beside.add(where)
             found[target] = min(weight.elements, found.get(target, weight.elements))
-    return found
+    products = [weight.name.removesuffix(".weight") for weight in weights if weight.packs]
+    return found, tuple(name.split(".", 2)[-1] for name in products if not _has(name, beside))
+
+
+def _has(product: str, beside: set[str]) -> bool:
+    """Return whether a product has an adapter, or is one."""
+    where, _, name = product.rpartition(".")
+    return where in beside or any(
+        f"{where}.{target}" in beside for target in PRODUCTS.get(name, {})
+    )
