@@ -25,8 +25,8 @@ PYTHON_LAYERS = [
     ("export", "demo"),
     ("explain", "accuracy"),
     ("explore",),
-    ("ui",),
-    ("kinds", "service"),
+    ("kinds",),
+    ("ui", "service"),
     ("cli",),
     ("collect", "__main__", "pytest_plugin"),
 ]
