@@ -124,6 +124,12 @@ public:
         }
     }
 
+    // The bytes from an earlier offset of this message up to here.
+    std::string_view since(std::uint64_t offset_before) const {
+        const auto size = static_cast<std::size_t>(offset() - offset_before);
+        return {cursor_ - size, size};
+    }
+
     void skip(WireType type) {
         switch (type) {
             case WireType::varint: varint(); return;

@@ -13,6 +13,7 @@
 #include "base/ensure.hpp"
 #include "base/python_text.hpp"
 #include "base/vector.hpp"
+#include "base/wire.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
 #include "trace/trace.hpp"
@@ -104,6 +105,28 @@ public:
     void end_metadata(const std::string& version) {
         trace_.version = version;
         trace_.add_metadata();
+        has_metadata_ = true;
+    }
+
+    // Fields that the schema does not know, of the metadata until they end, then of the next node.
+    // False, and nothing is added, where they are none.
+    bool foreign(nb::bytes fields) {
+        const std::string_view bytes(fields.c_str(), fields.size());
+        const bool is_of_node = has_metadata_;
+        try {
+            for (WireReader in(bytes); !in.at_end();) {
+                const WireTag tag = in.tag();
+                if (tag.field <= (is_of_node ? field::node_attribute : field::metadata_attribute)) {
+                    return false;
+                }
+                in.skip(tag.type);
+            }
+        } catch (const TraceFault&) {
+            return false;
+        }
+        trace_.add_foreign(is_of_node ? MessageKind::node : MessageKind::metadata,
+                           is_of_node ? trace_.size() : 0, bytes);
+        return true;
     }
 
     void io(bool outputs, std::string_view values, std::string_view shapes, std::string_view types) {
@@ -140,7 +163,11 @@ public:
         trace_.add_node({id, name, type, start_micros, duration_micros, 0});
     }
 
-    std::shared_ptr<Trace> finish() { return std::make_shared<Trace>(std::exchange(trace_, {})); }
+    std::shared_ptr<Trace> finish() {
+        trace_.sort_foreign();
+        has_metadata_ = false;
+        return std::make_shared<Trace>(std::exchange(trace_, {}));
+    }
 
 private:
     static std::uint32_t narrow(std::size_t count) {
@@ -215,6 +242,7 @@ private:
     }
 
     Trace trace_;
+    bool has_metadata_ = false;
     IoTexts texts_;
     Vector<nb::object> found_;
     nb::str name_ = nb::str("name");
@@ -239,6 +267,7 @@ void register_recorder(nb::module_& module) {
                  nb::sig("def attributes_of(self, names: tuple[str, ...], kinds: bytes, "
                          "objects: list[typing.Any]) -> None"));
     recorder.def("end_metadata", &TraceRecorder::end_metadata, nb::arg("version"));
+    recorder.def("foreign", &TraceRecorder::foreign, nb::arg("fields"));
     recorder.def("io", &TraceRecorder::io, nb::arg("outputs"), nb::arg("values"), nb::arg("shapes"),
                  nb::arg("types"));
     recorder.def("io_json", &TraceRecorder::io_json, nb::arg("outputs"), nb::arg("json"));

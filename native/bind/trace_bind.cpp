@@ -107,6 +107,14 @@ nb::object io_tuple(const Trace& trace, std::size_t record, IoSide side) {
                           text(trace.view(io->types)));
 }
 
+nb::bytes foreign(const Trace& trace, MessageKind of, std::uint64_t number) {
+    std::string all;
+    for (const ForeignFields& piece : trace.foreign_of(of, number)) {
+        all.append(trace.view(piece.bytes));
+    }
+    return nb::bytes(all.data(), all.size());
+}
+
 nb::list ids(std::span<const std::uint64_t> values) {
     nb::list out;
     for (const std::uint64_t value : values) {
@@ -213,6 +221,12 @@ void register_trace_class(nb::module_& module) {
     trace.def("outputs", [](const Trace& self, std::size_t record) {
         return io_tuple(self, checked(self, record), IoSide::outputs);
     }, nb::arg("record"), nb::sig("def outputs(self, record: int) -> IoTexts | None"));
+    trace.def("foreign", [](const Trace& self, std::size_t record) {
+        return foreign(self, MessageKind::node, checked(self, record));
+    }, nb::arg("record"), nb::sig("def foreign(self, record: int) -> bytes"));
+    trace.def_prop_ro("metadata_foreign", [](const Trace& self) {
+        return foreign(self, MessageKind::metadata, 0);
+    });
     trace.def_prop_ro("version", [](const Trace& self) { return text(self.version); });
     trace.def_prop_ro("layout", [](const Trace& self) { return layout_name(self.layout); });
     trace.def_prop_ro("metadata", [](const Trace& self) {

@@ -58,6 +58,7 @@ public:
                 reserve_pools(1.1 * all / static_cast<double>(in.offset()));
             }
         }
+        trace_.sort_foreign();
     }
 
     // Records understood so far, metadata included.
@@ -114,7 +115,7 @@ private:
                 expect(tag, WireType::block, at, "attr");
                 attribute(in.message());
             } else {
-                unknown(in, tag, at);
+                unknown(in, tag, at, MessageKind::metadata, 0);
             }
         }
     }
@@ -197,13 +198,13 @@ private:
                     break;
                 case field::node_inputs:
                     expect(tag, WireType::block, at, "inputs");
-                    io(in.message(), inputs);
+                    io(in.message(), inputs, MessageKind::inputs);
                     break;
                 case field::node_outputs:
                     expect(tag, WireType::block, at, "outputs");
-                    io(in.message(), outputs);
+                    io(in.message(), outputs, MessageKind::outputs);
                     break;
-                default: unknown(in, tag, at);
+                default: unknown(in, tag, at, MessageKind::node, trace_.size());
             }
         }
         keep(inputs, IoSide::inputs);
@@ -222,7 +223,7 @@ private:
         }
     }
 
-    void io(WireReader in, IoText& out) {
+    void io(WireReader in, IoText& out, MessageKind of) {
         out.present = true;
         while (!in.at_end()) {
             const std::uint64_t at = in.offset();
@@ -231,7 +232,7 @@ private:
                 case field::io_values: out.values = text(in, tag, at, "values"); break;
                 case field::io_shapes: out.shapes = text(in, tag, at, "shapes"); break;
                 case field::io_types: out.types = text(in, tag, at, "types"); break;
-                default: unknown(in, tag, at);
+                default: unknown(in, tag, at, of, trace_.size());
             }
         }
     }
@@ -267,7 +268,7 @@ private:
             } else if (tag.field == field::attribute_doc) {
                 trace_.set_doc(text(in, tag, at, "attr.doc_string"));
             } else {
-                unknown(in, tag, at);
+                unknown(in, tag, at, MessageKind::attribute, trace_.attributes.size() - 1);
             }
         }
         out.name = known != Interner::absent ? known : attribute_name(name, name_end);
@@ -321,7 +322,9 @@ private:
     }
 
     void list(WireReader in, AttributeKind kind, Attribute& out) {
+        const std::size_t number = trace_.attributes.size() - 1;
         if (out.kind != kind) {
+            trace_.drop_foreign(MessageKind::list, number);
             out.kind = kind;
             out.count = 0;
             out.value = is_text(kind) ? trace_.texts.size() : trace_.numbers.size();
@@ -330,7 +333,7 @@ private:
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
             if (tag.field != field::list_values) {
-                unknown(in, tag, at);
+                unknown(in, tag, at, MessageKind::list, number);
             } else if (is_text(kind)) {
                 expect(tag, WireType::block, at, kind_name(kind));
                 const bool is_string = kind == AttributeKind::string_list;
@@ -356,11 +359,15 @@ private:
         return count;
     }
 
-    void unknown(WireReader& in, WireTag tag, std::uint64_t at) {
+    // A field that the schema does not know is passed over, and kept where everything is.
+    void unknown(WireReader& in, WireTag tag, std::uint64_t at, MessageKind of, std::uint64_t number) {
         if (trace_.unknown.field == 0) {
             trace_.unknown = {at, tag.field};
         }
         in.skip(tag.type);
+        if (reading_ == Reading::everything) {
+            trace_.add_foreign(of, number, in.since(at));
+        }
     }
 
     Reading reading_;

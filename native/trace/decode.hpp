@@ -2,7 +2,7 @@
 //
 // Trade-off: strict where protobuf is lenient: a known field of another wire type is a fault and not an
 // unknown field, because that is how a file of an older layout gives itself away. Fields the schema does
-// not know are skipped. A record of length 0 is a record with default values, not the end of the file.
+// not know are passed over and, where everything is read, kept as they are. A record of length 0 is a record with default values, not the end of the file.
 // A file that today's layout explains whole is read as such; any other is tried against the older ones
 // (trace/legacy.hpp), so that files of today pay nothing for them.
 // Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.

@@ -24,6 +24,9 @@ constexpr const char* layout_name(Layout layout) {
     return names[static_cast<std::uint8_t>(layout)];
 }
 
+// The version that files of today's layout state.
+inline constexpr std::string_view last_version = "0.0.4";
+
 // What a node does. A trace may hold other numbers; they are kept as they are.
 enum class NodeType : std::int32_t {
     invalid = 0,

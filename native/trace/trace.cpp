@@ -23,6 +23,27 @@ std::string_view Trace::doc_of(const Attribute& attribute) const {
     return found != docs.end() && found->attribute == index ? view(found->text) : std::string_view();
 }
 
+std::span<const ForeignFields> Trace::foreign_of(MessageKind of, std::uint64_t number) const {
+    if (foreign.empty()) {
+        return {};
+    }
+    const auto key = [](const ForeignFields& one) { return std::pair(one.of, one.number); };
+    const auto found = std::ranges::equal_range(foreign, std::pair(of, number), {}, key);
+    return {found.begin(), found.end()};
+}
+
+void Trace::drop_foreign(MessageKind of, std::uint64_t number) {
+    while (!foreign.empty() && foreign.back().of == of && foreign.back().number == number) {
+        foreign.pop_back();
+    }
+}
+
+void Trace::sort_foreign() {
+    std::ranges::stable_sort(foreign, {}, [](const ForeignFields& one) {
+        return std::pair(one.of, one.number);
+    });
+}
+
 void Trace::drop_attribute() {
     attributes.pop_back();
     while (!docs.empty() && docs.back().attribute >= attributes.size()) {

@@ -47,7 +47,18 @@ struct IoInfo {
     Text values, shapes, types;
 };
 
-// A field the schema does not know, skipped on reading; only the first one is kept.
+// The messages of a file. Those of a kind are numbered: nodes and their IOInfo by record, attributes and the
+// lists in them by their place in `attributes`; there is one of metadata, number 0.
+enum class MessageKind : std::uint8_t { metadata, node, inputs, outputs, attribute, list };
+
+// Fields of a message that the schema does not know, as they are in the file: a later schema may.
+struct ForeignFields {
+    MessageKind of = MessageKind::metadata;
+    std::uint64_t number = 0;
+    Text bytes;
+};
+
+// The first field of a file that the schema does not know.
 struct UnknownField {
     std::uint64_t byte_offset = 0;
     std::uint32_t field = 0;  // 0: the trace has none
@@ -84,6 +95,7 @@ struct Trace {
     // Sparse parts, ascending by record or attribute.
     Vector<IoInfo> io;
     Vector<AttributeDoc> docs;
+    Vector<ForeignFields> foreign;  // sorted, see sort_foreign()
 
     // Pools.
     Interner attribute_names;
@@ -141,6 +153,15 @@ struct Trace {
     // A new attribute of the record being built, to be filled in before the next one is added.
     Attribute& add_attribute() { return attributes.emplace_back(); }
     void set_doc(std::string_view doc);  // of the attribute added last
+
+    // What the schema does not know of a message, in pieces and in file order.
+    std::span<const ForeignFields> foreign_of(MessageKind of, std::uint64_t number) const;
+    // Keeps such a field; sort_foreign() ends a series of these, before anything is looked up.
+    void add_foreign(MessageKind of, std::uint64_t number, std::string_view field) {
+        foreign.push_back({of, number, add_text(field)});
+    }
+    void drop_foreign(MessageKind of, std::uint64_t number);  // of the message added last
+    void sort_foreign();
     void drop_attribute();               // the one added last
 
     // Ends a record: its dependencies, attributes and IOInfo are those added since the one before.

@@ -47,6 +47,13 @@ def attributes(draw: st.DrawFn) -> Attribute:
     return Attribute(draw(TEXT), value, kind, draw(TEXT))
 
 
+def _foreign(first: int) -> st.SearchStrategy[bytes]:
+    """Varints of fields that the schema does not know, from the number `first` on."""
+    numbers = st.integers(first, 15)
+    field = st.builds(lambda number, value: bytes([number << 3, value]), numbers, st.integers(0, 9))
+    return st.lists(field, max_size=2).map(b"".join)
+
+
 IO = st.none() | st.builds(IOInfo, TEXT, TEXT, TEXT)
 NODES = st.builds(
     Node,
@@ -60,5 +67,6 @@ NODES = st.builds(
     start_micros=UINT64,
     inputs=IO,
     outputs=IO,
+    foreign=_foreign(11),
 )
-METADATA = st.builds(Metadata, TEXT, st.lists(attributes(), max_size=3).map(tuple))
+METADATA = st.builds(Metadata, TEXT, st.lists(attributes(), max_size=3).map(tuple), _foreign(3))

@@ -347,8 +347,8 @@ FLAWED = [
         trace_bytes(node(1, "a", number(12, 1))),
         [
             (
-                "warning: trace (byte 7): field 12 is not in the Chakra schema and was skipped "
-                "[unknown-field]"
+                "warning: trace (byte 7): field 12 is not in the Chakra schema; it is kept, not "
+                "understood [unknown-field]"
             )
         ],
     ),
@@ -357,9 +357,9 @@ FLAWED = [
         trace_bytes(node(1, "a", block(11, b"x"))),
         [
             (
-                "warning: trace (byte 7): field 11 is not in the Chakra schema and was "
-                "skipped; layouts before 0.0.4 keep attributes there, but the file fits none of "
-                "them [unknown-field]"
+                "warning: trace (byte 7): field 11 is not in the Chakra schema; it is "
+                "kept, not understood; layouts before 0.0.4 keep attributes there, but the file "
+                "fits none of them [unknown-field]"
             )
         ],
     ),

@@ -111,7 +111,7 @@ BAD = [
     (b"[1, 2]", "expected `object`"),
     (b"{nope}", "is not JSON: object keys must be strings"),
     (without(WHOLE, "schema"), "no field 'schema'"),
-    ({**WHOLE, "schema": "2.0.0-chakra"}, r"expected a schema from 1.0.1 to 1.1.1, got \"2.0.0"),
+    ({**WHOLE, "schema": "0.9.0-chakra"}, r"expected a schema from 1.0.1 to 1.1.1, got \"0.9.0"),
     (without(WHOLE, "finish_ts"), "never stopped"),
     (without(WHOLE, "nodes"), "no field 'nodes'"),
     (host_trace(node(5, "a", 2), node(5, "b", 2)), "two nodes have the id 5"),

@@ -45,7 +45,7 @@ private:
         if (trace_.unknown.field != 0) {
             const std::uint32_t field = trace_.unknown.field;
             about_file("unknown-field", trace_.unknown.byte_offset,
-                       "field " + std::to_string(field) + " is not in the Chakra schema and was skipped" +
+                       "field " + std::to_string(field) + " is not in the Chakra schema; it is kept, not understood" +
                            (field == attributes_before_0_0_4
                                 ? "; layouts before 0.0.4 keep attributes there, but the file fits none of them"
                                 : ""));

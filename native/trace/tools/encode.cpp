@@ -41,6 +41,7 @@ void PartEncoder::metadata(std::string& out) {
     for (const Attribute& item : trace_.metadata_attributes()) {
         attribute(field::metadata_attribute, item, item.value, out);
     }
+    foreign(MessageKind::metadata, 0, out);
 }
 
 void PartEncoder::id(std::uint64_t value, std::string& out) {
@@ -63,8 +64,18 @@ void PartEncoder::data_deps(std::span<const std::uint64_t> ids, std::string& out
 void PartEncoder::times(std::size_t record, std::string& out) {
     present_number(out, field::node_start_micros, trace_.start_micros[record]);
     present_number(out, field::node_duration_micros, trace_.duration_micros[record]);
-    io(field::node_inputs, trace_.io_of(record, IoSide::inputs), out);
-    io(field::node_outputs, trace_.io_of(record, IoSide::outputs), out);
+    io(field::node_inputs, trace_.io_of(record, IoSide::inputs), MessageKind::inputs, out);
+    io(field::node_outputs, trace_.io_of(record, IoSide::outputs), MessageKind::outputs, out);
+}
+
+void PartEncoder::foreign(std::size_t record, std::string& out) {
+    foreign(MessageKind::node, record, out);
+}
+
+void PartEncoder::foreign(MessageKind of, std::uint64_t number, std::string& out) {
+    for (const ForeignFields& piece : trace_.foreign_of(of, number)) {
+        out.append(trace_.view(piece.bytes));
+    }
 }
 
 void PartEncoder::deps(std::uint32_t field, std::span<const std::uint64_t> ids, std::string& out) {
@@ -79,7 +90,7 @@ void PartEncoder::deps(std::uint32_t field, std::span<const std::uint64_t> ids, 
     WireWriter(out).block(field, packed_);
 }
 
-void PartEncoder::io(std::uint32_t field, const IoInfo* info, std::string& out) {
+void PartEncoder::io(std::uint32_t field, const IoInfo* info, MessageKind of, std::string& out) {
     if (info == nullptr) {
         return;
     }
@@ -87,6 +98,7 @@ void PartEncoder::io(std::uint32_t field, const IoInfo* info, std::string& out) 
     present_text(message_, field::io_values, trace_.view(info->values));
     present_text(message_, field::io_shapes, trace_.view(info->shapes));
     present_text(message_, field::io_types, trace_.view(info->types));
+    foreign(of, info->record, message_);
     WireWriter(out).block(field, message_);
 }
 
@@ -106,6 +118,7 @@ void PartEncoder::attribute(std::uint32_t field, const Attribute& item, std::uin
     if (item.kind != AttributeKind::none) {
         value(item, bits);
     }
+    foreign(MessageKind::attribute, number_of(item), message_);
     WireWriter(out).block(field, message_);
 }
 
@@ -139,6 +152,11 @@ void PartEncoder::list(const Attribute& item) {
         }
         out.block(field::list_values, packed_);
     }
+    foreign(MessageKind::list, number_of(item), list_);
+}
+
+std::uint64_t PartEncoder::number_of(const Attribute& item) const {
+    return static_cast<std::uint64_t>(&item - trace_.attributes.data());
 }
 
 std::string encode(const Trace& trace) {
@@ -157,6 +175,7 @@ std::string encode(const Trace& trace) {
         for (const Attribute& item : trace.attributes_of(at)) {
             parts.attribute(item, record);
         }
+        parts.foreign(at, record);
         WireWriter(file).block(record);
     }
     return file;

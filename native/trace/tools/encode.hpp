@@ -1,7 +1,8 @@
 // Encodes a Trace as a Chakra file (layout 0.0.4, not compressed).
 //
 // Trade-off: one fixed form: fields ascending, default values left out, number lists packed. The same
-// trace always gives the same bytes, and they are those of protobuf's own serializers.
+// trace always gives the same bytes, and they are those of protobuf's own serializers. What the schema does
+// not know of a message comes last in it, as theirs write it.
 // Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.
 #pragma once
 
@@ -17,7 +18,8 @@ namespace yantra {
 std::string encode(const Trace& trace);
 
 // Appends the parts of the records of one trace to a string, in the order of the file: a record is its
-// id, identity, ctrl_deps, data_deps, times and attributes, and has its length before it.
+// id, identity, ctrl_deps, data_deps, times, attributes and what is foreign, and has its length before it.
+// Attributes are elements of the trace's `attributes`.
 class PartEncoder {
 public:
     explicit PartEncoder(const Trace& trace) : trace_(trace) {}
@@ -32,9 +34,13 @@ public:
     // As attribute(), with another value for a number.
     void attribute(const Attribute& item, std::uint64_t value, std::string& out);
 
+    void foreign(std::size_t record, std::string& out);  // fields that the schema does not know
+
 private:
+    void foreign(MessageKind of, std::uint64_t number, std::string& out);
+    std::uint64_t number_of(const Attribute& item) const;
     void deps(std::uint32_t field, std::span<const std::uint64_t> ids, std::string& out);
-    void io(std::uint32_t field, const IoInfo* info, std::string& out);
+    void io(std::uint32_t field, const IoInfo* info, MessageKind of, std::string& out);
     void attribute(std::uint32_t field, const Attribute& item, std::uint64_t value, std::string& out);
     void value(const Attribute& item, std::uint64_t bits);
     void list(const Attribute& item);

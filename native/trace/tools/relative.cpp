@@ -57,6 +57,9 @@ public:
     Trace run() {
         out_.attributes.clear();
         out_.docs.clear();
+        erase_if(out_.foreign, [](const ForeignFields& one) {
+            return one.of == MessageKind::attribute || one.of == MessageKind::list;
+        });
         copy(trace_.metadata_attributes());
         out_.attribute_begin.front() = out_.attributes.size();
         for (std::size_t record = 0; record < trace_.size(); ++record) {
@@ -71,6 +74,7 @@ public:
             }
             out_.attribute_begin[record + 1] = out_.attributes.size();
         }
+        out_.sort_foreign();
         return std::move(out_);
     }
 
@@ -78,13 +82,20 @@ private:
     void copy(std::span<const Attribute> items) {
         for (const Attribute& item : items) {
             out_.add_attribute() = item;
-            keep_doc(item);
+            keep_rest(item);
         }
     }
 
-    void keep_doc(const Attribute& item) {
+    // Keeps what is beside the value of an attribute, for the one added last.
+    void keep_rest(const Attribute& item) {
         if (!trace_.docs.empty()) {
             out_.set_doc(trace_.doc_of(item));
+        }
+        for (const MessageKind of : {MessageKind::attribute, MessageKind::list}) {
+            const auto number = static_cast<std::uint64_t>(&item - trace_.attributes.data());
+            for (const ForeignFields& one : trace_.foreign_of(of, number)) {
+                out_.foreign.push_back({of, out_.attributes.size() - 1, one.bytes});
+            }
         }
     }
 
@@ -107,7 +118,7 @@ private:
         added = item;
         added.value = place->second.begin;
         added.count = static_cast<std::uint32_t>(place->second.size);
-        keep_doc(item);
+        keep_rest(item);
     }
 
     void peer(std::size_t record, const Attribute& item) {

@@ -109,6 +109,7 @@ Stamper::Block Stamper::prepared(const std::shared_ptr<const Trace>& trace) {
             const auto at = static_cast<std::size_t>(&item - trace->attributes.data());
             block.pieces.push_back({block.bytes.size(), change, at});
         }
+        parts.foreign(place, block.bytes);
         block.pieces.push_back({block.bytes.size(), Change::none, 0});
     }
     block.first_piece.push_back(block.pieces.size());

@@ -34,6 +34,9 @@ def read_graph(
         if collectives_in_order:
             native = _core.with_collectives_in_order(native)
         return graph_of(native, where, merge_duplicates, kernels=kernels, launches=launches)
+    from yantra.chakra.versions import stated_version, tell_if_newer
+
+    tell_if_newer(stated_version(plain), where)
     try:
         return _core.decode_graph(
             plain, merge_duplicates, tensors, kernels, collectives_in_order, launches

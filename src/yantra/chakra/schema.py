@@ -199,6 +199,8 @@ class Metadata(NamedTuple):
     """The version of the schema that the writer followed."""
     attributes: tuple[Attribute, ...] = ()
     """What else the writer stated."""
+    foreign: bytes = b""
+    """Fields of the file that the schema does not know, as they are in it."""
 
 
 class Node:
@@ -214,6 +216,7 @@ class Node:
         "ctrl_deps",
         "data_deps",
         "duration_micros",
+        "foreign",
         "id",
         "inputs",
         "name",
@@ -235,6 +238,7 @@ class Node:
         start_micros: int = 0,
         inputs: IOInfo | None = None,
         outputs: IOInfo | None = None,
+        foreign: bytes = b"",
     ) -> None:
         self.id = id
         """The node's number in its trace, below 2^64."""
@@ -260,6 +264,8 @@ class Node:
             else list(attributes)
         )
         """All other facts, by name."""
+        self.foreign = foreign
+        """Fields of the file that the schema does not know, as they are in it."""
 
     @property
     def label(self) -> str:

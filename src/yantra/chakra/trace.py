@@ -25,6 +25,7 @@ from yantra.chakra.schema import (
     checked_text,
     whole_number,
 )
+from yantra.chakra.versions import stated_version, tell_if_newer
 
 _UINT64 = 2**64 - 1
 _INT32 = 2**31 - 1
@@ -44,6 +45,7 @@ class Trace:
         about = metadata or Metadata()
         for item in about.attributes:
             recorder.attribute(item.name, item.kind, item.value, item.doc)
+        _record_foreign(recorder, about.foreign, "metadata")
         recorder.end_metadata(checked_text("metadata", "version", about.version))
         for node in nodes:
             _record(recorder, node)
@@ -75,7 +77,9 @@ class Trace:
     @property
     def metadata(self) -> Metadata:
         """What the trace says about itself as a whole."""
-        return Metadata(self.native.version, tuple(_attributes(self.native.metadata)))
+        native = self.native
+        attributes = tuple(_attributes(native.metadata))
+        return Metadata(native.version, attributes, native.metadata_foreign)
 
     @property
     def layout(self) -> str:
@@ -184,7 +188,10 @@ def decode(plain: bytes, where: str, layout: str | None = None) -> _core.Trace:
 
         if profiler := recognised(plain):
             raise TraceError(f"{where}: {profiler}")
-        return decode_json(plain, where)
+        native = decode_json(plain, where)
+        tell_if_newer(native.version, where)
+        return native
+    tell_if_newer(stated_version(plain), where)
     try:
         return _core.decode_trace(plain, layout or "")
     except _core.TraceFault as fault:
@@ -202,6 +209,7 @@ def _record(recorder: _core.TraceRecorder, node: Node) -> None:
                 checked_text(where, f"{side}.{part}", text) for part, text in info._asdict().items()
             ]
             recorder.io(bool(is_output), *texts)
+    _record_foreign(recorder, node.foreign, where)
     recorder.node(
         whole_number(where, "id", node.id, 0, _UINT64),
         checked_text(where, "name", node.name),
@@ -211,6 +219,11 @@ def _record(recorder: _core.TraceRecorder, node: Node) -> None:
         [whole_number(where, "data_deps", parent, 0, _UINT64) for parent in node.data_deps],
         [whole_number(where, "ctrl_deps", parent, 0, _UINT64) for parent in node.ctrl_deps],
     )
+
+
+def _record_foreign(recorder: _core.TraceRecorder, fields: bytes, where: str) -> None:
+    if fields and not recorder.foreign(fields):
+        raise TraceError(f"{where}: foreign: expected whole fields that the schema does not know")
 
 
 def _node(native: _core.Trace, record: int) -> Node:
@@ -226,6 +239,7 @@ def _node(native: _core.Trace, record: int) -> Node:
         start_micros=native.start_micros[record],
         inputs=None if inputs is None else IOInfo(*inputs),
         outputs=None if outputs is None else IOInfo(*outputs),
+        foreign=native.foreign(record),
     )
 
 

@@ -71,6 +71,7 @@ def strip(nodes: list[Node], rename: RenameGroup, shift: tuple[int, int]) -> Non
     for node in nodes:
         listed = process_groups_of(node)
         node.name = _class(node)
+        node.foreign = b""  # nobody knows what it says
         node.attributes = [
             kept
             for attribute in node.attributes

@@ -16,8 +16,10 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from yantra.base.errors import TraceError, expected_got
+from yantra.base.errors import TraceError, expected_got, show
+from yantra.base.telling import tell
 from yantra.chakra import files
+from yantra.chakra.versions import is_newer
 from yantra.tracing.pytorch import json_input
 from yantra.tracing.pytorch.linked import Attr, ProcessGroup
 
@@ -165,6 +167,12 @@ def _version(head: _Head, where: str) -> str:
     if head.schema is None:
         raise TraceError(f"{where}: has no field 'schema'; expected a {WHAT}")
     version = head.schema.partition("-")[0]
+    if is_newer(version, NESTED[-1]):
+        tell(
+            f"{where}: states schema {show(head.schema)}, newer than {NESTED[-1]}, the last one "
+            "known; it is read as that"
+        )
+        version = NESTED[-1]
     if version != FLAT and version not in NESTED:
         known = f"a schema from {FLAT} to {NESTED[-1]}"
         raise TraceError(f"{where} at $.schema: {expected_got(known, head.schema)}")
