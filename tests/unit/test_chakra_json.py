@@ -120,7 +120,7 @@ MISTAKES = [
     ('{\n"id": 1,@}', "not JSON: expecting property name enclosed in double quotes"),
     ('{}\n @{"id": NaN}', "not JSON: in the value that begins here, NaN is not a JSON value"),
     ('@{"id": 1, "id": 2}', f'{REPEATED} "id" is given twice'),
-    ("@" + '{"a":' * 100_000, "not JSON: nested too deeply"),
+    ('{"a":' * 200 + "@" + '{"a":' * 100_000, "not JSON: nested too deeply"),
     ('@{"id": ' + "1" * 5000 + "}", "not JSON: in the value that begins here, a number has 5000 "),
     ("{}@[]", "expected a node, got []"),
     (

@@ -411,7 +411,7 @@ MALFORMED = [
     (
         "gzip damaged",
         PACKED[:-8] + bytes(4) + PACKED[-4:],
-        "the gzip data is damaged: CRC check failed",
+        "the gzip data is damaged: incorrect data check",
     ),
     (
         "gzip of nothing",

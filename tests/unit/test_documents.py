@@ -49,10 +49,15 @@ def test_yaml_scalars_stay_text_on_request() -> None:
     assert tree == {"a": ["8", "x", "true"]}
 
 
-def test_a_shared_anchor_costs_once() -> None:
+def test_a_shared_anchor_costs_once_and_all_aliases_stand_for_a_bounded_number_of_values() -> None:
     lines = ["a0: &a0 [1, 1]"]
     lines += [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
-    assert len(parse_yaml("\n".join(lines), "file")) == 60
+    assert len(parse_yaml("\n".join(lines[:14]), "file")) == 14
+    with pytest.raises(ConfigError) as caught:
+        parse_yaml("\n".join(lines), "file")
+    assert str(caught.value) == (
+        "file, line 15, column 18: aliases make more than 100000 values of it"
+    )
 
 
 @pytest.mark.usefixtures("either_loader")
@@ -123,7 +128,7 @@ def test_what_json_readers_of_astra_sim_pass_over_is_warned_of() -> None:
         ("{'a': 1}", "file, line 1, column 2: not JSON: expecting property name enclosed in "),
         ('{"a": NaN}', "file: not JSON: NaN is not a JSON value"),
         ('{"a": 1e999}', 'file: not JSON: the number "1e999" is out of range'),
-        ("[" * 100_000, "file: not JSON: nested too deeply"),
+        ("[" * 100_000, "file, line 1, column 201: not JSON: nested too deeply"),
     ],
 )
 def test_a_json_mistake_is_found(text: str, message: str) -> None:

@@ -45,6 +45,7 @@ from yantra.accuracy.metrics import errors
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError
 from yantra.base.output import write_text
+from yantra.base.whole_numbers import is_whole
 from yantra.collectives.selection import measured as selection
 from yantra.collectives.selection.own import HEAD, Fit
 from yantra.collectives.terms import Term, points, taken, wire
@@ -264,7 +265,7 @@ def _key(row: Row) -> Key:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".") if part.isdecimal())
+    return tuple(int(part) for part in text.split(".") if is_whole(part))
 
 
 def intervals_text(judged: Mapping[str, Sequence[Judged]]) -> str:

@@ -10,7 +10,6 @@ may `profile`, the kernels of the very machine by name or file.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from os import path as paths
@@ -21,23 +20,25 @@ from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import judged, residuals
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, expected_got, hint
+from yantra.base.rows import csv_mappings, csv_rows
 from yantra.compute import profiles
 from yantra.fabric import clusters
 
 _COLUMNS = ("model", "cluster", "plan", "seconds")
 _OPTIONAL = ("dtype", "profile")
+_S_PER_MB = 7.0  # each row looks its model and cluster up
 
 
 def read_steps(path: Path, stack: str) -> list[Row]:
     """Return the steps of a file as rows of a stack. Raises ConfigError with the line."""
     name = str(path)
-    lines = csv.DictReader(read_text(path).splitlines())
-    found = lines.fieldnames or ()
+    text = read_text(path)
+    found = next(csv_rows(text, name, s_per_mb=_S_PER_MB), (1, []))[1]
     for column in _COLUMNS:
         if column not in found:
             expected = f"columns {', '.join(_COLUMNS)}, and optionally {', '.join(_OPTIONAL)}"
             raise ConfigError(f"{name}:1", expected_got(expected, ", ".join(found)))
-    rows = [_row(line, f"{name}:{at}", stack) for at, line in enumerate(lines, 2)]
+    rows = [_row(line, f"{name}:{at}", stack) for at, line in csv_mappings(text, name, _S_PER_MB)]
     if not rows:
         raise ConfigError(name, "expected at least one step below the names of the columns")
     return rows
@@ -46,9 +47,7 @@ def read_steps(path: Path, stack: str) -> list[Row]:
 def _row(line: dict[str, str], where: str, stack: str) -> Row:
     from yantra.workloads.models.catalogue import find
 
-    if any(cell is None for pair in line.items() for cell in pair):  # csv has no cells for some
-        raise ConfigError(where, "expected as many cells as the first line has")
-    model = find(line["model"])
+    model = find(line["model"], f"{where}: model")
     cluster = clusters.load(line["cluster"], where=where, folder=paths.dirname(where))
     plan = _plan(line["plan"], where)
     try:

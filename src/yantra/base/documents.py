@@ -31,8 +31,9 @@ _GZIP = b"\x1f\x8b"
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 # A backslash, a whole pair, or the half that is wrong; the first that fits counts.
 _HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
-_DEEPEST = 50
-_MOST_DIGITS = 300  # of an integer that stays exact; more is beyond any float as well
+_BYTE_OF_A_PATH = r"\\u[dD][cC][89a-fA-F][0-9a-fA-F]"
+_LONG = 1_000_000
+_FEW = 100  # brackets that no depth needs
 _ZEROS = "0" * 19  # an integer of fewer digits has at most 64 bits
 _DIGITS = str.maketrans("123456789", "000000000")
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
@@ -46,7 +47,9 @@ def read_text(path: Path, *, keep_mark: bool = False) -> str:
     try:
         content = read_regular(path)
         if content[:2] == _GZIP:
-            content = _unpacked(content, path)
+            from yantra.base.unpacking import unpack_gzip
+
+            content = unpack_gzip(content, str(path))
         text = content.decode().replace("\r\n", "\n").replace("\r", "\n")
         return text if keep_mark else text.removeprefix("\ufeff")
     except OSError as error:
@@ -55,16 +58,6 @@ def read_text(path: Path, *, keep_mark: bool = False) -> str:
         raise ConfigError(str(path), f"not UTF-8 text at byte {error.start}") from None
     except ValueError:
         raise ConfigError(show(path), "cannot be read: not a path") from None
-
-
-def _unpacked(content: bytes, path: Path) -> bytes:
-    import gzip
-    import zlib
-
-    try:
-        return gzip.decompress(content)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise ConfigError(str(path), "cannot be unpacked: not whole gzip") from None
 
 
 def parse_json(
@@ -93,7 +86,8 @@ def parse_json(
         raise _not_json(name, f"{word} is not a JSON value")
 
     def number(digits: str) -> int | float:
-        if exact_integers and len(digits) <= _MOST_DIGITS and digits.lstrip("-").isdigit():
+        if exact_integers and digits.lstrip("-").isdigit():
+            _check_digits(digits, name)
             return int(digits)
         return _number(digits, name)
 
@@ -106,10 +100,8 @@ def parse_json(
     }
     start = len(text) - len(text.lstrip(" \t\r\n"))
     _check_escapes(text, name)
-    try:
-        tree, end = _scanned(text, start, hooks) or _decoded(text, start, hooks, name)
-    except RecursionError:
-        raise _not_json(name, "nested too deeply") from None
+    _check_depth(text, name)
+    tree, end = _scanned(text, start, hooks) or _decoded(text, start, hooks, name)
     rest = text[end:].strip()
     if rest:
         warnings.append(f"{name}: text after the JSON value is ignored: {show(rest)}")
@@ -151,14 +143,35 @@ def _decoded(text: str, start: int, hooks: dict[str, Any], name: str) -> tuple[A
         raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
 
 
-def _check_escapes(text: str, name: str) -> None:
-    """Refuse half of a surrogate pair: Python reads it, but no file or path can have it."""
+def _check_depth(text: str, name: str) -> None:
+    if text.count("[") + text.count("{") <= _FEW:
+        return  # without an import
+    from yantra.base.nesting import too_deep_at
+
+    if (at := too_deep_at(text)) is not None:
+        line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+        raise _at(name, line, column, "not JSON: nested too deeply")
+
+
+def _check_digits(digits: str, name: str) -> None:
+    from yantra.base.bounds import DIGITS
+
+    if len(digits) > DIGITS:
+        problem = f"a number has {len(digits)} digits; expected at most {DIGITS}"
+        raise _not_json(name, problem)
+
+
+def _check_escapes(text: str, name: str, *, of_paths: bool = False) -> None:
+    """Refuse half of a surrogate pair: Python reads it, but no file can have it.
+
+    With `of_paths` those stay that Python has for bytes of file names that are not UTF-8.
+    """
     if "\\ud" not in text and "\\uD" not in text:
         return
     import re
 
     for found in re.finditer(_HALF_A_PAIR, text):
-        if found[1]:
+        if found[1] and not (of_paths and re.fullmatch(_BYTE_OF_A_PATH, found[1])):
             line = text.count("\n", 0, found.start()) + 1
             column = found.start() - text.rfind("\n", 0, found.start())
             raise _at(name, line, column, f"not JSON: {found[1]} is half of a surrogate pair")
@@ -175,13 +188,14 @@ def parse_own_json(text: str, name: str) -> dict[str, Any]:
     def constant(word: str) -> None:
         raise _not_json(name, f"{word} is not a JSON value")
 
-    _check_escapes(text, name)
+    _check_escapes(text, name, of_paths=True)
+    _check_depth(text, name)
     try:
         tree = json.loads(text, parse_constant=constant)
     except json.JSONDecodeError as error:
         raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
-    except RecursionError:
-        raise _not_json(name, "nested too deeply") from None
+    except ValueError:  # of `int`, which takes fewer digits than a file may have
+        raise _not_json(name, "a number has too many digits") from None
     if not isinstance(tree, dict):
         raise ConfigError(name, f"expected an object, got {show(tree)}")
     _check_seal(tree, text, name)
@@ -212,6 +226,21 @@ def note_no_seal(tree: dict[str, Any], name: str) -> None:
         )
 
 
+def json_value(data: str | bytes) -> Any:
+    """Return the JSON value that a piece of a file is, as Python's reader takes it.
+
+    So NaN is one, and the last value of a repeated key counts. Raises ValueError, also for what is
+    nested too deeply or has a number of too many digits.
+    """
+    import json
+
+    from yantra.base.nesting import is_too_deep
+
+    if is_too_deep(data):
+        raise ValueError("nested too deeply")
+    return json.loads(data)
+
+
 def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
     """Return the tree of the one YAML document in a text; None if there is none.
 
@@ -221,6 +250,7 @@ def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
     if _SEALED in text:
         _note_edits(text, name)
     plain: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
+    _tell_time(text, name)
     tree = read_plain(text, plain)
     return _parse_any_yaml(text, name, plain) if tree is None else tree
 
@@ -240,10 +270,19 @@ def parse_lenient_yaml(text: str, name: str, *, last_counts: bool) -> tuple[Any,
     Of a key given twice the first value counts, or the last: yaml-cpp keeps both, and which of them
     ASTRA-sim sees depends on how it looks. What follows the first document is not read.
     """
+    _tell_time(text, name)
     tree = read_plain(text, str)
     lenient = _Lenient(last_counts)
     tree = _parse_any_yaml(text, name, str, lenient) if tree is None else tree
     return tree, lenient.warnings
+
+
+def _tell_time(text: str, name: str) -> None:
+    if len(text) < _LONG:
+        return  # without an import
+    from yantra.base.telling import tell_time
+
+    tell_time(text, name, "YAML", 1.0)
 
 
 class _Lenient:
@@ -265,7 +304,7 @@ def _parse_any_yaml(
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        return _Tree(yaml.parse(text, Loader=loader), name, plain, lenient).document()
+        return _Tree(yaml.parse(text, Loader=loader), name, plain, lenient, len(text)).document()
     except yaml.MarkedYAMLError as error:
         mark, problem = error.problem_mark, f"not YAML: {error.problem or error.context}"
         if mark is None:
@@ -283,8 +322,8 @@ def is_plain_text(text: str) -> bool:
 class _Tree:
     """Builds one document from parser events.
 
-    PyYAML's own composer recurses in C without a limit. A shared anchor is built once, so that
-    the cost is that of the text.
+    PyYAML's own composer recurses in C without a limit. A shared anchor is built once, and what all
+    aliases stand for is bounded, so that the cost is that of the text.
     """
 
     def __init__(
@@ -293,12 +332,17 @@ class _Tree:
         name: str,
         plain: Callable[[str], Any],
         lenient: _Lenient | None,
+        size: int,
     ) -> None:
+        from yantra.base.bounds import of
+
         self._events = events
         self._name = name
         self._plain = plain
-        self._anchors: dict[str, Any] = {}
+        self._anchors: dict[str, tuple[Any, int]] = {}
         self._lenient = lenient
+        self._bounds = of(size)
+        self._values = 0
 
     def document(self) -> Any:
         """Return the tree of the only document, None if there is none."""
@@ -316,13 +360,13 @@ class _Tree:
         return tree
 
     def _value(self, event: Any, depth: int) -> Any:
-        if depth > _DEEPEST:
+        if depth > self._bounds.depth:
             raise self._error(event, "nested too deeply")
         kind = _kind(event)
         if kind == "Alias":
-            if event.anchor not in self._anchors:
-                raise self._error(event, f"the anchor '{event.anchor}' is not defined before")
-            return self._anchors[event.anchor]
+            return self._alias(event)
+        before = self._values
+        self._values += 1
         if kind == "MappingStart":
             value: Any = self._mapping(depth + 1)
         elif kind == "SequenceStart":
@@ -330,7 +374,18 @@ class _Tree:
         else:
             value = event.value if event.style else self._plain(event.value)
         if event.anchor is not None:
-            self._anchors[event.anchor] = value
+            self._anchors[event.anchor] = value, self._values - before
+        return value
+
+    def _alias(self, event: Any) -> Any:
+        """Return what an alias stands for, which readers of the tree walk again."""
+        if event.anchor not in self._anchors:
+            raise self._error(event, f"the anchor '{event.anchor}' is not defined before")
+        value, values = self._anchors[event.anchor]
+        self._values += values
+        if self._values > self._bounds.entries:
+            problem = f"aliases make more than {self._bounds.entries} values of it"
+            raise self._error(event, problem)
         return value
 
     def _mapping(self, depth: int) -> dict[str, Any]:

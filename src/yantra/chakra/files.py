@@ -43,18 +43,15 @@ def load(path: str | os.PathLike[str]) -> bytes:
 
 
 def unpack(data: bytes, where: str) -> bytes:
-    """Return `data`, unpacked if it is gzip."""
+    """Return `data`, unpacked if it is gzip. Raises TraceError, also for what has no bound."""
     if data[:2] != GZIP:
         return data
-    import gzip
-    import zlib
+    from yantra.base.unpacking import unpack_gzip
 
     try:
-        return gzip.decompress(data)
-    except EOFError:
-        raise TraceError(f"{where}: the gzip data is truncated") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise TraceError(f"{where}: the gzip data is damaged: {error}") from None
+        return unpack_gzip(data, where)
+    except ConfigError as error:
+        raise TraceError(str(error)) from None
 
 
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
@@ -83,10 +80,13 @@ def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
 
 def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
     """Write the pieces of a text to `path` as UTF-8, one after the other, whole or not at all."""
-    from yantra.base.output import whole_file
+    from yantra.base.output import HALVES, whole_file
 
     try:
-        with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        with (
+            whole_file(path) as name,
+            open(name, "w", encoding="utf-8", errors=HALVES, newline="") as file,
+        ):
             file.writelines(pieces)
     except ConfigError as error:
         raise TraceError(str(error)) from None

@@ -10,10 +10,6 @@ from __future__ import annotations
 
 from yantra import _core
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
 ORDERING = "collective_ordering"
 """`serial`: as in the file, where a rank has one slot; `streams`: as its dependencies say alone."""
 
@@ -57,6 +53,7 @@ def stated_in(path: str) -> dict[str, str]:
 
 def head_of(path: str) -> _core.Trace | None:
     """Return the metadata of a file as a trace without nodes, None where it cannot be read."""
+    from yantra.base.errors import ConfigError
     from yantra.base.regular import open_regular
     from yantra.chakra.files import GZIP
 
@@ -64,31 +61,26 @@ def head_of(path: str) -> _core.Trace | None:
         with open_regular(path) as file:
             start = file.read(_VARINT)
             if start[:2] == GZIP:
-                return _decoded(_unpacked(file))
+                from yantra.base.unpacking import Unpacked
+
+                file.seek(0)
+                return _decoded(Unpacked.of(file, path).read(_LONGEST))
             end = _end_of_head(start)
             return _decoded(start + file.read(end - len(start))) if end <= _LONGEST else None
-    except (OSError, ValueError, EOFError):
+    except (OSError, ValueError, ConfigError):
         return None
-
-
-def _unpacked(file: BinaryIO) -> bytes:
-    import gzip
-
-    file.seek(0)
-    with gzip.open(file) as plain:
-        return plain.read(_LONGEST)
 
 
 def with_stated(plain: bytes, **texts: str) -> bytes:
     """Return the content of a file whose metadata state these texts, too."""
-    from yantra.chakra.schema import Attribute, Metadata
+    from yantra.chakra.schema import Attribute
     from yantra.chakra.trace import Trace
 
     end = _end_of_head(plain)
     about = Trace.from_bytes(plain[:end]).metadata
     kept = tuple(item for item in about.attributes if item.name not in texts)
     added = tuple(Attribute(name, text) for name, text in texts.items())
-    head = Trace((), Metadata(about.version, (*kept, *added))).to_bytes()
+    head = Trace((), about._replace(attributes=(*kept, *added))).to_bytes()
     return head + plain[end:]
 
 

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
+from yantra.base.bounds import DIGITS
 from yantra.base.errors import TraceError, show
+from yantra.base.nesting import too_deep_at
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_MOST_DIGITS = 400
 
 Path = tuple[str | int, ...]
 
@@ -31,6 +32,9 @@ class JsonText:
             self.text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise TraceError(f"{where}: not UTF-8 text at byte {error.start}") from None
+        if (at := too_deep_at(self.text)) is not None:
+            line, column = self._place(at)
+            raise TraceError(f"{where}, line {line}, column {column}: not JSON: nested too deeply")
         self._decoder = json.JSONDecoder(
             object_pairs_hook=_members, parse_constant=_refuse_constant, parse_int=_whole
         )
@@ -59,9 +63,6 @@ class JsonText:
         except json.JSONDecodeError as error:
             line, column = self._place(error.pos)
             problem = error.msg[:1].lower() + error.msg[1:]
-        except RecursionError:
-            line, column = self._place(at)
-            problem = "nested too deeply"
         except _NotJsonError as error:
             line, column = self._place(at)
             problem = f"in the value that begins here, {error}"
@@ -107,6 +108,6 @@ def _refuse_constant(word: str) -> NoReturn:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > DIGITS:
         raise _NotJsonError(f"a number has {len(digits)} digits")
     return int(digits)

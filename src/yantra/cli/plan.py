@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.workloads.plan.fields import MEANINGS
@@ -158,7 +159,7 @@ def _values(name: str, text: str) -> tuple[int, ...]:
             flag = f"--{name.replace('_', '-')}"
             raise ConfigError(flag, expected_got("true, false, or true,false", text))
         return tuple(known[word] for word in words)
-    if not all(word.strip().isascii() and word.strip().isdigit() for word in words):
+    if not all(is_whole(word.strip()) for word in words):
         flag = f"--{name.replace('_', '-')}"
         raise ConfigError(flag, expected_got("whole numbers such as 1,2,4", text))
     return tuple(int(word) for word in words)

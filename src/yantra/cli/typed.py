@@ -1,7 +1,8 @@
-"""Errors that name what is wrong as it was typed: `--seq` and not `sequence`."""
+"""Errors that name what is wrong as it was typed: `--seq` and not `sequence`, and its file."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -15,3 +16,14 @@ def as_typed(flags: Mapping[str, str]) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise type(error)(flags.get(error.where, error.where), error.problem) from None
+
+
+@contextmanager
+def of_file(path: str | None) -> Iterator[None]:
+    """Let errors of the block that know no file name this one, if there is one."""
+    try:
+        yield
+    except ConfigError as error:
+        if path is None or error.where.startswith("-") or os.path.basename(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error.where}", error.problem) from None

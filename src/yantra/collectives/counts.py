@@ -23,6 +23,7 @@ from __future__ import annotations
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.light import cache
+from yantra.base.whole_numbers import whole
 from yantra.collectives.lower import lower_counts
 
 TYPE_CHECKING = False
@@ -67,9 +68,10 @@ def _parsed(text: str, path: str) -> Counts:
 
 
 def _count(word: str, where: str) -> int:
-    if not (word.isascii() and word.isdecimal()) or int(word) > _MOST_COUNT:
+    count = whole(word)
+    if count is None or count > _MOST_COUNT:
         raise ConfigError(where, expected_got(f"a whole number from 0 to {_MOST_COUNT}", word))
-    return int(word)
+    return count
 
 
 def exponent_of(routing: str, where: str) -> float:

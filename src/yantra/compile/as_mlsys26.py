@@ -13,8 +13,7 @@ Source: branch changhai/chakra_main_paper, 77e78a2 of 2026-03-11, observed on a 
 
 from __future__ import annotations
 
-import json
-
+from yantra.base.documents import json_value
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError
 from yantra.base.fields import kind_of
 from yantra.base.tuples import NamedTuple
@@ -116,9 +115,9 @@ def _listed(node: Node, rank: int, ranks: int) -> dict[int, tuple[int, ...]]:
         return {}
     where = f"rank {rank}: {node.label}"
     try:
-        entries = json.loads(text[2:-2])
+        entries = json_value(text[2:-2])
         listed = {int(one["pg_name"]): list(one["ranks"]) for one in entries}
-    except (ValueError, TypeError, LookupError):
+    except (ValueError, TypeError, LookupError, OverflowError):
         raise TraceError(f"{where}: its inputs are no list of process groups") from None
     return {
         group: check_members(members or list(range(ranks)), ranks, f"{where}: group {group}")

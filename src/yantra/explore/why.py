@@ -16,6 +16,7 @@ import numpy as np
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import format_bytes, table
 from yantra.base.units import format_time
+from yantra.base.whole_numbers import whole
 from yantra.explore.causes import CAUSES, PARTS
 from yantra.explore.objectives import sign
 from yantra.explore.space import FIELDS, RECOMPUTE, SWITCHES, switched
@@ -60,8 +61,8 @@ def read_plan(text: str) -> dict[str, Any]:
             if value not in _SWITCHED:
                 raise ConfigError(f"--not {name}", expected_got("true or false", value))
             given[name] = _SWITCHED[value]
-        elif value.isascii() and value.isdigit() and int(value) >= (name != "zero"):
-            given[name] = int(value)
+        elif (number := whole(value)) is not None and number >= (name != "zero"):
+            given[name] = number
         else:
             raise ConfigError(f"--not {name}", expected_got("a whole number of at least 1", value))
     if not given:

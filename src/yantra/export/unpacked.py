@@ -6,7 +6,6 @@ costs nothing of its nodes. Which piece each part has is kept once for all colum
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from base64 import b64decode
 from binascii import Error as NotBase64
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from yantra import _core
 from yantra.base.errors import ConfigError, expected_got, show
+from yantra.base.unpacking import unpack_numbers
 from yantra.result.columns import DTYPES, Coded, Gathered, Kind, Reals, Ticks, as_list
 from yantra.result.table import Column, Table
 
@@ -31,10 +31,10 @@ def numbers_of(form: Any, where: str) -> array[int]:
                 raise ConfigError(where, expected_got("whole numbers up to 2^64", number))
         return array("Q", form)
     try:
-        planes = zlib.decompress(b64decode(form, validate=True))
+        planes = unpack_numbers(b64decode(form, validate=True))
         if len(planes) % 8:
             raise ValueError
-    except (NotBase64, zlib.error, ValueError, TypeError):
+    except (NotBase64, ValueError, TypeError):
         raise ConfigError(where, "damaged: not what packed numbers look like") from None
     numbers = array("Q")
     numbers.frombytes(_core.from_planes(planes))

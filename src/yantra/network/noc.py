@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from yantra import _core
 from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
+from yantra.base.whole_numbers import is_whole
 
 Point = _core.NocLoadPoint
 """What one load gave; docs/reference/networks-on-chip.md has its fields."""
@@ -134,7 +135,7 @@ def curve(noc: Noc, load: Load, points: int = 10, within: float = 0.01) -> Curve
 def sizes_of(text: str) -> tuple[int, ...]:
     """Read sizes such as `8x8`. Raises ConfigError at `sizes`."""
     parts = text.lower().split("x")
-    if not all(part.isdecimal() for part in parts):
+    if not all(map(is_whole, parts)):
         raise ConfigError("sizes", expected_got("routers by dimension, such as 8x8", text))
     return tuple(int(part) for part in parts)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, DeadlockError, YantraError
+from yantra.base.whole_numbers import whole
 from yantra.chakra import NodeType, Trace
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
@@ -123,7 +124,7 @@ def stated_scenario(traces: Sequence[Trace], workload: Traces) -> Scenario:
 def numbered(groups: Mapping[str, Sequence[int]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return groups as scenarios take them: by ascending number."""
     for name in groups:
-        if not (name.isascii() and name.isdigit() and int(name) > 0):
+        if not whole(name):
             raise ConfigError(f"group {name!r}", "needs a positive whole number as its name to run")
     return tuple(sorted((int(name), tuple(ranks)) for name, ranks in groups.items()))
 

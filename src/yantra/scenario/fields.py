@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
 _MOST_RANKS = 10_000_000
+_LAST_GROUP = 2**42  # the streams of groups are numbered in 64 bits, a million for each
 
 
 class PluginName(Text):
@@ -203,7 +204,7 @@ class GroupTable(Numbered):
     expected = "a mapping of group id to ranks, or the path of a file with one"
 
     def __init__(self) -> None:
-        super().__init__(Many(Whole()), at_least=1)
+        super().__init__(Many(Whole()), at_least=1, at_most=_LAST_GROUP)
 
     def read(self, tree: Any, where: str, folder: str) -> tuple[tuple[int, Any], ...]:
         if not isinstance(tree, str):

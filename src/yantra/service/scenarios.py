@@ -19,6 +19,7 @@ from yantra.astra_sim.system import SystemOptions, read_system
 from yantra.base.documents import parse_json, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Plugin
+from yantra.base.whole_numbers import is_whole
 from yantra.fabric.graphs import files as graph_files
 from yantra.fabric.infragraph import is_infragraph
 from yantra.scenario.types import (
@@ -149,6 +150,6 @@ def _logical(path: str) -> list[int]:
     tree, _ = parse_json(read_text(path), path)
     sizes = tree.get("logical-dims") if isinstance(tree, dict) else None
     words = sizes if isinstance(sizes, list) else []
-    if not words or not all(isinstance(word, str) and word.isdigit() for word in words):
+    if not words or not all(isinstance(word, str) and is_whole(word) for word in words):
         raise ConfigError(os.path.basename(path), expected_got("sizes of dimensions", sizes))
     return [int(word) for word in words]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
 from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
+from yantra.base.whole_numbers import whole
 from yantra.explore.best import best_plans
 from yantra.explore.space import PlanSpace
 from yantra.fabric import clusters
@@ -102,10 +103,10 @@ def read(form: Any) -> Job:
 def _number(name: str, text: Any) -> int | None:
     if name == "sequence" and text == "":
         return None
-    is_number = isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 10
-    if not (is_number and 0 < int(text) < 2**31):
+    number = whole(text) if isinstance(text, str) else None
+    if number is None or not 0 < number < 2**31:
         raise ConfigError(name, expected_got("a whole number above 0", text))
-    return int(text)
+    return number
 
 
 def run(job: Job) -> Result:

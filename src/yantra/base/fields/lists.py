@@ -89,10 +89,13 @@ class Numbered(Field):
 
     expected = "a mapping with whole numbers as keys"
 
-    def __init__(self, item: Field, at_least: int = 0) -> None:
+    def __init__(self, item: Field, at_least: int = 0, at_most: int | None = None) -> None:
         self.item = item
-        self._number = Whole(at_least=at_least)
-        self._pattern = "^[0-9]{1,20}$" if at_least == 0 else "^0*[1-9][0-9]{0,19}$"
+        self._number = Whole(at_least=at_least, at_most=at_most)
+        most = 20 if at_most is None else len(str(at_most))
+        self._pattern = (
+            f"^[0-9]{{1,{most}}}$" if at_least == 0 else f"^0*[1-9][0-9]{{0,{most - 1}}}$"
+        )
 
     def read(self, tree: Any, where: str, folder: str) -> tuple[tuple[int, Any], ...]:
         if not isinstance(tree, dict):

@@ -13,6 +13,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics, networks
 from yantra.cli.network.workload import flows_or_workload
 from yantra.cli.plugin_option import option as plugin_option
+from yantra.cli.typed import of_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -221,13 +222,13 @@ def command(
     over_time = _draws(graph, svg, over_time)
     change_list = None if changes is None else link_changes.read(changes, graph)
     series = {"queues": queues, "rates": rates}
-    packets = _packets(level, preset, packet_options, semantics, seed, ports)
-    packets = _looking(packets, level, series, look_every)
+    asked = _packets(level, preset, packet_options, semantics, seed, ports)
+    packets = _looking(asked, level, series, look_every)
     outside = _program(level, program, program_options)
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
-    keeps_rates = links is not None or over_time
-    listed = flows.flows(seed, graph)
-    simulation = Simulation(graph, listed, choice, change_list, keeps_rates, fabric)
+    keeps_rates, listed = links is not None or over_time, flows.flows(seed, graph)
+    with of_file(flows.path):
+        simulation = Simulation(graph, listed, choice, change_list, keeps_rates, fabric)
     _tell_work(simulation, as_json)
     try:
         _simulate(simulation, output)

@@ -10,9 +10,7 @@ down. Rows may come in any order.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +18,8 @@ import numpy as np
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.fields import Quantity
+from yantra.base.rows import csv_rows
+from yantra.base.whole_numbers import whole
 from yantra.fabric.graphs.graph import Graph
 
 _COLUMNS = ("at_ns", "from", "to", "bandwidth")
@@ -56,11 +56,12 @@ def read(path: str, graph: Graph) -> list[LinkChange]:
         links = np.flatnonzero((graph.links.start == ends[0]) & (graph.links.end == ends[1]))
         if not len(links):
             raise ConfigError(where, f"no link leads from {cells['from']} to {cells['to']}")
-        if not cells["at_ns"].isascii() or not cells["at_ns"].isdigit():
+        at_ns = whole(cells["at_ns"])
+        if at_ns is None:
             problem = expected_got("a whole number, 0 or more", cells["at_ns"])
             raise ConfigError(f"{where}, at_ns", problem)
         rate = _RATE.read(cells["bandwidth"], f"{where}, bandwidth", "")
-        changes += [LinkChange(int(cells["at_ns"]), int(link), rate) for link in links]
+        changes += [LinkChange(at_ns, int(link), rate) for link in links]
     return sorted(changes, key=lambda change: change.at_ns)
 
 
@@ -68,8 +69,8 @@ def table_of(
     path: str, known: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the header of a CSV file, which is as expected, and its rows with their lines."""
-    rows = csv.reader(StringIO(read_text(path)))
-    header = [cell.strip() for cell in next(rows, [])]
+    rows = csv_rows(read_text(path), path)
+    header = [cell.strip() for cell in next(rows, (1, []))[1]]
     for cell in header:
         if cell not in known or header.count(cell) > 1:
             hint = did_you_mean(cell, known) or f"; expected {','.join(known)}"
@@ -80,11 +81,11 @@ def table_of(
             raise ConfigError(f"{path}, line 1", f"no column '{name}'; expected {','.join(known)}")
 
     def checked() -> Iterator[tuple[int, list[str]]]:
-        for row in rows:
+        for line, row in rows:
             if row and len(row) != len(header):
                 problem = f"expected {len(header)} values, as the header has, got {len(row)}"
-                raise ConfigError(f"{path}, line {rows.line_num}", problem)
+                raise ConfigError(f"{path}, line {line}", problem)
             if row:
-                yield rows.line_num, row
+                yield line, row
 
     return header, checked()

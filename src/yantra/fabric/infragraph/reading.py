@@ -17,6 +17,7 @@ from typing import Any
 
 from yantra.base.documents import parse_json, parse_yaml, read_text
 from yantra.base.errors import ConfigError, YantraError, expected_got, hint, show
+from yantra.base.whole_numbers import is_whole
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
 from yantra.fabric.graphs.files.gathering import Gathering, Traits
 from yantra.fabric.graphs.graph import DeviceKind, Graph
@@ -132,7 +133,7 @@ def _numbers(ranks: list[str], data: Mapping[str, Any], name: str) -> dict[str, 
     if all(number is None for number in said):
         return {node: at for at, node in enumerate(ranks)}
     for node, number in zip(ranks, said, strict=True):
-        if not (isinstance(number, str) and number.isascii() and number.isdigit()):
+        if not (isinstance(number, str) and is_whole(number)):
             problem = expected_got("the annotation rank, a whole number, of every xpu", number)
             raise ConfigError(f"{name}: {node}", problem)
     return {node: int(number) for node, number in zip(ranks, said, strict=True)}

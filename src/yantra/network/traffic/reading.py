@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.whole_numbers import whole
 from yantra.fabric.graphs.link_changes import table_of
 from yantra.network.traffic.generator import Flows
 
@@ -23,10 +24,11 @@ def read(path: str) -> Flows:
     for line, row in rows:
         for name, at in places.items():
             text = row[at].strip()
-            if not text.isascii() or not text.isdigit() or int(text) > _LARGEST:
+            number = whole(text)
+            if number is None or number > _LARGEST:
                 problem = expected_got("a whole number, 0 or more and at most 2^53", text)
                 raise ConfigError(f"{path}, line {line}, {name}", problem)
-            found[name].append(int(text))
+            found[name].append(number)
     count = len(found["src"])
     found["start_ns"] = found["start_ns"] or [0] * count
     return Flows(*(np.array(found[name], dtype=np.int64) for name in COLUMNS))

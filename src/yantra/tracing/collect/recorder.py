@@ -20,6 +20,7 @@ from typing import Any
 from yantra.base.errors import ConfigError, TraceError, expected_got
 from yantra.base.output import write_text
 from yantra.base.pytorch import torch_for
+from yantra.base.whole_numbers import whole
 from yantra.chakra.files import save
 from yantra.tracing.collect.annotate import Annotator
 from yantra.tracing.collect.groups import described
@@ -221,8 +222,8 @@ def _place(dist: Any) -> tuple[int, int]:
 
 
 def _number(variable: str, default: int) -> int:
-    text = os.environ.get(variable, "")
-    return int(text) if text.isdecimal() else default
+    found = whole(os.environ.get(variable, ""))
+    return default if found is None else found
 
 
 def _check(name: str, value: object, least: int) -> None:

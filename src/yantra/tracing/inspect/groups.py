@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from yantra.base.documents import Path, parse_json, read_text
+from yantra.base.documents import Path, json_value, parse_json, read_text
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.whole_numbers import whole
 from yantra.chakra.schema import NodeType
 from yantra.tracing.inspect.columns import Columns
 
 WORLD = "0"
 _MOST_RANKS = 1 << 24
-_DIGITS = 18  # of a number that orders a group; longer names are texts
 Groups = dict[str, tuple[int, ...]]
 
 
@@ -68,8 +68,8 @@ def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
 
 def group_key(name: str) -> tuple[int, str]:
     """Order groups by number where the name is one, as people count them."""
-    is_number = name.isascii() and name.isdigit() and len(name) <= _DIGITS
-    return (int(name), name) if is_number else (1 << 62, name)
+    number = whole(name)
+    return (1 << 62 if number is None else number, name)
 
 
 def _members(members: Any, where: str) -> tuple[int, ...]:
@@ -90,10 +90,9 @@ def process_groups(text: str) -> list[Declared]:
     What is not such a list holds no groups.
     """
     import ast
-    import json
 
     try:
-        entries = json.loads(ast.literal_eval(text)[0])
+        entries = json_value(ast.literal_eval(text)[0])
         return [_declared(entry) for entry in entries]
     except (ValueError, TypeError, SyntaxError, LookupError, AttributeError, OverflowError):
         return []
@@ -103,6 +102,8 @@ def process_groups(text: str) -> list[Declared]:
 
 def _declared(entry: dict[str, Any]) -> Declared:
     ranks = [int(rank) for rank in entry.get("ranks", [])]
+    if any(not 0 <= rank < _MOST_RANKS for rank in ranks):
+        raise ValueError("no ranks")
     if not ranks:
         size = int(entry["group_size"])
         ranks = list(range(size)) if 0 < size <= _MOST_RANKS else []

@@ -16,6 +16,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from yantra.base.errors import ConfigError, TraceError, expected_got
+from yantra.base.whole_numbers import whole
 from yantra.chakra.schema import Attribute, Metadata, Node, NodeType
 from yantra.chakra.trace import Trace
 from yantra.tracing.inspect.columns import Columns
@@ -146,7 +147,7 @@ def _group_names(ranks: Iterable[list[Node]], members: Groups, keyed: Keyed | No
     if keyed is not None:
         numbers = keyed.permuted("group", names, first=1)
         return _GroupNames({name: str(number) for name, number in numbers.items()})
-    kept = {name for name in names if name.isascii() and name.isdigit() and int(name)}
+    kept = {name for name in names if whole(name)}
     free = (str(n) for n in range(1, 2 * len(names) + 1) if str(n) not in kept)
     return _GroupNames({name: name if name in kept else next(free) for name in sorted(names)})
 

@@ -10,7 +10,6 @@ Source: files written by PyTorch 1.13 to 2.13; the annotation is ours (`yantra.c
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -18,6 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from yantra.base.documents import json_value
 from yantra.tracing.pytorch.linked import CommArgs, Operator
 from yantra.tracing.pytorch.tensors import (
     decoded,
@@ -81,8 +81,8 @@ def facts(name: str, kind: str) -> dict[str, Any] | None:
         return None
     text = name[len(kind) :]
     try:
-        found = json.loads(text if '"' in text else text.replace("'", '"'))
-    except (ValueError, RecursionError):
+        found = json_value(text if '"' in text else text.replace("'", '"'))
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 
@@ -325,8 +325,8 @@ def _strided(start: Any, stride: Any, size: Any) -> tuple[int, ...]:
 def _listed(text: str) -> tuple[int, ...]:
     """Read "[0, 1, 2]"; nothing when the list was cut ("[0, 1, ...]")."""
     try:
-        return _whole(json.loads(text))
-    except (ValueError, RecursionError):
+        return _whole(json_value(text))
+    except ValueError:
         return ()
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from yantra.base.errors import TraceError
+from yantra.base.nesting import is_too_deep
 from yantra.base.text import count
 from yantra.chakra.other_formats import recognised
 
@@ -76,6 +77,8 @@ def strict_json(data: bytes, where: str, what: str, first: Exception | None = No
         ) from None
     _check_one_text(mended, where, what, first)
     try:
+        if is_too_deep(mended):
+            raise ValueError("nested too deeply")
         value: Any = json.loads(mended, strict=False)
         return msgspec.json.encode(value)
     except (ValueError, RecursionError, OverflowError, msgspec.MsgspecError) as error:

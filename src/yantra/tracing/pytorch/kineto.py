@@ -10,7 +10,6 @@ event is counted (`balance.py`), so that nobody takes an empty result for an idl
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import Counter
 from decimal import Decimal
@@ -20,8 +19,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from yantra.base.errors import TraceError, expected_got
+from yantra.base.errors import ConfigError, TraceError, expected_got
+from yantra.base.regular import open_regular
 from yantra.base.text import count
+from yantra.base.unpacking import Unpacked
 from yantra.chakra import files
 from yantra.chakra.other_formats import recognised
 from yantra.tracing.pytorch import categories as cats
@@ -122,11 +123,11 @@ def is_one(path: str) -> bool:
     Only its beginning is looked at. A file that cannot be read is left to who reads it.
     """
     try:
-        with open(path, "rb") as raw:
+        with open_regular(path) as raw:
             packed = raw.read(2) == files.GZIP
             raw.seek(0)
-            begin = (gzip.GzipFile(fileobj=raw) if packed else raw).read(_BEGIN)
-    except (OSError, EOFError):
+            begin = (Unpacked.of(raw, path) if packed else raw).read(_BEGIN)
+    except (OSError, ConfigError):
         return False
     return _LIST.match(begin) is not None or _EVENTS.search(begin) is not None
 

@@ -8,8 +8,6 @@ parser refuses (NaN, numbers beyond a double) is read once more with Python's ow
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import re
 from collections.abc import Callable
@@ -17,8 +15,10 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from yantra.base.errors import TraceError
+from yantra.base.documents import json_value
+from yantra.base.errors import ConfigError, TraceError
 from yantra.base.regular import open_regular
+from yantra.base.unpacking import Unpacked
 from yantra.chakra import files
 from yantra.chakra.other_formats import recognised
 from yantra.tracing.pytorch import json_input
@@ -49,13 +49,14 @@ def read_nodes(
         with open_regular(path) as raw:
             packed = raw.read(2) == files.GZIP
             raw.seek(0)
-            file = gzip.GzipFile(fileobj=raw) if packed else raw
+            file = Unpacked.of(raw, where) if packed else raw
             return _Reader(where, file, of, take, check).run()
     except FileNotFoundError:
         raise TraceError(f"{where}: no such file{files.near(where)}") from None
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TraceError(f"{where}: cannot be read: {reason}") from None
+    except ConfigError as error:  # of what is packed
+        raise TraceError(str(error)) from None
+    except OSError as error:
+        raise TraceError(f"{where}: cannot be read: {error.strerror or error}") from None
 
 
 class _Reader:
@@ -64,7 +65,7 @@ class _Reader:
     def __init__(
         self,
         where: str,
-        file: IO[bytes] | gzip.GzipFile,
+        file: IO[bytes] | Unpacked,
         of: type[Node],
         take: Callable[[list[Node]], None],
         check: Callable[[Header], None],
@@ -130,11 +131,9 @@ class _Reader:
     def _whole(self, text: bytes, checked: bool = False) -> Header:
         """Read with Python's parser; nodes that were given already are not given again."""
         try:
-            header = json.loads(text)
-        except RecursionError:
-            raise TraceError(f"{self.where}: lists are nested too deeply") from None
+            header = json_value(text)
         except ValueError:
-            header = json.loads(json_input.strict_json(text, self.where, _WHAT))
+            header = json_value(json_input.strict_json(text, self.where, _WHAT))
         if profiler := recognised(text):
             raise TraceError(f"{self.where}: {profiler}")
         if not isinstance(header, dict) or not isinstance(header.get("nodes"), list):

@@ -28,7 +28,6 @@ _BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP can say
 _READABLE_FILE = 0o100644 << 16
 _UNIX = 3
 _FASTEST = 1  # a third larger than the best, at a tenth of the time
-_LONGEST_MANIFEST = 1 << 28
 
 
 def write(
@@ -74,7 +73,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str,
                 found[folder].append(template)
         if len(set(archive.namelist())) < len(archive.namelist()):
             raise ConfigError(where, "a member is in it twice")
-        content = _member(archive, MANIFEST, where, _LONGEST_MANIFEST)
+        content = _member(archive, MANIFEST, where)
     try:
         return content.decode(), tuple(found[TEMPLATES]), tuple(found[STEADY])
     except UnicodeDecodeError as error:
@@ -92,7 +91,7 @@ def _parts(name: str) -> tuple[str, str]:
 def read_template(path: str | os.PathLike[str], template: str, folder: str = TEMPLATES) -> bytes:
     """Return the content of one template."""
     with _opened(path) as archive:
-        return _member(archive, member_of(template, folder), os.fspath(path), None)
+        return _member(archive, member_of(template, folder), os.fspath(path))
 
 
 def member_of(template: str, folder: str = TEMPLATES) -> str:
@@ -104,9 +103,12 @@ def member_of(template: str, folder: str = TEMPLATES) -> str:
 def _opened(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
     from zipfile import BadZipFile, ZipFile
 
+    from yantra.base.unpacking import check_members
+
     where = os.fspath(path)
     try:
-        with open_regular(path):  # and no pipe, which ZipFile would wait for
+        with open_regular(path) as file:  # and no pipe, which ZipFile would wait for
+            size = os.fstat(file.fileno()).st_size
             archive = ZipFile(path)
     except FileNotFoundError:
         from yantra.chakra.files import near
@@ -118,19 +120,20 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
         problem = f"not a workload file, or cut off: {str(error)[:80]}"
         raise ConfigError(where, problem) from None
     with archive:
+        check_members(archive, where, size)
         yield archive
 
 
-def _member(archive: ZipFile, name: str, where: str, longest: int | None) -> bytes:
+def _member(archive: ZipFile, name: str, where: str) -> bytes:
     import zlib
     from zipfile import BadZipFile
 
+    from yantra.base.unpacking import read_member
+
     if name not in archive.namelist():
         raise ConfigError(f"{where}: {name}", "missing")
-    if longest is not None and archive.getinfo(name).file_size > longest:
-        raise ConfigError(f"{where}: {name}", f"larger than {longest} bytes")
     try:
-        return archive.read(name)
+        return read_member(archive, archive.getinfo(name))
     except (BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise ConfigError(f"{where}: {name}", f"damaged: {str(error)[:80]}") from None
     except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in another way

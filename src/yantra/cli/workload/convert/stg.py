@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.base.whole_numbers import whole
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.typed import of_file
 
 if TYPE_CHECKING:
     from yantra.workloads.templates import Workload
@@ -152,7 +154,8 @@ def command(
     if assembly is not None and "model_type" in given:
         raise click.UsageError("expected either --model-type or --assembly")
     settings = Settings(**given, symbols=_symbols(symbol))
-    workload = from_stg(settings, sheets, assembly)
+    with of_file(assembly):
+        workload = from_stg(settings, sheets, assembly)
     if names is None:
         assert output is not None
         save(workload, output, as_json)
@@ -234,8 +237,9 @@ def _write_traces(workload: Workload, names: _Names, as_json: bool) -> None:
 def _symbols(texts: tuple[str, ...]) -> dict[str, int]:
     symbols = {}
     for text in texts:
-        name, _, number = text.partition("=")
-        if not name.isidentifier() or not (number.isascii() and number.isdigit()):
+        name, _, digits = text.partition("=")
+        number = whole(digits)
+        if not name.isidentifier() or number is None:
             raise ConfigError("--symbol", f"expected NAME=NUMBER, got '{text}'")
-        symbols[name] = int(number)
+        symbols[name] = number
     return symbols

@@ -13,10 +13,8 @@ lines that begin with # are skipped.
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
-
 from yantra.base.errors import ConfigError, expected_got, hint, show
+from yantra.base.rows import csv_rows
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
 from yantra.fabric.graphs.files.gathering import Gathering, Traits, weight_of
 from yantra.fabric.graphs.graph import Graph
@@ -30,18 +28,11 @@ def parse(text: str, name: str) -> Graph:
     """Return the graph of an edge list. Raises ConfigError with line and column."""
     gathering = Gathering(name, finds_boxes=True)
     header: list[str] | None = None
-    rows = csv.reader(StringIO(text), skipinitialspace=True)
-    while True:
-        try:
-            row = next(rows, None)
-        except csv.Error as error:
-            raise ConfigError(f"{name}, line {rows.line_num}", f"not CSV: {error}") from None
-        if row is None:
-            break
+    for line, row in csv_rows(text, name, skip_spaces=True):
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith("#"):
             continue
-        where = f"{name}, line {rows.line_num}"
+        where = f"{name}, line {line}"
         if header is None:
             header = _header(cells, where)
         elif len(cells) != len(header):

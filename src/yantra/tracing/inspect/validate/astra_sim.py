@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from yantra import _core
+from yantra.base.whole_numbers import whole
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.inspect.columns import Columns, collective_name
 from yantra.tracing.inspect.groups import WORLD, process_groups
@@ -66,7 +67,7 @@ def _files(job: LoadedJob) -> None:
 
 def _group_names(job: LoadedJob) -> None:
     for name in job.groups:
-        if not (name.isascii() and name.isdigit() and int(name) > 0 and len(name) <= 9):
+        if len(name) > 9 or not whole(name):
             text = f"group {name!r} has no positive whole number for a name"
             job.add_finding("error", "group-name-not-a-number", _SECTION, None, None, text)
 

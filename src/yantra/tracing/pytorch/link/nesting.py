@@ -10,7 +10,6 @@ given to the thread that called, where there is just one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from math import prod
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from yantra.base.documents import json_value
 from yantra.tracing.pytorch.calls import sort_of
 from yantra.tracing.pytorch.host import HostNode, HostTrace
 from yantra.tracing.pytorch.kineto import Event, KinetoTrace, ShapedArgs
@@ -164,6 +164,6 @@ def _tensor(shape: list[int], width: int) -> list[Any]:
 def _plain(text: str) -> Any:
     """Return the value that a text like "1", "True" or "[2, 2]" shows, None for an empty one."""
     try:
-        return json.loads({"True": "true", "False": "false"}.get(text, text))
+        return json_value({"True": "true", "False": "false"}.get(text, text))
     except ValueError:
         return text or None

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from yantra.base.documents import json_value
 from yantra.base.errors import TraceError, show
 from yantra.chakra import files
 
@@ -129,9 +130,7 @@ def _decoded(data: bytes) -> _Trace:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         if isinstance(error, msgspec.ValidationError) and "out of range" not in str(error):
             raise
-    import json
-
-    return msgspec.convert(json.loads(data), _Trace)  # NaN, numbers beyond a double, and the like
+    return msgspec.convert(json_value(data), _Trace)  # NaN, numbers beyond a double, and the like
 
 
 def _check(path: str, event: Event) -> None:

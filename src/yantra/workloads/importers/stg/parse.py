@@ -10,6 +10,7 @@ import re
 from fractions import Fraction
 from functools import cache
 
+from yantra.base.whole_numbers import whole
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number, symbol
 
 _TOKEN = re.compile(
@@ -85,10 +86,11 @@ class _Reader:
             return base
         self._advance()
         power = self._advance()
-        if not power.isdigit() or int(power) > _LARGEST_POWER:
+        times = whole(power)
+        if times is None or times > _LARGEST_POWER:
             raise ValueError(f"expected a power of 0 to {_LARGEST_POWER}, got '{power}'")
         result = number(1)
-        for _ in range(int(power)):
+        for _ in range(times):
             result = result * base
         return result
 

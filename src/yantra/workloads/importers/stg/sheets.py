@@ -8,8 +8,6 @@ Source: astra-sim/stage@9ec6c02, `sharding_spreadsheets`; the columns are in doc
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +16,7 @@ from typing import Any, NamedTuple
 
 from yantra.base.documents import parse_json, read_text
 from yantra.base.errors import ConfigError, did_you_mean, show
+from yantra.base.rows import csv_rows
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number
 from yantra.workloads.importers.stg.module import Module
@@ -75,10 +74,7 @@ def read_module(path: str) -> Module:
 
 def _rows(path: str) -> list[_Row]:
     name = os.fspath(path)
-    try:
-        table = list(csv.reader(io.StringIO(read_text(path), newline=""), strict=True))
-    except csv.Error as error:
-        raise ConfigError(name, f"not a CSV table: {error}") from None
+    table = [row for _, row in csv_rows(read_text(path), name, strict=True)]
     header = tuple(cell.strip() for cell in table[0]) if table else ()
     if header not in (COLUMNS, COLUMNS[:-1]):
         problem = f"expected the columns {','.join(COLUMNS)}; got {show(','.join(header))}"

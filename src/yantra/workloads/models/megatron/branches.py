@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from yantra.base.whole_numbers import is_whole
+
 _LOOPS = frozenset(("for", "while", "until", "case", "select"))
 _ENDS = frozenset(("fi", "done", "esac"))
 _LEADING = frozenset(("then", "do"))
@@ -108,6 +110,6 @@ def _test(words: list[str]) -> bool | None:
         return test[0] == test[2]
     if len(test) == 3 and test[1] in ("!=", "-ne"):
         return test[0] != test[2]
-    if len(test) == 3 and test[1] in _COMPARISONS and test[0].isdecimal() and test[2].isdecimal():
+    if len(test) == 3 and test[1] in _COMPARISONS and is_whole(test[0]) and is_whole(test[2]):
         return _COMPARISONS[test[1]](int(test[0]), int(test[2]))
     return None

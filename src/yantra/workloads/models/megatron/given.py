@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean, show
+from yantra.base.whole_numbers import is_whole, whole
 from yantra.workloads.models.megatron.arguments import (
     FLAG,
     LAUNCH,
@@ -91,7 +92,7 @@ def launched(words: Iterable[Word], where: str) -> dict[str, int]:
         meaning = LAUNCH.get(name)
         if meaning:
             named.add(meaning)
-        if meaning and not doubt and len(behind) == 1 and behind[0].isdecimal():
+        if meaning and not doubt and len(behind) == 1 and is_whole(behind[0]):
             found[meaning] = int(behind[0])
     if "nproc-per-node" in found and "nnodes" not in named:
         found["nnodes"] = 1
@@ -128,7 +129,10 @@ def _value(place: str, kind: str, words: list[str]) -> Any:
         raise ConfigError(place, f"expected one value, got {len(words)}")
     try:
         if kind == NUMBER:
-            return int(words[0])
+            number = whole(words[0].removeprefix("-"))
+            if number is None:
+                raise ValueError
+            return -number if words[0].startswith("-") else number
         if kind == REAL:
             return float(words[0])
     except ValueError:

@@ -1,0 +1,19 @@
+"""Whole numbers in text: as many digits as any reader takes, and no exception of Python's.
+
+`int` refuses texts of more than 4,300 digits with the ValueError that it has for what is no number
+at all, and takes signs, blanks, underscores and digits of all scripts; no format here means these.
+"""
+
+from __future__ import annotations
+
+from yantra.base import bounds
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text is a whole number, 0 or more, of no more digits than one may have."""
+    return len(text) <= bounds.DIGITS and text.isascii() and text.isdigit()
+
+
+def whole(text: str) -> int | None:
+    """Return the whole number, 0 or more, in a text; None where `is_whole` is false."""
+    return int(text) if is_whole(text) else None
