@@ -76,9 +76,13 @@ class InternalError(YantraError):
 
 def internal_error(error: Exception) -> YantraError:
     """Return what to say of an exception that was not raised on purpose."""
-    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
-        from yantra.base.memory import out_of_memory
+    from yantra.base.memory import is_short, out_of_memory
 
+    # A module that could not be mapped, and what the interpreter raises without a reason.
+    is_of_memory = isinstance(error, ImportError | SystemError) and is_short()
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        is_of_memory = True
+    if is_of_memory:
         return UnsupportedError(out_of_memory())
     return InternalError(
         f"internal error: {type(error).__name__}: {error}\n"

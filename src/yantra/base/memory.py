@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 
+from yantra.base import regular
 from yantra.base.errors import ConfigError
 from yantra.base.units import format_size, parse
 
@@ -94,6 +95,8 @@ class limited:  # noqa: N801  # said as `with limited(...)`
         self._before = _set_limit(own.bytes)
         _in_force.append(own)
         _last[:] = [own]
+        _needs.clear()
+        regular.last.clear()
 
     def __exit__(self, *why: object) -> None:
         _in_force.pop()
@@ -106,19 +109,28 @@ def is_limited() -> bool:
     return bool(_in_force)
 
 
+def is_short() -> bool:
+    """Return whether the process has taken most of what it may."""
+    return bool(_last) and _used_bytes() > SHARE * _last[0].bytes
+
+
 def note(need: Callable[[], str]) -> None:
     """Remember what is about to take memory, for the error if there is too little."""
     _needs[:] = [need]
 
 
 def out_of_memory() -> str:
-    """Return what to say of an allocation that failed."""
-    what = f"; {_needs[-1]()}" if _needs else ""
+    """Return what to say of an allocation that failed: in a run, or for what a file holds."""
     allowed = _last[0].describe() if _last else "the memory that is free"
-    return (
-        f"memory: this takes more than {allowed}{what}; allow more with {WHERE}, use fewer chunks "
-        "or queues, or let the run fold"
-    )
+    more = f"allow more with {WHERE}"
+    if _needs:
+        advice = f"{more}, use fewer chunks or queues, or let the run fold"
+        return f"memory: this takes more than {allowed}; {_needs[-1]()}; {advice}"
+    if regular.last:
+        path, size = regular.last[0]
+        what = f"{os.fspath(path)!s} has {format_size(size)}, and what it holds takes more than"
+        return f"memory: {what} {allowed}; {more}, or give less of it"
+    return f"memory: this takes more than {allowed}; {more}"
 
 
 def _set_limit(most: int) -> tuple[int, int] | None:

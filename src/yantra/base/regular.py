@@ -22,6 +22,11 @@ _KINDS = (
 )
 
 
+last: list[tuple[str | os.PathLike[str], int]] = []
+"""The file that was read last and its size in bytes: what took the memory, if there is too little.
+"""
+
+
 class NotRegularError(OSError):
     """The path names no regular file; `strerror` says what it names."""
 
@@ -62,6 +67,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[int, int]:
             _refuse(os.stat(path).st_mode, path)
         raise
     status = os.fstat(descriptor)
+    last[:] = [(path, status.st_size)]
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         _refuse(status.st_mode, path)

@@ -1,4 +1,4 @@
-"""What every command of click has in common: `--json`, and examples at the end of its help.
+"""What every command of click has in common: `--memory-limit`, `--json`, examples in its help.
 
 An example is a command line as it is typed, `\\` and a line break included. The tests run each.
 """
@@ -11,15 +11,26 @@ from typing import Any
 
 import click
 
+from yantra.cli.memory_option import memory_option
+
 
 class WithExamples(click.Command):
-    """A command whose help ends with the section "Examples"."""
+    """A command whose help ends with the section "Examples", and that takes `--memory-limit`.
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
+    `limited`: it keeps to nine tenths of the free memory where the option is not given. That is not
+    for a command that starts a GPU, whose driver reserves far more than it takes.
+    """
+
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), limited: bool = True, **more: Any
+    ) -> None:
         names = {"help_option_names": ["--help", "-h"]}
         more["context_settings"] = names | (more.get("context_settings") or {})
         super().__init__(*args, **more)
         self.examples = tuple(examples)
+        is_own = any("--memory-limit" in one.opts for one in self.params)
+        if not isinstance(self, click.Group) and not is_own:
+            self.params.append(memory_option(by_default=limited))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; code that an option names, or an argument, may run.

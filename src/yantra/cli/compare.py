@@ -8,7 +8,6 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import cluster_option
-from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -27,7 +26,6 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.argument("more", nargs=-1, type=click.Path())
 @cluster_option
 @plugin_option
-@memory_option
 @click.option("--report", type=click.Path(), help="Write it as one HTML file that opens offline.")
 @json_option("Print the comparison as JSON.")
 def command(

@@ -8,7 +8,6 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import case_of, cluster_option, set_option
-from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -32,7 +31,6 @@ from yantra.cli.plugin_option import option as plugin_option
 @cluster_option
 @set_option
 @plugin_option
-@memory_option
 @json_option("Print the explanation as JSON.")
 def command(
     file: str,

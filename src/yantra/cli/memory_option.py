@@ -1,25 +1,22 @@
-"""The option `--memory-limit` of every command that runs something."""
+"""The option `--memory-limit`, which every command has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 
-def _limit(context: click.Context, _parameter: click.Parameter, text: str | None) -> None:
-    if not context.resilient_parsing:
-        from yantra.base.memory import limited, read_limit
+def memory_option(*, by_default: bool) -> click.Option:
+    """Return the option; `by_default`: nine tenths of the free memory where nobody gives it."""
 
-        context.with_resource(limited(None if text is None else read_limit(text)))
+    def limit(context: click.Context, _parameter: click.Parameter, text: str | None) -> None:
+        if not context.resilient_parsing and (by_default or text is not None):
+            from yantra.base.memory import limited, read_limit
 
+            context.with_resource(limited(None if text is None else read_limit(text)))
 
-option: Callable[[Callable[..., Any]], Any] = click.option(
-    "--memory-limit",
-    metavar="SIZE",
-    expose_value=False,
-    callback=_limit,
-    help="The most memory that the command may take, such as 8GiB; by default nine tenths of what "
-    "is free.",
-)
+    default = "; by default nine tenths of what is free" if by_default else ""
+    more: dict[str, Any] = {"expose_value": False, "callback": limit}
+    about = f"The most memory that the command may take, such as 8GiB{default}."
+    return click.Option(["--memory-limit"], metavar="SIZE", help=about, **more)

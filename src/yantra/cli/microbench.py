@@ -16,6 +16,7 @@ _ELSEWHERE = "or write the script with --write-script FILE and run it on a machi
 
 @click.command(
     cls=WithExamples,
+    limited=False,
     examples=[
         "yantra microbench -o node.csv",
         "yantra microbench --write-script microbench.py",

@@ -9,7 +9,6 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import case_of, cluster_option, set_option
-from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ _FIGURES = ("links", "bandwidth", "gantt")
 @cluster_option
 @set_option
 @plugin_option
-@memory_option
 @json_option("Print where it is, and what it leaves out, as JSON.")
 def command(
     figure: str,

@@ -12,7 +12,6 @@ from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, networks
 from yantra.cli.file_options import cluster_option, read_settings, set_option
-from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.export.json import json_pieces
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES
@@ -157,7 +156,6 @@ def _form_and_file(text: str) -> tuple[str, str]:
     help="Show the N busiest links and whose messages crossed them; runs and records all ranks.",
 )
 @plugin_option
-@memory_option
 @recording.option
 @timeline_options.options
 @click.pass_context

@@ -11,7 +11,6 @@ import click
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import backends
 from yantra.cli.file_options import cluster_option
-from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ _BOUND_WIDTH = 16
     "make a run of each combination.",
 )
 @plugin_option
-@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each, one per line.")
 @click.option("-o", "--output", type=click.Path(), help="A folder for the full results as JSON.")
 @click.option(

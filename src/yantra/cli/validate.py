@@ -11,7 +11,6 @@ import click
 from yantra.base.text import count
 from yantra.cli.command import WithExamples
 from yantra.cli.file_options import case_of, cluster_option, set_option
-from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 @cluster_option
 @set_option
 @plugin_option
-@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(
     inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...], as_json: bool

@@ -20,6 +20,7 @@ _MOST_NAMES = 3
 
 @click.command(
     cls=WithExamples,
+    limited=False,
     examples=[
         "yantra chakra replay operators.json",
         "yantra chakra replay operators.json --iterations 1 --json",

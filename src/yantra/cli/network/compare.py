@@ -9,7 +9,6 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import cluster_option, read_settings, set_option
-from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.typed import as_typed
 
@@ -49,7 +48,6 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
     help="Whether to run one rank for all that do the same; changes no time.",
 )
 @plugin_option
-@memory_option
 @json_option("Print the rows as JSON.")
 def command(
     file: str | None,
