@@ -26,6 +26,9 @@ from yantra.base.errors import ConfigError, show
 
 Path = str | os.PathLike[str]
 
+HALVES = "backslashreplace"
+"""What becomes of half a character, which a file name may have: `\\udcff`, also JSON's escape."""
+
 _MODE = 0o666  # less what the user's mask takes away, as of any new file
 _ENDING = ".tmp"
 _UNFINISHED = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp", re.DOTALL)
@@ -187,7 +190,7 @@ def whole_bytes(path: Path, level: int = 6, *, keeps_partial: bool = False) -> I
 @contextmanager
 def whole_text(path: Path) -> Iterator[IO[str]]:
     """Yield a file for text, UTF-8, whose ends of lines are kept; else as `whole_bytes`."""
-    with whole_bytes(path) as file, TextIOWrapper(file, "utf-8", newline="") as text:
+    with whole_bytes(path) as file, TextIOWrapper(file, "utf-8", HALVES, newline="") as text:
         yield text
 
 
@@ -201,8 +204,8 @@ def make_folder(path: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, UTF-8, whole or not at all."""
-    with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with whole_file(path) as name, open(name, "wb") as file:
+        file.write(text.encode(errors=HALVES))
 
 
 def make_executable(path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from yantra.base.printable import printable
+
 _GAP = "  "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -23,6 +25,7 @@ def as_text(grid: Grid) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """Return the lines of a table; the first `left` columns are texts, aligned left."""
+    head, rows = _shown(head), [_shown(row) for row in rows]
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     return [
         _GAP.join(
@@ -31,6 +34,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> 
         ).rstrip()
         for row in (head, *rows)
     ]
+
+
+def _shown(row: Sequence[str]) -> Sequence[str]:
+    return row if "".join(row).isprintable() else [printable(cell) for cell in row]
 
 
 def filled(text: str, width: int = 80) -> str:

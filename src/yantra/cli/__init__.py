@@ -13,12 +13,16 @@ import sys
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, as_json, internal_error
+from yantra.base.light import cast
+from yantra.base.printable import Printable
+from yantra.base.telling import tellers
 from yantra.base.trust import Command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Sequence
+    from typing import TextIO
 else:
     import _signal as signal  # `signal` imports `enum`, to give its numbers names
 
@@ -53,6 +57,27 @@ def guarded(command: Callable[[], int], json: bool) -> int:
     """
     global _is_json
     _is_json = json
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (
+        cast("TextIO", Printable(streams[0])),
+        cast("TextIO", Printable(streams[1])),
+    )
+    told: set[str] = set()
+
+    def tell(text: str) -> None:
+        if text not in told:
+            told.add(text)
+            warn([text])
+
+    tellers.append(tell)
+    try:
+        return _guarded(command, json)
+    finally:
+        tellers.pop()
+        sys.stdout, sys.stderr = streams
+
+
+def _guarded(command: Callable[[], int], json: bool) -> int:
     try:
         _end_on_sigterm()
         with Command():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from yantra.base.printable import printable
 from yantra.cli.terminal import is_styled
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ def show(result: Result) -> None:
 
     console = Console(highlight=False)
     summary = summarise(result)
-    console.print(summary.head(), markup=False)
+    console.print(printable(summary.head()), markup=False)
     for grid in (summary.ranks, summary.dimensions):
         console.print(_ruled(grid))
     for sentence in summary.packets:
-        console.print(sentence, markup=False)
-    console.print(summary.bound_by, style="bold", markup=False)
+        console.print(printable(sentence), markup=False)
+    console.print(printable(summary.bound_by), style="bold", markup=False)
     for sentence in summary.disturbed:
-        console.print(sentence, markup=False)
+        console.print(printable(sentence), markup=False)
 
 
 def _ruled(grid: Grid) -> Any:
@@ -41,5 +42,5 @@ def _ruled(grid: Grid) -> Any:
     for column, head in enumerate(grid.head):
         table.add_column(head, justify="right" if column else "left")
     for row in grid.rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     return table

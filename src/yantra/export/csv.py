@@ -1,17 +1,21 @@
 """Table -> CSV (RFC 4180), with a line of names; a missing value is an empty field.
 
-Rows are written some ten thousand at a time, so memory does not follow the length of a table. A
-path that ends in `.gz` gets them packed with gzip.
+A text that a spreadsheet would take for a formula begins with an apostrophe, which says that it is
+text. Rows are written some ten thousand at a time, so memory does not follow the length of a table.
+A path that ends in `.gz` gets them packed with gzip.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from yantra import _core
 from yantra.base.output import Path, whole_bytes
+from yantra.base.printable import cell
 from yantra.export.exporter import TableExporter
 from yantra.export.texts import Texts
 from yantra.result import Table
-from yantra.result.columns import as_cells
+from yantra.result.columns import Part, as_cells
 
 
 class Csv(TableExporter):
@@ -20,11 +24,22 @@ class Csv(TableExporter):
     def write_table(self, table: Table, path: Path) -> None:
         """Write a table as CSV."""
         writer = _core.TableWriter(json=False)
-        texts = Texts(writer)
+        texts = Texts(writer, cell)
         with whole_bytes(path) as file:
             file.write((",".join(table.columns) + "\r\n").encode())
             for parts in table.parts():
-                file.write(writer.rows([as_cells(part, texts) for part in parts]))
+                file.write(rows_of(writer, texts, parts))
+
+
+def rows_of(writer: _core.TableWriter, texts: Texts, parts: Sequence[Part]) -> bytes:
+    """Return the rows of parts of a table; no text begins like a formula of a spreadsheet."""
+    return writer.rows([as_cells(_safe(part), texts) for part in parts])
+
+
+def _safe(part: Part) -> Part:
+    if not isinstance(part, list):
+        return part
+    return [cell(value) if isinstance(value, str) else value for value in part]
 
 
 PLUGIN = Csv

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 
 from yantra import _core
 from yantra.base.output import Path, whole_bytes, whole_file
+from yantra.base.printable import cell
+from yantra.export.csv import rows_of
 from yantra.export.texts import Texts
 from yantra.result import Table
-from yantra.result.columns import as_cells
 from yantra.result.frames import batches, needed, schema_of
 
 Add = Callable[[Table], None]
@@ -32,13 +33,13 @@ def growing_table(path: Path, first: Table) -> Iterator[Add]:
             yield add
         return
     writer = _core.TableWriter(json=False)
-    texts = Texts(writer)
+    texts = Texts(writer, cell)
     with whole_bytes(path, keeps_partial=True) as file:
         file.write((",".join(first.columns) + "\r\n").encode())
 
         def add_rows(table: Table) -> None:
             for parts in table.parts():
-                file.write(writer.rows([as_cells(part, texts) for part in parts]))
+                file.write(rows_of(writer, texts, parts))
             file.flush()
 
         yield add_rows

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from yantra import _core
+from yantra.base.output import HALVES
 
 
 class Texts:
     """Hands the texts of columns to a writer of the core, each once; lists of texts may grow."""
 
-    def __init__(self, writer: _core.TableWriter) -> None:
+    def __init__(
+        self, writer: _core.TableWriter, written: Callable[[str], str] | None = None
+    ) -> None:
+        """Begin with none; `written` gives what is written for a text, if not the text itself."""
         self._writer = writer
+        self._written = written
         self._known: dict[int, tuple[Sequence[str], int, int]] = {}
 
     def __call__(self, texts: Sequence[str]) -> int:
@@ -20,6 +25,10 @@ class Texts:
             self._known[id(texts)] = texts, self._writer.new_texts(), 0
         _, number, count = self._known[id(texts)]
         if count < len(texts):
-            self._writer.add_texts(number, texts[count:])
+            self._writer.add_texts(number, [self._one(text) for text in texts[count:]])
             self._known[id(texts)] = texts, number, len(texts)
         return number
+
+    def _one(self, text: str) -> str:
+        whole = text.encode(errors=HALVES).decode()  # as all text that is written
+        return self._written(whole) if self._written else whole

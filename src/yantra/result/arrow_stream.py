@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from yantra import _core
+from yantra.base.output import HALVES
 from yantra.result.columns import NEVER, Coded, Columns, Kind, Part, Reals, Ticks
 
 _FORMATS: dict[Kind, str] = {"whole": "l", "id": "L", "real": "g", "text": "u"}
@@ -48,7 +49,7 @@ class _Texts:
     def encoded(self, texts: Any) -> list[bytes]:
         found = self._known.get(id(texts))
         if found is None or len(found[1]) < len(texts):
-            found = self._known[id(texts)] = texts, [text.encode() for text in texts]
+            found = self._known[id(texts)] = texts, [text.encode(errors=HALVES) for text in texts]
         return found[1]
 
 
@@ -77,7 +78,7 @@ def _text(part: Part, texts: _Texts) -> _Column:
     else:
         given: list[Any] = list(part)
         missing = np.array([text is None for text in given], bool)
-        encoded = [b"" if text is None else text.encode() for text in given]
+        encoded = [b"" if text is None else text.encode(errors=HALVES) for text in given]
     offsets = np.zeros(len(encoded) + 1, np.int32)
     np.cumsum([len(text) for text in encoded], out=offsets[1:])
     return len(encoded), *_with_bits(missing, [offsets.tobytes(), b"".join(encoded)])

@@ -27,13 +27,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any
 
+from yantra.base.documents import json_value
 from yantra.base.errors import ConfigError
+from yantra.base.output import HALVES
+from yantra.base.whole_numbers import whole
 from yantra.ui import jobs, page
 from yantra.ui.workers import Answer, GoneError, Limits, Workers
 
 LOOPBACK = "127.0.0.1"
 _MOST_BYTES = 65_536
-_MOST_DIGITS = 6
+
 _KEPT = 8
 _LONGEST_S = 30.0  # for a request to come
 _MOST_CONNECTIONS = 512
@@ -163,8 +166,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _act(self, act: Callable[[Any, socket.socket], Answer], body: bytes) -> None:
         try:
-            form = json.loads(body)
-        except (ValueError, RecursionError):
+            form = json_value(body)
+        except ValueError:
             self._refuse(400, "expected JSON")
             return
         try:
@@ -187,12 +190,11 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def _body(self) -> bytes | None:
-        length = self.headers.get("Content-Length", "")
-        is_number = length.isascii() and length.isdigit() and len(length) <= _MOST_DIGITS
-        if not (is_number and int(length) <= _MOST_BYTES):
+        length = whole(self.headers.get("Content-Length", ""))
+        if length is None or length > _MOST_BYTES:
             self._refuse(413, f"expected at most {_MOST_BYTES} bytes")
             return None
-        body = self.rfile.read(int(length))
+        body = self.rfile.read(length)
         self.server.has_come(self.connection)
         return body
 
@@ -201,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, "application/json", json.dumps({"error": why}))
 
     def _send(self, status: int, kind: str, text: str) -> None:
-        content = text.encode()
+        content = text.encode(errors=HALVES)
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))

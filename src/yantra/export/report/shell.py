@@ -25,6 +25,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from yantra.base.output import HALVES
 from yantra.export.report.columns import Columns
 from yantra.export.report.markup import Html, element, join
 
@@ -126,7 +127,7 @@ def _policy(script: str, style: str, connects: bool) -> str:
 
 
 def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode('ascii')}"
+    return f"sha256-{base64.b64encode(sha256(text.encode(errors=HALVES)).digest()).decode('ascii')}"
 
 
 def _bar(page: Page) -> Html:

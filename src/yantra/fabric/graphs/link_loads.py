@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.printable import cell_text
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import table_of
 
@@ -47,7 +48,7 @@ def read(path: str, graph: Graph, frames: int = 0) -> Loads:
     known = set(pairs.tolist())
     stretches: list[tuple[int, float, float, float]] = []
     for line, row in rows:
-        cells = dict(zip(header, (cell.strip() for cell in row), strict=True))
+        cells = dict(zip(header, (cell_text(cell.strip()) for cell in row), strict=True))
         where = f"{path}, line {line}"
         source, destination = (
             _device(cells[end], devices, f"{where}, {end}") for end in _NEEDED[:2]

@@ -1,0 +1,82 @@
+"""Text of files as a terminal may show it, and as a spreadsheet may hold it.
+
+A name can hold anything: what clears a screen, sets its title or turns the order of letters round;
+half of a character, of a file name that is no UTF-8; what a spreadsheet runs.
+
+Source: ECMA-48 for control characters; Unicode Standard Annex 9 for those that turn text round;
+https://owasp.org/www-community/attacks/CSV_Injection for cells.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+_KEPT = "\n\t"
+_CONTROLS, _HALVES = (0x7F, 0x9F), (0xD800, 0xDFFF)
+_TURN_TEXT = ((0x061C, 0x061C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069))
+_LINES = (0x2028, 0x2029)
+_OBEYED = (_CONTROLS, _HALVES, *_TURN_TEXT, _LINES)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_MARK = "'"
+
+
+def printable(text: str) -> str:
+    """Return a text with what a terminal would obey written as escapes: `\\x1b`, `\\u009b`.
+
+    Line breaks and tabs stay. The escapes above ASCII are also those of JSON, which has the others
+    itself, so JSON stays JSON. As it comes back unchanged, text may be escaped twice.
+    """
+    return text.translate(_escapes)
+
+
+class _Escapes(dict[int, int | str]):
+    """What is written for a character, found when it is first met."""
+
+    def __missing__(self, code: int) -> int | str:
+        shown: int | str = code
+        if code < 0x20 and chr(code) not in _KEPT:
+            shown = f"\\x{code:02x}"
+        elif any(low <= code <= high for low, high in _OBEYED):
+            shown = f"\\u{code:04x}"
+        self[code] = shown
+        return shown
+
+
+_escapes = _Escapes()
+
+
+class Printable:
+    """A stream of text that shows what a terminal would obey; all else is the stream's own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream  # for rich, which writes what a terminal shall obey
+        """The stream itself."""
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        self.rich_proxied_file.write(printable(text))
+        return len(text)
+
+    def writelines(self, texts: Iterable[str]) -> None:
+        """Write texts one after the other."""
+        for text in texts:
+            self.write(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.rich_proxied_file, name)
+
+
+def cell(text: str) -> str:
+    """Return the text of a cell of CSV: a spreadsheet runs what begins like a formula, so not so.
+
+    A leading apostrophe says "text" to it; `cell_text` takes it away.
+    """
+    return _MARK + text if text.startswith(_FORMULA) else text
+
+
+def cell_text(text: str) -> str:
+    """Return the text that a cell stands for."""
+    return text[1:] if text.startswith(_MARK) and text[1:].startswith(_FORMULA) else text
