@@ -7,7 +7,8 @@ so a crash can be run again: the input is left in build/fuzz/fuzz-crash or build
 
 `--target jobs` runs whole jobs with something wrong in them instead, `--runs` of them
 (tests/fuzz/jobs.py). `--target flips` turns single bits of files that Yantra wrote
-(tests/fuzz/flips.py).
+(tests/fuzz/flips.py). `--target installed` runs the installed command on broken files, each in a
+fresh process (tests/fuzz/installed.py); `--command` says which, as of another interpreter.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.fuzz import flips, jobs, loop, readers
+from tests.fuzz import flips, installed, jobs, loop, readers
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
@@ -60,9 +61,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--target", default="all", choices=["all", "trace", "jobs", "flips", *readers.names()]
+        "--target",
+        default="all",
+        choices=["all", "trace", "jobs", "flips", "installed", *readers.names()],
     )
-    parser.add_argument("--runs", type=int, default=20_000, help="of the targets jobs and flips")
+    parser.add_argument("--runs", type=int, default=20_000, help="of jobs, flips and installed")
+    parser.add_argument("--command", nargs="+", default=installed.OWN, help="of installed")
     parser.add_argument("inputs", nargs="*", help="files to try first")
     asked = parser.parse_args()
     first = [Path(name).resolve() for name in asked.inputs]
@@ -72,6 +76,13 @@ def main() -> int:
         return jobs.campaign(asked.runs, asked.seconds, asked.seed)
     if asked.target == "flips":
         return flips.campaign(asked.runs, asked.seconds, asked.seed)
+    if asked.target == "installed":
+        kept = BUILD / "installed"
+        return bool(
+            installed.campaign(
+                asked.runs, asked.seconds, asked.seed, command=asked.command, kept=kept
+            )
+        )
     if asked.target != "all":
         return _python(asked.target, asked.seconds, asked.seed, first)
     share = asked.seconds / 2 / len(readers.names())

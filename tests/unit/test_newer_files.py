@@ -109,6 +109,7 @@ def test_obfuscation_drops_what_nobody_can_check(tmp_path: Path) -> None:
         ("0.0.3", "0.0.4", False),
         ("", "0.0.4", False),
         ("v1", "0.0.4", False),
+        ("1", "0.0.4", False),
         ("9" * 5000, "0.0.4", False),
         ("1.2.0", "1.1.1", True),
         ("1.0.9", "1.1.1", False),

@@ -15,13 +15,15 @@ LAST = "0.0.4"
 _TAG = b"\n"  # field 1 of the metadata, a text
 _LONGEST = 0x7F  # bytes of a text whose length is one byte
 _VARINT = 5  # bytes at most, of the length of the metadata
-_LONGEST_PART = 9  # digits
+_PARTS, _LONGEST_PART = 3, 9  # of a version, and digits of one
 
 
 def is_newer(version: str, known: str) -> bool:
     """Return whether a version is above a known one; what is no version is not."""
     parts = version.split(".")
-    if not all(part.isascii() and part.isdigit() and len(part) <= _LONGEST_PART for part in parts):
+    if len(parts) != _PARTS or not all(
+        part.isascii() and part.isdigit() and len(part) <= _LONGEST_PART for part in parts
+    ):
         return False
     return list(map(int, parts)) > list(map(int, known.split(".")))
 
