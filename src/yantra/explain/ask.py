@@ -24,6 +24,7 @@ from yantra.run.simulate import run
 from yantra.scenario import Case, Scenario, load
 from yantra.scenario.origin import changed, scenario_of_result
 from yantra.scenario.recognise import recognise
+from yantra.scenario.text import placing
 
 NO_PATH = "the result holds no critical path: yantra run --record keeps it"
 NO_BOUNDS = "what-if bounds were not run"
@@ -55,7 +56,9 @@ def explain(
         if not runs:
             raise ConfigError(name, "not a result in JSON, and a scenario has to be run")
         scenario = load(case.path, cluster=case.cluster, settings=case.settings)
-        return _of_result(run(compile(scenario), record=True), True, progress, advise)
+        with placing(name):
+            model = compile(scenario)
+        return _of_result(run(model, record=True), True, progress, advise)
     form = result_of(text, name)
     if not runs:
         return explained(form, notes=_missing(form))

@@ -31,7 +31,7 @@ from yantra.result.table_names import TABLES
 from yantra.run.simulate import run
 from yantra.scenario import Case
 from yantra.scenario.recognise import Known, recognise
-from yantra.scenario.text import of_known
+from yantra.scenario.text import of_known, placing
 
 MOST_ROWS = 100
 Row = dict[str, Any]
@@ -82,7 +82,9 @@ def form_of(of: Path | Case | Result) -> Form:
         return read_result(case.path)
     cluster = case.cluster if known.needs_cluster else None
     scenario = of_known(known, cluster, case.settings)
-    return _of_result(run(compile(scenario), record=True))
+    with placing(known.name):
+        model = compile(scenario)
+    return _of_result(run(model, record=True))
 
 
 def _of_result(result: Result) -> Form:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import path as paths
 from typing import Any
 
@@ -58,6 +59,15 @@ def placed(error: ConfigError, file: str | None) -> ConfigError:
     if file is None or error.where.partition(".")[0].partition("[")[0] not in DOCUMENT.entries:
         return error
     return type(error)(f"{file}: {error.where}", error.problem)
+
+
+@contextmanager
+def placing(file: str | None) -> Iterator[None]:
+    """Let errors of the block about a field of a scenario name the file, as `placed` does."""
+    try:
+        yield
+    except ConfigError as error:
+        raise placed(error, file) from None
 
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
