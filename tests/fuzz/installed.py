@@ -43,6 +43,8 @@ _SPAWNS = ("service", "ui", "microbench", "chakra replay", "doctor", "contract",
 _READ = {".json", ".yaml", ".yml", ".csv", ".et", ".gz", ".xml", ".txt", ".sh", ".yw", ".log"}
 _READ |= {".graphml", ".infragraph"}
 _OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
+# An option, or a file that the changed one names.
+_SAYS_WHERE = re.compile(rb"error: --|\"--[a-z]|\.\d+\.et: no such file|\.\d+\.et: node")
 _SAYS_WHAT_IT_NEEDS = re.compile(rb"unpacks from|memory: |takes about|more than")
 
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -260,7 +262,8 @@ def fault(made: Ended, usual: Ended, named: Sequence[str]) -> str | None:
         return "a trace of Python"
     if _OBEYED.search(made.said):
         return "a control character reached the terminal"
-    if made.status == 2 and not any(name.encode() in made.said for name in named):
+    says_where = any(name.encode() in made.said for name in named) or _SAYS_WHERE.search(made.said)
+    if made.status == 2 and not says_where:
         return "a refusal that names no file"
     says = _SAYS_WHAT_IT_NEEDS.search(made.said)
     if made.cpu_s > max(MOST_CPU_S, 2 * usual.cpu_s + 1) and not says:
