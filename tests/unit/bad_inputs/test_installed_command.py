@@ -218,3 +218,14 @@ def test_every_command_takes_a_limit_of_memory(tmp_path: Path) -> None:
     done = ended("topology list --memory-limit 1MB", tmp_path)
     assert done.returncode == 2
     assert "--memory-limit: must be above" in done.stderr
+
+
+def test_a_cluster_of_endless_ranks_is_refused_at_once(tmp_path: Path) -> None:
+    _write(tmp_path)
+    (tmp_path / "s.yaml").write_text(SCENARIO.replace("size: 4", "size: 18446744073709551616"))
+    done = ended("validate s.yaml", tmp_path)
+    assert done.returncode == 2
+    assert "job.{rank}.et: no such file for rank 4 and 99999 or more others" in done.stdout
+    done = ended("run s.yaml", tmp_path)
+    assert done.returncode == 2
+    assert "job.4.et: no such file" in done.stderr
