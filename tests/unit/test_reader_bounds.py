@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.base import bounds, telling
+from yantra.base import bounds, notes
 from yantra.base.documents import json_value, parse_json, parse_own_json, parse_yaml, read_text
 from yantra.base.errors import ConfigError
 from yantra.base.nesting import is_too_deep, too_deep_at
@@ -118,7 +118,7 @@ def test_a_bomb_takes_no_memory_to_refuse(tmp_path: Path) -> None:
 
 def test_what_takes_much_is_told_once_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr(telling, "tellers", [told.append])
+    monkeypatch.setattr(notes, "_receivers", [told.append])
     monkeypatch.setattr(bounds, "WORTH_TELLING", 1000)
     assert len(unpack_gzip(gzip.compress(bytes(1000)), "x")) == 1000
     assert told == []
@@ -290,7 +290,7 @@ def test_a_reader_that_takes_long_says_so_before(
     text: str, read: Any, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(telling, "tellers", [told.append])
+    monkeypatch.setattr(notes, "_receivers", [told.append])
     read(text, "x")
     assert told == [f"x: 2 MB of {what}, which take about 2 s to read"]
     read(text[:1] + text[-1:], "y")

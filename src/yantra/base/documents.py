@@ -280,9 +280,9 @@ def parse_lenient_yaml(text: str, name: str, *, last_counts: bool) -> tuple[Any,
 def _tell_time(text: str, name: str) -> None:
     if len(text) < _LONG:
         return  # without an import
-    from yantra.base.telling import tell_time
+    from yantra.base.notes import note_time
 
-    tell_time(text, name, "YAML", 1.0)
+    note_time(text, name, "YAML", 1.0)
 
 
 class _Lenient:

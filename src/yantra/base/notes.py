@@ -29,6 +29,15 @@ def note(text: str) -> None:
     warnings.warn(text, Note, stacklevel=2)
 
 
+def note_time(text: str, name: str, what: str, s_per_mb: float) -> None:
+    """Note how long reading a text takes, if it takes long; `name` is its file."""
+    from yantra.base.bounds import SLOW_TEXT
+
+    mega = len(text) / 1e6
+    if len(text) > SLOW_TEXT:
+        note(f"{name}: {mega:.0f} MB of {what}, which take about {mega * s_per_mb:.0f} s to read")
+
+
 class notes_to:  # noqa: N801  # said as `with notes_to(...)`
     """Gives notes to a function in place of Python's warnings, each text once."""
 

@@ -10,7 +10,7 @@ from io import StringIO
 
 from yantra.base import bounds
 from yantra.base.errors import ConfigError
-from yantra.base.telling import tell_time
+from yantra.base.notes import note_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def csv_rows(
     longer than one may be. With `strict` a quote is an error where none may be. `s_per_mb` is what
     the reader takes for a megabyte, which is told where it is long.
     """
-    tell_time(text, name, "CSV", s_per_mb)
+    note_time(text, name, "CSV", s_per_mb)
     most = bounds.of(len(text)).field
     csv.field_size_limit(most)
     rows = csv.reader(StringIO(text, newline=""), strict=strict, skipinitialspace=skip_spaces)

@@ -13,7 +13,7 @@ import zlib
 
 from yantra.base import bounds
 from yantra.base.errors import ConfigError
-from yantra.base.telling import tell
+from yantra.base.notes import note
 from yantra.base.text import format_bytes
 
 TYPE_CHECKING = False
@@ -185,7 +185,7 @@ def read_member(archive: ZipFile, info: ZipInfo) -> bytes:
 
 
 def _tell(where: str, size: int, most: int) -> None:
-    tell(f"{where}: unpacks from {format_bytes(size)} to as much as {format_bytes(most)}")
+    note(f"{where}: unpacks from {format_bytes(size)} to as much as {format_bytes(most)}")
 
 
 def _refuse_bomb(where: str, size: int, most: int) -> NoReturn:

@@ -7,7 +7,7 @@ the one of PyTorch, `1.1.1-chakra.0.0.4`. Fields that a newer schema adds are ke
 
 from __future__ import annotations
 
-from yantra.base.telling import tell
+from yantra.base.notes import note
 
 LAST = "0.0.4"
 """The last version of Chakra's schema that is known, of October 2023."""
@@ -31,7 +31,7 @@ def is_newer(version: str, known: str) -> bool:
 def tell_if_newer(version: str, where: str) -> None:
     """Tell that a file states a newer schema than the last one known, if it does."""
     if version and version != LAST and is_newer(version, LAST):
-        tell(
+        note(
             f"{where}: states version {version} of the Chakra schema, newer than {LAST}, the last "
             "one known; it is read as that"
         )

@@ -15,7 +15,6 @@ from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, as_json, internal_error
 from yantra.base.light import cast
 from yantra.base.printable import Printable
-from yantra.base.telling import tellers
 from yantra.base.trust import Command
 
 TYPE_CHECKING = False
@@ -62,18 +61,9 @@ def guarded(command: Callable[[], int], json: bool) -> int:
         cast("TextIO", Printable(streams[0])),
         cast("TextIO", Printable(streams[1])),
     )
-    told: set[str] = set()
-
-    def tell(text: str) -> None:
-        if text not in told:
-            told.add(text)
-            warn([text])
-
-    tellers.append(tell)
     try:
         return _guarded(command, json)
     finally:
-        tellers.pop()
         sys.stdout, sys.stderr = streams
 
 

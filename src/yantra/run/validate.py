@@ -13,7 +13,7 @@ finds most of what a deadlock waits for; and the report says that it was not run
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from yantra import chakra

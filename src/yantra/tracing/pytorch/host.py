@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from yantra.base.errors import TraceError, expected_got, show
-from yantra.base.telling import tell
+from yantra.base.notes import note
 from yantra.chakra import files
 from yantra.chakra.versions import is_newer
 from yantra.tracing.pytorch import json_input
@@ -168,7 +168,7 @@ def _version(head: _Head, where: str) -> str:
         raise TraceError(f"{where}: has no field 'schema'; expected a {WHAT}")
     version = head.schema.partition("-")[0]
     if is_newer(version, NESTED[-1]):
-        tell(
+        note(
             f"{where}: states schema {show(head.schema)}, newer than {NESTED[-1]}, the last one "
             "known; it is read as that"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from yantra.base.documents import read_text
-from yantra.base.telling import tell_time
+from yantra.base.notes import note_time
 from yantra.workloads.models.megatron.given import launched, read
 from yantra.workloads.models.megatron.model import model
 from yantra.workloads.models.megatron.plan import plan
@@ -45,7 +45,7 @@ def from_text(
     Raises ConfigError for what is unknown, not covered, missing, wrong, or depends on something
     that the text does not say.
     """
-    tell_time(text, where, "a script", 0.8)
+    note_time(text, where, "a script", 0.8)
     launcher, program = training_arguments(text, where)
     return _job(launcher, [*program, *map(Word, more)], where, name)
 
