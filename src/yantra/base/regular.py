@@ -12,7 +12,8 @@ import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import BinaryIO, NoReturn
+    from io import BufferedReader
+    from typing import NoReturn
 
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
@@ -31,9 +32,26 @@ class NotRegularError(OSError):
     """The path names no regular file; `strerror` says what it names."""
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
     """Open a regular file for reading. Raises OSError, whose `strerror` says why not."""
     return os.fdopen(_open(path)[0], "rb")
+
+
+def sha256_of(path: str, name: str = "") -> str:
+    """Return the SHA-256 of a regular file, in hex.
+
+    Raises ConfigError, which calls it `name`, where it cannot be read.
+    """
+    import hashlib
+
+    from yantra.base.errors import ConfigError
+
+    try:
+        with open_regular(path) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+        raise ConfigError(name or path, problem) from None
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:

@@ -20,13 +20,12 @@ from typing import Any, TypeGuard
 
 from yantra.base.documents import parse_own_json, read_text
 from yantra.base.errors import ConfigError
-from yantra.base.regular import open_regular
+from yantra.base.regular import sha256_of
 
 MOST_FILES = 10_000
 """The most files of a folder that can be trusted at once."""
 
 _FORMAT = "yantra-trusted"
-_BLOCK = 1 << 20
 _NAMING = (".yaml", ".yml", ".json")
 _SKIPPED = ("__pycache__", ".git")
 
@@ -74,14 +73,14 @@ class Trusted:
         if not paths.exists(whole):
             raise ConfigError(path, "no such file or folder")
         if not paths.isdir(whole):
-            self.entries[whole] = {"": _digest(whole, path)}
+            self.entries[whole] = {"": sha256_of(whole, path)}
             return [path]
         found = list(_files(whole, path))
         if not found:
             problem = "has no code, and nothing that may name some: no .py, .yaml or .json"
             raise ConfigError(path, f"{problem}, and nothing that can be executed")
         self.entries[whole] = {
-            name: _digest(paths.join(whole, name), paths.join(path, name)) for name in found
+            name: sha256_of(paths.join(whole, name), paths.join(path, name)) for name in found
         }
         return [paths.join(path, name) for name in found]
 
@@ -96,7 +95,7 @@ class Trusted:
         return [
             file
             for file, digest in files.items()
-            if not paths.isfile(file) or _digest(file, file) != digest
+            if not paths.isfile(file) or sha256_of(file, file) != digest
         ]
 
     def why_not(self, file: str, source: bytes | None = None) -> str:
@@ -107,7 +106,7 @@ class Trusted:
         known = [digest for _, digest in self._said_of(file)]
         if not known:
             return "is not trusted"
-        now = _digest(file, file) if source is None else hashlib.sha256(source).hexdigest()
+        now = sha256_of(file, file) if source is None else hashlib.sha256(source).hexdigest()
         return "" if now in known else "has changed since it was trusted"
 
     def refusal_of_program(
@@ -158,7 +157,7 @@ class Trusted:
         known = self.entries[entry]
         for name in _files(entry, entry):
             file = paths.join(entry, name)
-            if _is_code(file) and known.get(name) != _digest(file, file):
+            if _is_code(file) and known.get(name) != sha256_of(file, file):
                 what = "has changed" if name in known else "is new"
                 return f"{file} {what} since its folder was trusted"
         return ""
@@ -189,14 +188,3 @@ def _files(folder: str, path: str) -> Iterator[str]:
 
 def _is_code(file: str) -> bool:
     return file.endswith(".py") or os.access(file, os.X_OK)
-
-
-def _digest(file: str, path: str) -> str:
-    digest = hashlib.sha256()
-    try:
-        with open_regular(file) as stream:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
-    except OSError as error:
-        raise ConfigError(path, f"cannot be read: {error.strerror or error}") from None
-    return digest.hexdigest()

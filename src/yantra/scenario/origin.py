@@ -22,7 +22,7 @@ from yantra.base.fields import files_of as files_of_options
 from yantra.base.fields import kind_of
 from yantra.base.fields.plugin_names import IN_MEMORY, marks
 from yantra.base.registry import installed_plugins, plugged_files
-from yantra.base.regular import open_regular
+from yantra.base.regular import sha256_of
 from yantra.base.trust import Reading
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.training import files_of_step
@@ -35,8 +35,6 @@ from yantra.scenario.types import (
     TrainingStep,
     WorkloadFile,
 )
-
-_BLOCK = 1 << 20
 
 
 def tree_of(scenario: Scenario, folder: Path = "") -> dict[str, Any]:
@@ -58,7 +56,7 @@ def digests(scenario: Scenario, folder: Path = "") -> dict[str, str]:
     """Return the SHA-256 of each file that a scenario names, by its path from `folder`."""
     start = os.fspath(folder)
     return {
-        paths.relpath(file, start) if start and not paths.isabs(file) else file: _digest(file)
+        paths.relpath(file, start) if start and not paths.isabs(file) else file: sha256_of(file)
         for file in files_of(scenario)
     }
 
@@ -77,7 +75,7 @@ def digest_of(scenario: Scenario, tree: dict[str, Any], inputs: Mapping[str, str
         "scenario": tree,
         "inputs": dict(inputs),
         "memory": _digest_of_memory(scenario.workload),
-        "plugged": [(package, _digest(file)) for package, file in plugged_files()],
+        "plugged": [(package, sha256_of(file)) for package, file in plugged_files()],
         "packages": installed_plugins(),
     }
     text = json.dumps(parts, sort_keys=True)
@@ -91,7 +89,7 @@ def changed(inputs: dict[str, str], folder: Path = "") -> list[str]:
         file = paths.join(folder, name)
         if not paths.isfile(file):
             problems.append(f"{file}: no longer there")
-        elif _digest(file) != digest:
+        elif sha256_of(file) != digest:
             problems.append(f"{file}: changed since it was written")
     return problems
 
@@ -171,7 +169,7 @@ def _digest_of_memory(workload: Any) -> str:
         with TemporaryDirectory() as folder:
             file = paths.join(folder, "workload.yw")
             workload.workload.save(file)
-            return _digest(file)
+            return sha256_of(file)
     else:
         return ""
     return digest.hexdigest()
@@ -221,14 +219,3 @@ def _of_positions(prefix: str) -> Iterator[str]:
     while paths.isfile(file := f"{prefix}.{position}.et"):
         yield file
         position += 1
-
-
-def _digest(file: str) -> str:
-    digest = hashlib.sha256()
-    try:
-        with open_regular(file) as stream:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
-    except OSError as error:
-        raise ConfigError(file, f"cannot be read: {error.strerror}") from None
-    return digest.hexdigest()
