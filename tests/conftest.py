@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,16 @@ os.environ["PATH"] = os.pathsep.join(
 def _own_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let no test read or write what the user trusts."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(autouse=True)
+def _own_trust() -> Iterator[None]:
+    """Let no test run what another one allowed."""
+    from yantra.base import trust
+
+    before = trust.state()
+    yield
+    trust.take(before)
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,10 @@ constexpr const char* layout_name(Layout layout) {
     return names[static_cast<std::uint8_t>(layout)];
 }
 
-// The version that files of today's layout state.
-inline constexpr std::string_view last_version = "0.0.4";
+// Whether files of today's layout state this version, if any: the schema is that of October 2023 in both.
+constexpr bool is_of_today(std::string_view version) {
+    return version.empty() || version == "0.0.4" || version == "1.0.0";
+}
 
 // What a node does. A trace may hold other numbers; they are kept as they are.
 enum class NodeType : std::int32_t {

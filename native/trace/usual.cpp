@@ -32,7 +32,7 @@ std::shared_ptr<Graph> read_usual(std::string_view bytes, bool kernels, UsualRoo
         return nullptr;
     }
     const Trace head = decode(bytes.substr(0, bytes.size() - in.left()), Reading::execution, Layout::today);
-    if (head.unknown.field != 0 || !(head.version.empty() || head.version == last_version)) {
+    if (head.unknown.field != 0 || !is_of_today(head.version)) {
         return nullptr;
     }
     const std::optional<std::size_t> nodes = about_nodes(in);

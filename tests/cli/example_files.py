@@ -15,6 +15,7 @@ from tests.nccl_logs import log
 from tests.oracles.gpu_program import write_pair
 from tests.oracles.msccl_writer import ring_allreduce
 from tests.unit.bad_inputs.workload_inputs import HF
+from tests.unit.test_mscclpp import gathering
 from tests.workloads.importers.test_simai import BODY, GRADIENTS, HEAD, LOSS, TEXT
 from yantra.chakra import CollectiveType, Node, Trace, TraceBuilder
 from yantra.cli import main
@@ -46,6 +47,7 @@ TEXTS = {
     "gpt13b.txt": TEXT,
     "old.txt": f"{HEAD}checkpoints: 0 pp_comm: 4096.0\n13\n{GRADIENTS}{BODY * 3}{LOSS}",
     "allreduce.xml": ring_allreduce(4),
+    "plan.json": json.dumps(gathering(4)),
     "config.json": json.dumps(HF),
     "pretrain.sh": "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 "
     "--max-position-embeddings 256 --vocab-size 1000 --tensor-model-parallel-size 2\n",

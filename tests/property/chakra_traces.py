@@ -55,18 +55,29 @@ def _foreign(first: int) -> st.SearchStrategy[bytes]:
 
 
 IO = st.none() | st.builds(IOInfo, TEXT, TEXT, TEXT)
-NODES = st.builds(
-    Node,
-    UINT64,
-    TEXT,
-    st.sampled_from(NodeType) | st.integers(-(2**31), 2**31 - 1),
-    UINT64,
-    st.lists(UINT64, max_size=4),
-    st.lists(UINT64, max_size=4),
-    st.lists(attributes(), max_size=4),
-    start_micros=UINT64,
-    inputs=IO,
-    outputs=IO,
-    foreign=_foreign(11),
-)
-METADATA = st.builds(Metadata, TEXT, st.lists(attributes(), max_size=3).map(tuple), _foreign(3))
+
+
+def _nodes(foreign: st.SearchStrategy[bytes]) -> st.SearchStrategy[Node]:
+    return st.builds(
+        Node,
+        UINT64,
+        TEXT,
+        st.sampled_from(NodeType) | st.integers(-(2**31), 2**31 - 1),
+        UINT64,
+        st.lists(UINT64, max_size=4),
+        st.lists(UINT64, max_size=4),
+        st.lists(attributes(), max_size=4),
+        start_micros=UINT64,
+        inputs=IO,
+        outputs=IO,
+        foreign=foreign,
+    )
+
+
+def _metadata(foreign: st.SearchStrategy[bytes]) -> st.SearchStrategy[Metadata]:
+    return st.builds(Metadata, TEXT, st.lists(attributes(), max_size=3).map(tuple), foreign)
+
+
+NODES, METADATA = _nodes(_foreign(11)), _metadata(_foreign(3))
+KNOWN_NODES, KNOWN_METADATA = _nodes(st.just(b"")), _metadata(st.just(b""))
+"""Those without fields that the schema does not know, which a text does not say."""

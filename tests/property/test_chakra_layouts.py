@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import chakra_layouts as old
-from tests.property.chakra_traces import NODES, TEXT, UINT64
+from tests.property.chakra_traces import KNOWN_NODES, TEXT, UINT64
 from yantra import chakra
 from yantra.base.errors import TraceError
 from yantra.chakra.graphs import read_graph
@@ -196,7 +196,7 @@ def test_only_texts_and_lists_of_numbers_are_left_out_where_they_are_empty() -> 
     assert found[0].inputs == found[0].outputs == nothing
 
 
-@given(st.lists(NODES, min_size=1, max_size=4))
+@given(st.lists(KNOWN_NODES, min_size=1, max_size=4))
 def test_a_file_of_today_without_metadata_is_read(made: list[chakra.Node]) -> None:
     made[0].id = made[0].id or 1
     data = chakra.Trace(made).to_bytes()

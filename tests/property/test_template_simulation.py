@@ -71,6 +71,7 @@ def _told(result: Result, folder: Path, name: str) -> Any:
     path = folder / name
     result.to_json(path)
     told = json.loads(path.read_text())
+    told.pop("sealed", None)
     told["scenario"] = told["inputs"] = None
     return told
 

@@ -180,7 +180,7 @@ def ranks_of_a_job(draw: st.DrawFn) -> list[Trace]:
             )
             for at in range(nodes)
         ]
-        made.append(Trace(of_rank, Metadata("1", ())))
+        made.append(Trace(of_rank, Metadata("0.0.4", ())))
     return made
 
 

@@ -168,8 +168,8 @@ def test_no_command_runs_what_a_study_names(
     write("study.yaml", STUDY)
     said = silent(OF_A_STUDY, "study.yaml", capsys)
     assert "study.yaml: model: " in said["explore run F -o found"]
-    known = study_of(STUDY | {"model": "llama3-8b"}, "study.yaml")
-    first = {"study": known.digest, "of": known._replace(model="./evil.py")}
+    known = study_of(STUDY | {"model": "llama3-8b"}, "study.yaml")._replace(model="./evil.py")
+    first = {"study": known.digest, "of": known}
     Path("found").mkdir(exist_ok=True)
     Path("found/trials.jsonl").write_text(json.dumps(first) + "\n")
     said = silent(OF_TRIALS, "study.yaml", capsys)
@@ -271,7 +271,7 @@ def test_a_fresh_process_starts_no_program_of_a_result(folder: Path) -> None:
     write("result.json", traps.result("network.options.command"))
     done = installed("explain", "result.json")
     assert done.returncode == 2
-    assert done.stderr.startswith(
+    assert done.stderr.partition("\n")[2].startswith(
         "error: result.json: scenario.network.options.command: result.json is not trusted, so the "
         f"program touch {MARK} was not started; if you trust it, type: yantra trust ., or add --set"
     )

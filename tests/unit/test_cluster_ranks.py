@@ -135,7 +135,7 @@ def test_links_have_the_rate_that_software_reaches_unless_asked_otherwise() -> N
     assert (achieved.bytes_per_ns, nominal.bytes_per_ns) == (12 * 20.0, 12 * 25.0)
 
 
-@pytest.mark.parametrize(("nodes", "algorithm"), [(4, "halving_doubling"), (6, "ring")])
+@pytest.mark.parametrize(("nodes", "algorithm"), [(4, "halving_doubling"), (6, "pat")])
 def test_a_level_gets_the_first_algorithm_it_prefers_that_runs_there(
     nodes: int, algorithm: str
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import identities
+from yantra.base import trust
 from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
@@ -295,6 +296,7 @@ def test_what_cannot_fail_is_refused_at_its_field(
 def test_failures_are_refused_where_nothing_would_come_of_them(tmp_path: Path) -> None:
     spine = "[{switch: spine 0, at: 1 us}]"
     with pytest.raises(ConfigError, match="links of the network external do not change; take one"):
+        trust.allow_program(("sh",))
         program = "{kind: external, options: {command: [sh]}}"
         compile(_scenario(tmp_path, spine, network=program))
     with pytest.raises(UnsupportedError, match=r"cluster\.failures: .* ns3_fork has no timer"):

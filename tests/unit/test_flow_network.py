@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import identities
+from yantra.base import trust
 from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
@@ -221,6 +222,7 @@ def test_bytes_that_went_round_are_counted_where_they_went(tmp_path: Path) -> No
 
 def test_changes_of_links_are_refused_where_nothing_would_come_of_them(tmp_path: Path) -> None:
     row = "50000,leaf 0,spine 0,0 GB/s\n"
+    trust.allow_program(("sh",))
     program = "{kind: external, options: {command: [sh]}}"
     with pytest.raises(ConfigError, match="links of the network external do not change"):
         _changing(tmp_path, row, network=program)

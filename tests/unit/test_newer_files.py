@@ -135,7 +135,7 @@ cluster:
   device: {memory_bandwidth: 1 TB/s, compute: recorded}
 """
 NEWER = (
-    "t.0.et: states version 0.0.9 of the Chakra schema, newer than 0.0.4, the last one known; it "
+    "t.0.et: states version 1.0.9 of the Chakra schema, newer than 1.0.0, the last one known; it "
     "is read as that"
 )
 
@@ -145,7 +145,7 @@ def test_a_command_warns_once_of_a_newer_trace_and_reads_it(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Trace([Node(1, "a", duration_micros=3)], Metadata("0.0.9")).write("t.0.et")
+    Trace([Node(1, "a", duration_micros=3)], Metadata("1.0.9")).write("t.0.et")
     Path("s.yaml").write_text(SCENARIO)
     assert main(line.split()) == 0
     said = capsys.readouterr()
@@ -156,8 +156,8 @@ def test_a_command_warns_once_of_a_newer_trace_and_reads_it(
 
 
 def test_a_program_hears_of_a_newer_file_as_a_warning() -> None:
-    data = Trace([Node(1, "a")], Metadata("0.0.9")).to_bytes()
-    with pytest.warns(UserWarning, match=r"trace: states version 0\.0\.9"):
+    data = Trace([Node(1, "a")], Metadata("1.0.9")).to_bytes()
+    with pytest.warns(UserWarning, match=r"trace: states version 1\.0\.9"):
         Trace.from_bytes(data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

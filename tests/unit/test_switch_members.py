@@ -247,7 +247,7 @@ def test_switches_are_refused_where_there_are_none(tmp_path: Path) -> None:
         trace.build().write(str(tmp_path / f"job.{rank}.et"))
     groups = "groups: {1: [0, 1, 2, 3], 2: [4, 5, 6, 7]}"
     file.write_text(file.read_text().replace('.et"}', f'.et", {groups}}}'))
-    assert "ring" in str(compile(load(file)).chosen)  # which its groups run, as its tree is of 8
+    assert "pat" in str(compile(load(file)).chosen)  # which its groups run, as its tree is of 8
     text = (tmp_path / "tree.py").read_text()
     (tmp_path / "tree.py").write_text(
         text.replace("n == 8", "n == 4").replace("range(4)", "range(2)")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import identities
+from yantra.base import trust
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
@@ -154,6 +155,7 @@ def test_tiers_are_refused_where_the_formula_would_not_hold(tmp_path: Path) -> N
         ConfigError, match=r"tier_networks\.box: its link from .* fails, which no formula"
     ):
         compile(load(_write(tmp_path, "{box: analytical}", IN_A_BOX, failing)))
+    trust.allow_program(("sh",))
     for network, why in {
         "ideal": "ideal is a formula in all tiers as it is",
         "analytical": "analytical is a formula in all tiers as it is",

@@ -50,7 +50,8 @@ def read_algorithms(keys: Keys, dimensions: int, directory: str) -> AlgorithmTab
 
 
 def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str, ...]:
-    given = [read_name(name, directory, keys.place(key)) for name in keys.texts(key)]
+    where = f'{keys.name}: "{key}"'
+    given = [read_name(name, directory, where) for name in keys.texts(key)]
     added = [name not in _PLAIN and _is_added(name) for name in given]
     names = tuple(
         name if is_added else _algorithm(keys, key, name)

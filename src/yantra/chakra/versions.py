@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from yantra.base.notes import note
 
-LAST = "0.0.4"
-"""The last version of Chakra's schema that is known, of October 2023."""
+LAST = "1.0.0"
+"""The last version that is known: of 2026, and of the same schema as 0.0.4, of October 2023."""
 
 _TAG = b"\n"  # field 1 of the metadata, a text
 _LONGEST = 0x7F  # bytes of a text whose length is one byte

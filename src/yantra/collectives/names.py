@@ -58,6 +58,15 @@ def spelled_for_astra_sim(name: str) -> str:
     return spelled.get(name, name)
 
 
+def astra_sim_has(name: str) -> bool:
+    """Return whether ASTRA-sim has an algorithm, under its own name of it."""
+    try:
+        parse_implementation(spelled_for_astra_sim(name))
+    except ConfigError:
+        return False
+    return True
+
+
 def split_window(text: str, where: str) -> tuple[str, int | None]:
     """Split `direct4` into `direct` and 4; no digits at the end mean no window."""
     name = text.rstrip("0123456789")

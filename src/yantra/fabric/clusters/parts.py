@@ -17,12 +17,13 @@ scenario cannot say is decided here:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from yantra.base import units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.collectives import find
-from yantra.collectives.names import spelled_for_astra_sim
+from yantra.collectives.names import astra_sim_has, spelled_for_astra_sim
 from yantra.collectives.schedule import Kind
 from yantra.compute.products import NARROW
 from yantra.fabric.clusters.fit import sizes_of
@@ -191,7 +192,13 @@ def _collectives(
     inter_dimension = cluster.inter_dimension if len(used) == 1 else "ascending"
     written: dict[str, Any] = {}
     for collective in ("all_reduce", "reduce_scatter", "all_gather", "all_to_all"):
-        named = [_algorithm(level, collective, size) for level, size in members]
+        preferred = [dict(level.algorithms)[collective] for level, _ in members]
+        if semantics != "yantra":
+            preferred = [tuple(filter(astra_sim_has, names)) or names for names in preferred]
+        named = [
+            _algorithm(names, collective, size)
+            for names, (_, size) in zip(preferred, members, strict=True)
+        ]
         if semantics != "yantra":
             named = [spelled_for_astra_sim(name) for name in named]
         written[collective] = named
@@ -205,8 +212,7 @@ def _collectives(
     return written
 
 
-def _algorithm(level: Level, collective: str, size: int) -> str:
-    preferred = dict(level.algorithms)[collective]
+def _algorithm(preferred: Sequence[str], collective: str, size: int) -> str:
     if size == 1:
         return preferred[-1]
     kinds = _kinds(collective)

@@ -10,6 +10,7 @@ from typing import Any
 
 from yantra.base.documents import parse_json, read_text
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.plugin_files import split_path
 from yantra.base.registry import Registry
 from yantra.base.trust import Reading
 from yantra.workloads.models.hf.config import Config
@@ -77,7 +78,7 @@ def _family(kind: str, where: str) -> Callable[[Config], Described]:
     if kind in REFUSED:
         raise ConfigError(where, f"{kind}: {REFUSED[kind]}")
     known = families.names()
-    if kind in known:
+    if kind in known or split_path(kind) is not None:
         return families.get(kind, where)
     if kind in SAME:
         return families.get(SAME[kind])
