@@ -179,3 +179,15 @@ def test_a_model_of_a_plug_in_runs_where_the_server_was_started_with_it(
                 running.shutdown()
                 thread.join()
             assert status == expected, text
+
+
+def test_a_plug_in_that_is_gone_is_named_by_every_answer(tmp_path: Path) -> None:
+    with trust.Command(asks_store=False):
+        trust.allow(str(tmp_path / "gone.py"))
+        with Server(0) as running:
+            thread = Thread(target=running.serve_forever, daemon=True)
+            thread.start()
+            status, text = ask(running, "POST", "/run", json.dumps(FORM), JSON)
+            running.shutdown()
+            thread.join()
+    assert status == 400 and "gone.py" in text

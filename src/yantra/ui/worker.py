@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import IO, Any
 
 import yantra
@@ -39,7 +40,11 @@ def main() -> int:
     refusal = _limit(int(most))
     trust.close_store()
     trust.allow(*plugins)
-    with plugged_in(plugins):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(plugged_in(plugins))
+        except YantraError as error:  # a file has changed since the server was started
+            refusal = _problem(error)
         _answer_all(questions, answers, refusal)
     return 0
 
