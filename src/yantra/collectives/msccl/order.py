@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from yantra.base.errors import ConfigError
 from yantra.collectives.msccl.program import KINDS, RECEIVES, SENDS, Program, Step, ThreadBlock
+from yantra.collectives.waiting import cycle_in, ordered
 
 _LONGEST_CYCLE = 8
 
@@ -124,31 +125,14 @@ class Order:
             self.before[receive].append(send)
 
     def _sequence(self) -> list[int]:
-        left = [len(before) for before in self.before]
-        after: list[list[int]] = [[] for _ in self.events]
-        for event, before in enumerate(self.before):
-            for earlier in before:
-                after[earlier].append(event)
-        sequence = [event for event, count in enumerate(left) if count == 0]
-        for event in sequence:  # grows while it is walked
-            for later in after[event]:
-                left[later] -= 1
-                if left[later] == 0:
-                    sequence.append(later)
-        if len(sequence) < len(self.events):
-            self._explain({event for event, count in enumerate(left) if count})
+        sequence, stuck = ordered(self.before)
+        if stuck:
+            self._explain(stuck)
         return sequence
 
     def _explain(self, stuck: set[int]) -> NoReturn:
-        """Walk back from any step that waits for ever until a step comes again: the cycle."""
-        at = min(stuck)
-        walked: dict[int, int] = {}
-        path: list[int] = []
-        while at not in walked:
-            walked[at] = len(path)
-            path.append(at)
-            at = next(earlier for earlier in self.before[at] if earlier in stuck)
-        cycle = path[walked[at] :]
+        """Say which steps wait for each other."""
+        cycle = cycle_in(self.before, stuck)
         shown = [str(self.events[event]) for event in cycle[:_LONGEST_CYCLE]]
         if len(cycle) > _LONGEST_CYCLE:
             shown.append(f"{len(cycle) - _LONGEST_CYCLE} more")

@@ -32,6 +32,7 @@ from yantra.collectives.mscclpp.plan import (
     Plan,
     Span,
 )
+from yantra.collectives.waiting import cycle_in, ordered
 
 _MOST_EVENTS = 1 << 20
 Unit = tuple[int, str, int]
@@ -199,29 +200,14 @@ class Order:
             self.before[number] += found
 
     def _sequence(self) -> list[int]:
-        left = [len(before) for before in self.before]
-        after: list[list[int]] = [[] for _ in self.events]
-        for event, before in enumerate(self.before):
-            for earlier in before:
-                after[earlier].append(event)
-        sequence = [event for event, number in enumerate(left) if not number]
-        for event in sequence:  # grows while it is walked
-            for later in after[event]:
-                left[later] -= 1
-                if not left[later]:
-                    sequence.append(later)
-        if len(sequence) < len(self.events):
-            self._explain({event for event, number in enumerate(left) if number})
+        sequence, stuck = ordered(self.before)
+        if stuck:
+            self._explain(stuck)
         return sequence
 
     def _explain(self, stuck: set[int]) -> NoReturn:
         """Say which operations wait for each other."""
-        at = min(stuck)
-        seen: dict[int, int] = {}
-        while at not in seen:
-            seen[at] = len(seen)
-            at = next(before for before in self.before[at] if before in stuck)
-        cycle = list(seen)[seen[at] :]
+        cycle = cycle_in(self.before, stuck)
         others = [self.events[one].operation for one in cycle[1:4]]
         told = ", ".join(f"{one.kind} ({one.where.rpartition(': ')[2]})" for one in others)
         self.fail(cycle[0], f"waits for itself, through {told or 'itself'}")

@@ -1,0 +1,38 @@
+"""Events that wait for others: an order in which all can happen, or a cycle in which none does.
+
+`before` has for each event those that it waits for. The order is that of Kahn ("Topological sorting
+of large networks", CACM 1962), by number where several can happen at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def ordered(before: Sequence[Sequence[int]]) -> tuple[list[int], set[int]]:
+    """Return the events that can happen, in order, and those that never do."""
+    left = [len(earlier) for earlier in before]
+    after: list[list[int]] = [[] for _ in before]
+    for event, awaited in enumerate(before):
+        for earlier in awaited:
+            after[earlier].append(event)
+    sequence = [event for event, count in enumerate(left) if count == 0]
+    for event in sequence:  # grows while it is walked
+        for later in after[event]:
+            left[later] -= 1
+            if left[later] == 0:
+                sequence.append(later)
+    return sequence, {event for event, count in enumerate(left) if count}
+
+
+def cycle_in(before: Sequence[Sequence[int]], stuck: set[int]) -> list[int]:
+    """Return events of which each waits for the next and the last for the first.
+
+    Of those that never happen: from the lowest back until one comes again.
+    """
+    at = min(stuck)
+    walked: dict[int, int] = {}
+    while at not in walked:
+        walked[at] = len(walked)
+        at = next(earlier for earlier in before[at] if earlier in stuck)
+    return list(walked)[walked[at] :]
