@@ -20,10 +20,10 @@ import time
 
 import numpy as np
 
-from yantra.explore.best import Shared, best_plans
-from yantra.explore.closed_form import ClosedForm
-from yantra.explore.machine import Machine
-from yantra.explore.space import Columns, PlanSpace
+from yantra.explore.answers.best import Shared, best_plans
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.space import Columns, PlanSpace
 from yantra.workloads.models.catalogue import find
 
 CLUSTER = "hgx-h100"

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from yantra.compile import compile
-from yantra.explore.space import PlanSpace
+from yantra.explore.closed_form.space import PlanSpace
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.models.catalogue import find

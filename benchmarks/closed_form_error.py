@@ -13,9 +13,9 @@ import sys
 
 import numpy as np
 
-from yantra.explore.closed_form import ClosedForm
-from yantra.explore.machine import Machine
-from yantra.explore.space import PlanSpace
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.space import PlanSpace
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.models.catalogue import find

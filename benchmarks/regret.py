@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from yantra.explore.best import best_plans
-from yantra.explore.closed_form import ClosedForm
-from yantra.explore.machine import Machine
-from yantra.explore.space import PlanSpace
+from yantra.explore.answers.best import best_plans
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts

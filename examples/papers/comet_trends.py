@@ -31,7 +31,7 @@ from network import Block, topology
 
 import yantra
 from yantra.explore import Space, explore
-from yantra.explore.first_estimates import footprint, hybrid_bandwidth
+from yantra.explore.study.first_estimates import footprint, hybrid_bandwidth
 from yantra.workloads.importers.comet import Roofline, read
 from yantra.workloads.importers.text import Settings, from_layers
 

@@ -12,12 +12,12 @@ import pytest
 
 from tests.browser.chromium import Chromium, find_chromium
 from tests.browser.saving import saved
-from yantra.explore.next_dollar import next_dollar
-from yantra.explore.odds import odds_of
-from yantra.explore.point import write_reports
-from yantra.explore.study import run_study
-from yantra.explore.study_file import read_study
-from yantra.explore.study_page import study_page
+from yantra.explore.answers.next_dollar import next_dollar
+from yantra.explore.answers.odds import odds_of
+from yantra.explore.pages.study_page import study_page
+from yantra.explore.study.point import write_reports
+from yantra.explore.study.study import run_study
+from yantra.explore.study.study_file import read_study
 
 pytestmark = pytest.mark.skipif(
     find_chromium() is None, reason="no Chromium on this machine; apt-get install chromium"

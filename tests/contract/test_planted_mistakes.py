@@ -14,8 +14,8 @@ import pytest
 
 from yantra.base.errors import ConfigError
 from yantra.cli import main
-from yantra.explore import objectives
-from yantra.explore.objectives import Facts, computed
+from yantra.explore.study import objectives
+from yantra.explore.study.objectives import Facts, computed
 from yantra.fabric import clusters
 
 LINE = '''\

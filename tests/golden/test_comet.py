@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.explore.network_cost import SwitchedDimension, network_cost
+from yantra.explore.study.network_cost import SwitchedDimension, network_cost
 from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario import Collectives, Device, Dimension, Scenario, Templates, Topology

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
-from yantra.explore.first_estimates import footprint, gemm_traffic, hybrid_bandwidth
-from yantra.explore.goodput import (
+from yantra.explore.study.first_estimates import footprint, gemm_traffic, hybrid_bandwidth
+from yantra.explore.study.goodput import (
     best_goodput,
     best_interval,
     daly_interval,

@@ -11,14 +11,14 @@ import pytest
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.chakra import CollectiveType
 from yantra.compile import compile
-from yantra.explore import best
-from yantra.explore import exact as exact_runs
-from yantra.explore.best import Shared, best_plans
-from yantra.explore.closed_form import ClosedForm
-from yantra.explore.exact import Budget
-from yantra.explore.machine import Machine, Scale
-from yantra.explore.space import FIELDS, SWITCHES, PlanSpace
-from yantra.explore.words import lines
+from yantra.explore.answers import best
+from yantra.explore.answers.best import Shared, best_plans
+from yantra.explore.answers.words import lines
+from yantra.explore.closed_form import exact as exact_runs
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.exact import Budget
+from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.space import FIELDS, SWITCHES, PlanSpace
 from yantra.run import simulate as simulate_runs
 from yantra.run import work
 from yantra.run.simulate import simulate

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.explore.best import best_plans
-from yantra.explore.closed_form import ClosedForm
-from yantra.explore.machine import Machine
-from yantra.explore.passes import Works
-from yantra.explore.space import PlanSpace
+from yantra.explore.answers.best import best_plans
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.passes import Works
+from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.training.train import train

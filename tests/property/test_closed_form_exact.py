@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.bandwidth import comm_size
-from yantra.explore.closed_form import ClosedForm, _one_chunk, _Rows
-from yantra.explore.machine import Machine
-from yantra.explore.replicas import Held, _cut
+from yantra.explore.closed_form.closed_form import ClosedForm, _one_chunk, _Rows
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.replicas import Held, _cut
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces, cluster_parts
 from yantra.scenario.one_collective import collective_on

@@ -29,12 +29,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yantra.explore import Space, explore
-from yantra.explore.best import best_plans
-from yantra.explore.closed_form import ClosedForm
-from yantra.explore.machine import Machine, Scale
-from yantra.explore.pareto import front
-from yantra.explore.passes import Works
-from yantra.explore.space import Columns, PlanSpace
+from yantra.explore.answers.best import best_plans
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.passes import Works
+from yantra.explore.closed_form.space import Columns, PlanSpace
+from yantra.explore.study.pareto import front
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates
 from yantra.workloads.models.catalogue import find

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
-from yantra.explore.pareto import front
-from yantra.explore.sensitivity import sensitivities
-from yantra.explore.space import PlanSpace
+from yantra.explore.answers.sensitivity import sensitivities
+from yantra.explore.closed_form.space import PlanSpace
+from yantra.explore.study.pareto import front
 from yantra.fabric import clusters
 from yantra.workloads.models.catalogue import find
 

@@ -7,6 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "yantra"
 
@@ -42,6 +44,9 @@ WORKLOADS_LAYERS = [
     ("training", "importers"),
     ("serving",),
 ]
+
+# The same for explore/, where no two files import each other in a circle either.
+EXPLORE_LAYERS = [("closed_form",), ("study",), ("answers",), ("pages",)]
 
 # The same for folders of the core. A run's side of a part is a part of its own.
 NATIVE_LAYERS = [
@@ -134,21 +139,32 @@ def _imported_modules(path: Path, package: str) -> set[str]:
     return found
 
 
-def test_a_room_of_workloads_imports_only_earlier_rooms() -> None:
-    rooms = [room for layer in WORKLOADS_LAYERS for room in layer]
-    folder = PACKAGE / "workloads"
+@pytest.mark.parametrize(
+    ("part", "layers"), [("workloads", WORKLOADS_LAYERS), ("explore", EXPLORE_LAYERS)]
+)
+def test_a_room_of_a_part_imports_only_earlier_rooms(
+    part: str, layers: list[tuple[str, ...]]
+) -> None:
+    rooms = [room for layer in layers for room in layer]
+    folder = PACKAGE / part
     assert {path.parent.name for path in folder.glob("*/__init__.py")} == set(rooms)
     for room in rooms:
         for path in sorted((folder / room).rglob("*.py")):
-            for imported in _imported_modules(path, "yantra.workloads") & (set(rooms) - {room}):
+            for imported in _imported_modules(path, f"yantra.{part}") & (set(rooms) - {room}):
                 place = f"{path.relative_to(ROOT)} imports {imported}"
-                assert _level(WORKLOADS_LAYERS, imported) < _level(WORKLOADS_LAYERS, room), place
+                assert _level(layers, imported) < _level(layers, room), place
 
 
-def test_no_files_of_result_import_each_other_in_a_circle() -> None:
-    files = {path.stem: path for path in (PACKAGE / "result").glob("*.py")}
+def test_all_of_explore_stands_in_its_rooms() -> None:
+    assert [path.name for path in (PACKAGE / "explore").glob("*.py")] == ["__init__.py"]
+
+
+@pytest.mark.parametrize("folder", ["result", *(f"explore/{room}" for (room,) in EXPLORE_LAYERS)])
+def test_no_files_of_a_room_import_each_other_in_a_circle(folder: str) -> None:
+    files = {path.stem: path for path in (PACKAGE / folder).glob("*.py")}
+    package = f"yantra.{folder.replace('/', '.')}"
     left = {
-        name: _imported_modules(path, "yantra.result") & set(files) - {name}
+        name: _imported_modules(path, package) & set(files) - {name}
         for name, path in files.items()
         if name != "__init__"
     }

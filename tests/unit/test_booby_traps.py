@@ -163,7 +163,7 @@ def test_no_command_runs_what_a_model_or_a_job_names(
 def test_no_command_runs_what_a_study_names(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from yantra.explore.study_file import study_of
+    from yantra.explore.study.study_file import study_of
 
     write("study.yaml", STUDY)
     said = silent(OF_A_STUDY, "study.yaml", capsys)

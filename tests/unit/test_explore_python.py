@@ -11,9 +11,9 @@ import pytest
 import yantra
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.explore import Constraint, Explored, Objective, Search, Space, explore
-from yantra.explore.confirmed import words
-from yantra.explore.objectives import KNOWN
-from yantra.explore.study import TRIALS, check_feasible, kept
+from yantra.explore.study.confirmed import words
+from yantra.explore.study.objectives import KNOWN
+from yantra.explore.study.study import TRIALS, check_feasible, kept
 from yantra.run.simulate import simulate
 from yantra.scenario.quirks import Quirk
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.explore.study import TRIALS, front_of, run_study
-from yantra.explore.study_file import Study, read_study
+from yantra.explore.study.study import TRIALS, front_of, run_study
+from yantra.explore.study.study_file import Study, read_study
 
 TEXT = """
 model: llama3-8b

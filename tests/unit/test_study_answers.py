@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.explore.breaks import (
+from yantra.explore.answers.breaks import (
     break_even,
     confirm,
     even_words,
     plans_by_rate,
 )
-from yantra.explore.breaks import words as break_words
-from yantra.explore.next_dollar import NextDollar, Offer, next_dollar, read_offer
-from yantra.explore.next_dollar import words as dollar_words
-from yantra.explore.odds import _shares, chance, odds_of, read_within
-from yantra.explore.odds import words as odds_words
-from yantra.explore.point import scenario_of
-from yantra.explore.study import Finished, front_of, run_study
-from yantra.explore.study_file import Study, read_study, study_of
-from yantra.explore.study_page import study_page
-from yantra.explore.trial import figures, plans_of
-from yantra.explore.widths import CLOSED_FORM, Width, widths_of
+from yantra.explore.answers.breaks import words as break_words
+from yantra.explore.answers.next_dollar import NextDollar, Offer, next_dollar, read_offer
+from yantra.explore.answers.next_dollar import words as dollar_words
+from yantra.explore.answers.odds import _shares, chance, odds_of, read_within
+from yantra.explore.answers.odds import words as odds_words
+from yantra.explore.answers.widths import CLOSED_FORM, Width, widths_of
+from yantra.explore.pages.study_page import study_page
+from yantra.explore.study.point import scenario_of
+from yantra.explore.study.study import Finished, front_of, run_study
+from yantra.explore.study.study_file import Study, read_study, study_of
+from yantra.explore.study.trial import figures, plans_of
 from yantra.fabric import stacks
 from yantra.run.simulate import simulate
 from yantra.scenario.layout import STACK

@@ -13,10 +13,10 @@ import pytest
 from yantra.base.errors import ConfigError
 from yantra.base.notes import Note
 from yantra.cli import main
-from yantra.explore import journal
-from yantra.explore.journal import TRIALS
-from yantra.explore.study import Finished, kept, run_study
-from yantra.explore.study_file import Study, read_study
+from yantra.explore.study import journal
+from yantra.explore.study.journal import TRIALS
+from yantra.explore.study.study import Finished, kept, run_study
+from yantra.explore.study.study_file import Study, read_study
 
 TEXT = """
 model: llama3-8b

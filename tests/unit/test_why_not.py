@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.explore.space import RECOMPUTE
-from yantra.explore.study import Finished, kept, run_study
-from yantra.explore.study_file import Study, read_study
-from yantra.explore.trial import trial
-from yantra.explore.why import read_plan, why_not, winner, words
+from yantra.explore.answers.why import read_plan, why_not, winner, words
+from yantra.explore.closed_form.space import RECOMPUTE
+from yantra.explore.study.study import Finished, kept, run_study
+from yantra.explore.study.study_file import Study, read_study
+from yantra.explore.study.trial import trial
 from yantra.fabric import clusters
 
 TEXT = """

@@ -95,10 +95,10 @@ def command(
     """
     from yantra.base.output import write_text
     from yantra.base.text import count
-    from yantra.explore.best import Shared, best_plans
-    from yantra.explore.sensitivity import sensitivities, words
-    from yantra.explore.space import PlanSpace
-    from yantra.explore.words import as_dict, lines, page
+    from yantra.explore.answers.best import Shared, best_plans
+    from yantra.explore.answers.sensitivity import sensitivities, words
+    from yantra.explore.answers.words import as_dict, lines, page
+    from yantra.explore.closed_form.space import PlanSpace
     from yantra.workloads.models.catalogue import find
 
     if output is not None and not output.endswith((".html", ".json")):

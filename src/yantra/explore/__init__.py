@@ -16,16 +16,16 @@ from yantra.base.late import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yantra.explore.explored import Explored, Space, explore
-    from yantra.explore.objectives import Constraint, Objective
-    from yantra.explore.study_file import Search
+    from yantra.explore.pages.explored import Explored, Space, explore
+    from yantra.explore.study.objectives import Constraint, Objective
+    from yantra.explore.study.study_file import Search
 else:
     __getattr__, __dir__ = late(
         __name__,
         {
-            "explored": "Explored Space explore",
-            "objectives": "Constraint Objective",
-            "study_file": "Search",
+            "pages.explored": "Explored Space explore",
+            "study.objectives": "Constraint Objective",
+            "study.study_file": "Search",
         },
     )
 

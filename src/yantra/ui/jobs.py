@@ -8,8 +8,8 @@ from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expe
 from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
 from yantra.base.whole_numbers import whole
-from yantra.explore.best import best_plans
-from yantra.explore.space import PlanSpace
+from yantra.explore.answers.best import best_plans
+from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
 from yantra.result import Result
 from yantra.run.simulate import run as rerun

@@ -41,8 +41,8 @@ def command(
 
     With --against also at which factor the trial is as good as another one in the first objective.
     """
-    from yantra.explore.breaks import break_even, confirm, even_words, plans_by_rate, words
-    from yantra.explore.study import kept
+    from yantra.explore.answers.breaks import break_even, confirm, even_words, plans_by_rate, words
+    from yantra.explore.study.study import kept
 
     if not 0 < low < high <= 1e6:
         problem = expected_got("0 < --from < --to <= 1e6", f"{low:g} and {high:g}")

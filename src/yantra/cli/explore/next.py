@@ -34,8 +34,8 @@ def command(study: str, offers: tuple[str, ...], trial: int | None, as_json: boo
     Rates are peak, memory, latency and links 0, 1, ... from the innermost. Without offers: 5 % more
     of each, and twice the devices. The best plan is found again at each.
     """
-    from yantra.explore.next_dollar import next_dollar, read_offer, words
-    from yantra.explore.study import kept
+    from yantra.explore.answers.next_dollar import next_dollar, read_offer, words
+    from yantra.explore.study.study import kept
 
     read = [read_offer(text) for text in offers]
     of, finished = kept(study)

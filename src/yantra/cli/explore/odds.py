@@ -39,8 +39,8 @@ def command(study: str, widths: tuple[str, ...], stack: str, as_json: bool) -> i
     Trials of one cluster share the error of machine and framework, which changes no order between
     them; those of different clusters err independently.
     """
-    from yantra.explore.odds import odds_of, read_within, words
-    from yantra.explore.study import kept
+    from yantra.explore.answers.odds import odds_of, read_within, words
+    from yantra.explore.study.study import kept
 
     within = dict(read_within(text) for text in widths)
     of, finished = kept(study)

@@ -33,12 +33,12 @@ def command(study: str, output: str, runs: str, as_json: bool) -> int:
     """
     from yantra.base.output import write_text
     from yantra.cli.progress import progress
-    from yantra.explore.next_dollar import next_dollar
-    from yantra.explore.odds import odds_of
-    from yantra.explore.point import write_reports
-    from yantra.explore.study import kept
-    from yantra.explore.study_page import study_page
-    from yantra.explore.why import winner
+    from yantra.explore.answers.next_dollar import next_dollar
+    from yantra.explore.answers.odds import odds_of
+    from yantra.explore.answers.why import winner
+    from yantra.explore.pages.study_page import study_page
+    from yantra.explore.study.point import write_reports
+    from yantra.explore.study.study import kept
 
     if not output.endswith(".html"):
         raise ConfigError("--output", expected_got("a name that ends in .html", output))

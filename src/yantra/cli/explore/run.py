@@ -66,9 +66,9 @@ def command(
 
     from yantra.base.output import write_text
     from yantra.cli.progress import progress
-    from yantra.explore.confirmed import confirm, words
-    from yantra.explore.study import check_feasible, run_study, table_of
-    from yantra.explore.study_file import read_study
+    from yantra.explore.study.confirmed import confirm, words
+    from yantra.explore.study.study import check_feasible, run_study, table_of
+    from yantra.explore.study.study_file import read_study
 
     read = read_study(study)
     with progress("judging trials", counted=True) as report:

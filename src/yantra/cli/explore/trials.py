@@ -10,8 +10,8 @@ import click
 from yantra.base.errors import ConfigError, expected_got
 
 if TYPE_CHECKING:
-    from yantra.explore.study import Finished
-    from yantra.explore.study_file import Study
+    from yantra.explore.study.study import Finished
+    from yantra.explore.study.study_file import Study
 
 _HELP = "Number of a trial; if left out, the one on the front with the best first objective."
 
@@ -23,7 +23,7 @@ def trial_option() -> Callable[..., Any]:
 
 def trial_of(study: Study, finished: Finished, number: int | None) -> int:
     """Return the trial that was named, or the winner. Raises ConfigError."""
-    from yantra.explore.why import winner
+    from yantra.explore.answers.why import winner
 
     if number is None:
         return winner(study, finished)

@@ -32,8 +32,8 @@ def command(study: str, named: str, trial: int | None, as_json: bool) -> int:
 
     Differences by cause add up to the difference of the times.
     """
-    from yantra.explore.study import kept
-    from yantra.explore.why import read_plan, why_not, words
+    from yantra.explore.answers.why import read_plan, why_not, words
+    from yantra.explore.study.study import kept
 
     given = read_plan(named)
     of, finished = kept(study)

@@ -8,25 +8,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.output import make_folder
 from yantra.compile import compile
-from yantra.explore.machine import Machine
-from yantra.explore.space import PlanSpace
-from yantra.explore.study_page import Run
-from yantra.explore.trial import space_of
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.space import PlanSpace
+from yantra.explore.study.trial import space_of
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates
 from yantra.workloads.training.train import train
 
 if TYPE_CHECKING:
-    from yantra.explore.study import Finished
-    from yantra.explore.study_file import Study
+    from yantra.explore.study.study import Finished
+    from yantra.explore.study.study_file import Study
     from yantra.result import Result
 
 _MOST_RECORDED = 256 << 20
+
+
+class Run(NamedTuple):
+    """A trial that was simulated: its step in ns, and where its report is, relative to the page."""
+
+    time_ns: float
+    report: str
 
 
 def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:

@@ -26,11 +26,11 @@ import numpy as np
 
 from yantra.base.garbage import uncollected
 from yantra.chakra import CollectiveType
-from yantra.explore.device_layers import DeviceLayers, Layers
-from yantra.explore.distinct import distinct
-from yantra.explore.passes import KEY, Part, Works, parts_of
-from yantra.explore.replicas import Domain, Held, costs_of, groups_of
-from yantra.explore.space import RECOMPUTE, Columns
+from yantra.explore.closed_form.device_layers import DeviceLayers, Layers
+from yantra.explore.closed_form.distinct import distinct
+from yantra.explore.closed_form.passes import KEY, Part, Works, parts_of
+from yantra.explore.closed_form.replicas import Domain, Held, costs_of, groups_of
+from yantra.explore.closed_form.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
 from yantra.workloads.training.step.sharding import sharding_of
@@ -38,7 +38,7 @@ from yantra.workloads.training.step.sharding import sharding_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from yantra.explore.machine import Machine
+    from yantra.explore.closed_form.machine import Machine
     from yantra.workloads.operators.operations import Operation
 
 _BLOCK = 1 << 14

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from yantra.chakra import CollectiveType
-from yantra.explore.distinct import distinct
+from yantra.explore.closed_form.distinct import distinct
 
 if TYPE_CHECKING:
-    from yantra.explore.machine import Machine
-    from yantra.explore.space import Columns
+    from yantra.explore.closed_form.machine import Machine
+    from yantra.explore.closed_form.space import Columns
 
 _BUCKET = 40e6
 _BUCKET_PER_RANK = 1e6

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from yantra.explore.distinct import distinct
+from yantra.explore.closed_form.distinct import distinct
 from yantra.workloads.training.step.layers import layer_ranges
 
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from yantra.base.text import table
 from yantra.base.units import format_time
-from yantra.explore.exact import Budget
-from yantra.explore.objectives import sign
-from yantra.explore.point import scenario_of
-from yantra.explore.study import Finished, as_points
-from yantra.explore.study_file import Study
+from yantra.explore.closed_form.exact import Budget
+from yantra.explore.study.objectives import sign
+from yantra.explore.study.point import scenario_of
+from yantra.explore.study.study import Finished, as_points
+from yantra.explore.study.study_file import Study
 
 USUAL = 3
 """Trials that a run of a study simulates unless it is told another number."""

@@ -33,11 +33,11 @@ from yantra.base.errors import CapacityError, ConfigError
 from yantra.base.output import make_folder
 from yantra.base.text import count, table
 from yantra.base.trust import Reading, require
-from yantra.explore.journal import TRIALS, Read, append, nothing, open_journal, read_journal
-from yantra.explore.objectives import sign
-from yantra.explore.pareto import front
-from yantra.explore.study_file import Point, Study
-from yantra.explore.trial import judge_point
+from yantra.explore.study.journal import TRIALS, Read, append, nothing, open_journal, read_journal
+from yantra.explore.study.objectives import sign
+from yantra.explore.study.pareto import front
+from yantra.explore.study.study_file import Point, Study
+from yantra.explore.study.trial import judge_point
 from yantra.run.backends import backends
 
 _LOCK = "lock"
@@ -94,7 +94,7 @@ def run_study(
             if study.search is None:
                 judge(list(enumerate(study.trials())))
             else:
-                from yantra.explore.sampling import sample
+                from yantra.explore.study.sampling import sample
 
                 sample(study, folder, done, judge)
     trials = [done[number] for number in range(study.trial_count)]

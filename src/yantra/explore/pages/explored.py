@@ -20,17 +20,17 @@ from yantra.base import text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.output import write_text
 from yantra.base.records import Record
-from yantra.explore.confirmed import USUAL, Confirmed, confirm
-from yantra.explore.next_dollar import NextDollar, next_dollar, read_offer
-from yantra.explore.objectives import OBJECTIVES, Constraint, Objective
-from yantra.explore.odds import Odds, odds_of, read_within
-from yantra.explore.point import simulate_point, write_reports
-from yantra.explore.space import FIELDS, RECOMPUTE, SWITCHES
-from yantra.explore.study import Finished, as_points, run_study
-from yantra.explore.study_file import Search, Study, read_study, study_of
-from yantra.explore.study_page import study_page
-from yantra.explore.why import Why, read_plan, why_not, winner
-from yantra.explore.widths import NO_STACK
+from yantra.explore.answers.next_dollar import NextDollar, next_dollar, read_offer
+from yantra.explore.answers.odds import Odds, odds_of, read_within
+from yantra.explore.answers.why import Why, read_plan, why_not, winner
+from yantra.explore.answers.widths import NO_STACK
+from yantra.explore.closed_form.space import FIELDS, RECOMPUTE, SWITCHES
+from yantra.explore.pages.study_page import study_page
+from yantra.explore.study.confirmed import USUAL, Confirmed, confirm
+from yantra.explore.study.objectives import OBJECTIVES, Constraint, Objective
+from yantra.explore.study.point import simulate_point, write_reports
+from yantra.explore.study.study import Finished, as_points, run_study
+from yantra.explore.study.study_file import Search, Study, read_study, study_of
 from yantra.result.columns import Kind
 from yantra.result.table import Column, Table
 

@@ -18,8 +18,8 @@ from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.trust import Reading
-from yantra.explore.objectives import OBJECTIVES, known
-from yantra.explore.space import SWITCHES, PlanSpace
+from yantra.explore.closed_form.space import SWITCHES, PlanSpace
+from yantra.explore.study.objectives import OBJECTIVES, known
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Cluster
 from yantra.scenario import cluster_parts

@@ -10,31 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.text import count
 from yantra.base.units import format_time
-from yantra.explore.next_dollar import NextDollar, Worth
-from yantra.explore.study import Finished
-from yantra.explore.study_file import Study
-from yantra.explore.why import plan_text, winner
+from yantra.explore.answers.next_dollar import NextDollar, Worth
+from yantra.explore.answers.why import plan_text, winner
+from yantra.explore.study.point import Run
+from yantra.explore.study.study import Finished
+from yantra.explore.study.study_file import Study
 from yantra.export.report.markup import Cell, Head, Html, element, join
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
 
 if TYPE_CHECKING:
-    from yantra.explore.odds import Odds
+    from yantra.explore.answers.odds import Odds
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 640, 340, 76, 16, 16, 52
 _TICKS = 4
 _DECADE = 10.0
-
-
-class Run(NamedTuple):
-    """A trial that was simulated: its step in ns, and where its report is, relative to the page."""
-
-    time_ns: float
-    report: str
 
 
 def study_page(

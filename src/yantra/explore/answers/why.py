@@ -17,12 +17,12 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import format_bytes, table
 from yantra.base.units import format_time
 from yantra.base.whole_numbers import whole
-from yantra.explore.causes import CAUSES, PARTS
-from yantra.explore.objectives import sign
-from yantra.explore.space import FIELDS, RECOMPUTE, SWITCHES, switched
-from yantra.explore.study import Finished
-from yantra.explore.study_file import Study
-from yantra.explore.trial import Plans, broken_bounds, figures, plans_of, space_of
+from yantra.explore.answers.causes import CAUSES, PARTS
+from yantra.explore.closed_form.space import FIELDS, RECOMPUTE, SWITCHES, switched
+from yantra.explore.study.objectives import sign
+from yantra.explore.study.study import Finished
+from yantra.explore.study.study_file import Study
+from yantra.explore.study.trial import Plans, broken_bounds, figures, plans_of, space_of
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
 

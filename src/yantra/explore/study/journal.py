@@ -25,9 +25,9 @@ from yantra.base.notes import note
 from yantra.base.output import whole_file
 from yantra.base.regular import read_regular
 from yantra.base.seals import MEMBER, seal_line, state_of_json
-from yantra.explore.objectives import OBJECTIVES
-from yantra.explore.study_file import Point, Study
-from yantra.explore.trial import agree, broken_bounds, excess
+from yantra.explore.study.objectives import OBJECTIVES
+from yantra.explore.study.study_file import Point, Study
+from yantra.explore.study.trial import agree, broken_bounds, excess
 
 TRIALS = "trials.jsonl"
 Trials = dict[int, dict[str, Any]]

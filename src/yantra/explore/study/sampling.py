@@ -28,8 +28,8 @@ from typing import IO, Any
 import numpy as np
 
 from yantra.base.errors import UnsupportedError
-from yantra.explore.objectives import sign
-from yantra.explore.study_file import Point, Study
+from yantra.explore.study.objectives import sign
+from yantra.explore.study.study_file import Point, Study
 
 JOURNAL = "optuna.log"
 _BATCH = 16

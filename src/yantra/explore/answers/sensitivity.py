@@ -18,10 +18,10 @@ import numpy as np
 
 from yantra.base.errors import CapacityError
 from yantra.base.text import table
-from yantra.explore.closed_form import ClosedForm, Judged
-from yantra.explore.machine import Machine, Scale
-from yantra.explore.passes import Works
-from yantra.explore.space import Columns, PlanSpace
+from yantra.explore.closed_form.closed_form import ClosedForm, Judged
+from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.passes import Works
+from yantra.explore.closed_form.space import Columns, PlanSpace
 from yantra.fabric.clusters.types import Cluster
 
 _STEP = 1e-4

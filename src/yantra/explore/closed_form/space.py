@@ -21,7 +21,7 @@ import numpy as np
 from yantra.base.divisors import divisors
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.records import Record
-from yantra.explore.passes import NO_ADAPTERS, Adapters
+from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters
 from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan

@@ -7,8 +7,8 @@ from typing import Any
 
 from yantra.base.text import format_bytes, table
 from yantra.base.units import format_time
-from yantra.explore.best import Answer, Lost, Ranked
-from yantra.explore.causes import CAUSES, PARTS
+from yantra.explore.answers.best import Answer, Lost, Ranked
+from yantra.explore.answers.causes import CAUSES, PARTS
 from yantra.export.report.markup import Head, element
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render

@@ -22,9 +22,9 @@ from yantra.base import units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import table
 from yantra.base.units import format_time
-from yantra.explore.study_file import Study
-from yantra.explore.trial import Plans, hourly_of, plans_of
-from yantra.explore.why import plan_text
+from yantra.explore.answers.why import plan_text
+from yantra.explore.study.study_file import Study
+from yantra.explore.study.trial import Plans, hourly_of, plans_of
 
 USUAL = 1.05
 DEVICES = "ranks"

@@ -15,10 +15,10 @@ from math import expm1, hypot, log, log1p
 from typing import NamedTuple
 
 from yantra.base.normal import WITHIN_90
-from yantra.explore.exact import Budget
-from yantra.explore.point import scenario_of
-from yantra.explore.study import Finished
-from yantra.explore.study_file import Study
+from yantra.explore.closed_form.exact import Budget
+from yantra.explore.study.point import scenario_of
+from yantra.explore.study.study import Finished
+from yantra.explore.study.study_file import Study
 from yantra.fabric import stacks
 from yantra.fabric.clusters import load
 from yantra.scenario.layout import STACK

@@ -23,12 +23,12 @@ import numpy as np
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import table
 from yantra.base.units import format_time
-from yantra.explore.exact import Budget
-from yantra.explore.machine import Machine
-from yantra.explore.objectives import unstated
-from yantra.explore.study_file import Study
-from yantra.explore.trial import Plans, figures, plans_of
-from yantra.explore.why import plan_text
+from yantra.explore.answers.why import plan_text
+from yantra.explore.closed_form.exact import Budget
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.study.objectives import unstated
+from yantra.explore.study.study_file import Study
+from yantra.explore.study.trial import Plans, figures, plans_of
 from yantra.scenario import Scenario, Templates
 from yantra.workloads.training.train import train
 

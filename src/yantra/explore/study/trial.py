@@ -15,13 +15,13 @@ import numpy as np
 
 from yantra.base.errors import CapacityError, ConfigError, YantraError
 from yantra.base.text import format_bytes
-from yantra.explore.closed_form import ClosedForm, Judged
-from yantra.explore.goodput import best_goodput, mtti_of
-from yantra.explore.machine import Machine, Scale
-from yantra.explore.objectives import Facts, computed, unstated
-from yantra.explore.passes import Works
-from yantra.explore.space import Columns, PlanSpace
-from yantra.explore.study_file import Point, Study
+from yantra.explore.closed_form.closed_form import ClosedForm, Judged
+from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.passes import Works
+from yantra.explore.closed_form.space import Columns, PlanSpace
+from yantra.explore.study.goodput import best_goodput, mtti_of
+from yantra.explore.study.objectives import Facts, computed, unstated
+from yantra.explore.study.study_file import Point, Study
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Cluster

@@ -26,10 +26,10 @@ import numpy as np
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import table
-from yantra.explore.objectives import sign
-from yantra.explore.study import Finished
-from yantra.explore.study_file import Study
-from yantra.explore.widths import NO_STACK, Width, deviation_of, widths_of
+from yantra.explore.answers.widths import NO_STACK, Width, deviation_of, widths_of
+from yantra.explore.study.objectives import sign
+from yantra.explore.study.study import Finished
+from yantra.explore.study.study_file import Study
 
 _DRAWS = 1 << 16
 _STEPS = 4001

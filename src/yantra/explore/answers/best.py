@@ -17,12 +17,12 @@ import numpy as np
 
 from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes
-from yantra.explore.causes import PARTS
-from yantra.explore.closed_form import ClosedForm, Judged
-from yantra.explore.exact import Budget
-from yantra.explore.machine import Machine
-from yantra.explore.passes import NO_ADAPTERS, Adapters, Works
-from yantra.explore.space import FIELDS, Columns, PlanSpace
+from yantra.explore.answers.causes import PARTS
+from yantra.explore.closed_form.closed_form import ClosedForm, Judged
+from yantra.explore.closed_form.exact import Budget
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
+from yantra.explore.closed_form.space import FIELDS, Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates, rates_of
 from yantra.result.figures import utilisation

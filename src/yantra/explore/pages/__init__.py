@@ -1,0 +1,1 @@
+"""A study as people look at it: a page, and the object that Python gets."""
