@@ -29,7 +29,7 @@ from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.device_layers import DeviceLayers, Layers
 from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.passes import KEY, Part, Works, parts_of
-from yantra.explore.closed_form.replicas import Domain, Held, costs_of, groups_of
+from yantra.explore.closed_form.replicas import Domain, Held, Moved, costs_of, groups_of
 from yantra.explore.closed_form.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
@@ -78,7 +78,8 @@ class ClosedForm:
         self._known: dict[int, Part] = {}
         update = update_operation(1, "", Plan(), sharding_of(Plan()))
         norm = norm_operation(1, sharding_of(Plan()))
-        self._update = update.bytes_read + update.bytes_written + norm.bytes_read
+        self._moved = Moved(norm.bytes_read, update.bytes_read + update.bytes_written)
+        self._norm_bytes = norm.bytes_written
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
         """Return the memory of every plan; no group is measured for it."""
@@ -179,19 +180,22 @@ class ClosedForm:
         drain = (sizes.whole_backward - sizes.backward[2]) / c["vpp"] + between
         for device in (0, 1):
             passes = sizes.forward[2 * device], sizes.backward[2 * device]
-            costs = costs_of(self.machine, domains, columns, device, passes, late, self._update)
+            costs = costs_of(self.machine, domains, columns, device, passes, late, self._moved)
             there = (c["pp"] > 1) | (device == 0)
             # Without overlap weights are gathered behind the optimizer, which waits for all ranks.
             before = np.where(overlaps, costs.gathers - device * arrival, 0.0)
             # Each bucket is gathered as soon as it is updated, so the first or the last is exposed.
-            both = costs.gathers, costs.optimizer
+            both = costs.gathers, costs.update
             exposed = np.minimum(*both) / (c["vpp"] * len(domains))
-            after = np.where(overlaps, 0.0, np.maximum(*both) + exposed)
-            own = costs.reductions + np.where(overlaps, costs.optimizer, 0.0)
+            after = np.where(overlaps, costs.update, np.maximum(*both) + exposed)
+            own = costs.reductions + costs.norm
             opening = np.maximum(opening, np.where(there, before, 0.0))
             closing = np.maximum(closing, np.where(there, own - device * drain, 0.0))
             last = np.maximum(last, np.where(there, after, 0.0))
-        norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, self.machine.ranks, 1, 4.0)
+        # All ranks add up their norms, each a number it wrote, before any updates its weights.
+        each, ranks = float(self._norm_bytes), self.machine.ranks
+        norm = self.machine.bytes_ns(each)
+        norm += self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, each)
         result: np.ndarray = opening + closing + norm + last
         if sizes.tied.any():
             result = result + self._tied(sizes.tied, columns)

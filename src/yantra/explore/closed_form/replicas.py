@@ -60,12 +60,20 @@ class Domain(NamedTuple):
     groups: Groups
 
 
+class Moved(NamedTuple):
+    """Bytes that memory moves for each element: for the norm of gradients, and for the update."""
+
+    norm: float
+    update: float
+
+
 class Costs(NamedTuple):
-    """Of one device, in ns: gathers that nothing hides, reductions likewise, and the optimizer."""
+    """Of one device, in ns: gathers and reductions that nothing hides, the norm, the update."""
 
     gathers: _Column
     reductions: _Column
-    optimizer: _Column
+    norm: _Column
+    update: _Column
 
 
 def groups_of(size: _Column, stride: _Column) -> Groups:
@@ -89,19 +97,18 @@ def costs_of(
     device: int,
     passes: tuple[_Column, _Column],
     late: _Column,
-    update_bytes: float,
+    moved: Moved,
 ) -> Costs:
     """Return what the first (0) or the last (1) device of each plan pays.
 
     `passes` are its forward and backward pass of one micro-batch over all its chunks, `late` by how
-    much a message keeps the next device waiting, in ns; `update_bytes` what the optimizer moves per
-    element.
+    much a message keeps the next device waiting, in ns.
     """
     p, v = columns["pp"], columns["vpp"]
     sharded = columns["zero"] >= 1
     reductions, gathers = [], []
     by_layer = np.zeros(len(p))
-    optimizer = np.zeros(len(p))
+    updated = np.zeros(len(p))
     copies = columns["dp"] * columns["cp"]
     overlaps = columns["overlap"] > 0
     least = np.maximum(_BUCKET, _BUCKET_PER_RANK * copies) if device == 0 else np.inf
@@ -112,8 +119,7 @@ def costs_of(
         reductions.append(_reduced(machine, domain, held.all, cut, sharded))
         by_layer = by_layer + held.layers / (held.layer_count * (least + held.grain))
         gathers.append(_gathered(machine, domain, held.all, cut, sharded))
-        updated = np.where(sharded, held.all / domain.size, held.all)
-        optimizer = optimizer + machine.bytes_ns(update_bytes * updated)
+        updated = updated + np.where(sharded, held.all / domain.size, held.all)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
     hidden = backward * (1 - _share(reduced.first, reduced.all / v))
@@ -126,7 +132,8 @@ def costs_of(
     return Costs(
         np.where(overlaps, opening + rest - first_of_layer + late, gathered.all),
         np.where(overlaps, exposed, reduced.all),
-        optimizer,
+        machine.bytes_ns(moved.norm * updated),
+        machine.bytes_ns(moved.update * updated),
     )
 
 
@@ -140,7 +147,7 @@ class _Cut(NamedTuple):
 
 def _cut(held: Held, v: _Column, least: _Column | float) -> _Cut:
     whole = np.maximum(held.all, 1.0)
-    chunk = held.layers / v
+    chunk = np.where(v == 1, held.all - held.front, held.layers / v)  # the one has the tail, too
     usual = least + held.grain
     opening = np.minimum(chunk + held.front, np.maximum(usual, held.front + usual / 2))
     others = np.minimum(chunk, usual)

@@ -1,0 +1,138 @@
+"""The closed form of plans equals the run of a plan to the tick, where nothing waits for rounding.
+
+The machine moves a byte of memory, and of the network, in 1 ns, and has no latency, so every time
+is a whole number of ns. What is left are the four bytes of the gradients' norm, which ranks cannot
+share in whole ns: less than 1 ns.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from yantra.base.documents import parse_yaml
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.space import FIELDS, SWITCHES, PlanSpace
+from yantra.fabric.clusters.reader import cluster_of
+from yantra.run.simulate import simulate
+from yantra.scenario import Scenario, Templates
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.training.train import train
+
+CLUSTER = """
+title: Whole numbers
+sources: {test: a machine whose times are whole ns}
+device:
+  name: device
+  dtype: bf16
+  peak: {bf16: {value: 1024 GFLOP/s, source: test}}
+  memory: {value: 64 GiB, source: test}
+  memory_bandwidth: {value: 1 GB/s, source: test}
+host:
+  bandwidth: {value: 1 GB/s, source: test}
+  latency: {value: 1 ns, source: test}
+network:
+- name: links
+  kind: switch
+  members: {value: 64, source: test}
+  links: {value: 1, source: test}
+  bandwidth: {value: 1 GB/s, source: test}
+  latency: {value: 1 ns, source: test}
+  algorithms: {all_reduce: ring, reduce_scatter: ring, all_gather: ring, all_to_all: direct}
+collectives: {inter_dimension: ascending}
+"""
+NO_LATENCY = Scale(latency=2.0**60)
+TICK = 1.0  # ns
+HERE: dict[str, Any] = {"overlap": (False,), "vpp": (1,)}
+SIZES = {"hidden_size": 1024, "num_attention_heads": 8, "ffn_hidden_size": 2048}
+
+
+@cache
+def machine(ranks: int) -> Machine:
+    return Machine(cluster_of(parse_yaml(CLUSTER, "whole.yaml"), "whole.yaml"), ranks, NO_LATENCY)
+
+
+def model(layers: int, **more: Any) -> Any:
+    sizes = {**SIZES, "vocab_size": 4096, "seq_length": 512, "num_layers": layers}
+    return model_of(Transformer(name="small", source="test", **(sizes | more)))
+
+
+def both(of: Any, space: PlanSpace) -> dict[tuple[int, ...], tuple[float, int]]:
+    """Return the times of every plan of a space: by closed form, and of its run."""
+    on, columns = machine(space.ranks), space.columns(of)
+    closed = ClosedForm(of, on).judge(columns, space.global_batch).time_ns
+    found = {}
+    for row, plan in enumerate(zip(*(columns[name] for name in (*FIELDS, *SWITCHES)), strict=True)):
+        workload = Templates(workload=train(of, space.plan(columns, row)))
+        run = simulate(Scenario(workload=workload, **on.parts))
+        found[tuple(map(int, plan))] = float(closed[row]), run.makespan_ns
+    return found
+
+
+def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
+    """Hold every plan of a space to its run; `late` ns are known to be left out."""
+    times = both(of, space)
+    assert len(times) == plans
+    for plan, (closed, run) in times.items():
+        assert abs(closed + late - run) < TICK, dict(zip((*FIELDS, *SWITCHES), plan, strict=True))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(
+    ("layers", "ranks", "plans"), [(1, 1, 9), (1, 2, 24), (1, 4, 12), (3, 2, 24)]
+)
+def test_replicas_of_one_stage(layers: int, ranks: int, plans: int, tied: bool) -> None:
+    """All weights are one bucket, which nothing hides, so overlap changes nothing but the order."""
+    space = PlanSpace(ranks=ranks, global_batch=4, tp=(1,), pp=(1,), overlap=(True, False))
+    assert_equal(model(layers, tie_word_embeddings=tied), space, plans)
+
+
+def test_rings_of_keys_and_values_of_one_stage() -> None:
+    space = PlanSpace(ranks=4, global_batch=4, cp=(2, 4), tp=(1,), pp=(1,), recompute=("none",))
+    assert_equal(model(1), space, 10)
+
+
+@pytest.mark.parametrize("ep", [1, 2, 4])
+def test_experts_of_one_stage(ep: int) -> None:
+    of = model(1, num_experts=4, moe_router_topk=2, moe_ffn_hidden_size=1024)
+    space = PlanSpace(ranks=4, global_batch=8, tp=(1,), ep=(ep,), pp=(1,), zero=(0,), **HERE)
+    assert_equal(of, space, 6)
+
+
+@pytest.mark.parametrize(
+    ("stages", "copies", "batch", "tied", "plans"),
+    [
+        (2, 1, 8, False, 12),
+        (2, 1, 1, True, 3),
+        (3, 1, 5, True, 6),
+        (4, 1, 3, False, 6),
+        (4, 1, 16, True, 15),
+        (2, 2, 4, False, 12),
+        (3, 2, 10, False, 12),
+    ],
+)
+def test_pipelines(stages: int, copies: int, batch: int, tied: bool, plans: int) -> None:
+    """The first device has the embedding, the last the head; two layers on each.
+
+    A tied embedding is summed before the norm, which reads one more norm's weights on the last.
+    """
+    space = PlanSpace(ranks=stages * copies, global_batch=batch, tp=(1,), pp=(stages,), **HERE)
+    assert_equal(
+        model(2 * stages, tie_word_embeddings=tied), space, plans, tied * 4 * SIZES["hidden_size"]
+    )
+
+
+@pytest.mark.parametrize("tp", [2, 4])
+def test_a_further_layer_on_a_group_takes_as_long_as_the_one_before(tp: int) -> None:
+    """What begins and ends the layers together is no part of the closed form."""
+    more: dict[str, Any] = {"sequence_parallel": (False,), "zero": (0,)}
+    space = PlanSpace(ranks=4, global_batch=4, tp=(tp,), pp=(1,), micro_batch=(1,), **HERE, **more)
+    first, second, third = (np.array(list(both(model(n), space).values())) for n in (1, 2, 3))
+    assert first.shape == (3, 2)
+    for added in (second - first, third - second):
+        assert (np.abs(added[:, 0] - added[:, 1]) < TICK).all()
