@@ -152,12 +152,12 @@ void bind_layouts(nb::module_& module) {
     nb::class_<AddedLevel>(module, "Level")
         .def("__init__", [](AddedLevel* self, u32 size, u32 stride, u32 index_stride, u32 dimension,
                             bool fixed_hand_over, Programs programs, Programs alternates,
-                            std::optional<PhaseCounterId> counter, Vector<u32> coordinates, u32 lanes) {
-            new (self) AddedLevel{size, stride, index_stride, dimension, lanes, std::move(coordinates),
+                            std::optional<PhaseCounterId> counter, Vector<u32> coordinates) {
+            new (self) AddedLevel{size, stride, index_stride, dimension, std::move(coordinates),
                                   fixed_hand_over, std::move(programs), std::move(alternates),
                                   counter.value_or(PhaseCounterId::none)};
         }, nb::kw_only(), "size"_a, "stride"_a, "index_stride"_a, "dimension"_a, "fixed_hand_over"_a,
-           "programs"_a, "alternates"_a, "counter"_a.none(), "coordinates"_a = Vector<u32>{}, "lanes"_a = 1);
+           "programs"_a, "alternates"_a, "counter"_a.none(), "coordinates"_a = Vector<u32>{});
 }
 
 void bind_templates(nb::module_& module) {
@@ -215,11 +215,13 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
         .def("add_custom", &ModelBuilder::add_custom, "graphs"_a, "over_members"_a)
         .def("add_plan", [](ModelBuilder& self, Vector<AddedLevel> levels, bool over_members,
                             u32 communicator_size, std::optional<CustomId> custom, bool masked,
-                            bool shared_load, bool in_stages, u32 chunks) {
+                            bool shared_load, bool in_stages, u32 chunks, Vector<u32> lanes) {
+            ensure(lanes.empty() || lanes.size() == levels.size(), "model builder: lanes are those of the levels");
             return self.add_plan({std::move(levels), over_members, communicator_size,
-                                  custom.value_or(CustomId::none), masked, shared_load, in_stages, chunks});
+                                  custom.value_or(CustomId::none), masked, shared_load, in_stages, chunks,
+                                  std::move(lanes)});
         }, nb::kw_only(), "levels"_a, "over_members"_a, "communicator_size"_a, "custom"_a.none(),
-           "masked"_a, "shared_load"_a, "in_stages"_a = false, "chunks"_a = 0)
+           "masked"_a, "shared_load"_a, "in_stages"_a = false, "chunks"_a = 0, "lanes"_a = Vector<u32>{})
         .def("set_partial_plan", &ModelBuilder::set_partial_plan, "layout"_a, "kind"_a, "plan"_a)
         .def("set_plan", &ModelBuilder::set_plan, "layout"_a, "kind"_a, "plan"_a,
              "from_bytes"_a = 0);

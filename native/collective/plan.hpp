@@ -27,7 +27,7 @@ struct Level {
     // them are members, as distances from the first. None: it has all.
     u32 extent = 0;
     std::shared_ptr<const Shape> members{};
-    u32 lanes = 1;                   // of a stage: queues that its chunks take in turn
+    u32 lanes = 1;                   // queues that its chunks take in turn
     bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
     std::array<u32, collective_kinds> program{};    // by kind; no_program where not offered
     std::array<u32, collective_kinds> alternate{};  // of every second phase, where `alternation` is set

@@ -301,8 +301,10 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
         level.stride = from.stride;
         level.index_stride = from.index_stride;
         level.dimension = from.dimension;
-        ensure(from.lanes > 0, "model builder: a stage without queues");
-        level.lanes = from.lanes;
+        if (!added.lanes.empty()) {
+            level.lanes = added.lanes.at(plan.levels.size() - 1);
+            ensure(level.lanes > 0, "model builder: a level without queues");
+        }
         if (!from.coordinates.empty()) {
             level.extent = model().dimensions[from.dimension].size;
             ensure(from.coordinates.size() == from.size && from.coordinates.front() == 0 &&

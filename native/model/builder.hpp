@@ -58,7 +58,6 @@ struct AddedLevel {
     u32 stride = 1;
     u32 index_stride = 1;
     u32 dimension = 0;
-    u32 lanes = 1;
     Vector<u32> coordinates;         // of the members along the dimension, from that of the first; or empty: all
     bool fixed_hand_over = false;
     Programs programs;
@@ -76,6 +75,7 @@ struct AddedPlan {
     bool shared_load = false;
     bool in_stages = false;
     u32 chunks = 0;
+    Vector<u32> lanes;               // of each level; or empty: one
 };
 
 class ModelBuilder {

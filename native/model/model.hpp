@@ -147,11 +147,17 @@ inline u32 lanes_before(const Plan& plan, u32 stage) {
     return lanes;
 }
 
-// The queues of a communicator: those of each dimension, or of each stage where a plan has more of them.
+// The queues of a communicator: those of each dimension, or of each stage, with as many lanes as a plan has at most.
 inline u32 queues_per_set(const Model& model) {
     std::size_t most = model.dimensions.size();
     for (const Plan& plan : model.plans) {
-        most = plan.in_stages ? std::max(most, std::size_t{lanes_before(plan, ~u32{0})}) : most;
+        if (plan.in_stages) {
+            most = std::max(most, std::size_t{lanes_before(plan, ~u32{0})});
+            continue;
+        }
+        for (const Level& level : plan.levels) {
+            most = std::max(most, model.dimensions.size() * level.lanes);
+        }
     }
     return static_cast<u32>(most) * model.system.queues_per_dimension;
 }

@@ -48,7 +48,7 @@ const RegisteredNetwork registered_flow({
     .flow_lists = FlowLists::shared,
     .options = {{"rtt_fairness", "", 0.0, 0.0, "1: shares in proportion to 1 / round trip, 0: equal shares"},
                 {"in_order", "", 0.0, 0.0,
-                 "1: messages between two ranks follow each other, as over one connection; 0: they share"},
+                 "1: all messages between two ranks follow each other, as over one connection; 0: those of a collective"},
                 {"parts", "", default_parts, 1.0,
                  "of a message, each on its way, where the routing goes by packets; at most 4096"}},
 });
@@ -112,7 +112,8 @@ void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) 
     const u32 number = transits_.take();
     transits_[number] = {none, parts_of(message.bytes), arrived, departed, !departed.kind.is_none(), false};
     probe_.sent(number);
-    const Alone alone = send_parts(number, ways_->place(message.src), ways_->place(message.dst), message.bytes);
+    const Alone alone = send_parts(number, ways_->place(message.src), ways_->place(message.dst), message.bytes,
+                                   message.order);
     probe_.takes(scale_.ticks(alone.latency_ns));
     if (!departed.kind.is_none()) {
         queue_.schedule(queue_.now() + scale_.ticks(alone.transfer_ns), {Owner::network, leaves}, number);
@@ -124,7 +125,7 @@ u32 FlowNetwork::parts_of(u64 bytes) const {
 }
 
 // Sends as many parts as are left of a transit.
-FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 bytes) {
+FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 bytes, u64 order) {
     const u32 parts = transits_[transit].parts_left;
     Alone alone;
     for (u32 packet = 0; packet < parts; ++packet) {
@@ -135,6 +136,7 @@ FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 by
         part.packet = packet;
         part.route = route_of(from, to, packet);
         part.bytes = bytes / parts + (packet < bytes % parts ? 1 : 0);
+        part.order = order;
         const Route& route = routes_[part.route];
         alone.transfer_ns = std::max(alone.transfer_ns, static_cast<double>(part.bytes) / route.bytes_per_ns);
         alone.latency_ns = std::max(alone.latency_ns, route.way.latency_ns);
@@ -215,6 +217,9 @@ void FlowNetwork::enter_all() {
     }
     end(start_ns);
     start_ns = std::max(start_ns, sharing_.now_ns());
+    if (entering_.size() > 1) {
+        std::ranges::stable_sort(entering_, {}, [this](u32 part) { return parts_[part].order; });
+    }
     for (u32 part : entering_) {
         look_up();
         enter(part, start_ns);
@@ -223,7 +228,7 @@ void FlowNetwork::enter_all() {
 }
 
 void FlowNetwork::enter(u32 number, double start_ns) {
-    if (!options_.in_order || parts_[number].is_in_line || !waits_in_line(number)) {
+    if (!follows(parts_[number]) || parts_[number].is_in_line || !waits_in_line(number)) {
         begin(number, start_ns);
     }
 }
@@ -367,7 +372,7 @@ double FlowNetwork::leaves_ns(const Part& part) {
         return sharing_.end_ns(part.flow) - route.way.latency_ns;
     }
     if (part.enters_ns <= now_ns()) {
-        return options_.in_order ? no_end_ns : 0.0;   // it waits for others, or comes in this tick
+        return follows(part) ? no_end_ns : 0.0;   // it waits for others, or comes in this tick
     }
     double ns_per_byte = 1.0 / route.bytes_per_ns;
     for (u32 link : route.way.links) {

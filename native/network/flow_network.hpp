@@ -38,7 +38,7 @@ public:
     struct Options {
         bool rtt_fairness = false;
         u32 parts = 1;   // of a message, where the routing goes by packets
-        bool in_order = false;   // messages between two places follow each other, as over one connection
+        bool in_order = false;   // all messages between two places follow each other, not a collective's alone
     };
 
     FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Ways> ways, Options options);
@@ -88,6 +88,7 @@ private:
         u32 route = none;
         u32 flow = none;       // while it holds links
         u64 bytes = 0;
+        u64 order = 0;         // of its message: what comes in one tick goes by it
         double enters_ns = 0.0;
         u64 entered = 0;       // tick
         u64 waits_since = never;   // tick, for a link that is down
@@ -100,6 +101,7 @@ private:
     struct Line {
         bool is_taken = false;
         u64 came = never;          // tick, the last of them
+        u64 order = 0;             // and of it
         std::deque<u32> waiting;   // parts
     };
     // A way, and the class of flows over its links; none where all are infinitely fast.
@@ -153,7 +155,7 @@ private:
     void carry_alone(u32 route, u64 bytes, u64 times, Uses& uses) const;
     void meet(u32 route);
     u32 parts_of(u64 bytes) const;
-    Alone send_parts(u32 transit, u32 from, u32 to, u64 bytes);
+    Alone send_parts(u32 transit, u32 from, u32 to, u64 bytes, u64 order);
     void send_part(const Part& part);
     // Of flow_network_background.cpp.
     void start_background();
@@ -178,6 +180,7 @@ private:
     bool waits_in_line(u32 part);
     void next_in_line(u32 part);
     void has_its_line(u32 part);
+    bool follows(const Part& part) const { return options_.in_order || static_cast<u32>(part.order) != 0; }
     u64 line_of(const Part& part) const;
     void end(double until_ns);
     void arrive(u32 part);

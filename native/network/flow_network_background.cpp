@@ -41,7 +41,7 @@ void FlowNetwork::send_in_background(const BackgroundFlow& flow) {
     transits_[number].parts_left = parts_of(flow.bytes);
     probe_.sent_by_nobody(number);
     ++under_way_;
-    send_parts(number, flow.from, flow.to, flow.bytes);
+    send_parts(number, flow.from, flow.to, flow.bytes, 0);
 }
 
 // All work was done at this tick, which no event of the network has come since.

@@ -99,6 +99,7 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     part.to = ways_->place(message.dst);
     part.route = route_of(part.from, part.to, 0);
     part.bytes = message.bytes;
+    part.order = message.order;
     const Route& route = routes_[part.route];
     const double enters_ns = static_cast<double>(now - static_cast<u64>(since)) / ticks_per_ns_ + route.way.latency_ns;
     const u64 enters_tick = scale_.ticks(enters_ns + nudge_ns_);
@@ -121,7 +122,7 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
         return;
     }
     parts_[number].entered = enters_tick;
-    if (options_.in_order) {
+    if (follows(parts_[number])) {
         has_its_line(number);
     }
     end(enters_ns);

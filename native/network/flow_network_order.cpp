@@ -1,8 +1,10 @@
-// Messages between two places, one after the other: what one connection does.
+// Messages between two places, one after the other: what one connection does. Those of one collective do so, or all.
 //
 // Where messages of one pair share links instead, a rank that is late sends all it has to pass on at once, each
 // message at a part of the rate, and the ranks behind it wait for all of them. So a ring that is late once would
 // stay late by many times that. In order, the first of them arrives as early as it would alone.
+// Chunks that are under way together would take each step at once and wait for its latency at once; in order, one
+// sends while the other waits.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +16,8 @@ namespace yantra {
 
 // The parts of one number go in one line, where a message is cut for its ways.
 u64 FlowNetwork::line_of(const Part& part) const {
-    return mix(u64{part.from} << 32U | part.to, part.packet);
+    const u64 pair = mix(u64{part.from} << 32U | part.to, part.packet);
+    return options_.in_order ? pair : mix(pair, part.order >> 32U);
 }
 
 // Whether a part has to wait for others; else it has the line for itself until it arrives.
@@ -24,9 +27,11 @@ bool FlowNetwork::waits_in_line(u32 number) {
         return false;
     }
     Line& line = lines_[line_of(part)];
-    if (std::exchange(line.came, queue_.now()) == queue_.now()) {
+    if (line.came == queue_.now() && part.order < line.order) {
         ways_->came_at_once(part.from, part.to);
     }
+    line.came = queue_.now();
+    line.order = part.order;
     if (line.is_taken) {
         line.waiting.push_back(number);
         return true;
@@ -40,7 +45,7 @@ bool FlowNetwork::waits_in_line(u32 number) {
 void FlowNetwork::has_its_line(u32 number) {
     Line& line = lines_[line_of(parts_[number])];
     ensure(!line.is_taken, "a message that was alone, behind another");
-    line = {true, parts_[number].entered, {}};
+    line = {true, parts_[number].entered, parts_[number].order, {}};
     parts_[number].is_in_line = true;
 }
 

@@ -23,7 +23,8 @@ struct Message {
     u64 bytes = 0;
     u64 ranks = 1;
     // Of those that its rank sends in one tick, for networks where messages wait for others: none of it may follow from
-    // numbers of ranks.
+    // numbers of ranks. The upper half says by whom it is sent, the lower one, if not 0, which chunk of it: one
+    // connection between two ranks carries those.
     u64 order = 0;
 };
 

@@ -1700,7 +1700,6 @@ class Level:
         alternates: Mapping[CollectiveKind, ProgramId],
         counter: PhaseCounterId | None,
         coordinates: Sequence[int] = [],
-        lanes: int = 1,
     ) -> None: ...
 
 class SumAxis:
@@ -1869,6 +1868,7 @@ class ModelBuilder:
         shared_load: bool,
         in_stages: bool = False,
         chunks: int = 0,
+        lanes: Sequence[int] = [],
     ) -> PlanId: ...
     def set_partial_plan(self, layout: LayoutId, kind: CollectiveKind, plan: PlanId) -> None: ...
     def set_plan(

@@ -333,10 +333,10 @@ def test_failures_are_written_as_they_were_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("in_order", [0, 1])
-def test_in_order_a_ring_that_is_late_once_is_late_by_that_and_no_more(
+def test_a_ring_that_is_late_once_is_late_by_that_and_no_more(
     tmp_path: Path, in_order: int
 ) -> None:
-    """Sharing, the late rank passes all it has on at once, and each of it is slow from there on."""
+    """Were they to share, the late rank would pass all it has on at once, and all of it slowly."""
     for rank in range(8):
         trace = TraceBuilder(rank=rank)
         trace.collective("all_reduce", 8 * MB, after=[trace.compute(duration_micros=100)])
@@ -354,8 +354,7 @@ def test_in_order_a_ring_that_is_late_once_is_late_by_that_and_no_more(
     assert result.disturbed is not None
     alone = result.disturbed.without_failures_ns
     assert alone == 100_000 + 14 * 102_000
-    late = result.makespan_ns - alone
-    assert late == 500_000 if in_order else late > 500_000
+    assert result.makespan_ns - alone == 500_000
     identities.hold(run(result.model, record=True))
 
 

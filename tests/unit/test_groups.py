@@ -97,6 +97,18 @@ def test_a_group_takes_the_adapters_of_all_its_members(kind: Kind, network: str)
         assert 0.999 * least <= took <= 1.15 * least, (m, n, took / least)
 
 
+@pytest.mark.parametrize("kind", [Kind.ALL_REDUCE, Kind.ALL_GATHER, Kind.REDUCE_SCATTER])
+def test_chunks_at_once_hide_the_latency_of_each_other(kind: Kind) -> None:
+    """Of 64 MiB no more is seen of latencies than one chunk's, and networks agree."""
+    size = 1 << 26
+    for m, n in ((4, 4), (8, 2), (6, 3), (7, 8)):
+        group = [members_of(m, n)]
+        both = [time_ns(kind, group, size, 8, name) for name in ("analytical", "flow")]
+        latencies = time_ns(kind, group, 64 * m * n, 8, chunks=1)
+        assert max(both) <= 1.15 * (bound_ns(kind, m, n, size) + latencies), (m, n)
+        assert both[0] == pytest.approx(both[1], rel=0.05), (m, n)
+
+
 @pytest.mark.parametrize("kind", [*SYMMETRIC, *ROOTED])
 def test_what_a_group_does_on_its_own_links_does_not_depend_on_who_else_exists(kind: Kind) -> None:
     size = 1 << 26
@@ -139,9 +151,8 @@ def test_chunks_that_the_planner_takes_beat_any_other_number_by_a_little_at_leas
     group = [members_of(4, 4)]
     for size in (1 << 18, 1 << 24, 1 << 30):
         own = time_ns(Kind.ALL_REDUCE, group, size, 4)
-        others = [
-            time_ns(Kind.ALL_REDUCE, group, size, 4, chunks=chunks) for chunks in (1, 2, 4, 8, 16)
-        ]
+        counts = (1, 2, 4, 8, 16, 32)
+        others = [time_ns(Kind.ALL_REDUCE, group, size, 4, chunks=chunks) for chunks in counts]
         assert own in others
         assert own <= 1.03 * min(others)
 
@@ -208,6 +219,6 @@ def test_chunks_of_what_one_member_collects_do_not_run_ahead_of_it(kind: Kind) -
     """A sender is done when its data has left, at the rate at which the root takes it."""
     group = [members_of(8, 8)]
     both = [time_ns(kind, group, 1 << 26, 8, name) for name in ("analytical", "flow")]
-    assert both[0] == pytest.approx(both[1], rel=0.01)
+    assert both[0] == pytest.approx(both[1], rel=0.02)
     others = [time_ns(kind, group, 1 << 26, 8, chunks=chunks) for chunks in (8, 16, 32, 64)]
     assert both[0] <= 1.1 * min(others)

@@ -95,7 +95,7 @@ inline bool Exchange::post(ChunkId chunk, Packets& x) {
         const RankId here(x.rank);
         const RankId to(x.to_rank);
         const RankId from(x.from_rank);
-        transport_.send({here.index(), to.index()}, here, to, x.send_bytes, x.tag, {});
+        transport_.send({here.index(), to.index()}, here, to, x.send_bytes, x.tag, {}, order_of(x));
         transport_.receive({from.index(), here.index()}, here, from, x.send_bytes, x.tag,
                            {{Owner::exchange, received}, chunk.index(), none});
     } else {

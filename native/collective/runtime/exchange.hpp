@@ -258,7 +258,7 @@ private:
     u32 send_many(ChunkId chunk, Packets& x, u32 count);
     u32 send_many_over_links(Packets& x, u32 count);
     // Of what an actor sends in one tick: by nodes, then by chunks.
-    static u64 order_of(const Packets& x) { return u64{x.node} << 32U | static_cast<u32>(x.number); }
+    static u64 order_of(const Packets& x) { return u64{x.node} << 32U | (static_cast<u32>(x.number) + 1); }
     static OverLink over_link(const Packets& x, Notice arrived) {
         return {x.link, arrived, RankId(x.rank), RankId(x.to_rank), order_of(x)};
     }

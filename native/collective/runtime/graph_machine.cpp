@@ -139,7 +139,7 @@ void GraphMachine::run(ChunkId chunk, u32 op_index) {
     const u64 bytes = op.bytes.of(phase.data, phase.program->round_up);
     probe_.posts(phase.node);
     if (op.kind == GraphOp::send) {
-        const u64 order = u64{phase.node} << 32U | static_cast<u32>(phase.serial);
+        const u64 order = u64{phase.node} << 32U | (static_cast<u32>(phase.serial) + 1);
         const RankId from = phase.rank;
         const Completion gone{{Owner::graph, done}, chunk.index(), op_index};
         transport_.send({from.index(), peer.index()}, from, peer, bytes, phase.tag,

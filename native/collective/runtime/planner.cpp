@@ -173,11 +173,10 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
-    u32 lane = level.dimension;
-    if (member.plan.in_stages) {
-        const u64 number = chunks_made(member.actor, member.communicator);
-        lane = lanes_before(member.plan, level_index) + static_cast<u32>(number % level.lanes);
-    }
+    const auto turn = static_cast<u32>(chunks_made(member.actor, member.communicator) % level.lanes);
+    const u32 lane = member.plan.in_stages
+                         ? lanes_before(member.plan, level_index) + turn
+                         : level.dimension + turn * static_cast<u32>(model_.dimensions.size());
     phase.queue = model_.queue_sets[member.communicator] * queues_per_set_ +
                   lane * model_.system.queues_per_dimension;
     if (model_.quirks.half_queues) {

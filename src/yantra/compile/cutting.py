@@ -8,9 +8,12 @@ the last chunk after it. So a collective takes about
 
     max_q (before_q + c sum_(i in q) (u_i + v_i S / c) + way of a chain in q + after_q)
 
-and no less than one chunk does. On one level of a symmetric algorithm that is least for one chunk,
-as more only pay latencies again; over several levels chunks let these work side by side. Where
-orders turn from chunk to chunk, chunks begin in different queues, and nothing comes before.
+and no less than one chunk does. A queue may be several lanes, which run a chunk each: latencies
+overlap, bytes share the port. So a chunk keeps L lanes for max((u_i + v_i S / c) / L, p_i S / c),
+with p_i of the port, and the first of them is through no sooner than L p_i S / c. On one level of a
+symmetric algorithm that is least for one chunk, as more only pay latencies again; over several
+levels chunks let these work side by side. Where orders turn from chunk to chunk, chunks begin in
+different queues, and nothing comes before.
 
 Trade-off: what waits for messages in other ways (windows, barriers, rates that a fabric shares) is
 not in it, so it says how many chunks to take, and not how long they take. Source: the pipelined
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from yantra.collectives.program import Program
     from yantra.scenario import Dimension
 
-SYMMETRIC = (1, 2, 4, 8, 16)
+SYMMETRIC = (1, 2, 4, 8, 16, 32)
 """Numbers of chunks of what all members do alike: each costs events of its own."""
 CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
 """Those of what goes from member to member, where each chunk more is a hop that overlaps."""
@@ -72,17 +75,34 @@ class Way(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Its queue and times, of all ranks and of one: a, b, u and v of this file, b and v by byte."""
+    """Its queue and times, of all ranks and of one: a, b, u and v of this file, b and v by byte.
+
+    Chunks take `lanes` queues in turn; those under way share a port, which takes `port_per_byte`.
+    """
 
     queue: int
     first_ns: float
     first_per_byte: float
     each_ns: float
     each_per_byte: float
+    port_per_byte: float
+    lanes: int = 1
 
-    def over(self, lanes: int) -> Phase:
-        """Return the phase where chunks take so many queues in turn."""
-        return self._replace(each_ns=self.each_ns / lanes, each_per_byte=self.each_per_byte / lanes)
+    def keeps_ns(self, size: float) -> float:
+        """Return how long a chunk of so many bytes keeps the others behind it waiting."""
+        each = self.each_ns + self.each_per_byte * size
+        return max(each / self.lanes, self.port_per_byte * size) if self.lanes > 1 else each
+
+    def way_ns(self, size: float, chunks: int) -> float:
+        """Return what the last of so many chunks takes beyond what its lanes are kept for."""
+        first = self.first_ns + self.first_per_byte * size
+        each = self.each_ns + self.each_per_byte * size
+        return first - min(each, min(self.lanes, chunks) * self.keeps_ns(size))
+
+    def fills_ns(self, size: float, chunks: int) -> float:
+        """Return when the first of so many chunks is through, beside those that share its port."""
+        beside = min(self.lanes, chunks) * self.port_per_byte * size
+        return max(self.first_ns + self.first_per_byte * size, beside)
 
 
 def counts_of(turns: int, *, chained: bool) -> tuple[int, ...]:
@@ -114,10 +134,11 @@ def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Pha
     first = cost.steps * way.latency_ns
     per_byte = share * max(cost.path, busiest) / way.bytes_per_ns
     if alike:
-        return Phase(queue, first, per_byte, first, per_byte)
+        return Phase(queue, first, per_byte, first, per_byte, share * busiest / way.bytes_per_ns)
     # What comes next is under way while a rank sends, but not while it waits for others.
     each = max(way.delay_ns, cost.wait * way.latency_ns)
-    return Phase(queue, first, per_byte, each, share * busiest / way.bytes_per_ns)
+    port = share * busiest / way.bytes_per_ns
+    return Phase(queue, first, per_byte, each, port, port)
 
 
 def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -> float:
@@ -127,18 +148,16 @@ def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -
     for at, order in enumerate(orders):
         times = len(range(at, chunks, len(orders)))
         for one in order:
-            each = one.each_ns + one.each_per_byte * size
-            busy[one.queue] = busy.get(one.queue, 0.0) + times * each
+            busy[one.queue] = busy.get(one.queue, 0.0) + times * one.keeps_ns(size)
     firsts = [one.first_ns + one.first_per_byte * size for one in orders[0]]
     if len(orders) > 1:
         return max(sum(firsts), *busy.values())
-    longest = sum(firsts)
+    fills = [one.fills_ns(size, chunks) for one in orders[0]]
+    longest = max(sum(fills[:at]) + sum(firsts[at:]) for at in range(len(firsts) + 1))
     for queue, taken in busy.items():
         places = [at for at, one in enumerate(orders[0]) if one.queue == queue]
-        ways = sum(
-            firsts[at] - orders[0][at].each_ns - orders[0][at].each_per_byte * size for at in places
-        )
-        around = sum(firsts[: places[0]]) + sum(firsts[places[-1] + 1 :])
+        ways = sum(orders[0][at].way_ns(size, chunks) for at in places)
+        around = sum(fills[: places[0]]) + sum(firsts[places[-1] + 1 :])
         longest = max(longest, around + ways + taken)
     return longest
 

@@ -60,6 +60,7 @@ _OPERATIONS = {
     "local": _core.OperationKind.LOCAL,
 }
 _ROOTED = "binomial_tree"
+_LANES = 4  # chunks of a collective that a level runs at once, so that latencies overlap
 
 Choices = tuple[Named, ...] | Custom | Timed
 """What a scenario or a selection may choose for a size."""
@@ -253,16 +254,18 @@ class Planner:
 
         made = [self._made_way(layout, kind, way) for way in found]
         given = self.scenario.collectives.chunks
-        choices = []
+        choices, ways = [], []
         for way in made:
-            orders = self._orders(kind, way)
-            counts = (given,) if given else counts_of(len(orders), chained=way.chained)
-            if kind is Kind.BARRIER:
-                counts = (1,)
-            choices.append((orders, counts))
+            for lanes in self._lanes(way):
+                orders = self._orders(kind, way, lanes)
+                counts = (given,) if given else counts_of(len(orders), chained=way.chained)
+                if kind is Kind.BARRIER:
+                    counts = (1,)
+                choices.append((orders, counts))
+                ways.append(way._replace(lanes=lanes))
         plans: dict[tuple[int, int], _core.PlanId] = {}
         for cut in cuts(choices):
-            way = made[cut.candidate]
+            way = ways[cut.candidate]
             if cut[1:] not in plans:
                 chunks = 0 if given else cut.chunks
                 plans[cut[1:]] = self._plan_of_way(layout, way, chunks)
@@ -315,7 +318,7 @@ class Planner:
             added = {native_kind(kind): add_program(self.builder, wired, None, self._step_ticks())}
             place = _Place(layout.size, 1, 1, dimension)
             lanes.append(2 if at > 0 and cost.wait > 1 else 1)
-            levels.append(_level(place, False, _LevelPrograms(added, added, None, {}), lanes[-1]))
+            levels.append(_level(place, False, _LevelPrograms(added, added, None, {})))
             dimensions.append(dimension)
         self._cover_all(layout, kind)
         chained = kind in ROOTED
@@ -333,7 +336,20 @@ class Planner:
             return None
         return cost_of(made), kind not in ROOTED, shape_of(made)
 
-    def _orders(self, kind: Kind, way: _Way) -> list[list[Phase]]:
+    def _lanes(self, way: _Way) -> list[list[int]]:
+        """Return how many queues the chunks of a way may take in turn, level by level.
+
+        Several where a message crosses links of its two ends alone: elsewhere chunks that are at
+        different steps stand in each other's way.
+        """
+        usual = list(way.lanes) or [1] * len(way.levels)
+        dimensions = self.scenario.topology.dimensions
+        kinds = {topologies.shown(dimensions[at].kind) for at in way.dimensions}
+        if len(usual) == 1 or not kinds <= {"switch", "fully_connected"}:
+            return [usual]
+        return [usual, [each * _LANES for each in usual]]
+
+    def _orders(self, kind: Kind, way: _Way, lanes: Sequence[int]) -> list[list[Phase]]:
         """Return the phases of a chunk, of each of those in turn."""
         from yantra.compile.cutting import crossed, phase, visits
 
@@ -356,8 +372,7 @@ class Planner:
                 along = self._tuned.topology.dimensions[dimension]
                 over = crossed(along, self._tuned.collectives.endpoint_delay_ns)
                 one = phase(cost[0], over, queue, share, alike=cost[1])
-                lanes = way.lanes[level] if way.lanes else 1
-                phases.append(one.over(lanes))
+                phases.append(one._replace(lanes=lanes[level]))
                 share *= cost[2]
             orders.append(phases)
         return orders
@@ -373,6 +388,7 @@ class Planner:
             shared_load=shares,
             in_stages=way.in_stages,
             chunks=chunks,
+            lanes=way.lanes,
         )
 
     def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
@@ -856,9 +872,7 @@ def native_kind(kind: Kind) -> _core.CollectiveKind:
     return _core.CollectiveKind[kind.name]
 
 
-def _level(
-    place: _Place, fixed_hand_over: bool, made: _LevelPrograms, lanes: int = 1
-) -> _core.Level:
+def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.Level:
     return _core.Level(
         size=place.size,
         stride=place.stride,
@@ -869,7 +883,6 @@ def _level(
         alternates=made.alternates,
         counter=made.counter,
         coordinates=list(place.coordinates),
-        lanes=lanes,
     )
 
 

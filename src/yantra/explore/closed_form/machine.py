@@ -1,14 +1,16 @@
 """A machine as a search sees it: times of kernels, of collectives of groups, and of messages.
 
 Kernels take the roofline's time. Collectives are simulated once per group and kind, alone on the
-cluster, at two sizes of each plan that the compiler has for them; others are on the lines through
-both, as they are on the analytical network. A group is `size` ranks, `stride` apart.
+cluster, at powers of the root of two and where the compiler has another plan; others are on the
+lines between. A group is `size` ranks, `stride` apart.
 
 Trade-off: nothing contends here. What two groups cost each other is left to the simulation.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.workloads.operators.operations import Operation
 
-_SIZES = (1 << 26, 1 << 29)
-_LONG = 1 << 20  # bytes, from which on latency is the same for any more
+_HALF_POWERS = range(2 * 12, 2 * 28 + 1)
+_LONG = 1 << 26  # bytes, from which on latency is the same for any more
 _LARGEST = 1 << 36  # bytes of one collective that a plan may have
 _FINE = 1 << 22
 """Collectives are measured on a network as many times slower: a slope needs digits behind ticks."""
@@ -200,35 +202,39 @@ class Machine:
         return start, sum(one) / len(one) - start
 
     def _measure(self, kind: CollectiveType, size: int, stride: int) -> tuple[Line, ...]:
-        begins = self._begins(kind, size, stride)
-        pairs = [_ends(*both) for both in zip(begins, [*begins[1:], None], strict=True)]
-        times = iter(self._times(kind, size, stride, [one for pair in pairs for one in pair]))
-        lines = []
-        for begin, (low, high) in zip(begins, pairs, strict=True):
-            first, last = next(times), next(times)
-            slope = (last - first) / (high - low)
-            lines.append(Line(begin, first - slope * low, slope))
+        spans = self._spans(kind, size, stride)
+        sizes = sorted({one for span in spans for one in span})
+        times = dict(zip(sizes, self._times(kind, size, stride, sizes), strict=True))
+        lines: list[Line] = []
+        for low, high in spans:
+            slope = (times[high] - times[low]) / (high - low)
+            lines.append(Line(low if lines else 0, times[low] - slope * low, slope))
         return tuple(lines)
 
-    def _begins(self, kind: CollectiveType, size: int, stride: int) -> list[int]:
-        """Return from which sizes on another line is measured: where the compiler has another plan.
+    def _spans(self, kind: CollectiveType, size: int, stride: int) -> list[tuple[int, int]]:
+        """Return between which sizes times are on a line.
 
-        The last plan has two or three lines: what bounds small chunks may not be what bounds large
-        ones, and where it begins at few bytes, latency may still hide those of an eighth of a MiB.
+        A line ends where the compiler has another plan, and, as what bounds few bytes may not be
+        what bounds many, at every power of the root of two in between.
         """
-        chosen = self._compiled(_alone(kind, size, stride, self.ranks, (1,)), 1).chosen
-        begins = {begin for one in chosen for begin, _ in one.by_size if begin <= _LARGEST}
+        chosen = self._compiled(_alone(kind, size, stride, self.ranks, (1,), (1,)), 1).chosen
+        begins = {begin for one in chosen for begin, _ in one.by_size if 0 < begin <= _LARGEST}
         last = max(begins, default=0)
-        return sorted(begins | {0, 8 * last, max(8 * last, _LONG)})
+        powers = {int(2.0 ** (at / 2)) for at in _HALF_POWERS}
+        knots = sorted(begins | powers | {8 * last, max(8 * last, _LONG), 64 * max(last, _LONG)})
+        return [
+            (low, high - 1 if high in begins else high) for low, high in itertools.pairwise(knots)
+        ]
 
     def _times(self, kind: CollectiveType, size: int, stride: int, sizes: list[int]) -> list[float]:
-        """Return the times of collectives one after the other, in ns, until all ranks are done."""
-        fine = self._fine(size, sizes)
-        workload = _alone(kind, size, stride, self.ranks, sizes)
-        result = run(self._compiled(workload, fine))
-        ends = np.asarray(result.outcome.end).reshape(-1, len(sizes)).max(axis=0)
+        """Return the times of collectives in ns, until all ranks are done; they start together."""
+        fine, gaps = self._gaps(size, sizes)
+        result = run(self._compiled(_alone(kind, size, stride, self.ranks, sizes, gaps), fine))
+        ends = np.asarray(result.outcome.end).reshape(-1, 2 * len(sizes)).max(axis=0)
+        taken = ends[1::2] - ends[0::2]
+        assert np.all(ends[1:-1:2] <= ends[2::2]), "collectives that were to be apart meet"
         ticks = fine * result.model.ticks_per_ns
-        return [float(taken) / ticks for taken in np.diff(ends, prepend=0)]
+        return [float(one) / ticks for one in taken]
 
     def _compiled(self, workload: Templates, fine: int) -> Model:
         """Return the model of a workload here, on a network so many times slower."""
@@ -237,15 +243,18 @@ class Machine:
             tuned = Scenario(workload=workload, **self._tuned._slow(fine))
         return compile(Scenario(workload=workload, **self._slow(fine)), tuned=tuned)
 
-    def _fine(self, size: int, sizes: Sequence[int]) -> int:
-        """Return how many times slower a group of so many may be measured: what the clock holds."""
+    def _gaps(self, size: int, sizes: Sequence[int]) -> tuple[int, list[int]]:
+        """Return how many times slower a group of so many may be measured, by what the clock holds.
+
+        And after how many ns, on a network as slow, each collective begins behind the one before.
+        """
         slowest = min(one.bytes_per_ns for one in self._dimensions)
         latest = max(one.latency_ns for one in self._dimensions) + sum(self._delays_ns)
-        most = size * (2 * sum(sizes) / slowest + 16 * len(sizes) * latest)
+        takes = [size * (2 * one / slowest + 16 * latest) for one in (0, *sizes)]
         fine = _FINE
-        while fine > 1 and fine * most > _LONGEST_NS:
+        while fine > 1 and fine * sum(takes) > _LONGEST_NS:
             fine //= 2
-        return fine
+        return fine, [math.ceil(fine * each) for each in takes[:-1]]
 
     def _slow(self, fine: int) -> dict[str, Any]:
         """Return the parts with all rates of the network divided, so that ticks are finer."""
@@ -257,7 +266,9 @@ class Machine:
         return {
             **self._parts,
             "topology": self._parts["topology"].replace(dimensions=slow),
-            "device": device.replace(memory_bytes_per_s=device.memory_bytes_per_s / fine),
+            "device": device.replace(
+                peak_flops=1e9, memory_bytes_per_s=device.memory_bytes_per_s / fine
+            ),
             "collectives": self._collectives(fine),
         }
 
@@ -284,24 +295,24 @@ class Machine:
         return ("peak", "memory", "latency", *(f"links {at}" for at in range(self.dimensions)))
 
 
-def _ends(begin: int, after: int | None) -> tuple[int, int]:
-    """Return two sizes of the line between those at which it and the next one begin."""
-    if begin == 0 and after is None:
-        return _SIZES
-    if after is None:
-        return begin, 8 * begin
-    return max(begin, after // 4), after - 1
-
-
 def _alone(
-    kind: CollectiveType, size: int, stride: int, ranks: int, sizes: Sequence[int]
+    kind: CollectiveType,
+    size: int,
+    stride: int,
+    ranks: int,
+    sizes: Sequence[int],
+    gaps_ns: Sequence[int],
 ) -> Templates:
-    """Return the workload of all groups of `size` ranks that run collectives of these sizes."""
+    """Return the workload of all groups of `size` ranks that run collectives of these sizes.
+
+    Each begins at a time of its own, the gaps apart, on all ranks at once.
+    """
     axes = [("inner", stride), ("member", size), ("outer", ranks // (size * stride))]
     trace = TraceBuilder()
     last: Any = []
-    for size_bytes in sizes:
-        last = trace.collective(kind, size_bytes, name="one", group="g", after=last)
+    for size_bytes, gap in zip(sizes, gaps_ns, strict=True):
+        last = trace.compute("apart", num_ops=gap, tensor_size=1, after=last)
+        trace.collective(kind, size_bytes, name="one", group="g", after=last)
     return Templates(
         workload=Workload(
             grids=[Grid("all", views={"all": axes})],
