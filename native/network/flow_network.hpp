@@ -11,7 +11,6 @@
 // what it can reach; no queue ever delays a message, and the latency is that of the links.
 #pragma once
 
-#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -96,13 +95,15 @@ private:
         bool is_sending = false;   // its sender has not heard that it left: counted in sent_over_
         bool by_formula = false;   // holds its links without sharing them
         bool is_in_line = false;   // others between the same two places wait for it
+        u32 behind = none;     // part, of those that wait in a line
     };
     // What goes between two places, in order.
     struct Line {
         bool is_taken = false;
         u64 came = never;          // tick, the last of them
         u64 order = 0;             // and of it
-        std::deque<u32> waiting;   // parts
+        u32 first = none;          // parts that wait
+        u32 last = none;
     };
     // A way, and the class of flows over its links; none where all are infinitely fast.
     struct Route {

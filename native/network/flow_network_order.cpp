@@ -33,7 +33,8 @@ bool FlowNetwork::waits_in_line(u32 number) {
     line.came = queue_.now();
     line.order = part.order;
     if (line.is_taken) {
-        line.waiting.push_back(number);
+        u32& place = line.first == none ? line.first : parts_[line.last].behind;
+        place = line.last = number;
         return true;
     }
     line.is_taken = true;
@@ -45,7 +46,7 @@ bool FlowNetwork::waits_in_line(u32 number) {
 void FlowNetwork::has_its_line(u32 number) {
     Line& line = lines_[line_of(parts_[number])];
     ensure(!line.is_taken, "a message that was alone, behind another");
-    line = {true, parts_[number].entered, parts_[number].order, {}};
+    line = {true, parts_[number].entered, parts_[number].order};
     parts_[number].is_in_line = true;
 }
 
@@ -54,13 +55,13 @@ void FlowNetwork::next_in_line(u32 number) {
     parts_[number].is_in_line = false;
     const auto found = lines_.find(line_of(parts_[number]));
     Line& line = found->second;
-    if (line.waiting.empty()) {
+    const u32 next = line.first;
+    if (next == none) {
         lines_.erase(found);
         return;
     }
-    const u32 next = line.waiting.front();
-    line.waiting.pop_front();
     Part& part = parts_[next];
+    line.first = std::exchange(part.behind, none);
     part.is_in_line = true;
     part.enters_ns = std::max(now_ns() - 0.5 / ticks_per_ns_, sharing_.now_ns());
     Transit& transit = transits_[part.transit];

@@ -18,6 +18,7 @@
 #include <limits>
 #include <span>
 
+#include "base/huge_pages.hpp"
 #include "base/indexed_heap.hpp"
 #include "base/types.hpp"
 #include "base/vector.hpp"
@@ -129,12 +130,12 @@ private:
     void fix(u32 link, double level);
 
     Vector<Link> links_;
-    Vector<Class> classes_;
+    HugeVector<Class> classes_;
     Vector<double> weight_of_;   // by class
     Vector<u32> flows_of_;       // by class
     // By hop: the link, and the place among the link's members.
-    Vector<u32> link_of_;
-    Vector<u32> place_of_;
+    HugeVector<u32> link_of_;
+    HugeVector<u32> place_of_;
     Vector<double> share_of_; // none as long as all are 1
     IndexedHeap heap_;             // links in question, by the level at which they are
     Vector<u32> dirty_;
@@ -144,7 +145,7 @@ private:
     Vector<u32> touched_links_;   // some more than once
     double now_ = 0.0;             // all levels below are final
     Vector<Filling> filling_;
-    Vector<u8> is_fixed_;          // by class, at the same time
+    HugeVector<u8> is_fixed_;          // by class, at the same time
     u64 members_ = 0;              // of all links
     u32 fills_left_ = 0;           // solves in which it is not tried to find what has changed
     u64 looks_ = 0;
