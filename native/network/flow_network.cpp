@@ -139,7 +139,7 @@ FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 by
         part.order = order;
         const Route& route = routes_[part.route];
         alone.transfer_ns = std::max(alone.transfer_ns, static_cast<double>(part.bytes) / route.bytes_per_ns);
-        alone.latency_ns = std::max(alone.latency_ns, route.way.latency_ns);
+        alone.latency_ns = std::max(alone.latency_ns, known_ways_.latency_ns(part.route));
         send_part(part);
     }
     return alone;
@@ -149,17 +149,14 @@ void FlowNetwork::send_part(const Part& sent) {
     if (is_over_classes_) {
         meet(sent.route);
     }
-    const Route& route = routes_[sent.route];
     const u32 number = parts_.take(sent);
     parts_made_ = std::max(parts_made_, number + 1);
     Part& part = parts_[number];
     part.next = std::exchange(transits_[sent.transit].first_part, number);
-    part.enters_ns = now_ns() + route.way.latency_ns;
+    part.enters_ns = now_ns() + known_ways_.latency_ns(part.route);
     carry(part.route, static_cast<i64>(part.bytes), 1, uses_);
     count_sent(part, true);
-    for (std::size_t at = 0; is_over_classes_ && at < route.way.links.size(); ++at) {
-        ++under_way_over_[route.way.links[at]];
-    }
+    note_under_way(part.route, 1);
     queue_.schedule(tick_of(part.enters_ns), {Owner::network, enters}, number);
 }
 
@@ -288,9 +285,7 @@ void FlowNetwork::arrive(u32 number) {
     if (parts_[number].is_in_line) {
         next_in_line(number);
     }
-    for (std::size_t at = 0; is_over_classes_ && at < routes_[parts_[number].route].way.links.size(); ++at) {
-        --under_way_over_[routes_[parts_[number].route].way.links[at]];
-    }
+    note_under_way(parts_[number].route, -1);
     const u32 transit_number = parts_[number].transit;
     Transit& transit = transits_[transit_number];
     if (--transit.parts_left > 0) {
@@ -369,16 +364,17 @@ double FlowNetwork::leaves_ns(const Part& part) {
         return 0.0;
     }
     if (part.flow != none) {
-        return sharing_.end_ns(part.flow) - route.way.latency_ns;
+        return sharing_.end_ns(part.flow) - known_ways_.latency_ns(part.route);
     }
     if (part.enters_ns <= now_ns()) {
         return follows(part) ? no_end_ns : 0.0;   // it waits for others, or comes in this tick
     }
     double ns_per_byte = 1.0 / route.bytes_per_ns;
-    for (u32 link : route.way.links) {
+    for (u32 link : known_ways_.links(part.route)) {
         ns_per_byte = std::max(ns_per_byte, sent_over_[link] / ways_->bytes_per_ns(link));
     }
-    const double left_ns = part.enters_ns - route.way.latency_ns + static_cast<double>(part.bytes) * ns_per_byte;
+    const double left_ns =
+        part.enters_ns - known_ways_.latency_ns(part.route) + static_cast<double>(part.bytes) * ns_per_byte;
     return std::min(left_ns, part.enters_ns);   // when it is known
 }
 

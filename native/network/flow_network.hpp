@@ -14,18 +14,18 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <memory_resource>
-#include <unordered_map>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/never.hpp"
+#include "base/number_map.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
 #include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/flow/sharing.hpp"
 #include "network/held_links.hpp"
+#include "network/known_ways.hpp"
 #include "network/network.hpp"
 #include "network/ways.hpp"
 #include "network/ways_probe.hpp"
@@ -97,17 +97,15 @@ private:
         bool is_in_line = false;   // others between the same two places wait for it
         u32 behind = none;     // part, of those that wait in a line
     };
-    // What goes between two places, in order.
+    // What goes between two places, in order: one, and those that wait for it.
     struct Line {
-        bool is_taken = false;
         u64 came = never;          // tick, the last of them
         u64 order = 0;             // and of it
         u32 first = none;          // parts that wait
         u32 last = none;
     };
-    // A way, and the class of flows over its links; none where all are infinitely fast.
+    // The class of flows over the links of a way; none where all are infinitely fast.
     struct Route {
-        Way way;
         u32 of_class = none;
         double bytes_per_ns = 0.0;   // where it is narrowest
         double alike_bytes_per_ns = 0.0;   // and of each of the flows alike
@@ -148,13 +146,18 @@ private:
     }
     u32 route_of(u32 from, u32 to, u32 packet);
     u32 known_route(const Way& way);
-    u32 add_route(const Way& way);
+    void add_route(const Way& way);
     void carry(u32 route, i64 bytes, u64 messages, Uses& uses) const;
     Vector<LinkUse> rounded_use() const;
     // Of flow_network_held.cpp.
     u64 alone_ticks(u32 route, u64 bytes) const;
     void carry_alone(u32 route, u64 bytes, u64 times, Uses& uses) const;
     void meet(u32 route);
+    void note_under_way(u32 route, i32 change) {
+        for (std::size_t at = 0; is_over_classes_ && at < known_ways_.links(route).size(); ++at) {
+            under_way_over_[known_ways_.links(route)[at]] += static_cast<u32>(change);
+        }
+    }
     u32 parts_of(u64 bytes) const;
     Alone send_parts(u32 transit, u32 from, u32 to, u64 bytes, u64 order);
     void send_part(const Part& part);
@@ -213,11 +216,10 @@ private:
     Uses uses_;
     Vector<u32> flows_over_;
     Vector<u64> busy_since_;
-    Vector<Route> routes_;
-    std::pmr::monotonic_buffer_resource room_;   // of the next two: millions of entries, given back at once
-    std::pmr::unordered_map<u64, u32> route_of_pair_{&room_};
-    std::pmr::unordered_multimap<u64, u32> route_of_hash_{&room_};
-    std::unordered_map<u64, Line> lines_;
+    KnownWays known_ways_;
+    HugeVector<Route> routes_;        // by known way
+    NumberMap<u32> route_of_pair_;
+    NumberMap<Line> lines_;
     Pool<Transit> transits_;
     Pool<Part, Freed::readable> parts_;   // whether they are over
     u32 parts_made_ = 0;

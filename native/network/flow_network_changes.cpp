@@ -46,7 +46,7 @@ void FlowNetwork::catch_up() {
 
 // Whether a way crosses one of some links.
 bool FlowNetwork::crosses(u32 route, const std::vector<bool>& some) const {
-    const Vector<u32>& links = routes_[route].way.links;
+    const std::span<const u32> links = known_ways_.links(route);
     return !some.empty() && std::any_of(links.begin(), links.end(), [&some](u32 link) { return some[link]; });
 }
 

@@ -16,15 +16,14 @@ constexpr double least_bytes = 1e-9;   // that are left of what ends in this tic
 
 u64 FlowNetwork::alone_ticks(u32 number, u64 bytes) const {
     const Route& route = routes_[number];
-    return scale_.ticks(route.way.latency_ns + static_cast<double>(bytes) / route.alike_bytes_per_ns + nudge_ns_);
+    return scale_.ticks(known_ways_.latency_ns(number) + static_cast<double>(bytes) / route.alike_bytes_per_ns + nudge_ns_);
 }
 
 // Counts messages that meet no others.
 void FlowNetwork::carry_alone(u32 number, u64 bytes, u64 times, Uses& uses) const {
-    const Way& way = routes_[number].way;
-    const u64 entered = scale_.ticks(way.latency_ns + nudge_ns_);
+    const u64 entered = scale_.ticks(known_ways_.latency_ns(number) + nudge_ns_);
     carry(number, static_cast<i64>(bytes * times), times, uses);
-    for (u32 link : way.links) {
+    for (u32 link : known_ways_.links(number)) {
         uses.whole[link].busy_ticks += times * (alone_ticks(number, bytes) - entered);
     }
 }
@@ -38,7 +37,7 @@ u32 FlowNetwork::learn(std::span<const MessagesInTurn> messages) {
     for (const auto& [message, times] : messages) {
         const u32 route = route_of(ways_->place(message.src), ways_->place(message.dst), 0);
         turn.messages.push_back({route, message.bytes, times});
-        for (u32 link : routes_[route].way.links) {
+        for (u32 link : known_ways_.links(route)) {
             if (std::find(turn.links.begin(), turn.links.end(), link) == turn.links.end()) {
                 turn.links.push_back(link);
             }
@@ -66,9 +65,9 @@ bool FlowNetwork::hold(u32 learnt, u64 ticks, u32 name) {
 // Somebody is to send over a route: whoever holds links of it has to say what is under way on them.
 void FlowNetwork::meet(u32 route) {
     const u64 now = queue_.now();
-    const std::size_t hops = routes_[route].way.links.size();
+    const std::size_t hops = known_ways_.links(route).size();
     for (std::size_t at = 0; at < hops; ++at) {
-        const u32 link = routes_[route].way.links[at];
+        const u32 link = known_ways_.links(route)[at];   // they may move
         if (held_[link].until > now) {
             holder_->meets(held_[link].name);
             ensure(held_[link].until <= now, "a holder that does not give up its links");
@@ -101,7 +100,8 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     part.bytes = message.bytes;
     part.order = message.order;
     const Route& route = routes_[part.route];
-    const double enters_ns = static_cast<double>(now - static_cast<u64>(since)) / ticks_per_ns_ + route.way.latency_ns;
+    const double enters_ns =
+        static_cast<double>(now - static_cast<u64>(since)) / ticks_per_ns_ + known_ways_.latency_ns(part.route);
     const u64 enters_tick = scale_.ticks(enters_ns + nudge_ns_);
     part.enters_ns = enters_ns;
     const u32 number = parts_.take(part);
@@ -109,9 +109,7 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     transits_[transit].first_part = number;
     carry(part.route, static_cast<i64>(part.bytes), 1, uses_);
     count_sent(parts_[number], true);
-    for (u32 link : route.way.links) {
-        ++under_way_over_[link];
-    }
+    note_under_way(part.route, 1);
     if (enters_tick > now) {
         queue_.schedule(enters_tick, {Owner::network, enters}, number);
         return;
@@ -130,7 +128,7 @@ void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     const double through = (start_ns - enters_ns) * route.alike_bytes_per_ns;
     const double left = std::max(static_cast<double>(message.bytes) - through, least_bytes);
     is_flow(number, sharing_.start(route.of_class, left, start_ns));
-    for (u32 link : route.way.links) {
+    for (u32 link : known_ways_.links(part.route)) {
         busy_since_[link] = enters_tick;
     }
 }

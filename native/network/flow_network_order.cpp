@@ -17,7 +17,7 @@ namespace yantra {
 // The parts of one number go in one line, where a message is cut for its ways.
 u64 FlowNetwork::line_of(const Part& part) const {
     const u64 pair = mix(u64{part.from} << 32U | part.to, part.packet);
-    return options_.in_order ? pair : mix(pair, part.order >> 32U);
+    return (options_.in_order ? pair : mix(pair, part.order >> 32U)) >> 1U;   // which is no number that cannot be a key
 }
 
 // Whether a part has to wait for others; else it has the line for itself until it arrives.
@@ -26,38 +26,38 @@ bool FlowNetwork::waits_in_line(u32 number) {
     if (part.bytes == 0 || is_background(transits_[part.transit])) {
         return false;
     }
-    Line& line = lines_[line_of(part)];
-    if (line.came == queue_.now() && part.order < line.order) {
+    Line* const line = lines_.find(line_of(part));
+    if (line == nullptr) {
+        lines_.add(line_of(part), {queue_.now(), part.order});
+        part.is_in_line = true;
+        return false;
+    }
+    if (line->came == queue_.now() && part.order < line->order) {
         ways_->came_at_once(part.from, part.to);
     }
-    line.came = queue_.now();
-    line.order = part.order;
-    if (line.is_taken) {
-        u32& place = line.first == none ? line.first : parts_[line.last].behind;
-        place = line.last = number;
-        return true;
-    }
-    line.is_taken = true;
-    part.is_in_line = true;
-    return false;
+    line->came = queue_.now();
+    line->order = part.order;
+    u32& place = line->first == none ? line->first : parts_[line->last].behind;
+    place = line->last = number;
+    return true;
 }
 
 // One that has been under way alone, and is from now on one of many.
 void FlowNetwork::has_its_line(u32 number) {
-    Line& line = lines_[line_of(parts_[number])];
-    ensure(!line.is_taken, "a message that was alone, behind another");
-    line = {true, parts_[number].entered, parts_[number].order};
+    const u64 key = line_of(parts_[number]);
+    ensure(lines_.find(key) == nullptr, "a message that was alone, behind another");
+    lines_.add(key, {parts_[number].entered, parts_[number].order});
     parts_[number].is_in_line = true;
 }
 
 // A part is through: the next one begins where it ended.
 void FlowNetwork::next_in_line(u32 number) {
     parts_[number].is_in_line = false;
-    const auto found = lines_.find(line_of(parts_[number]));
-    Line& line = found->second;
+    const u64 key = line_of(parts_[number]);
+    Line& line = *lines_.find(key);
     const u32 next = line.first;
     if (next == none) {
-        lines_.erase(found);
+        lines_.erase(key);
         return;
     }
     Part& part = parts_[next];

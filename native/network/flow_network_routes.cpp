@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/hash.hpp"
 #include "base/vector.hpp"
 #include "network/flow_network.hpp"
 #include "network/formula_tiers.hpp"
@@ -26,31 +25,25 @@ u32 FlowNetwork::route_of(u32 from, u32 to, u32 packet) {
         return known_route(way_);
     }
     const u64 pair = u64{from} << 32U | to;
-    const auto found = route_of_pair_.find(pair);
-    if (found != route_of_pair_.end()) {
-        return found->second;
+    if (const u32* const found = route_of_pair_.find(pair)) {
+        return *found;
     }
     ways_->find(from, to, 0, this, way_);
-    return route_of_pair_[pair] = known_route(way_);
+    const u32 route = known_route(way_);
+    route_of_pair_.add(pair, route);
+    return route;
 }
 
 u32 FlowNetwork::known_route(const Way& way) {
-    u64 hash = way.links.size();
-    for (u32 link : way.links) {
-        hash = mix(hash, link);
+    const u32 number = known_ways_.number(way);
+    if (number == routes_.size()) {
+        add_route(way);
     }
-    const auto [first, last] = route_of_hash_.equal_range(hash);
-    for (auto at = first; at != last; ++at) {
-        if (routes_[at->second].way == way) {
-            return at->second;
-        }
-    }
-    return route_of_hash_.emplace(hash, add_route(way))->second;
+    return number;
 }
 
-u32 FlowNetwork::add_route(const Way& way) {
+void FlowNetwork::add_route(const Way& way) {
     Route route;
-    route.way = way;
     route.bytes_per_ns = route.alike_bytes_per_ns = std::numeric_limits<double>::infinity();
     Vector<u32> links;
     Vector<double> shares;
@@ -74,21 +67,20 @@ u32 FlowNetwork::add_route(const Way& way) {
         const bool weighs = options_.rtt_fairness && way.latency_ns > 0.0;
         route.of_class = sharing_.add_class(links, weighs ? 0.5 / way.latency_ns : 1.0, shares);
     }
-    routes_.push_back(std::move(route));
-    return static_cast<u32>(routes_.size() - 1);
+    routes_.push_back(route);
 }
 
 // Counts bytes of a flow, and of those alike, on all links of a way.
 void FlowNetwork::carry(u32 number, i64 bytes, u64 messages, Uses& uses) const {
-    const Way& way = routes_[number].way;
-    for (std::size_t at = 0; at < way.links.size(); ++at) {
-        const Way::Part part = way.part(at);
-        LinkUse& use = uses.whole[way.links[at]];
+    const std::span<const u32> links = known_ways_.links(number);
+    for (std::size_t at = 0; at < links.size(); ++at) {
+        const Way::Part part = known_ways_.part(number, at);
+        LinkUse& use = uses.whole[links[at]];
         use.messages += messages * part.flows;
         if (part.shared == static_cast<double>(part.flows)) {
             use.bytes += static_cast<u64>(bytes * i64{part.flows});
         } else {
-            uses.divided_bytes[way.links[at]] += static_cast<double>(bytes) * part.shared;
+            uses.divided_bytes[links[at]] += static_cast<double>(bytes) * part.shared;
         }
     }
 }
@@ -110,14 +102,15 @@ void FlowNetwork::count_sent(Part& part, bool is_sending) {
     if (std::exchange(part.is_sending, is_sending) == is_sending) {
         return;
     }
-    const Way& way = routes_[part.route].way;
-    for (std::size_t at = 0; at < way.links.size(); ++at) {
-        sent_over_[way.links[at]] += is_sending ? way.part(at).shared : -way.part(at).shared;
+    const std::span<const u32> links = known_ways_.links(part.route);
+    for (std::size_t at = 0; at < links.size(); ++at) {
+        const double share = known_ways_.part(part.route, at).shared;
+        sent_over_[links[at]] += is_sending ? share : -share;
     }
 }
 
 void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
-    for (u32 link : routes_[route].way.links) {
+    for (u32 link : known_ways_.links(route)) {
         if (flows_over_[link] == 0) {
             busy_since_[link] = tick;
         }
@@ -131,10 +124,10 @@ void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
 // So many bytes of a part, over its way since it entered.
 void FlowNetwork::note_carried(u32 number, u64 bytes, u64 until) {
     const Part& part = parts_[number];
-    const Way& way = routes_[part.route].way;
-    for (std::size_t at = 0; at < way.links.size(); ++at) {
-        const u32 link = way.links[at];
-        const double share = way.part(at).shared;
+    const std::span<const u32> links = known_ways_.links(part.route);
+    for (std::size_t at = 0; at < links.size(); ++at) {
+        const u32 link = links[at];
+        const double share = known_ways_.part(part.route, at).shared;
         const u64 here = share == 1.0 ? bytes : static_cast<u64>(std::llround(static_cast<double>(bytes) * share));
         probe_.carried(part.transit, link, part.entered, until, here);
     }

@@ -1,0 +1,89 @@
+// KnownWays: ways by number, each of them once.
+//
+// All links lie in one array and all parts in another, so that a million ways are a few rooms. Trade-off: a way is
+// asked for piece by piece.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "base/huge_pages.hpp"
+#include "base/number_map.hpp"
+#include "base/types.hpp"
+#include "fabric/way.hpp"
+
+namespace yantra {
+
+class KnownWays {
+public:
+    u32 size() const { return static_cast<u32>(ways_.size()); }
+    std::span<const u32> links(u32 way) const { return {links_.data() + ways_[way].first, ways_[way].hops}; }
+    Way::Part part(u32 way, std::size_t at) const {
+        const u64 first = ways_[way].first_part;
+        return first == no_parts ? Way::Part{} : parts_[first + at];
+    }
+    double latency_ns(u32 way) const { return ways_[way].latency_ns; }
+
+    // The number of a way; the next one, which is size(), where it has not been known.
+    u32 number(const Way& way) {
+        u64 hash = way.links.size();
+        for (u32 link : way.links) {
+            hash = mix(hash, link);
+        }
+        hash >>= 1U;   // so it is no number that cannot be a key
+        u32* const first = first_of_hash_.find(hash);
+        for (u32 at = first == nullptr ? none : *first; at != none; at = ways_[at].next) {
+            if (is(at, way)) {
+                return at;
+            }
+        }
+        const u32 added = add(way);
+        if (first == nullptr) {
+            first_of_hash_.add(hash, added);
+        } else {
+            ways_[added].next = std::exchange(*first, added);
+        }
+        return added;
+    }
+
+private:
+    static constexpr u64 no_parts = ~u64{0};
+
+    struct Known {
+        u64 first = 0;               // of its links
+        u64 first_part = no_parts;
+        double latency_ns = 0.0;
+        u32 hops = 0;
+        u32 next = none;             // of the same hash
+    };
+
+    bool is(u32 known, const Way& way) const {
+        const Known& of = ways_[known];
+        return of.latency_ns == way.latency_ns && std::ranges::equal(links(known), way.links) &&
+               (of.first_part == no_parts) == way.parts.empty() &&
+               std::equal(way.parts.begin(), way.parts.end(), parts_.begin() + (way.parts.empty() ? 0 : of.first_part));
+    }
+    u32 add(const Way& way) {
+        Known& known = ways_.emplace_back();
+        known.first = links_.size();
+        known.hops = static_cast<u32>(way.links.size());
+        known.latency_ns = way.latency_ns;
+        for (u32 link : way.links) {
+            links_.push_back(link);
+        }
+        known.first_part = way.parts.empty() ? no_parts : parts_.size();
+        for (const Way::Part& part : way.parts) {
+            parts_.push_back(part);
+        }
+        return size() - 1;
+    }
+
+    HugeVector<Known> ways_;
+    HugeVector<u32> links_;
+    HugeVector<Way::Part> parts_;
+    NumberMap<u32> first_of_hash_;
+};
+
+}  // namespace yantra

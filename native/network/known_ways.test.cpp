@@ -1,0 +1,38 @@
+// A way keeps its number and what it is made of; what differs in anything has another.
+#include "network/known_ways.hpp"
+
+#include "base/test.hpp"
+#include "base/vector.hpp"
+
+int main() {
+    using namespace yantra;
+    test::Random random(0);
+    KnownWays known;
+    Vector<Way> slow;
+    for (u64 step = 0; step < 20'000; ++step) {
+        Way way;
+        way.latency_ns = static_cast<double>(random.below(2));
+        for (u64 hops = random.below(5); hops > 0; --hops) {
+            way.links.push_back(static_cast<u32>(random.below(4)));
+        }
+        for (std::size_t at = 0; step % 2 == 0 && at < way.links.size(); ++at) {
+            way.parts.push_back({0.5, 1.0 + static_cast<double>(random.below(2)), 2});
+        }
+        std::size_t expected = 0;
+        while (expected < slow.size() && !(slow[expected] == way)) {
+            ++expected;
+        }
+        test::check(known.number(way) == expected, "another number", step);
+        if (expected == slow.size()) {
+            slow.push_back(way);
+        }
+    }
+    test::check(known.size() == slow.size(), "another count", slow.size());
+    for (u32 at = 0; at < known.size(); ++at) {
+        test::check(Vector<u32>(known.links(at).begin(), known.links(at).end()) == slow[at].links, "other links", at);
+        test::check(known.latency_ns(at) == slow[at].latency_ns, "another latency", at);
+        for (std::size_t hop = 0; hop < slow[at].links.size(); ++hop) {
+            test::check(known.part(at, hop) == slow[at].part(hop), "another part", at);
+        }
+    }
+}
