@@ -22,12 +22,24 @@ struct Calls {
     std::array<struct sigaction, heard_signals.size()> handlers_before{};
     std::array<bool, heard_signals.size()> is_heard{};
     std::thread::id main_thread;   // the only one in which Python acts on signals
+    std::atomic<u32> stops_said{0};   // that are still there
 };
 
 // Of the process, as handlers are.
 Calls& calls() {
     static Calls of_process{};
     return of_process;
+}
+
+// By thread: whether to stop, or null where nobody says that.
+std::shared_ptr<std::atomic<bool>>& stop_heard() {
+    thread_local std::shared_ptr<std::atomic<bool>> of_thread;
+    return of_thread;
+}
+
+// Nothing has come, as far as this thread can say.
+void nothing_has_come() {
+    Interruption::has_come.store(calls().stops_said.load() > 0, std::memory_order_relaxed);
 }
 
 extern "C" void note_signal(int number) {
@@ -41,9 +53,12 @@ extern "C" void note_signal(int number) {
 
 void let_python_act() {
     if (std::this_thread::get_id() != calls().main_thread) {
+        if (stop_heard() != nullptr && stop_heard()->load(std::memory_order_relaxed)) {
+            throw Stopped();
+        }
         return;
     }
-    Interruption::has_come.store(false, std::memory_order_relaxed);
+    nothing_has_come();
     const nb::gil_scoped_acquire locked;
     if (PyErr_CheckSignals() != 0) {
         throw nb::python_error();
@@ -64,6 +79,29 @@ void hear(std::size_t at) {
 
 }  // namespace
 
+Stop::~Stop() {
+    if (is_said_->load()) {
+        --calls().stops_said;
+    }
+}
+
+void Stop::hear() const { stop_heard() = is_said_; }
+
+void Stop::say() {
+    if (!is_said_->exchange(true)) {
+        ++calls().stops_said;
+        Interruption::has_come.store(true, std::memory_order_relaxed);
+    }
+}
+
+void register_stops(nb::module_& module) {
+    nb::exception<Stopped>(module, "Stopped");
+    nb::class_<Stop>(module, "Stop", "Ends the long calls of the threads that hear it, once it is said.")
+        .def(nb::init<>())
+        .def("hear", &Stop::hear)
+        .def("say", &Stop::say);
+}
+
 void hear_signals_in_this_thread() { calls().main_thread = std::this_thread::get_id(); }
 
 SignalsHeard::SignalsHeard() {
@@ -72,7 +110,7 @@ SignalsHeard::SignalsHeard() {
         return;
     }
     Interruption::answer = let_python_act;
-    Interruption::has_come.store(false, std::memory_order_relaxed);
+    nothing_has_come();
     for (std::size_t at = 0; at < heard_signals.size(); ++at) {
         hear(at);
     }

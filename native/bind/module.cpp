@@ -32,6 +32,7 @@ NB_MODULE(_core, module) {
     nb::exception<yantra::InternalFault>(module, "InternalFault", PyExc_RuntimeError);
     nb::exception<yantra::Unsupported>(module, "Unsupported");
     nb::exception<yantra::TooLong>(module, "TooLong");
+    yantra::register_stops(module);
     yantra::register_choices(module);
     yantra::register_graph(module);
     yantra::register_trace(module);

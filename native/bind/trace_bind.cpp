@@ -22,6 +22,7 @@
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
 #include "trace/alike.hpp"
@@ -126,7 +127,7 @@ nb::list ids(std::span<const std::uint64_t> values) {
 nb::bytes encode_trace(const Trace& trace) {
     std::string bytes;
     {
-        const nb::gil_scoped_release unlocked;
+        const InterruptibleCall call;
         bytes = encode(trace);
     }
     return nb::bytes(bytes.data(), bytes.size());
@@ -152,7 +153,7 @@ std::optional<Layout> layout_of(std::string_view name) {
 std::shared_ptr<Trace> decode_bytes(const nb::bytes& source, std::string_view layout) {
     const std::string_view bytes(source.c_str(), source.size());
     const std::optional<Layout> asked = layout_of(layout);
-    const nb::gil_scoped_release unlocked;
+    const InterruptibleWork work(bytes.size());
     return std::make_shared<Trace>(decode(bytes, Reading::everything, asked));
 }
 
@@ -161,7 +162,7 @@ std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicat
                                     bool kernels, bool collectives_in_order,
                                     const Launches* launches) {
     const std::string_view bytes(source.c_str(), source.size());
-    const nb::gil_scoped_release unlocked;
+    const InterruptibleWork work(bytes.size());
     if (!tensors && !collectives_in_order && launches == nullptr) {
         UsualRoom room;
         if (std::shared_ptr<Graph> graph = usual_graph(bytes, kernels, room)) {
@@ -182,7 +183,7 @@ std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicat
 
 std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates, bool kernels,
                                 const Launches* launches) {
-    const nb::gil_scoped_release unlocked;
+    const InterruptibleCall call;
     if (launches != nullptr) {
         return std::make_shared<Graph>(
             build_graph(with_launches(trace, *launches), merge_duplicates, kernels));
@@ -265,7 +266,7 @@ void register_files(nb::module_& module) {
             const std::string before(prefix.c_str(), prefix.size());
             KnownFiles::Read read;
             if (before.find('\0') == std::string::npos) {
-                const nb::gil_scoped_release without_lock;
+                const InterruptibleCall call;
                 read = self.read(before, first, count, most_bytes, kernels);
             }
             return std::make_tuple(std::move(read.numbers), std::move(read.graphs), std::move(read.ranks));

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
@@ -52,6 +53,7 @@ public:
         trace_.add_metadata();
         begun_ = true;
         while (!in.at_end()) {
+            look_up();
             node(in);
             if (trace_.size() == sample_nodes) {
                 const auto all = static_cast<double>(bytes.size());
@@ -386,6 +388,7 @@ std::size_t count_records(std::string_view bytes) {
     std::size_t records = 0;
     try {
         for (WireReader in(bytes); !in.at_end(); ++records) {
+            look_up();
             in.record();
         }
     } catch (const TraceFault& fault) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/cycle.hpp"
@@ -138,6 +139,7 @@ private:
             }
         };
         for (std::uint32_t node = 0; node < size(); ++node) {
+            look_up();
             for (const std::uint32_t record : order_.records_of(node)) {
                 take(node, trace_.data_deps(record), "data");
                 take(node, trace_.ctrl_deps(record), "control");
@@ -158,6 +160,7 @@ private:
         graph_.pg_name.own().assign(size(), Graph::group_absent);
         learn_roles();
         for (std::uint32_t node = 0; node < size(); ++node) {
+            look_up();
             for (const Attribute& attribute : trace_.attributes_of(order_.last(node))) {
                 lift(node, attribute);
             }

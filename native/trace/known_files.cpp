@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/vector.hpp"
 #include "trace/alike.hpp"
 
@@ -12,6 +13,7 @@ KnownFiles::Read KnownFiles::read(const std::string& prefix, std::uint64_t first
     Read made;
     bool was_known = false;
     for (std::uint64_t rank = first; rank < first + count; ++rank) {
+        look_up();
         std::string path = prefix + '.' + std::to_string(rank) + ".et";
         // Equal ones often follow each other: to compare them takes less than their hash.
         if (was_known && file_.is_same(path)) {

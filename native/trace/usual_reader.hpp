@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/interner.hpp"
+#include "base/interruption.hpp"
 #include "base/quick_wire.hpp"
 #include "base/vector.hpp"
 #include "trace/coding.hpp"
@@ -78,6 +79,7 @@ public:
                 make_room(about_all(nodes_, bytes - in.left(), bytes));
             }
             in.fetch(fetched_ahead);
+            look_up();
             QuickReader record;
             if (!in.record(record) || !node(record)) {
                 return false;

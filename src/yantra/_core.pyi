@@ -24,6 +24,16 @@ class Unsupported(Exception):
 class TooLong(Exception):
     pass
 
+class Stopped(Exception):
+    pass
+
+class Stop:
+    """Ends the long calls of the threads that hear it, once it is said."""
+
+    def __init__(self) -> None: ...
+    def hear(self) -> None: ...
+    def say(self) -> None: ...
+
 class Diagnostic:
     """One finding about a trace."""
 

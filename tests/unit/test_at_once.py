@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from yantra._core import Stop
 from yantra.base import cores as of_cores
 from yantra.base.at_once import in_order
 
@@ -26,7 +27,7 @@ def test_answers_come_in_the_order_of_items(
 ) -> None:
     monkeypatch.setattr(of_cores, "cores", lambda: cores)
     items = range(40)
-    assert list(in_order(_squared, items, lambda item: item >= large_from)) == [
+    assert list(in_order(_squared, items, lambda item: item >= large_from, Stop())) == [
         i * i for i in items
     ]
 
@@ -41,7 +42,7 @@ def test_the_first_error_is_that_of_the_first_item_that_has_one(
         yield from (2, 1, -5, -3, 4)
         raise KeyError("the items end badly")
 
-    answers = in_order(_squared, items(), lambda item: True)
+    answers = in_order(_squared, items(), lambda item: True, Stop())
     assert [next(answers), next(answers)] == [4, 1]
     with pytest.raises(ValueError, match="-5"):
         next(answers)
@@ -56,12 +57,14 @@ def test_what_items_raise_comes_after_the_answers_before_it(
         yield from (3, 2)
         raise KeyError("no third")
 
-    answers = in_order(_squared, items(), lambda item: True)
+    answers = in_order(_squared, items(), lambda item: True, Stop())
     assert [next(answers), next(answers)] == [9, 4]
     with pytest.raises(KeyError, match="no third"):
         next(answers)
 
 
 def test_small_items_start_no_thread() -> None:
-    names = list(in_order(lambda _: threading.current_thread().name, range(9), lambda _: False))
+    names = list(
+        in_order(lambda _: threading.current_thread().name, range(9), lambda _: False, Stop())
+    )
     assert set(names) == {threading.current_thread().name}

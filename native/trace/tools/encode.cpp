@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/ensure.hpp"
+#include "base/interruption.hpp"
 #include "base/wire_writer.hpp"
 #include "trace/coding.hpp"
 
@@ -166,6 +167,7 @@ std::string encode(const Trace& trace) {
     parts.metadata(record);
     WireWriter(file).block(record);
     for (std::size_t at = 0; at < trace.size(); ++at) {
+        look_up();
         record.clear();
         PartEncoder::id(trace.id[at], record);
         parts.identity(at, record);

@@ -1,7 +1,8 @@
 """Calls of the core on all cores, with their results in order.
 
 The core lets go of the interpreter's lock while it works, so threads are enough. Trade-off: a call
-must be worth a thread, tens of microseconds. Small ones are made here and start no thread.
+must be worth a thread, tens of microseconds. Small ones are made here and start no thread. Who
+leaves early waits for no call of the core to come to its end: they are told to stop.
 """
 
 from __future__ import annotations
@@ -12,18 +13,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future, ThreadPoolExecutor
+    from typing import Protocol
+
+    class Stop(Protocol):
+        """What ends calls of the threads that hear it, once it is said."""
+
+        def hear(self) -> None: ...
+        def say(self) -> None: ...
+
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
 def in_order(
-    call: Callable[[Item], Answer], items: Iterable[Item], is_large: Callable[[Item], bool]
+    call: Callable[[Item], Answer],
+    items: Iterable[Item],
+    is_large: Callable[[Item], bool],
+    stop: Stop,
 ) -> Iterator[Answer]:
     """Yield `call(item)` of each item, in order; from the first large one on, several at once.
 
     What a call raises is raised at its place, and so is what `items` raises. Items are asked for
-    ahead, two for each core.
+    ahead, two for each core. `stop` is the caller's, as new.
     """
     at_once = 0
     pool: ThreadPoolExecutor | None = None
@@ -49,7 +61,7 @@ def in_order(
             if pool is None:
                 from concurrent.futures import ThreadPoolExecutor
 
-                pool = ThreadPoolExecutor(at_once)
+                pool = ThreadPoolExecutor(at_once, initializer=stop.hear)
             pending.append(pool.submit(call, item))
             if len(pending) > 2 * at_once:
                 yield pending.pop(0).result()
@@ -57,4 +69,5 @@ def in_order(
             yield pending.pop(0).result()
     finally:
         if pool is not None:
+            stop.say()
             pool.shutdown(wait=True, cancel_futures=True)

@@ -50,12 +50,14 @@ def keep(stop: KeyboardInterrupt, files: Files, as_json: bool) -> None:
 def _written(partial: Partial, files: Files) -> Iterator[str]:
     """Write the files; yield a sentence for each."""
     from yantra.base.output import partial_name, write_text
-    from yantra.export.partial import as_json, write_page
+    from yantra.export.partial import as_json
 
     if files.output:
         write_text(partial_name(files.output), as_json(partial))
         yield f"interrupted: {partial_name(files.output)} has what was known"
     if files.html:
+        from yantra.export.partial_page import write_page
+
         write_page(partial, partial_name(files.html))
         yield f"interrupted: {partial_name(files.html)} shows what was known"
     for path, form in ((files.csv, "csv"), (files.parquet, "parquet")):

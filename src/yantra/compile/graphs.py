@@ -246,7 +246,7 @@ def _of_files(
         return isinstance(file[0], bytes) and len(file[0]) > _WORTH_A_THREAD
 
     distinct = _others(graphs.by_rank, contents, workload, ranks, usual)
-    for graph, path in in_order(decoded, distinct, is_large):
+    for graph, path in in_order(decoded, distinct, is_large, _core.Stop()):
         graphs.add(graph, path, quirks)
 
 

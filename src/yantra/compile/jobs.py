@@ -43,7 +43,10 @@ def lower_jobs(
     # What is told of a device is told to all calls, so with several they come one after the other.
     others = range(len(jobs), len(distinct))
     all_lowered = in_order(
-        lower, others, lambda at: not graphs.device_of and len(distinct[at]) > _WORTH_A_THREAD
+        lower,
+        others,
+        lambda at: not graphs.device_of and len(distinct[at]) > _WORTH_A_THREAD,
+        _core.Stop(),
     )
     for at, lowered in zip(others, all_lowered, strict=True):
         refuse(lowered.problems, distinct[at], sources[at])
