@@ -37,6 +37,7 @@ FORM = {
     "cluster": "hgx-h100",
     "zero": "1",
     "recompute": "none",
+    "dtype": "bf16",
 }
 LONG = FORM | {"model": "deepseek-v3", "ranks": "65536", "global_batch": "16384"}
 Call = Callable[[int], None]

@@ -29,6 +29,7 @@ FORM = {
     "cluster": "hgx-h100",
     "zero": "1",
     "recompute": "none",
+    "dtype": "bf16",
     "sequence": "1024",
 }
 JSON = {"Content-Type": "application/json"}

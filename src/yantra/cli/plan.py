@@ -12,8 +12,12 @@ from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.workloads.plan.fields import MEANINGS
+from yantra.workloads.plan.plan import CHOICES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.clusters.types import Cluster
 
 _CHOICES = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro-batch")
@@ -23,6 +27,7 @@ _SWITCHES = {
 }
 
 
+_DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
 _ADAPTERS = ("lora_rank", "lora_targets")
 
 
@@ -63,6 +68,7 @@ def _choices(command: Any) -> Any:
 )
 @click.option("--global-batch", type=int, required=True, help="Sequences per step.")
 @click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
+@click.option("--dtype", default="bf16", show_default=True, help=_DTYPE)
 @_choices
 @click.option(
     "--top",
@@ -81,6 +87,7 @@ def command(
     names: tuple[str, ...],
     global_batch: int,
     seq: int | None,
+    dtype: str,
     top: int,
     price: str | None,
     sensitivity: bool,
@@ -93,12 +100,13 @@ def command(
     Each plan is a split over tensors, context, experts, pipeline and replicas, with ZeRO, a
     micro-batch and recomputation. Differences to the best plan are given by cause and add up.
     """
+    from json import dumps
+
     from yantra.base.output import write_text
     from yantra.base.text import count
     from yantra.explore.answers.best import Shared, best_plans
     from yantra.explore.answers.sensitivity import sensitivities, words
     from yantra.explore.answers.words import as_dict, lines, page
-    from yantra.explore.closed_form.space import PlanSpace
     from yantra.workloads.models.catalogue import find
 
     if output is not None and not output.endswith((".html", ".json")):
@@ -112,19 +120,18 @@ def command(
         name: _values(name, text) for name, text in chosen.items() if text is not None
     }
     given |= adapters
-    space = PlanSpace(ranks=ranks, global_batch=global_batch, sequence=seq, **given)
+    given |= {"dtype": dtype, "ranks": ranks, "global_batch": global_batch, "sequence": seq}
+    space = _space(given, machines)
     shared = Shared(described, seq, space.adapters)
     answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
     rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []
-    title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}"
+    title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}{_of(dtype)}"
     form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}
     for told, of in zip(form["clusters"], rates, strict=False):
         told["sensitivity"] = [one._asdict() for one in of]  # type: ignore[index]
     if output is not None:
-        import json
-
         is_page = output.endswith(".html")
-        write_text(output, page(title, answers) if is_page else json.dumps(form, indent=1) + "\n")
+        write_text(output, page(title, answers) if is_page else dumps(form, indent=1) + "\n")
     if as_json:
         print_json(form)
         return 0
@@ -134,6 +141,24 @@ def command(
         text += [f"  {line}" for line in words(of)]
     sys.stdout.write("\n".join(text) + "\n")
     return 0
+
+
+def _of(dtype: str) -> str:
+    return "" if dtype == "bf16" else f", {dtype}"
+
+
+def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
+    """Return the space of plans. Raises ConfigError at the flag that is wrong."""
+    from yantra.explore.closed_form.machine import check_rates
+    from yantra.explore.closed_form.space import PlanSpace
+
+    try:
+        space = PlanSpace(**given)
+    except ConfigError as error:
+        raise ConfigError(f"--{error.where.replace('_', '-')}", error.problem) from None
+    for one in machines:
+        check_rates(one, space.dtype, "--dtype")
+    return space
 
 
 def _priced(name: str, price: str | None) -> Cluster:

@@ -36,9 +36,10 @@ def rated(scenario: Scenario) -> Scenario:
     peaks = {name: peak for name, peak, _ in machine.rates}
     rates = {name: rate for name, _, rate in machine.rates}
     if dtype not in rates:
-        problem = f"its products are in {dtype}, of which {machine.name} states no rate; it states"
+        from yantra.fabric.clusters.parts import no_rate
+
         choose = "choose one for them: cluster_parts(..., dtype=...)"
-        raise ConfigError("workload", f"{problem} those of {', '.join(rates)}; {choose}")
+        raise ConfigError("workload", f"{no_rate(str(dtype), str(machine.name), rates)}; {choose}")
     faster = rates[dtype] / rates[str(machine.dtype)]  # of a peak that may have been changed
     device = scenario.device
     by_type = scenario.semantics != "astra-sim"

@@ -21,6 +21,8 @@ from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -81,22 +83,32 @@ class Roofline(ComputeModel):
         given: Options | None = self.given
         if given is None or given == Options():
             return device.peak_flops
-        stated = {name: rate for name in RATES if (rate := getattr(given, name)) is not None}
-        own = given.dtype
-        if own is None:
-            raise ConfigError("dtype", "its options need dtype, the type of the device's peak")
-        if own not in stated:
-            raise ConfigError("dtype", f"its option dtype needs the rate of that type, {own}, too")
         import numpy as np
 
-        from yantra.compute.products import RATE_TYPES, retyped
+        from yantra.compute.products import retyped
 
         kernels = retyped(kernels, given.products)
-        usual = stated.get("bf16") or stated.get("fp16") or stated[own]
-        of_type = {"": stated[own]} | stated
-        of_type |= {name: of_type[rate] for name, rate in RATE_TYPES.items() if rate in of_type}
-        shares = np.array([of_type.get(name, usual) / stated[own] for name in kernels.dtypes])
+        shares = np.array(shares_of(given, kernels.dtypes))
         return device.peak_flops * shares[kernels.dtype]
+
+
+def shares_of(given: Options, dtypes: Sequence[str]) -> list[float]:
+    """Return the rates of kernels of some types over the device's peak.
+
+    Raises ConfigError for options without the type of that peak, or its rate.
+    """
+    stated = {name: rate for name in RATES if (rate := getattr(given, name)) is not None}
+    own = given.dtype
+    if own is None:
+        raise ConfigError("dtype", "its options need dtype, the type of the device's peak")
+    if own not in stated:
+        raise ConfigError("dtype", f"its option dtype needs the rate of that type, {own}, too")
+    from yantra.compute.products import RATE_TYPES
+
+    usual = stated.get("bf16") or stated.get("fp16") or stated[own]
+    of_type = {"": stated[own]} | stated
+    of_type |= {name: of_type[rate] for name, rate in RATE_TYPES.items() if rate in of_type}
+    return [of_type.get(name, usual) / stated[own] for name in dtypes]
 
 
 PLUGIN = Roofline

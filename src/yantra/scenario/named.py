@@ -18,7 +18,7 @@ from yantra.base.errors import ConfigError, hint
 from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
-from yantra.fabric.clusters.parts import device_parts
+from yantra.fabric.clusters.parts import device_parts, no_rate
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, WORKLOAD
 from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
@@ -149,9 +149,8 @@ def _known(dtype: str | None, machine: Cluster) -> str | None:
     """
     known = [name for name, _ in machine.peak]
     if dtype is not None and dtype not in known:
-        problem = f"its products are in {dtype}, of which {machine.name} states no rate; it states"
         choose = f"choose one for them with cluster.dtype (yantra run --dtype {machine.dtype})"
-        raise ConfigError("workload", f"{problem} those of {', '.join(known)}; {choose}")
+        raise ConfigError("workload", f"{no_rate(dtype, machine.name, known)}; {choose}")
     return dtype
 
 

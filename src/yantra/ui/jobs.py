@@ -9,21 +9,25 @@ from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
 from yantra.base.whole_numbers import whole
 from yantra.explore.answers.best import best_plans
+from yantra.explore.closed_form.machine import parts_for
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
 from yantra.result import Result
 from yantra.run.simulate import run as rerun
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
 from yantra.workloads.models import catalogue
-from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.plan import CHOICES as DTYPES
+from yantra.workloads.plan.plan import Dtype, Plan
 from yantra.workloads.training.train import train
 
 MOST_RANKS = 131_072
 CHOICES: dict[str, tuple[str, ...]] = {
     "zero": ("0", "1", "2", "3"),
     "recompute": ("none", "selective", "full"),
+    "dtype": DTYPES["dtype"],
 }
+"""The controls that are one of a few; `dtype` is that of the job, not of its plan."""
 NUMBERS = {
     "ranks": "8",
     "global_batch": "16",
@@ -71,6 +75,7 @@ class Job(NamedTuple):
     cp: int
     ep: int
     micro_batch: int
+    dtype: Dtype
 
     def plan(self) -> Plan:
         """Return the plan; ranks that tensors, context and pipeline leave are replicas."""
@@ -78,7 +83,8 @@ class Job(NamedTuple):
         if self.ranks % inner:
             raise ConfigError("ranks", f"{self.ranks} is no multiple of tp x pp x cp = {inner}")
         names = {name: getattr(self, name) for name in _SPLIT}
-        return Plan(dp=self.ranks // inner, global_batch=self.global_batch, **names)
+        batch, dtype = self.global_batch, self.dtype
+        return Plan(dp=self.ranks // inner, global_batch=batch, dtype=dtype, **names)
 
 
 def read(form: Any) -> Job:
@@ -112,8 +118,8 @@ def _number(name: str, text: Any) -> int | None:
 def run(job: Job) -> Result:
     """Run a job."""
     machine = clusters.load(job.cluster)
+    parts = parts_for(machine, job.ranks, job.dtype)
     workload = train(job.model, job.plan(), job.sequence, memory_bytes=machine.memory_bytes)
-    parts = cluster_parts(machine, job.ranks)
     return simulate(Scenario(workload=Templates(workload=workload), **parts))
 
 
@@ -145,7 +151,9 @@ def answer(result: Result) -> dict[str, Any]:
 
 def best(job: Job) -> dict[str, Any]:
     """Return the best plans for the model, cluster, ranks and batch, whatever plan is set."""
-    space = PlanSpace(ranks=job.ranks, global_batch=job.global_batch, sequence=job.sequence)
+    space = PlanSpace(
+        ranks=job.ranks, global_batch=job.global_batch, sequence=job.sequence, dtype=job.dtype
+    )
     found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST)
     return {
         "judged": f"{count(found.legal, 'legal plan')}, {found.fitting} fit, "

@@ -10,7 +10,13 @@ from yantra.fabric import clusters
 from yantra.ui.jobs import CHOICES, NUMBERS, POWERS
 from yantra.workloads.models import catalogue
 
-_FIRST = {"model": "llama3-8b", "cluster": "hgx-h100", "zero": "1", "recompute": "none"}
+_FIRST = {
+    "model": "llama3-8b",
+    "cluster": "hgx-h100",
+    "zero": "1",
+    "recompute": "none",
+    "dtype": "bf16",
+}
 _STYLES = ("report.css", "ui.css")
 _LEAD = "A change runs the step again. The ranks that tp, pp and cp leave are replicas (dp)."
 

@@ -20,14 +20,14 @@ from yantra.base.text import format_bytes
 from yantra.explore.answers.causes import PARTS
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.exact import Budget
-from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.machine import Machine, parts_for
 from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
 from yantra.explore.closed_form.space import FIELDS, Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates, rates_of
 from yantra.result.figures import utilisation
 from yantra.result.what_ran import about_of
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
 from yantra.workloads.training.train import train
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ def best_plans(
         space = space.replace(most_tp=None if members is None else int(members.value))
     shared = shared or Shared(model, space.sequence, space.adapters)
     every = space.columns(model)
-    form = ClosedForm(model, Machine(machine, space.ranks), space.sequence, shared.works)
+    form = ClosedForm(
+        model, Machine(machine, space.ranks, dtype=space.dtype), space.sequence, shared.works
+    )
     memory = form.memory(every, space.global_batch)
     if memory.min() > machine.memory_bytes:
         raise _none_fits(model, machine, space, every, memory)
@@ -186,7 +188,7 @@ class _Runner:
         self.columns, self.judged = columns, judged
         self.budget = Budget()
         self.simulated = 0
-        self.parts = cluster_parts(cluster, space.ranks)
+        self.parts = parts_for(cluster, space.ranks, space.dtype)
         self.rates = rates_of(cluster)
         self.tokens = space.global_batch * (space.sequence or model.sequence)
 

@@ -164,10 +164,11 @@ def _confirm(plans: Plans, rate: str, budget: Budget, below: Reach, above: Reach
 
 def _simulated(plans: Plans, budget: Budget, rows: tuple[int, int]) -> tuple[float, float] | str:
     """Return the times of two plans in ns, or why there are none."""
-    parts = Machine(plans.cluster, plans.space.ranks, plans.scale).parts
+    space = plans.space
+    parts = Machine(plans.cluster, space.ranks, plans.scale, dtype=space.dtype).parts
     times = []
     for row in rows:
-        workload = train(plans.model, plans.space.plan(plans.columns, row), plans.space.sequence)
+        workload = train(plans.model, space.plan(plans.columns, row), space.sequence)
         exact = budget.simulate(Scenario(workload=Templates(workload=workload), **parts))
         if exact.result is None:
             return exact.reason

@@ -50,11 +50,13 @@ def sensitivities(
     Raises ConfigError where the space has no legal plan, CapacityError where none fits.
     """
     columns = space.columns(model)
-    machine = Machine(cluster, space.ranks)
+    machine = Machine(cluster, space.ranks, dtype=space.dtype)
     works = Works(model, space.sequence or model.sequence, space.adapters)
 
     def judge(scale: Scale, of: Columns) -> Judged:
-        scaled = Machine(cluster, space.ranks, scale, like=machine, tuned=machine)
+        scaled = Machine(
+            cluster, space.ranks, scale, like=machine, tuned=machine, dtype=space.dtype
+        )
         form = ClosedForm(model, scaled, space.sequence, works)
         return form.judge(of, space.global_batch)
 

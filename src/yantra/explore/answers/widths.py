@@ -15,6 +15,7 @@ from math import expm1, hypot, log, log1p
 from typing import NamedTuple
 
 from yantra.base.normal import WITHIN_90
+from yantra.compute.products import RATE_TYPES
 from yantra.explore.closed_form.exact import Budget
 from yantra.explore.study.point import scenario_of
 from yantra.explore.study.study import Finished
@@ -65,7 +66,9 @@ def widths_of(
     for number in values:
         trial = finished.trials[number]
         plan = trial["plan"]
-        stated = _stack(stack, trial["cluster"]).interval_of(plan["tp"], plan["micro_batch"])
+        stated = _stack(stack, trial["cluster"], study.dtype).interval_of(
+            plan["tp"], plan["micro_batch"]
+        )
         found[number] = Width(own, stated / WITHIN_90, trial["cluster"])
     best = min(values, key=values.__getitem__)
     near = [
@@ -79,7 +82,7 @@ def widths_of(
     for number in near[:_MOST]:
         cluster = finished.trials[number]["cluster"]
         scenario = scenario_of(study, finished, number)
-        result = budget.simulate(scenario.replace(stack=_stack(stack, cluster))).result
+        result = budget.simulate(scenario.replace(stack=_stack(stack, cluster, study.dtype))).result
         interval = None if result is None else result.interval
         if interval is not None:
             deviation = log(interval.high / interval.low) / (2.0 * WITHIN_90)
@@ -88,7 +91,9 @@ def widths_of(
 
 
 @lru_cache(maxsize=64)
-def _stack(name: str, cluster: str) -> Stack:
-    part = stacks.load(name, where="--stack").scenario_part(load(cluster).name)
+def _stack(name: str, cluster: str, dtype: str) -> Stack:
+    part = stacks.load(name, where="--stack").scenario_part(
+        load(cluster).name, RATE_TYPES.get(dtype, dtype)
+    )
     found: Stack = STACK.read(part, "stack", "")
     return found

@@ -29,7 +29,7 @@ from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.device_layers import DeviceLayers, Layers
 from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.passes import KEY, Part, Works, parts_of
-from yantra.explore.closed_form.replicas import Domain, Held, Moved, costs_of, groups_of
+from yantra.explore.closed_form.replicas import Bytes, Domain, Held, costs_of, groups_of
 from yantra.explore.closed_form.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from yantra.explore.closed_form.machine import Machine
     from yantra.workloads.operators.operations import Operation
+    from yantra.workloads.training.step.sharding import Sharding
 
 _BLOCK = 1 << 14
 
@@ -76,9 +77,13 @@ class ClosedForm:
         self._layers = DeviceLayers(self._works.kinds)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
         self._known: dict[int, Part] = {}
-        update = update_operation(1, "", Plan(), sharding_of(Plan()))
-        norm = norm_operation(1, sharding_of(Plan()))
-        self._moved = Moved(norm.bytes_read, update.bytes_read + update.bytes_written)
+        plan = Plan(dtype=machine.dtype)
+        self._held = sharding_of(plan)
+        update, norm = update_operation(1, "", plan, self._held), norm_operation(1, self._held)
+        moved = update.bytes_read + update.bytes_written
+        self._each = Bytes(
+            self._held.weight_bytes, self._held.gradient_bytes, norm.bytes_read, moved
+        )
         self._norm_bytes = norm.bytes_written
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
@@ -105,7 +110,7 @@ class ClosedForm:
         m = global_batch / (c["micro_batch"] * c["dp"])
         layers = self._layers.of(columns["pp"], columns["vpp"])
         sizes = _Devices(front, kinds, tail, layers, c["pp"] == 1)
-        return sizes, c, m, _memory(sizes, c, m), sizes.border
+        return sizes, c, m, _memory(sizes, c, m, self._held), sizes.border
 
     def _block(self, columns: Columns, global_batch: int) -> Judged:
         sizes, c, m, memory, border = self._sizes(columns, global_batch)
@@ -124,7 +129,7 @@ class ClosedForm:
             names: Any = RECOMPUTE
             plan = Plan(
                 tp=tp, cp=cp, ep=ep, dp=ep, micro_batch=micro_batch, recompute=names[again],
-                sequence_parallel=bool(parts) and tp > 1,
+                sequence_parallel=bool(parts) and tp > 1, dtype=self.machine.dtype,
             )  # fmt: skip
             groups = {
                 "tp": (tp, 1),
@@ -180,7 +185,7 @@ class ClosedForm:
         drain = (sizes.whole_backward - sizes.backward[2]) / c["vpp"] + between
         for device in (0, 1):
             passes = sizes.forward[2 * device], sizes.backward[2 * device]
-            costs = costs_of(self.machine, domains, columns, device, passes, late, self._moved)
+            costs = costs_of(self.machine, domains, columns, device, passes, late, self._each)
             there = (c["pp"] > 1) | (device == 0)
             # Without overlap weights are gathered behind the optimizer, which waits for all ranks.
             before = np.where(overlaps, costs.gathers - device * arrival, 0.0)
@@ -206,7 +211,8 @@ class ClosedForm:
         far = columns["tp"] * columns["cp"] * columns["dp"] * (columns["pp"] - 1)
         two = np.minimum(columns["pp"], 2)
         # Of two ranks, each sends the other a half, and what it added up of the other half.
-        return np.where(far > 0, 2.0 * self._messages(far, two, 2.0 * elements), 0.0)
+        half = self._held.gradient_bytes / 2 * elements
+        return np.where(far > 0, 2.0 * self._messages(far, two, half), 0.0)
 
 
 def _blocks(columns: Columns) -> Iterator[Columns]:
@@ -367,12 +373,13 @@ def _one_chunk(
     return result
 
 
-def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray) -> np.ndarray:
+def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray, each: Sharding) -> np.ndarray:
     """Return the bytes of the worst of the first, the different middle and the last devices."""
     p, v = c["pp"], c["vpp"]
     copies = c["dp"] * c["cp"]
     shards = [np.where(c["zero"] >= 1, n, 1.0) for n in (copies, copies * c["tp"] / c["ep"])]
-    factors = [6.0 + 12.0 / shard for shard in shards]
+    weight = float(each.weight_bytes)
+    factors = [weight + each.gradient_bytes + each.state_bytes / shard for shard in shards]
     none = np.zeros_like(p)
     worst = np.zeros_like(m)
     for held, at in zip(sizes.holds, (none, *sizes.at, p - 1), strict=True):
@@ -389,6 +396,6 @@ def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray) -> np.ndar
             active = active + np.where(behind == 0, tail, held.peak)
         else:
             active = active + held.peak
-        fixed = held.dense * factors[0] + held.expert * factors[1] + 2.0 * held.table
+        fixed = held.dense * factors[0] + held.expert * factors[1] + weight * held.table
         worst = np.maximum(worst, np.where((at > 0) | (at is none), fixed + active, 0.0))
     return worst

@@ -1,8 +1,8 @@
 """A machine as a search sees it: times of kernels, of collectives of groups, and of messages.
 
-Kernels take the roofline's time. Collectives are simulated once per group and kind, alone on the
-cluster, at powers of the root of two and where the compiler has another plan; others are on the
-lines between. A group is `size` ranks, `stride` apart.
+Kernels take the roofline's time at the rate of their type. Collectives are simulated once per group
+and kind, alone on the cluster, at powers of the root of two and where the compiler has another
+plan; others are on the lines between. A group is `size` ranks, `stride` apart.
 
 Trade-off: nothing contends here. What two groups cost each other is left to the simulation.
 """
@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
+from yantra.compute.products import RATE_TYPES
+from yantra.compute.roofline import Options, shares_of
+from yantra.fabric import clusters
+from yantra.fabric.clusters.parts import no_rate
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.templates import RankClass, Workload
@@ -27,7 +33,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yantra.compile import Model
+    from yantra.fabric.clusters.types import Cluster
     from yantra.workloads.operators.operations import Operation
+    from yantra.workloads.plan.plan import Dtype
 
 _HALF_POWERS = range(2 * 12, 2 * 28 + 1)
 _LONG = 1 << 26  # bytes, from which on latency is the same for any more
@@ -83,19 +91,25 @@ class Machine:
         scale: Scale | None = None,
         like: Machine | None = None,
         tuned: Machine | None = None,
+        dtype: Dtype = "bf16",
     ) -> None:
         """Know a cluster at a scale; `like` is the same with other rates, whose groups it takes.
+
+        `dtype` is that of a plan: the type of the products of a step.
 
         Collectives run in the ways and chunks that suit `tuned`, the same with other rates, if
         given, and share links as they do there, so that times are smooth in the rates; else in
         those that suit this machine.
+
+        Raises ConfigError where the cluster has no such number of ranks, or no rate of the type.
         """
         scale = scale or Scale()
         self._tuned = tuned
-        self.ranks = ranks
-        self._parts = cluster_parts(cluster, ranks)
+        self.ranks, self.dtype = ranks, dtype
+        self._parts = parts_for(cluster, ranks, dtype)
         device = self._parts["device"]
         self._flops_per_ns = device.peak_flops / 1e9 * scale.peak
+        self._by_type: dict[str, float] = {}
         self._bytes_per_ns = device.memory_bytes_per_s / 1e9 * scale.memory
         self._parts["device"] = device.replace(
             peak_flops=device.peak_flops * scale.peak,
@@ -128,7 +142,16 @@ class Machine:
         """Return the roofline's time of a kernel."""
         flops = operation.tensor_flops + operation.vector_flops
         moved = operation.bytes_read + operation.bytes_written
-        return max(float(flops / self._flops_per_ns), float(moved / self._bytes_per_ns))
+        rate = self._by_type.get(operation.dtype) or self._rate(operation.dtype)
+        return max(float(flops / rate), float(moved / self._bytes_per_ns))
+
+    def _rate(self, dtype: str) -> float:
+        """Return the operations of kernels of a type in a ns."""
+        compute = self._parts["device"].compute
+        share = 1.0
+        if isinstance(compute, Plugin):
+            share = shares_of(Options(**dict(compute.options)), (dtype,))[0]
+        return self._by_type.setdefault(dtype, self._flops_per_ns * share)
 
     def bytes_ns(self, size_bytes: Any) -> Any:
         """Return how long the memory of a device takes to move so many bytes."""
@@ -293,6 +316,24 @@ class Machine:
     def rates(self) -> tuple[str, ...]:
         """The names of all rates, as `Scale.times` knows them."""
         return ("peak", "memory", "latency", *(f"links {at}" for at in range(self.dimensions)))
+
+
+def parts_for(cluster: Cluster | str, ranks: int, dtype: str) -> dict[str, Any]:
+    """Return the parts of a scenario whose products are in the type of a plan.
+
+    Raises ConfigError where the cluster has no such number of ranks, or no rate of the type.
+    """
+    check_rates(cluster, dtype, "dtype")
+    return cluster_parts(cluster, ranks, RATE_TYPES.get(dtype, dtype))
+
+
+def check_rates(cluster: Cluster | str, dtype: str, where: str) -> None:
+    """Raise ConfigError at `where` if a cluster states no rate of a plan's type."""
+    machine = clusters.load(cluster) if isinstance(cluster, str) else cluster
+    known, wanted = [name for name, _ in machine.peak], RATE_TYPES.get(dtype, dtype)
+    if wanted not in known:
+        problem = no_rate(wanted, machine.name, known)
+        raise ConfigError(where, f"{problem}; choose one of these, or another cluster")
 
 
 def _alone(

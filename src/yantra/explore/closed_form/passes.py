@@ -1,7 +1,7 @@
 """Times and bytes of the parts of a model under one split: front, kinds of layers, tail.
 
-One entry is for a key (tp, cp, ep, micro-batch, recompute, sequence parallelism): plans that differ
-in the rest share it.
+One entry is for a key (tp, cp, ep, micro-batch, recompute, sequence parallelism), and for the type
+of products, of which a search has one: plans that differ in the rest share it.
 A pass is walked operation by operation in the order of its graph, as the simulation runs it:
 kernels in one chain, the collectives of a group in another, each after what it needs. A layer takes
 what a second one behind a first of its kind adds.
@@ -74,7 +74,7 @@ class Works:
 
     def of(self, plan: Plan) -> list[StageWork]:
         """Return the works of front, each kind of layer, tail; made once for plans of a key."""
-        key = tuple(getattr(plan, name) for name in KEY)
+        key = tuple(getattr(plan, name) for name in (*KEY, "dtype"))
         if key not in self._made:
             self._made[key] = self._make(plan)
         return self._made[key]
@@ -86,7 +86,7 @@ class Works:
         places = [self.kinds.index(kind) for kind in range(max(self.kinds) + 1)]
         layers = [work(setting, (at, at + 1)) for at in places]
         # The ends of a model are never computed again, so plans that differ in that share them.
-        ends = tuple(getattr(plan, name) for name in KEY if name != "recompute")
+        ends = tuple(getattr(plan, name) for name in (*KEY, "dtype") if name != "recompute")
         if ends not in self._ends:
             count = len(self.kinds)
             front = work(setting, (0, 0), front=True)

@@ -60,13 +60,6 @@ class Domain(NamedTuple):
     groups: Groups
 
 
-class Moved(NamedTuple):
-    """Bytes that memory moves for each element: for the norm of gradients, and for the update."""
-
-    norm: float
-    update: float
-
-
 class Costs(NamedTuple):
     """Of one device, in ns: gathers and reductions that nothing hides, the norm, the update."""
 
@@ -74,6 +67,15 @@ class Costs(NamedTuple):
     reductions: _Column
     norm: _Column
     update: _Column
+
+
+class Bytes(NamedTuple):
+    """Of one element: its weight, its gradient, what its norm reads and its update moves."""
+
+    weight: float
+    gradient: float
+    norm: float
+    update: float
 
 
 def groups_of(size: _Column, stride: _Column) -> Groups:
@@ -97,7 +99,7 @@ def costs_of(
     device: int,
     passes: tuple[_Column, _Column],
     late: _Column,
-    moved: Moved,
+    each: Bytes,
 ) -> Costs:
     """Return what the first (0) or the last (1) device of each plan pays.
 
@@ -116,9 +118,9 @@ def costs_of(
     for domain in domains:
         held = domain.held[device]
         cut = _cut(held, v, least)
-        reductions.append(_reduced(machine, domain, held.all, cut, sharded))
+        reductions.append(_reduced(machine, domain, held.all, cut, sharded, each.gradient))
         by_layer = by_layer + held.layers / (held.layer_count * (least + held.grain))
-        gathers.append(_gathered(machine, domain, held.all, cut, sharded))
+        gathers.append(_gathered(machine, domain, held.all, cut, sharded, each.weight))
         updated = updated + np.where(sharded, held.all / domain.size, held.all)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
@@ -132,8 +134,8 @@ def costs_of(
     return Costs(
         np.where(overlaps, opening + rest - first_of_layer + late, gathered.all),
         np.where(overlaps, exposed, reduced.all),
-        machine.bytes_ns(moved.norm * updated),
-        machine.bytes_ns(moved.update * updated),
+        machine.bytes_ns(each.norm * updated),
+        machine.bytes_ns(each.update * updated),
     )
 
 
@@ -155,26 +157,26 @@ def _cut(held: Held, v: _Column, least: _Column | float) -> _Cut:
 
 
 def _reduced(
-    machine: Machine, domain: Domain, elements: _Column, cut: _Cut, sharded: _Column
+    machine: Machine, domain: Domain, elements: _Column, cut: _Cut, sharded: _Column, width: float
 ) -> _Sums:
     start, slope = np.zeros_like(elements), np.zeros_like(elements)
-    each = 4 * elements * cut.others
+    each = width * elements * cut.others
     for kind, rows in (
         (CollectiveType.ALL_REDUCE, np.flatnonzero(~sharded)),
         (CollectiveType.REDUCE_SCATTER, np.flatnonzero(sharded)),
     ):
         _lines(machine, kind, domain.groups, rows, each, start, slope)
-    return _sums(start, slope * 4 * elements, cut, elements > 0)
+    return _sums(start, slope * width * elements, cut, elements > 0)
 
 
 def _gathered(
-    machine: Machine, domain: Domain, elements: _Column, cut: _Cut, sharded: _Column
+    machine: Machine, domain: Domain, elements: _Column, cut: _Cut, sharded: _Column, width: float
 ) -> _Sums:
     start, slope = np.zeros_like(elements), np.zeros_like(elements)
     rows = np.flatnonzero(sharded)
-    each = 2 * elements / domain.size * cut.others
+    each = width * elements / domain.size * cut.others
     _lines(machine, CollectiveType.ALL_GATHER, domain.groups, rows, each, start, slope)
-    return _sums(start, slope * 2 * elements / domain.size, cut, elements > 0)
+    return _sums(start, slope * width * elements / domain.size, cut, elements > 0)
 
 
 def _sums(start: _Column, whole: _Column, cut: _Cut, there: _Column) -> _Sums:

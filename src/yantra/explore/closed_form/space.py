@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from yantra.base.divisors import divisors
-from yantra.base.errors import ConfigError, expected_got
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
 from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters
 from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.plan.check import facts_of, problems
-from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.plan import CHOICES, Dtype, Plan
 from yantra.workloads.training.adapters import check_adapters
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class PlanSpace(Record):
     """What a search may choose: ranges of fields, None for all that are legal.
 
     `global_batch` is in sequences, `sequence` in tokens, `most_tp` ranks that tp may have, usually
-    those of a node. With `lora_rank` every plan trains adapters of `lora_targets` alone.
+    those of a node. With `lora_rank` every plan trains adapters of `lora_targets` alone. `dtype` is
+    the type of weights and activations of every plan.
     """
 
     ranks: int
@@ -60,6 +61,7 @@ class PlanSpace(Record):
     overlap: tuple[bool, ...] = (True,)
     lora_rank: int | None = None
     lora_targets: str = "q_proj,v_proj"
+    dtype: Dtype = "bf16"
 
     def __post_init__(self) -> None:
         """Check the sizes; what is legal together, `columns` says."""
@@ -78,6 +80,10 @@ class PlanSpace(Record):
             for value in getattr(self, name):
                 if not isinstance(value, bool):
                     raise ConfigError(name, expected_got("true or false", value))
+        if self.dtype not in CHOICES["dtype"]:
+            one = f"one of {', '.join(CHOICES['dtype'])}"
+            hint = did_you_mean(str(self.dtype), CHOICES["dtype"])
+            raise ConfigError("dtype", expected_got(one, self.dtype) + hint)
         for level in self.zero:
             if level not in (0, 1):
                 problem = "0 or 1, for which there is a closed form"
@@ -100,7 +106,7 @@ class PlanSpace(Record):
         """Return the plan of a row."""
         of: dict[str, Any] = {name: int(columns[name][at]) for name in FIELDS}
         of |= {"recompute": RECOMPUTE[of["recompute"]], "global_batch": self.global_batch}
-        of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets}
+        of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets, "dtype": self.dtype}
         split, overlap = (
             columns[name][at] if name in columns else getattr(self, name)[0] for name in SWITCHES
         )

@@ -47,7 +47,7 @@ def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:
     columns = {name: [value] for name, value in told["plan"].items()}
     plan = PlanSpace.plan(space, columns, 0)  # type: ignore[arg-type]
     workload = train(model, plan, space.sequence)
-    parts = Machine(cluster, space.ranks, scale).parts
+    parts = Machine(cluster, space.ranks, scale, dtype=space.dtype).parts
     return Scenario(workload=Templates(workload=workload), **parts)
 
 

@@ -18,17 +18,20 @@ from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.trust import Reading
+from yantra.explore.closed_form.machine import check_rates
 from yantra.explore.closed_form.space import SWITCHES, PlanSpace
 from yantra.explore.study.objectives import OBJECTIVES, known
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Cluster
 from yantra.scenario import cluster_parts
 from yantra.workloads.models.catalogue import find
+from yantra.workloads.plan.plan import CHOICES, Dtype
 
 _RATES = ("peak", "memory", "latency")
 _REQUIRED = ("model", "global_batch", "clusters", "ranks")
 _OPTIONAL = (
     "sequence",
+    "dtype",
     "scale",
     "prices",
     "objectives",
@@ -41,7 +44,9 @@ _OPTIONAL = (
     "upgrades",
     "search",
 )
+_DTYPE: Dtype = "bf16"
 _CHOSEN = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute", *SWITCHES)
+DTYPES = CHOICES["dtype"]
 SAMPLERS = ("tpe", "nsga2", "random")
 Point = tuple[str, int, dict[str, float]]
 """A cluster, a number of ranks, and factors of rates: what a trial is of."""
@@ -62,7 +67,8 @@ class Study(NamedTuple):
     """A study as read; `prices` in USD/h a device, `failures` checkpoint and restart in s.
 
     `upgrades` are in USD/h a device for each 100 % more of a rate; `between` the ends of rates that
-    a search draws from. `points` are those that a search drew; without one, all there are.
+    a search draws from. `points` are those that a search drew; without one, all there are. `dtype`
+    is the type of weights and activations of every plan.
     """
 
     model: str
@@ -82,6 +88,7 @@ class Study(NamedTuple):
     upgrades: tuple[tuple[str, float], ...] = ()
     search: tuple[int, str, int] | None = None
     points: tuple[Point, ...] | None = None
+    dtype: Dtype = _DTYPE
 
     @classmethod
     def of(cls, fields: Any) -> Study:
@@ -90,8 +97,13 @@ class Study(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What a folder remembers of the study and of the version that ran it."""
-        return sha256(json.dumps([__version__, *self._replace(points=None)]).encode()).hexdigest()
+        """What a folder remembers of the study and of the version that ran it.
+
+        The usual type is left out, as in folders of before there was a choice.
+        """
+        fields: list[Any] = [*self._replace(points=None)]
+        told = fields[:-1] if self.dtype == _DTYPE else fields
+        return sha256(json.dumps([__version__, *told]).encode()).hexdigest()
 
     @property
     def trial_count(self) -> int:
@@ -156,6 +168,7 @@ def study_of(tree: Any, path: str) -> Study:
         ),
         upgrades=_prices(tree, "upgrades", path, least=None),
         search=_search(tree, path),
+        dtype=_dtype(tree, path),
     )
     _check(study, path)
     return study
@@ -178,6 +191,8 @@ def _check(study: Study, path: str) -> None:
             raise ConfigError(f"{path}: between.{name}", "is in scale, too; name it once")
     _named(path, "model", find, study.model)
     machines = [_named(path, "clusters", clusters.load, name) for name in study.clusters]
+    for machine in machines:
+        check_rates(machine, study.dtype, f"{path}: dtype")
     for name, _ in study.prices:
         if name not in study.clusters:
             problem = expected_got(f"one of the clusters {', '.join(study.clusters)}", name)
@@ -292,6 +307,14 @@ def _plan(tree: Mapping[str, Any], path: str) -> tuple[tuple[str, tuple[Any, ...
     except ConfigError as error:
         raise ConfigError(f"{path}: plan.{error.where}", error.problem) from None
     return tuple(found.items())
+
+
+def _dtype(tree: Mapping[str, Any], path: str) -> Any:
+    given = tree.get("dtype", _DTYPE)
+    if given not in DTYPES:
+        problem = expected_got(f"one of {', '.join(DTYPES)}", given)
+        raise ConfigError(f"{path}: dtype", problem + did_you_mean(str(given), DTYPES))
+    return given
 
 
 def _search(tree: Mapping[str, Any], path: str) -> tuple[int, str, int] | None:

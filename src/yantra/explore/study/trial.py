@@ -45,7 +45,9 @@ class Plans(NamedTuple):
 
     def at(self, scale: Scale) -> Plans:
         """Return the same plans at another scale; only groups on other links are measured."""
-        machine = Machine(self.cluster, self.space.ranks, scale, like=self.machine)
+        machine = Machine(
+            self.cluster, self.space.ranks, scale, like=self.machine, dtype=self.space.dtype
+        )
         form = ClosedForm(self.model, machine, self.space.sequence, self.works)
         judged = form.judge(self.columns, self.space.global_batch)
         return self._replace(scale=scale, judged=judged)
@@ -74,6 +76,7 @@ def space_of(study: Study, number: int) -> tuple[Any, Cluster, Scale, PlanSpace]
         global_batch=study.global_batch,
         sequence=study.sequence,
         most_tp=None if members is None else int(members.value),
+        dtype=study.dtype,
         **chosen,
     )
     return _model(study.model), cluster, _scale(factors), space
@@ -97,8 +100,8 @@ def _works(name: str, sequence: int) -> Works:
 
 
 @lru_cache(maxsize=64)
-def _machine(name: str, ranks: int) -> Machine:
-    return Machine(_cluster(name), ranks)
+def _machine(name: str, ranks: int, dtype: Any) -> Machine:
+    return Machine(_cluster(name), ranks, dtype=dtype)
 
 
 @lru_cache(maxsize=32)
@@ -114,8 +117,8 @@ def plans_of(study: Study, number: int, **chosen: Any) -> Plans:
     model, cluster, scale, space = space_of(study, number)
     space = space.replace(**chosen)
     columns = _columns(study.model, space)
-    like = _machine(study.trials()[number][0], space.ranks)
-    machine = Machine(cluster, space.ranks, scale, like=like)
+    like = _machine(study.trials()[number][0], space.ranks, space.dtype)
+    machine = Machine(cluster, space.ranks, scale, like=like, dtype=space.dtype)
     works = _works(study.model, space.sequence or model.sequence)
     form = ClosedForm(model, machine, space.sequence, works)
     judged = form.judge(columns, space.global_batch)

@@ -17,7 +17,7 @@ scenario cannot say is decided here:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from yantra.base import units
@@ -161,6 +161,12 @@ def peak_of(cluster: Cluster, dtype: str, where: str) -> Number:
             + did_you_mean(dtype, peaks),
         )
     return peaks[dtype]
+
+
+def no_rate(dtype: str, name: str, known: Iterable[str]) -> str:
+    """Say that a workload's products are of a type of which a machine states no rate."""
+    states = f"it states those of {', '.join(known)}"
+    return f"its products are in {dtype}, of which {name} states no rate; {states}"
 
 
 def _dimensions(level: Level, shape: tuple[int, ...], speeds: Speeds) -> list[dict[str, Any]]:
