@@ -16,8 +16,9 @@ constexpr double nudge_bytes = 1.0 / 1024.0;   // so that a rounding error does 
 
 }  // namespace
 
-// Flows over a link for each byte per ns: what an adaptive routing looks at.
-double FlowNetwork::load(u32 link) const { return flows_over_[link] / ways_->bytes_per_ns(link); }
+// Flows that were sent over a link and have not left, for each byte per ns: what an adaptive routing looks at. Those
+// in their latency count, so that flows which begin together see each other.
+double FlowNetwork::load(u32 link) const { return sent_over_[link] / ways_->bytes_per_ns(link); }
 
 u32 FlowNetwork::route_of(u32 from, u32 to, u32 packet) {
     if (is_parted_ || ways_->by_load()) {

@@ -811,9 +811,26 @@ class EndedFlows:
     @property
     def flow(self) -> memoryview[int]: ...
 
+class FlowRoutes:
+    @property
+    def first(self) -> memoryview[int]: ...
+    @property
+    def links(self) -> memoryview[int]: ...
+
+class RoutesByLoad:
+    def __init__(
+        self,
+        graph: FabricGraph,
+        routing: str,
+        seed: int,
+        sources: Buffer | NDArray[numpy.int32],
+        destinations: Buffer | NDArray[numpy.int32],
+    ) -> None: ...
+
 class FlowRun:
     def run_for(self, steps: int) -> bool: ...
     def take_ended(self) -> EndedFlows: ...
+    def routes(self) -> FlowRoutes: ...
     @property
     def ended(self) -> int: ...
     @property
@@ -833,6 +850,7 @@ def share_flows(
     rtt_fairness: bool = False,
     changes: Sequence[RateChange] = [],
     keeps_series: bool = False,
+    finder: RoutesByLoad | None = None,
 ) -> FlowRun: ...
 def queue_flows(
     *,

@@ -48,6 +48,8 @@ public:
     u64 ended() const { return ended_; }
     // The flows that are through since this was last asked, in the order in which they were.
     Vector<u32> take_ended() { return std::exchange(just_ended_, {}); }
+    // The links of a flow; before it starts those of the list, though they may be others then.
+    virtual std::span<const u32> route(u32 flow) const { return flows_.route(flow); }
     // What links carried when, if that was asked for; whole when the run is over.
     const LinkSeries& series() const { return series_; }
 

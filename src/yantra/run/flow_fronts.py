@@ -82,6 +82,8 @@ class Front:
     """Whether it can keep what links carry over time."""
     shares: ClassVar[bool] = False
     """Whether links may change their rate, and flows share by their round trips."""
+    sees_loads: ClassVar[bool] = False
+    """Whether it shows a routing what is under way when a flow starts."""
     slice: ClassVar[int] = 1
     """Steps that take some milliseconds."""
 
@@ -125,6 +127,7 @@ class Shared(Front):
 
     keeps_rates = True
     shares = True
+    sees_loads = True
     slice = 50
 
     def steps(self, given: Given) -> int:
@@ -135,7 +138,16 @@ class Shared(Front):
             **_columns(given),
             rtt_fairness=given.choice.rtt_fairness,
             changes=[_core.RateChange(**change._asdict()) for change in given.changes],
+            finder=self._finder(given),
         )
+
+    def _finder(self, given: Given) -> _core.RoutesByLoad | None:
+        """Return what finds the routes of flows as they start, where these go by load."""
+        choice, flows = given.choice, given.flows
+        if not routings.find(choice.routing, "--routing").by_load:
+            return None
+        ends = flows.src.astype(np.int32), flows.dst.astype(np.int32)
+        return _core.RoutesByLoad(given.native, choice.routing, choice.seed, *ends)
 
 
 class Packets(Front):

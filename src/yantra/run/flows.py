@@ -30,6 +30,7 @@ from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import LinkChange
 from yantra.fabric.graphs.link_loads import Loads, loads
+from yantra.network import routings
 from yantra.network.traffic.generator import Flows
 from yantra.network.traffic.reading import COLUMNS, read
 from yantra.result.hot_links import HotLink, Share, busiest
@@ -279,8 +280,19 @@ class Simulation:
         keeps = self._keeps_rates and self._is_over
         stretches = run.link_stretches() if isinstance(run, _core.FlowRun) and keeps else None
         solves = 0 if run is None else run.solves
-        return FlowResult(
-            self.graph, self.flows, self.routed, end_ns, self.alone_ns, solves, stretches
+        given = self._as_routed
+        alone_ns = self.alone_ns if given is self._given else self._front.alone_ns(given)
+        return FlowResult(self.graph, self.flows, given.routed, end_ns, alone_ns, solves, stretches)
+
+    @property
+    def _as_routed(self) -> Given:
+        """What the run began with, with the routes that it has found since."""
+        is_found = routings.find(self.choice.routing, "--routing").by_load
+        if not is_found or not isinstance(self.run, _core.FlowRun) or not len(self.flows.src):
+            return self._given
+        routes = self.run.routes()
+        return self._given._replace(
+            routed=Routed(np.asarray(routes.first), np.asarray(routes.links))
         )
 
     def check_all_end(self) -> None:
@@ -345,6 +357,10 @@ def _routed(graph: _core.FabricGraph, flows: Flows, choice: Choice, ways: int = 
 
 
 def _check_choice(choice: Choice, front: Front, has_changes: bool, keeps_rates: bool) -> None:
+    if routings.find(choice.routing, "--routing").by_load and not front.sees_loads:
+        problem = f"{choice.routing} goes by the load of links, which {choice.network} shows to "
+        problem += "no routing of a list; take the network flow, or the routing ecmp"
+        raise ConfigError("--routing", problem)
     if not front.shares and (has_changes or choice.rtt_fairness):
         where = "--changes" if has_changes else "--rtt-fairness"
         raise ConfigError(where, f"goes with the network flow; this is {choice.network}")

@@ -35,12 +35,16 @@ _LARGEST_SEED = 2**63 - 1
 
 
 class Routing(NamedTuple):
-    """A routing as a scenario chooses it; `by_packet`: packets of a flow go different ways."""
+    """A routing as a scenario chooses it.
+
+    `by_packet`: packets of a flow go different ways. `by_load`: a way depends on what is under way.
+    """
 
     name: str
     help: str
     options: Section | None
     by_packet: bool
+    by_load: bool
 
 
 def names() -> tuple[str, ...]:
@@ -76,7 +80,7 @@ def _native() -> dict[str, Routing]:
     from yantra import _core
 
     return {
-        kind.name: Routing(kind.name, kind.help, _section(kind), kind.by_packet)
+        kind.name: Routing(kind.name, kind.help, _section(kind), kind.by_packet, kind.by_load)
         for kind in _core.routing_kinds()
     }
 
