@@ -75,7 +75,10 @@ class InternalError(YantraError):
 
 
 def internal_error(error: Exception) -> YantraError:
-    """Return what to say of an exception that was not raised on purpose."""
+    """Return what to say of an exception that was not raised on purpose.
+
+    One that came out of the code of a plug-in is a mistake of its file.
+    """
     from yantra.base.memory import is_short, out_of_memory
 
     # A module that could not be mapped, and what the interpreter raises without a reason.
@@ -84,6 +87,12 @@ def internal_error(error: Exception) -> YantraError:
         is_of_memory = True
     if is_of_memory:
         return UnsupportedError(out_of_memory())
+    from yantra.base.plugin_modules import raised_in
+
+    if (path := raised_in(error)) is not None:
+        from yantra.base.plugin_files import what_was_raised
+
+        return ConfigError(path, f"the plug-in failed: {what_was_raised(error)}")
     return InternalError(
         f"internal error: {type(error).__name__}: {error}\n"
         "This is a bug in Yantra, not in your input. Please report it with the input files "

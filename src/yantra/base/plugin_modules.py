@@ -46,6 +46,14 @@ def load(path: str, where: str | None = None) -> ModuleType:
         return known[1]
 
 
+def raised_in(error: BaseException) -> str | None:
+    """Return the path of the last loaded file that an exception came through, None for none."""
+    from traceback import walk_tb
+
+    files = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
+    return next((file for file in reversed(files) if file in _loaded), None)
+
+
 def _run(source: bytes, file: str, path: str, where: str | None) -> ModuleType:
     from hashlib import sha256
 

@@ -11,6 +11,7 @@ from yantra.base.errors import ConfigError, expected_got
 from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.plugin_option import option as plugin_option
 from yantra.workloads.plan.fields import MEANINGS
 from yantra.workloads.plan.plan import CHOICES
 
@@ -80,6 +81,7 @@ def _choices(command: Any) -> Any:
 @click.option("--price", help="Price of a device, such as 2.50 USD/h, in place of the cluster's.")
 @click.option("--sensitivity", is_flag=True, help="Also show what faster parts would gain.")
 @click.option("-o", "--output", type=click.Path(), help="Write a page (.html), or .json.")
+@plugin_option
 @json_option()
 def command(
     model: str,

@@ -13,10 +13,9 @@ dimensions of their own would gain is left to scenarios.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from yantra.base.errors import CapacityError, UnsupportedError
-from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
@@ -68,7 +67,8 @@ class Row(NamedTuple):
 class Question(NamedTuple):
     """What to run: sizes are a rank's input, or the output of an all-gather.
 
-    `chunks` are pieces of a collective, of which up to four run at a time.
+    `chunks` are pieces of a collective, of which up to four run at a time. `program` are the
+    options of a network that is a program.
     """
 
     kind: Kind
@@ -77,6 +77,7 @@ class Question(NamedTuple):
     network: str = "flow"
     routing: str = "even_spray"
     chunks: int = 1
+    program: tuple[tuple[str, Any], ...] = ()
 
 
 def default_algorithms(kind: Kind) -> tuple[str, ...]:
@@ -171,6 +172,6 @@ def _with_collective(
 def _scenario_without(shown: Shown, asked: Question) -> Scenario:
     """Return the scenario but for its collective. Raises ConfigError as `scenario_over` does."""
     collectives = {"endpoint_delay": "0 ns"}
-    options = tuple(options_in_order(asked.network).items())
-    found = scenario_over(shown, asked.network, asked.routing, more={"collectives": collectives})
-    return found.replace(network=Plugin(kind=asked.network, options=options)) if options else found
+    options = asked.program or tuple(options_in_order(asked.network).items())
+    more = {"collectives": collectives}
+    return scenario_over(shown, asked.network, asked.routing, more=more, options=options)

@@ -12,6 +12,7 @@ from os import path as paths
 from typing import Any
 
 from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin
 from yantra.fabric.graphs.as_dimensions import dimensions_of
 from yantra.fabric.graphs.describe import Shown
 from yantra.network import describe, find, names
@@ -21,15 +22,23 @@ _IN_ORDER = "in_order"  # messages of a pair follow each other, as on a connecti
 
 
 def scenario_over(
-    shown: Shown, network: str, routing: str, seed: int = 0, more: dict[str, Any] | None = None
+    shown: Shown,
+    network: str,
+    routing: str,
+    seed: int = 0,
+    more: dict[str, Any] | None = None,
+    *,
+    options: tuple[tuple[str, Any], ...] = (),
 ) -> Scenario:
     """Return a scenario on a network by its name or file; `more` are keys beside its cluster.
+
+    `options` are the network's, by the names that they have in Python.
 
     Raises ConfigError at `--network` for a network that cannot run over the fabric, or needs
     options that a command cannot give.
     """
     level = find(network, "--network")
-    if not level.runs_by_name:
+    if not level.runs_by_name and not options:
         problem = f"{describe(network)} needs options; run it in a scenario, which can state them"
         raise ConfigError("--network", problem)
     ranks = shown.graph.ranks
@@ -41,7 +50,8 @@ def scenario_over(
             "routing": {"kind": routing, "options": {"seed": seed}} if seed else routing,
         }
     tree = {"workload": {"traces": "none.{rank}.et"}, "cluster": cluster, **(more or {})}
-    scenario = loads(json.dumps(tree)).replace(network=network)
+    chosen = Plugin(kind=network, options=options) if options else network
+    scenario = loads(json.dumps(tree)).replace(network=chosen)
     return scenario if level.on_fabric else scenario.replace(topology=_topology(shown, network))
 
 

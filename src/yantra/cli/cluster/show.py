@@ -10,6 +10,7 @@ import click
 
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -30,6 +31,7 @@ from yantra.cli.complete import clusters as cluster_names
     show_default=True,
     help="Of the scenario: speeds as software achieves them, or as the data sheet states them.",
 )
+@plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_json: bool) -> None:
     """Show every number of the cluster NAME, or of a file of that form, with its source."""

@@ -11,6 +11,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters, fabrics, networks
 from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option, split
 from yantra.cli.plugin_option import option as plugin_option
+from yantra.cli.program_options import program_of, program_options
 
 if TYPE_CHECKING:
     from yantra.run.collective_bench import Row
@@ -79,6 +80,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
     "that runs over dimensions alone, such as one in a Python file, takes fabrics that are a "
     "product of them.",
 )
+@program_options
 @click.option(
     "--routing",
     metavar="NAME",
@@ -98,13 +100,16 @@ def command(
     algorithms: str | None,
     chunks: int | None,
     network: str | None,
+    program: str | None,
+    external: tuple[str, ...],
     routing: str | None,
     as_json: bool,
 ) -> None:
     """Run a collective by each algorithm and size on the fabrics KIND, or the graphs in FILE."""
     if cluster is not None:
-        if fabric or algorithms or routing:
-            raise click.UsageError("--cluster goes without fabrics, --algorithms and --routing")
+        if fabric or algorithms or routing or program or external:
+            problem = "--cluster goes without fabrics, --algorithms, --routing and --command"
+            raise click.UsageError(f"{problem}; --set network.options.command says a program")
         chosen = {"speeds": speeds, "network": network, "chunks": chunks}
         _on_cluster(cluster, ranks, chosen, settings, collective, sizes, as_json)
         return
@@ -112,8 +117,9 @@ def command(
         raise click.UsageError("expected a fabric, by kind or file, or --cluster")
     if ranks is not None or speeds is not None:
         raise click.UsageError("--ranks and --speeds go with --cluster")
-    rows, network, routing = _over_fabrics(
-        fabric, settings, collective, sizes, algorithms, chunks or 1, network or "flow", routing
+    network, outside = network or "flow", (program, external)
+    rows, routing = _over_fabrics(
+        fabric, settings, collective, sizes, algorithms, chunks or 1, network, outside, routing
     )
     if as_json:
         print_json(
@@ -131,9 +137,10 @@ def _over_fabrics(
     algorithms: str | None,
     chunks: int,
     network: str,
+    outside: tuple[str | None, tuple[str, ...]],
     routing: str | None,
-) -> tuple[list[Row], str, str]:
-    """Return the rows, the network and the routing."""
+) -> tuple[list[Row], str]:
+    """Return the rows, and the routing. `outside` are a program, and its options."""
     from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.collectives import find
@@ -151,10 +158,13 @@ def _over_fabrics(
     for name in names:
         if name != MADE:
             find(name, "--algorithms")
-    divides = find_network(network, "--network").flow_lists in ("shared", "stored")
+    level = find_network(network, "--network")
+    read = program_of(level, *outside)
+    program = () if read is None else tuple((key, getattr(read, key)) for key in read.field_names)
+    divides = level.flow_lists in ("shared", "stored")
     routing = routing or ("even_spray" if divides else "ecmp")
     routings.find(routing, "--routing")
-    asked = Question(kind, sizes_of(sizes), names, network, routing, chunks)
+    asked = Question(kind, sizes_of(sizes), names, network, routing, chunks, program)
     found = [shown(name, parsed(settings)) for name in fabric]
     with progress("runs", counted=True) as report:
         rows = list(bench(found, asked, report))
@@ -162,7 +172,7 @@ def _over_fabrics(
     if above:
         why = f"on {network} messages may not share links, or its switches add"
         warn([f"above the bound of the fabric: {', '.join(above)}; {why}"])
-    return rows, network, routing
+    return rows, routing
 
 
 def _on_cluster(

@@ -9,6 +9,7 @@ import click
 from yantra.base.errors import ConfigError, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.explore.trials import trial_of, trial_option
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -26,6 +27,7 @@ from yantra.cli.explore.trials import trial_of, trial_option
 @trial_option()
 @click.option("--against", type=click.IntRange(0), help="Trial to break even with.")
 @click.option("--simulate", is_flag=True, help="Confirm each break point on both sides.")
+@plugin_option
 @json_option()
 def command(
     study: str,

@@ -8,6 +8,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.explore.trials import trial_of, trial_option
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -27,6 +28,7 @@ from yantra.cli.explore.trials import trial_of, trial_option
     help="A faster part and its extra cost per hour and device, or 'ranks x2'.",
 )
 @trial_option()
+@plugin_option
 @json_option()
 def command(study: str, offers: tuple[str, ...], trial: int | None, as_json: bool) -> int:
     """Say what faster parts, or more devices, are worth to a trial in the folder STUDY.

@@ -7,6 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -32,6 +33,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     metavar="NAME",
     help="The framework whose measured steps say how wide estimates are: a name or a file.",
 )
+@plugin_option
 @json_option()
 def command(study: str, widths: tuple[str, ...], stack: str, as_json: bool) -> int:
     """Say how probable each trial in the folder STUDY is to be the best in the first objective.

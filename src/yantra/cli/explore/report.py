@@ -6,6 +6,7 @@ import click
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -25,6 +26,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     show_default=True,
     help="Simulate these trials; their points link to reports of the runs, beside the page.",
 )
+@plugin_option
 @json_option()
 def command(study: str, output: str, runs: str, as_json: bool) -> int:
     """Write a page of the study in the folder STUDY: front, trials, next dollar, odds.

@@ -8,6 +8,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import backends
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -44,6 +45,7 @@ from yantra.cli.complete import backends
     metavar="N",
     help="Simulate the best N trials of the front, exactly.",
 )
+@plugin_option
 @json_option()
 def command(
     study: str,

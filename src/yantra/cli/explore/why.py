@@ -8,6 +8,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.explore.trials import trial_of, trial_option
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -26,6 +27,7 @@ from yantra.cli.explore.trials import trial_of, trial_option
     help="Fields of the other plan; the fastest plan that has them is taken.",
 )
 @trial_option()
+@plugin_option
 @json_option()
 def command(study: str, named: str, trial: int | None, as_json: bool) -> int:
     """Say every constraint that a plan breaks, or by which causes it loses, in the folder STUDY.

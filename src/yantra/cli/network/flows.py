@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics, networks
 from yantra.cli.network.workload import flows_or_workload
 from yantra.cli.plugin_option import option as plugin_option
+from yantra.cli.program_options import program_of, program_options, refuse
 from yantra.cli.typed import of_file
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from yantra.cli.network.workload import Source
     from yantra.fabric.graphs.graph import Graph
     from yantra.network import Level
-    from yantra.network.external import Options
     from yantra.result.table import Table
     from yantra.run.flows import FlowResult, Simulation
     from yantra.run.packets import PacketChoice, PacketRun
@@ -83,19 +83,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     "(store_and_forward), max-min fairly (flow), as packets (packet), as a program of "
     "yours says (external), or as any other network does, such as one in a Python file.",
 )
-@click.option(
-    "--command",
-    "program",
-    metavar="PROGRAM",
-    help="With --network external: the program and its arguments; no shell reads them.",
-)
-@click.option(
-    "--external",
-    "program_options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="With --network external: routes=own, or timeout=5min for one answer.",
-)
+@program_options
 @click.option(
     "--preset",
     default="static_window",
@@ -190,7 +178,7 @@ def command(
     settings: tuple[str, ...],
     network: str,
     program: str | None,
-    program_options: tuple[str, ...],
+    external: tuple[str, ...],
     preset: str,
     packet_options: tuple[str, ...],
     semantics: str,
@@ -224,7 +212,7 @@ def command(
     series = {"queues": queues, "rates": rates}
     asked = _packets(level, preset, packet_options, semantics, seed, ports)
     packets = _looking(asked, level, series, look_every)
-    outside = _program(level, program, program_options)
+    outside = program_of(level, program, external)
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
     keeps_rates, listed = links is not None or over_time, flows.flows(seed, graph)
     with of_file(flows.path):
@@ -275,46 +263,8 @@ def _level(network: str, routing: str) -> Level:
 
     level = find(network, "--network")
     if routings.find(routing, "--routing").by_packet and level.flow_lists != "packets":
-        _refuse("--routing", "packet", level, f"{routing} ")
+        refuse("--routing", "packet", level, f"{routing} ")
     return level
-
-
-def _refuse(option: str, network: str, level: Level, what: str = "") -> NoReturn:
-    from yantra.base.errors import ConfigError
-
-    raise ConfigError(option, f"{what}goes with the network {network}; this is {level.name}")
-
-
-def _program(level: Level, program: str | None, options: tuple[str, ...]) -> Options | None:
-    """Return the program of the network external; ConfigError for one where none is asked."""
-    import shlex
-
-    from yantra.base.errors import ConfigError, expected_got
-    from yantra.base.fields import read_options
-    from yantra.base.trust import allow_program
-    from yantra.network.external import External
-
-    if level.flow_lists != "program":
-        for name, given in {"--command": program, "--external": options}.items():
-            if given:
-                _refuse(name, "external", level)
-        return None
-    try:
-        words = shlex.split(program or "")
-    except ValueError as error:
-        raise ConfigError("--command", f"{error} in {program}") from None
-    if not words:
-        raise ConfigError("--command", "missing; the network external is a program, so give one")
-    allow_program(tuple(words))
-    tree: dict[str, Any] = {"command": words}
-    for text in options:
-        name, equals, value = text.partition("=")
-        if not equals or name == "command":
-            raise ConfigError("--external", expected_got("routes=own or timeout=5min", text))
-        tree[name] = value
-    read: Options = read_options(External.options, tree, "--external", "")
-    External.check_options(read, "--command")
-    return read
 
 
 def _packets(
@@ -337,7 +287,7 @@ def _packets(
         }
         for name, is_given in given.items():
             if is_given:
-                _refuse(name, "packet", level)
+                refuse(name, "packet", level)
         return PacketChoice()
     return PacketChoice(preset, read_options(options, preset), semantics, seed)
 
@@ -351,7 +301,7 @@ def _looking(
 
     wanted = [name for name, path in series.items() if path is not None]
     if wanted and level.flow_lists != "packets":
-        _refuse(f"--{wanted[0]}", "packet", level)
+        refuse(f"--{wanted[0]}", "packet", level)
     if every is not None and not wanted:
         raise ConfigError("--look-every", "goes with --queues or --rates")
     if not wanted:

@@ -12,6 +12,7 @@ from yantra.base.errors import ConfigError, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.complete import models as model_names
+from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.typed import as_typed
 
 _SIZES = {
@@ -132,6 +133,7 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="A named cluster whose devices it must fit into.",
 )
 @click.option("-o", "--output", type=click.Path(), help="The workload file (.yw).")
+@plugin_option
 @json_option("Print what workload show --json prints.")
 def command(
     *,

@@ -11,6 +11,7 @@ import click
 from yantra.base.errors import ConfigError
 from yantra.cli.command import json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.workload.job_options import job_command
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     shell_complete=cluster_names,
     help="A named cluster whose devices it must fit into.",
 )
+@plugin_option
 @json_option("Print what workload show --json prints.")
 def command(
     request: Request,
