@@ -6,7 +6,8 @@
 | others that share nodes, or a collective with a root | stages in and across nodes (`in_nodes`) |
 | any others | one algorithm over all of them, in an all-to-all every message at once |
 
-A broadcast or reduce may run as a tree, which is best for few bytes, or as a chain.
+A broadcast or reduce may run as a tree, which is best for few bytes, or as a chain; where every two
+members have a link of their own, also by parts over all of these links.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from yantra.scenario import Dimension, Scenario
 
 ROOTED = (Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER)
-CHAIN, STAR, AT_ONCE = "chain", "star", "direct"
+CHAIN, SPREAD, STAR, AT_ONCE = "chain", "spread", "star", "direct"
 _ANY = {Kind.ALL_TO_ALL: "direct1"}
-_OF_NODES = ("switch", "fully_connected")
+_OF_LINKS = "fully_connected"
+_OF_NODES = ("switch", _OF_LINKS)
 
 
 class Along(NamedTuple):
@@ -84,6 +86,10 @@ def ways(
         found: list[Over | InNodes] = [Over(fitting, levels)]
         if pairs and staged is None:
             found.append(Over((CHAIN,) * len(levels), levels))
+            own = [dimensions[one.dimension].kind for one in levels]
+            if any(topologies.shown(kind) == _OF_LINKS for kind in own):
+                names = (SPREAD if topologies.shown(one) == _OF_LINKS else CHAIN for one in own)
+                found.append(Over(tuple(names), levels))
     elif kind is Kind.ALL_TO_ALL and by_dimension and _is_uneven(layout):
         found = [Over((AT_ONCE,))]
     elif staged is not None and by_dimension and not pairs:
