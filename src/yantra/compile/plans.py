@@ -276,7 +276,7 @@ class Planner:
 
     def _made_way(self, layout: Layout, kind: Kind, way: Over | InNodes) -> _Way:
         """Make the levels of a way, and remember what each takes."""
-        from yantra.compile.candidates import CHAIN, InNodes
+        from yantra.compile.candidates import CHAIN, SPREAD, InNodes
 
         if isinstance(way, InNodes):
             return self._staged_way(layout, kind, way)
@@ -296,7 +296,8 @@ class Planner:
             for needed in self._needed(kind):
                 costs[at, needed] = self._cost(name, needed, place.size, "usual")
         dimensions = tuple(place.dimension for place in way.levels)
-        return _Way(levels, dimensions, costs, way.names, CHAIN in way.names, False, False)
+        chained = CHAIN in way.names or SPREAD in way.names
+        return _Way(levels, dimensions, costs, way.names, chained, False, False)
 
     def _staged_way(self, layout: Layout, kind: Kind, way: InNodes) -> _Way:
         from yantra.compile.candidates import ROOTED
