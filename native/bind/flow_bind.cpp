@@ -65,11 +65,21 @@ public:
           from_(std::move(from)),
           to_(std::move(to)) {}
 
-    void find(u32 flow, const LinkLoads& loads, Vector<u32>& path) override {
-        routing_->route({static_cast<u32>(from_[flow]), static_cast<u32>(to_[flow]), flow, 0}, &loads, path);
+    void find(u32 flow, const FlowLoads& loads, Vector<u32>& path) override {
+        const Shown shown(loads);
+        routing_->route({static_cast<u32>(from_[flow]), static_cast<u32>(to_[flow]), flow, 0}, &shown, path);
     }
 
 private:
+    class Shown final : public LinkLoads {
+    public:
+        explicit Shown(const FlowLoads& of) : of_(of) {}
+        double load(u32 link) const override { return of_.load(link); }
+
+    private:
+        const FlowLoads& of_;
+    };
+
     const std::shared_ptr<const FabricGraph> graph_;
     const std::unique_ptr<Routing> routing_;
     const Vector<i32> from_;

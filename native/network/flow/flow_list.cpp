@@ -23,7 +23,7 @@ namespace {
 constexpr double never_ns = std::numeric_limits<double>::infinity();
 using Entry = std::pair<double, u32>;   // when, and which flow
 
-class SharedFlows final : public FlowRun, private LinkLoads {
+class SharedFlows final : public FlowRun, private FlowLoads {
 public:
     SharedFlows(FlowList flows, LinkSpeeds links, bool rtt_fairness, Vector<RateChange> changes,
                 bool keeps_series, std::shared_ptr<RouteFinder> finder)
@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    // Flows for each byte per ns; a link that is down for now counts as it was.
+    // A link that is down for now counts as it was.
     double load(u32 link) const override { return under_way_over_[link] / links_.bytes_per_ns[link]; }
 
     // A flow starts: its latency is that of the way which it takes.

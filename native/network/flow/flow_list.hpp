@@ -13,7 +13,6 @@
 #include <memory>
 
 #include "base/vector.hpp"
-#include "fabric/routing/routing.hpp"
 #include "network/flow/flow_run.hpp"
 
 namespace yantra {
@@ -25,6 +24,16 @@ struct RateChange {
     double bytes_per_ns = 0.0;
 };
 
+// What is under way.
+class FlowLoads {
+public:
+    // Flows over a link for each byte per ns.
+    virtual double load(u32 link) const = 0;
+
+protected:
+    ~FlowLoads() = default;
+};
+
 // Finds the links of flows, which depend on loads.
 class RouteFinder {
 public:
@@ -32,7 +41,7 @@ public:
     RouteFinder(const RouteFinder&) = delete;
     RouteFinder& operator=(const RouteFinder&) = delete;
     virtual ~RouteFinder() = default;
-    virtual void find(u32 flow, const LinkLoads& loads, Vector<u32>& path) = 0;
+    virtual void find(u32 flow, const FlowLoads& loads, Vector<u32>& path) = 0;
 };
 
 // The run of a list. Flows without links, or without bytes, take the latency of their route. `changes` are in the

@@ -88,8 +88,8 @@ def ways(
             found.append(Over((CHAIN,) * len(levels), levels))
             own = [dimensions[one.dimension].kind for one in levels]
             if any(topologies.shown(kind) == _OF_LINKS for kind in own):
-                names = (SPREAD if topologies.shown(one) == _OF_LINKS else CHAIN for one in own)
-                found.append(Over(tuple(names), levels))
+                has = (topologies.shown(kind) == _OF_LINKS for kind in own)
+                found.append(Over(tuple(SPREAD if one else CHAIN for one in has), levels))
     elif kind is Kind.ALL_TO_ALL and by_dimension and _is_uneven(layout):
         found = [Over((AT_ONCE,))]
     elif staged is not None and by_dimension and not pairs:
