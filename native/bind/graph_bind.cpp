@@ -8,6 +8,7 @@
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
+#include "trace/communicates.hpp"
 #include "trace/graph.hpp"
 
 namespace nb = nanobind;
@@ -58,6 +59,12 @@ void register_graph_class(nb::module_& module) {
             throw nb::index_error("the graph has no such node");
         }
         return self.name(node);
+    });
+    graph.def("communicates", [](const Graph& self, std::uint32_t node) {
+        if (node >= self.size()) {
+            throw nb::index_error("the graph has no such node");
+        }
+        return communicates_at_recorded_time(self, node);
     });
     graph.field("diagnostics", &Graph::diagnostics);
     graph.def_prop_ro("has_errors", &Graph::has_errors);

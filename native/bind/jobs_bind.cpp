@@ -22,6 +22,7 @@
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
 #include "bind/vectors.hpp"
+#include "trace/communicates.hpp"
 #include "workload/checks.hpp"
 #include "workload/job.hpp"
 #include "workload/kernels.hpp"
@@ -60,6 +61,9 @@ NodeKinds node_kinds(const Graph& graph) {
         } else if (type == compute_node) {
             const bool on_host = graph.is_cpu_op.kind_of(node) == IntColumn::integer &&
                                  graph.is_cpu_op.value[node] != 0;
+            if (communicates_at_recorded_time(graph, node)) {
+                continue;
+            }
             kinds.host |= on_host;
             kinds.kernels |= !on_host;
             kinds.other_kernels |= !on_host && graph.num_ops.kind_of(node) != IntColumn::integer;
@@ -144,9 +148,10 @@ void bind_kernels(nb::module_& module) {
     Class<KernelTable> kernels(module, "KernelTable");
     kernels
         .def("__init__", [](KernelTable* self, bool flops, bool bytes, bool missing_means_cpu,
-                            bool whole_microseconds) {
-            new (self) KernelTable({flops, bytes, missing_means_cpu, whole_microseconds});
-        }, nb::kw_only(), "flops"_a, "bytes"_a, "missing_is_cpu_op_means_cpu"_a, "whole_microseconds"_a)
+                            bool whole_microseconds, bool may_communicate) {
+            new (self) KernelTable({flops, bytes, missing_means_cpu, whole_microseconds, may_communicate});
+        }, nb::kw_only(), "flops"_a, "bytes"_a, "missing_is_cpu_op_means_cpu"_a, "whole_microseconds"_a,
+             "may_communicate"_a)
         .def("__len__", [](const KernelTable& self) { return self.count.size(); })
         .def("add", &add_kernels, "graph"_a, "ranks"_a)
         .def("set_ns", [](KernelTable& self, const Array<double>& ns, TimeScale scale) {
@@ -208,6 +213,7 @@ void bind_options(nb::module_& module) {
         .setting("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
         .setting("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
         .setting("whole_microseconds", &LowerOptions::whole_microseconds)
+        .setting("kernels_may_communicate", &LowerOptions::kernels_may_communicate)
         .def("__init__", [](LowerOptions* self, TimeScale scale) {
             new (self) LowerOptions();
             self->scale = scale;

@@ -25,10 +25,10 @@ struct IoText {
 };
 
 // The attributes that building a Graph looks at.
-constexpr std::array<std::string_view, 16> execution_attributes{
+constexpr std::array<std::string_view, 17> execution_attributes{
     "is_cpu_op", "comm_type", "comm_size",    "comm_priority", "comm_src",      "comm_dst",
     "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
-    "msg_chunk_cnt", "total_chunk_cnt", "comm_peer", complete_order_name};
+    "msg_chunk_cnt", "total_chunk_cnt", "comm_peer", "communication", complete_order_name};
 constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
 constexpr std::array<std::string_view, 3> kernel_labels{"op_class", "dtype", "phase"};
 constexpr std::array<std::string_view, 3> pass_attributes{"phase", "microbatch", "chunk"};

@@ -186,6 +186,7 @@ private:
         switch (role) {
             case Role::none: return;
             case Role::integer: integer(node, attribute, *column); return;
+            case Role::mark: mark(node, attribute, *column); return;
             case Role::group: name(node, attribute, graph_.pg_name, groups_); return;
             case Role::peer: label(node, attribute, graph_.comm_peer, peers_); return;
             case Role::involved: involved(node, attribute); return;
@@ -212,6 +213,17 @@ private:
             kind = IntColumn::other;
             wrong_kind(node, attribute, "an integer or bool");
         }
+    }
+
+    void mark(std::uint32_t node, const Attribute& attribute, OwnColumn column) {
+        if (!is_text(attribute.kind) || is_list(attribute.kind)) {
+            return;
+        }
+        if (column.empty()) {
+            column.make(size());
+        }
+        (*column.kind)[node] = IntColumn::integer;
+        (*column.value)[node] = 1;
     }
 
     // A name that only some traces have.

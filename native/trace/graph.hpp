@@ -78,6 +78,7 @@ struct Graph {
     IntColumn is_cpu_op, comm_type, comm_size, comm_priority, comm_src, comm_dst, comm_tag;
     IntColumn num_ops, tensor_size, duration_ns;
     IntColumn msg_chunk_cnt, total_chunk_cnt;  // of a collective given without sizes
+    IntColumn communication;  // 1 where a computation is marked as communication (communicates.hpp)
 
     SharedVector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
     Vector<std::string> pg_names;

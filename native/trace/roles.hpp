@@ -17,7 +17,7 @@
 
 namespace yantra {
 
-enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs, op_class, dtype, phase };
+enum class Role : std::uint8_t { none, integer, mark, group, peer, involved, inputs, outputs, op_class, dtype, phase };
 
 // The values of an integer attribute, for who writes them.
 struct OwnColumn {
@@ -35,7 +35,7 @@ struct OwnColumn {
 
 struct AttributeRole {
     Role role = Role::none;
-    std::optional<OwnColumn> column;   // of an integer
+    std::optional<OwnColumn> column;   // of an integer or a mark
 };
 
 struct IntegerAttribute {
@@ -43,7 +43,7 @@ struct IntegerAttribute {
     IntColumn Graph::* column;
 };
 
-inline constexpr std::array<IntegerAttribute, 12> integer_attributes{
+inline constexpr std::array<IntegerAttribute, 13> integer_attributes{
     {{"is_cpu_op", &Graph::is_cpu_op},
      {"comm_type", &Graph::comm_type},
      {"comm_size", &Graph::comm_size},
@@ -55,13 +55,15 @@ inline constexpr std::array<IntegerAttribute, 12> integer_attributes{
      {"tensor_size", &Graph::tensor_size},
      {"duration_ns", &Graph::duration_ns},
      {"msg_chunk_cnt", &Graph::msg_chunk_cnt},
-     {"total_chunk_cnt", &Graph::total_chunk_cnt}}};
+     {"total_chunk_cnt", &Graph::total_chunk_cnt},
+     {"communication", &Graph::communication}}};
 
 // `kernels`: with what tells kernels apart, which else has no role.
 inline AttributeRole role_of(std::string_view name, Graph& graph, bool kernels) {
     for (const IntegerAttribute& known : integer_attributes) {
         if (name == known.name) {
-            return {Role::integer, OwnColumn(graph.*known.column)};
+            const bool is_mark = known.column == &Graph::communication;   // a text: that it is there counts
+            return {is_mark ? Role::mark : Role::integer, OwnColumn(graph.*known.column)};
         }
     }
     if (kernels) {

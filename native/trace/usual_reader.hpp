@@ -198,6 +198,7 @@ private:
         };
         switch (role.role) {
             case Role::integer:
+            case Role::mark:
                 if (!role.column->empty()) {
                     (*role.column->value)[at_] = 0;
                     (*role.column->kind)[at_] = IntColumn::absent;
@@ -225,6 +226,7 @@ private:
         const auto type = static_cast<WireType>(key & 7U);
         switch (role.role) {
             case Role::integer: return integer(in, type, kind, *role.column);
+            case Role::mark: return mark(in, type, kind, *role.column);
             case Role::involved: return involved(in, type, kind);
             case Role::group: return label(in, kind, type, graph_.pg_name, groups_);
             case Role::peer: return label(in, kind, type, graph_.comm_peer, peers_);
@@ -250,6 +252,19 @@ private:
         }
         known = IntColumn::integer;
         (*column.value)[at_] = number_of(bits, coding);
+        return true;
+    }
+
+    bool mark(QuickReader& in, WireType type, AttributeKind kind, OwnColumn column) {
+        std::string_view text;
+        if (kind != AttributeKind::string || type != WireType::block || !in.block(text) || !is_valid_text(text)) {
+            return false;
+        }
+        if (column.empty()) {
+            column.make(nodes_);
+        }
+        (*column.kind)[at_] = IntColumn::integer;
+        (*column.value)[at_] = 1;
         return true;
     }
 

@@ -3,6 +3,7 @@
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
 #include "base/vector.hpp"
+#include "trace/communicates.hpp"
 #include "trace/schema.hpp"
 #include "workload/checks.hpp"
 
@@ -43,6 +44,9 @@ std::size_t KernelTable::HashRow::operator()(const Row& row) const {
 
 bool KernelTable::is_kernel(const Graph& graph, u32 node) const {
     if (static_cast<NodeType>(graph.type[node]) != NodeType::comp) {
+        return false;
+    }
+    if (needs_.may_communicate && communicates_at_recorded_time(graph, node)) {
         return false;
     }
     const bool is_absent = graph.is_cpu_op.kind_of(node) == IntColumn::absent;

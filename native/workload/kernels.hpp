@@ -28,6 +28,7 @@ public:
         bool bytes = true;
         bool missing_is_cpu_op_means_cpu = false;
         bool whole_microseconds = false;
+        bool may_communicate = false;   // then those of a recording that do have no row
     };
 
     explicit KernelTable(Needs needs) : needs_(needs) {}

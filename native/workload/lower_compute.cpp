@@ -34,6 +34,10 @@ void lower_compute(NodeReader& reader, Op& op, bool on_cpu) {
         make_skipped(op, true);
         return;
     }
+    if (communicates(reader)) {
+        make_timed(op, recorded_ticks(reader), false);
+        return;
+    }
     if (reader.kernel_rows != nullptr && !on_cpu) {
         make_timed(op, options.kernels->ticks((*reader.kernel_rows)[reader.node]), true);
         return;

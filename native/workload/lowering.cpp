@@ -21,7 +21,9 @@ NodeClass class_of(const NodeReader& reader, bool on_cpu) {
         case NodeType::mem_store:
             return NodeClass::memory;
         case NodeType::comp:
-            return on_cpu ? NodeClass::cpu : NodeClass::gpu;
+            return on_cpu                     ? NodeClass::cpu
+                   : communicates(reader) ? NodeClass::communication
+                                          : NodeClass::gpu;
         case NodeType::comm_send:
         case NodeType::comm_recv:
         case NodeType::comm_coll:
@@ -88,7 +90,7 @@ Op lower_node(NodeReader& reader) {
         require_tensors(reader);
     }
     if (options.replay_only) {
-        make_timed(op, recorded_ticks(reader), !on_cpu);
+        make_timed(op, recorded_ticks(reader), !on_cpu && !communicates(reader));
     } else {
         lower_by_type(reader, op, on_cpu);
     }
@@ -118,7 +120,7 @@ bool have_the_same_kernels(const Graph& one, const Graph& other) {
     };
     return one.type.is(other.type) && one.duration_micros.is(other.duration_micros) &&
            are_one(one.duration_ns, other.duration_ns) && are_one(one.is_cpu_op, other.is_cpu_op) &&
-           are_one(one.num_ops, other.num_ops) && are_one(one.tensor_size, other.tensor_size) &&
+           are_one(one.communication, other.communication) && are_one(one.num_ops, other.num_ops) && are_one(one.tensor_size, other.tensor_size) &&
            one.inputs.kind.is(other.inputs.kind) && one.outputs.kind.is(other.outputs.kind) &&
            one.complete_order == other.complete_order;
 }

@@ -62,6 +62,8 @@ struct LowerOptions {
     bool zero_byte_kernel_is_skipped = false;
     bool no_duration_takes_a_nanosecond = false;
     bool whole_microseconds = false;
+    // Whether kernels of a recording that communicate and have no size count as communication.
+    bool kernels_may_communicate = false;
     // For what-if runs, by NodeClass: whether operations with a duration of their own take no time.
     std::array<bool, node_classes> takes_no_time{};
 };

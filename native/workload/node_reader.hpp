@@ -8,6 +8,7 @@
 
 #include "base/vector.hpp"
 #include "trace/bounds.hpp"
+#include "trace/communicates.hpp"
 #include "trace/schema.hpp"
 #include "workload/checks.hpp"
 #include "workload/lowering.hpp"
@@ -77,6 +78,10 @@ struct NodeReader {
 };
 
 // Operations that any node can become.
+inline bool communicates(const NodeReader& reader) {
+    return reader.options.kernels_may_communicate && communicates_at_recorded_time(reader.graph, reader.node);
+}
+
 inline void make_timed(Op& op, u64 ticks, bool counts_as_compute) {
     op.kind = OpKind::timed;
     op.ticks = ticks;

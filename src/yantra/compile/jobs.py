@@ -157,5 +157,6 @@ def lowering(
     options.named_by_system_file = scenario.semantics != "yantra"
     if Quirk.FOUR_DIMENSIONS in quirks:
         options.involved_by_default = (1 << INVOLVED_BY_DEFAULT) - 1
+    options.kernels_may_communicate = scenario.semantics == "yantra"
     options.whole_microseconds = Quirk.WHOLE_MICROSECONDS in quirks
     return options

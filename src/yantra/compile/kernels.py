@@ -75,7 +75,9 @@ class KernelTimes:
         for at, device in enumerate(self._devices if graphs.kernels else ()):
             if native_of(device) is None or self._slower.changes_kernels:
                 model = computes.model_of(device.compute, WHERE)
-                table = self._tables[at] = _table_of(graphs, at, model, quirks)
+                table = self._tables[at] = _table_of(
+                    graphs, at, model, quirks, may_communicate=scenario.semantics == "yantra"
+                )
                 timed.append(self._ask(table, model, device))
                 table.set_ns(timed[-1].estimates.middle, scale)
         self.timed = tuple(timed)
@@ -139,13 +141,19 @@ def kernels_of(table: _core.KernelTable) -> Kernels:
 
 
 def _table_of(
-    graphs: Graphs, device: int, model: ComputeModel, quirks: frozenset[Quirk]
+    graphs: Graphs,
+    device: int,
+    model: ComputeModel,
+    quirks: frozenset[Quirk],
+    *,
+    may_communicate: bool,
 ) -> _core.KernelTable:
     table = _core.KernelTable(
         flops="flops" in model.needs,
         bytes="bytes" in model.needs,
         missing_is_cpu_op_means_cpu=Quirk.TUTORIAL_HOTI2024 in quirks,
         whole_microseconds=Quirk.WHOLE_MICROSECONDS in quirks,
+        may_communicate=may_communicate,
     )
     for graph, ranks, source in graphs.counted(device):
         refuse(table.add(graph, ranks), graph, source)

@@ -39,7 +39,7 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
     takes_recorded = scenario.device.compute == "recorded"
     why = ONE_EACH_IN_WORDS if slots == ONE_EACH else _in_words(slots)
     told = list(_warnings(found, why, takes_recorded=takes_recorded))
-    told += _communication(graphs)
+    told += _communication(graphs, "communication" if scenario.semantics == "yantra" else "compute")
     if found and scenario.machine.name:
         what = "kernels and host work keep" if takes_recorded else "host work keeps"
         told.append(
@@ -49,7 +49,7 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
     return told
 
 
-def _communication(graphs: Graphs) -> list[str]:
+def _communication(graphs: Graphs, counts_as: str) -> list[str]:
     """Return a warning about kernels that communicate and have no size, in the first such graph."""
     pairs = zip(graphs.distinct, graphs.sources, strict=True)
     found = [(source, unsized(graph)) for graph, source in pairs if graph.complete_order]
@@ -58,7 +58,7 @@ def _communication(graphs: Graphs) -> list[str]:
         return []
     source, worst = max(known, key=lambda item: item[1].us)
     others = f", and {count(len(known) - 1, 'more trace')}" if len(known) > 1 else ""
-    return [f"{source}{others}: {worst.in_words()}"]
+    return [f"{source}{others}: {worst.in_words(counts_as)}"]
 
 
 def _slots(scenario: Scenario) -> Slots:

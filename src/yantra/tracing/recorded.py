@@ -9,7 +9,6 @@ Trade-off: communication counts with its recorded time, and that it has one slot
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from yantra import _core
@@ -24,7 +23,6 @@ MANY_DELAYS = 0.1
 
 _NS_PER_US = 1000
 _DELAY = "delay"
-_COMMUNICATES = re.compile(r"^(?:nccl|rccl|msccl|oneccl)", re.IGNORECASE)
 
 
 class Slots(NamedTuple):
@@ -103,25 +101,25 @@ class Recorded(NamedTuple):
 
 
 class Unsized(NamedTuple):
-    """Kernels that communicate by their names and are computations of their recorded time."""
+    """Kernels that communicate, by their mark or name, and whose size is not known."""
 
     kernels: int
     us: int
     of_us: int
     example: str
 
-    def in_words(self) -> str:
-        """Return in words what a run makes of them."""
+    def in_words(self, counts_as: str) -> str:
+        """Return in words what a run makes of them: it `counts_as` communication, or compute."""
         took, of = (format_time(us * _NS_PER_US) for us in (self.us, self.of_us))
         return (
             f"{count(self.kernels, 'kernel')} of communication whose size is not known "
-            f"({self.example}): {took} of {of} of kernels; a run counts them as compute of their "
-            "recorded time, on any network"
+            f"({self.example}): {took} of {of} of kernels; a run counts them as {counts_as} of "
+            "their recorded time, on any network"
         )
 
 
 def unsized(graph: _core.Graph) -> Unsized | None:
-    """Return the kernels of a recorded graph that communicate as computations, None for none."""
+    """Return the kernels of a recorded graph that communicate and have no size, None for none."""
     import numpy as np
 
     from yantra.chakra.schema import NodeType
@@ -132,7 +130,7 @@ def unsized(graph: _core.Graph) -> Unsized | None:
         return None
     places = np.flatnonzero((np.asarray(kinds) == NodeType.COMP) & (np.asarray(cpu) == 0)).tolist()
     places = [place for place in places if graph.name(place) != _DELAY]
-    found = [place for place in places if _COMMUNICATES.search(graph.name(place))]
+    found = [place for place in places if graph.communicates(place)]
     if not found:
         return None
     us = sum(int(durations[place]) for place in found)

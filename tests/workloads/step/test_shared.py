@@ -143,7 +143,11 @@ def test_a_template_is_the_same_before_and_after_its_bytes_were_asked_for() -> N
 def kernels_of(graph: _core.Graph) -> list[object]:
     """Return the kernels of a graph that differ, and how often each comes."""
     table = _core.KernelTable(
-        flops=True, bytes=True, missing_is_cpu_op_means_cpu=False, whole_microseconds=False
+        may_communicate=False,
+        flops=True,
+        bytes=True,
+        missing_is_cpu_op_means_cpu=False,
+        whole_microseconds=False,
     )
     assert table.add(graph, 1) == []
     names = ("op_class", "dtype", "phase", "flops", "bytes", "recorded_ns", "count")
