@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from yantra import _core
-from yantra.base.errors import InternalError, TraceError
+from yantra.base.errors import InternalError
 
 EncodedPass = _core.EncodedPass
 PassTotals = _core.PassTotals
@@ -33,12 +33,10 @@ class PassEncoder:
     def encode(self, parts: Sequence[tuple[Any, ...]], chunk: int | None) -> EncodedPass:
         """Encode a pass, each of its parts as a segment; `chunk` is None behind all passes.
 
-        Raises TraceError for a number that 63 bits do not hold.
+        Raises OverflowError for a number that 63 bits do not hold.
         """
         try:
             return self._native.encode(parts, chunk)
-        except OverflowError:
-            raise TraceError("an operation has a number that 63 bits do not hold") from None
         except ValueError as error:
             raise InternalError(f"a pass cannot be encoded: {error}") from None
 

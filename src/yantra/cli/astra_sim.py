@@ -8,6 +8,7 @@ from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
 from yantra.astra_sim.flags import Flags, parse
 from yantra.base import trust
+from yantra.base.errors import ConfigError
 from yantra.base.memory import limited
 from yantra.cli import warn
 from yantra.scenario import Scenario
@@ -51,10 +52,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _main(flags: Flags) -> int:
-    scenario, warnings = scenario_of(flags)
-    if not flags.json:
-        warn(warnings)
-    return _run(scenario, flags, warnings)
+    try:
+        scenario, warnings = scenario_of(flags)
+        if not flags.json:
+            warn(warnings)
+        return _run(scenario, flags, warnings)
+    except ConfigError as error:
+        from yantra.astra_sim.places import in_files
+
+        files = {"network": flags.network, "system": flags.system, "memory": flags.memory}
+        raise in_files(error, files) from None
 
 
 def help_text() -> str:

@@ -7,6 +7,7 @@ command that takes them gets what they say as a `Request`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -70,7 +71,9 @@ def job_command(examples: Sequence[str]) -> Callable[[Callable[..., Any]], click
         own = list(reversed(getattr(function, "__click_params__", [])))
 
         def callback(**values: Any) -> Any:
-            with as_typed(_flags(options, values)):
+            given = [one.flag for name, one in options.items() if values[name] is not None]
+            file = values.get("job")
+            with _of_job(file, given), as_typed(_flags(given, values)):
                 return function(request=_request(options, values), **values)
 
         params = [*own, *options.values()]
@@ -80,9 +83,32 @@ def job_command(examples: Sequence[str]) -> Callable[[Callable[..., Any]], click
     return made
 
 
-def _flags(options: Mapping[str, JobOption], values: Mapping[str, Any]) -> dict[str, str]:
+@contextmanager
+def _of_job(file: str | None, given: Sequence[str]) -> Iterator[None]:
+    """Let errors of what a job file says name it, and where; `given` are the flags beside it."""
+    try:
+        yield
+    except ConfigError as error:
+        place = None if file is None else _place(error.where, given)
+        if place is None or str(file) in str(error):
+            raise
+        raise type(error)(f"{file}: {place}", error.problem) from None
+
+
+def _place(where: str, given: Sequence[str]) -> str | None:
+    """Return where in a job file that is which an error names; None if flags may have said it."""
+    head = where.partition(":")[0].partition(".")[0].partition("[")[0]
+    if names.is_known(head) and not head.startswith("-"):
+        return f"plan.{where}"
+    if head in names.SEQUENCE_NAMES:
+        return where
+    flags = {names.key_of(flag) for flag in given}
+    said_by_flags = flags & _SOURCE_KEYS or names.key_of(where.partition(":")[2]) in flags
+    return where if head == "model" and not said_by_flags else None
+
+
+def _flags(given: Sequence[str], values: Mapping[str, Any]) -> dict[str, str]:
     """Return the flags that gave what errors may name; what a job file gave has its own name."""
-    given = [option.flag for name, option in options.items() if values[name] is not None]
     flags = {} if "--job" in given else {"model": "--model", "sequence": "--seq"}
     flags |= {"cluster": "--cluster", "memory": "--memory"}
     if values.get("memory") is None:
@@ -213,3 +239,4 @@ def _flag(name: str) -> str:
 
 
 _SEQUENCES = tuple(map(_flag, names.SEQUENCE_NAMES))
+_SOURCE_KEYS = frozenset(map(names.key_of, _SOURCES))

@@ -35,7 +35,8 @@ def convert_files(
     and always for several ranks. Raises TraceError.
     """
     recordings = Recordings(paths)
-    report = convert_sources(recordings.sources(), output, options, progress)
+    with recordings.naming_files():
+        report = convert_sources(recordings.sources(), output, options, progress)
     report.problems[:0] = recordings.problems()
     return report
 

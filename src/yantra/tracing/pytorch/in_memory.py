@@ -36,7 +36,8 @@ def converted(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
     def take(rank: int, pieces: Iterable[bytes]) -> None:
         content[rank] = b"".join(pieces)
 
-    job = convert_job(recordings.sources(), take)
+    with recordings.naming_files():
+        job = convert_job(recordings.sources(), take)
     traces = [
         RankTrace(rank, recordings.by_rank[rank], Trace.from_bytes(data))
         for rank, data in sorted(content.items())

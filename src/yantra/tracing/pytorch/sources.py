@@ -5,13 +5,15 @@ A device trace is told by its events, the others by their nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from yantra.base.errors import TraceError
+from yantra.base.errors import TraceError, UnsupportedError
 from yantra.tracing.pytorch import host, linked_file, ranks
 from yantra.tracing.pytorch import kineto as device_traces
 from yantra.tracing.pytorch.kineto import KinetoTrace
@@ -54,6 +56,18 @@ class Recordings:
         if len(self._by_place) > 1:
             found.append(ranks.in_order_given(self._by_place))
         return found
+
+    @contextmanager
+    def naming_files(self) -> Iterator[None]:
+        """Let errors of the block that name a rank name its file, too."""
+        try:
+            yield
+        except (TraceError, UnsupportedError) as error:
+            rank = re.match(r"rank (\d+)\b", str(error))
+            file = self.by_rank.get(int(rank[1])) if rank else None
+            if file is None:
+                raise
+            raise type(error)(f"{file}: {error}") from None
 
     def _load(self, place: int) -> Linked:
         one = self.given[place]

@@ -24,11 +24,12 @@ def one_for_all(path: str, options: ConvertOptions) -> tuple[Workload, ConvertRe
     """
     recordings = Recordings([path])
     content: list[bytes] = []
-    job = convert_job(
-        recordings.sources(),
-        lambda rank, pieces: content.extend(pieces),
-        structs.replace(options, template=True),
-    )
+    with recordings.naming_files():
+        job = convert_job(
+            recordings.sources(),
+            lambda rank, pieces: content.extend(pieces),
+            structs.replace(options, template=True),
+        )
     workload = make_workload(
         make_grid(("rank", len(job.communicators.world))),
         {},

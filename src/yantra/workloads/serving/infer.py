@@ -82,11 +82,18 @@ def infer(
         iterations=iterations,
         max_num_batched_tokens=max_num_batched_tokens,
     )
-    if phase == "disaggregated":
-        return _disaggregated(model, job, plan, decode_plan, transfer, memory_bytes)
-    if decode_plan is not None:
+    if phase != "disaggregated" and decode_plan is not None:
         raise ConfigError("decode_plan", f"only the phase disaggregated has one; got {phase}")
-    return _single(model, job, plan, memory_bytes)
+    try:
+        if phase == "disaggregated":
+            return _disaggregated(model, job, plan, decode_plan, transfer, memory_bytes)
+        return _single(model, job, plan, memory_bytes)
+    except OverflowError:
+        from yantra.workloads.models.too_large import too_large
+
+        most = "tokens of an iteration whose operations and bytes 63 bits hold"
+        got = f"{job.batch} sequences of {job.prompt or job.context} tokens"
+        raise too_large(model, "batch", f"expected {most}, got {got}; take fewer") from None
 
 
 def _usual(sequence: int, phase: str, iterations: int | None) -> dict[str, int]:

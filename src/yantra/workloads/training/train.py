@@ -102,7 +102,7 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
     check_plan(plan, model, tokens)
     encodings = Encodings()
     steps = steps_of(model, plan, tokens, encodings)
-    _check_sizes(steps, plan, encodings)
+    _check_sizes(model, steps, plan, encodings)
     memory = steps[0].memory_with(encodings)
     if memory_bytes is not None:
         from yantra.workloads.training.fit import check_fit
@@ -130,7 +130,9 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
     )
 
 
-def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> None:
+def _check_sizes(
+    model: TrainedModel, steps: Sequence[Step], plan: Plan, encodings: Encodings
+) -> None:
     """Refuse a step whose templates would not fit into any memory, or its numbers into 63 bits."""
     nodes = 0
     for step in steps:
@@ -147,7 +149,9 @@ def _check_sizes(steps: Sequence[Step], plan: Plan, encodings: Encodings) -> Non
         try:
             encodings.totals.of(drafted)
         except OverflowError:
-            raise ConfigError("sequence", _too_large(drafted)) from None
+            from yantra.workloads.models.too_large import too_large
+
+            raise too_large(model, "sequence", _too_large(drafted)) from None
 
 
 def _too_large(drafted: Drafted) -> str:

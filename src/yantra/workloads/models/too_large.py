@@ -1,0 +1,30 @@
+"""What to say where a number of a job has more than 63 bits: of its model, or of its tokens.
+
+The core counts operations and bytes in 63 bits. A model is at fault where its weights alone, in
+training, have more bytes; else how many tokens it gets at once. Trade-off: asked only once a number
+did not fit, so that a job that fits pays nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.models.model import Model
+
+_STATE_BYTES = 16
+"""Of a weight in training with Adam: weight and gradient in 16 bits, three more in 32."""
+MOST_PARAMETERS = 2**63 // _STATE_BYTES
+
+
+def too_large(model: Any, where: str, problem: str) -> ConfigError:
+    """Return the error of a model that is too large, else that of `where` and `problem`."""
+    if isinstance(model, Model):
+        parameters = model.parameters()
+        if parameters > MOST_PARAMETERS:
+            most = (
+                f"expected at most {MOST_PARAMETERS:,} parameters, whose {_STATE_BYTES} bytes each"
+            )
+            got = f"got {parameters:,}; make layers, widths, experts or vocabulary smaller"
+            return ConfigError(model.source, f"{most} 63 bits hold, {got}")
+    return ConfigError(where, problem)
