@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.base import bounds, notes
+from yantra.base import bounds, nesting, notes
 from yantra.base.documents import json_value, parse_json, parse_own_json, parse_yaml, read_text
 from yantra.base.errors import ConfigError
 from yantra.base.nesting import is_too_deep, too_deep_at
@@ -199,6 +199,58 @@ def test_a_text_is_too_deep_where_its_tree_is(tree: Any, most: int) -> None:
         assert at is None or text[at] in "[{"
     finally:
         bounds.Bounds.depth_of_json = before
+
+
+def depth_read_by_letter(text: str) -> int | None:
+    """The most levels outside texts, or None where an escape stands there: no JSON."""
+    depth = deepest = 0
+    inside = escaped = False
+    for one in text:
+        if escaped:
+            escaped = False
+        elif one == "\\":
+            if not inside:
+                return None
+            escaped = True
+        elif one == '"':
+            inside = not inside
+        elif not inside:
+            depth += (one in "[{") - (one in "]}")
+            deepest = max(deepest, depth)
+    return deepest
+
+
+@given(st.text('[]{}\\"a é', max_size=60), st.integers(1, 6), st.integers(1, 9))
+def test_a_text_of_several_pieces_is_as_deep_as_one(text: str, most: int, piece: int) -> None:
+    deepest = depth_read_by_letter(text)
+    if deepest is None:
+        return
+    before = bounds.Bounds.depth_of_json, nesting._PIECE
+    bounds.Bounds.depth_of_json, nesting._PIECE = most, piece
+    try:
+        assert is_too_deep(text) == is_too_deep(text.encode()) == (deepest > most)
+    finally:
+        bounds.Bounds.depth_of_json, nesting._PIECE = before
+
+
+@pytest.mark.parametrize("hidden", ["]", '"]', "]]]]\\", '\\"]"'])
+def test_brackets_in_texts_hide_no_depth_of_a_long_text(hidden: str) -> None:
+    filler = json.dumps("x" * (2 * MIB))
+    deep = f"[{json.dumps(hidden)}," * 5000 + filler + "]" * 5000
+    flat = f"[{filler}," + ",".join([json.dumps("[" * 300)] * 500) + "]"
+    assert is_too_deep(deep) and is_too_deep(deep.encode())
+    assert not is_too_deep(flat) and not is_too_deep(flat.encode())
+
+
+@pytest.mark.parametrize("one", ['"', "\\", "[]", "x", '"["'])
+def test_how_deep_a_text_is_takes_the_memory_of_a_piece(one: str) -> None:
+    text = one * (16 * MIB // len(one))
+    tracemalloc.start()
+    try:
+        assert not is_too_deep(text)
+        assert tracemalloc.get_traced_memory()[1] < 16 * MIB
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("one", ["[", '{"a":'])

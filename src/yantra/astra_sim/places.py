@@ -1,7 +1,7 @@
 """Errors about a scenario that came from ASTRA-sim's files, at the keys of these files.
 
 Checks behind the readers know the fields of a scenario alone. Here each field has the file and the
-key that gave it; what no file gave keeps its name. Trade-off: one table, by hand, beside the readers.
+key that gave it; what no file gave keeps its name. Trade-off: one table, written by hand.
 """
 
 from __future__ import annotations
