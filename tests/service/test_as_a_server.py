@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +80,98 @@ def test_an_upload_that_never_ends_is_ended(
     assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     assert "takes longer than 1 s" in json.loads(error.details())["errors"][0]
     assert client.status() == "inactive"
+
+
+class HalfSent:
+    """A unary call, over a connection of its own, of whose request a part is sent."""
+
+    def __init__(self, address: str, method: str, token: str = "") -> None:
+        host, _, port = address.rpartition(":")
+        self.socket = socket.create_connection((host, int(port)))
+        names = {
+            ":method": "POST",
+            ":scheme": "http",
+            ":path": f"/{SERVICE}/{method}",
+            ":authority": address,
+            "content-type": "application/grpc",
+            "te": "trailers",
+        }
+        if token:
+            names["authorization"] = f"Bearer {token}"
+        block = b"".join(
+            b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+            for name, value in names.items()
+        )
+        begun = b"\0" + struct.pack(">I", 1_000_000) + bytes(100)
+        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self.send(4, 0, b"", stream=0)
+        self.send(1, 4, block)
+        self.send(0, 0, begun)
+
+    def send(self, kind: int, flags: int, data: bytes, stream: int = 1) -> None:
+        head = struct.pack(">I", len(data))[1:] + bytes([kind, flags]) + struct.pack(">I", stream)
+        self.socket.sendall(head + data)
+
+    def receive(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            more = self.socket.recv(size - len(data))
+            if not more:
+                raise ConnectionError
+            data += more
+        return data
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the server ends the call within so many seconds."""
+        self.socket.settimeout(seconds)
+        try:
+            while True:
+                head = self.receive(9)
+                self.receive(int.from_bytes(head[:3], "big"))
+                kind, flags = head[3], head[4]
+                if kind == 4 and not flags & 1:
+                    self.send(4, 1, b"", stream=0)
+                if kind == 6 and not flags & 1:
+                    self.send(6, 1, bytes(8), stream=0)
+                if kind == 3 or (kind == 1 and flags & 1):
+                    return True
+        except TimeoutError:
+            return False
+
+
+@contextmanager
+def address_of_service(token: str | None = None) -> Iterator[str]:
+    of_service = Session(Limits())
+    served, port = server.serve(of_service, "127.0.0.1:0", token, 1 << 20)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        served.stop().wait()
+        of_service.close()
+
+
+@pytest.mark.parametrize("method", ["UploadConfig", "SetConfig", "GetStatus", "streamGetResult"])
+def test_half_of_a_request_holds_up_nobody_and_is_ended(
+    grpc: Any, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_IDLE_S", 3.0)
+    monkeypatch.setattr(server, "_UPLOAD_S", 3.0)
+    with address_of_service() as address, grpc.insecure_channel(address) as channel:
+        began = time.monotonic()
+        held = [HalfSent(address, method) for _ in range(8)]
+        client = Client(channel)
+        client.upload(calls.traces())
+        client.call("SetConfig", {"config": calls.config(BACKEND, calls.analytical())})
+        assert client.status() == "inactive"
+        assert not held[0].wait(0.1)
+        assert all(one.wait(20) for one in held)
+        assert time.monotonic() - began > 2.9
+
+
+def test_half_of_a_request_without_the_token_is_refused_at_once(grpc: Any) -> None:
+    with address_of_service("secret") as address:
+        assert HalfSent(address, "UploadConfig").wait(5)
+        assert not HalfSent(address, "UploadConfig", "secret").wait(0.5)
 
 
 def test_uploads_together_have_a_limit_that_is_free_again_when_they_end(

@@ -6,9 +6,11 @@ details, where clients look for it. With a token every call must have the metada
 
 A call waits in a loop of asyncio and takes a thread only while something is done for it: an idle
 client costs no thread. Every call ends within `_LONGEST_S`, a stream on which the client does
-nothing for `_IDLE_S` before, and a connection, with requests that never come as a whole, after
-twice as long; pings find clients that are gone. What takes long (to unpack, to pack,
-to configure) has threads of its own, so that the rest is answered at once.
+nothing for `_IDLE_S` before, and so does a call whose request has not come as a whole: `_UPLOAD_S`
+where it holds an archive or a configuration. gRPC itself would wait for a request before it calls
+anybody, so every method is a stream of one request here; that is the same on the wire. Pings find
+clients that are gone. What takes long (to unpack, to pack, to configure) has threads of its own, so
+that the rest is answered at once.
 
 Trade-off: a call whose time is over is answered, but what a thread does for it is done to its end.
 """
@@ -35,7 +37,7 @@ from yantra.service.wire import WireError
 
 _SHORT, _LONG = 8, 4  # threads for calls that take milliseconds, and for others
 _MOST_CALLS = 1024
-_LONGEST_S, _IDLE_S = 600.0, 10.0
+_LONGEST_S, _UPLOAD_S, _IDLE_S = 600.0, 120.0, 10.0
 _PING_S, _ANSWER_S = 20, 10
 _UPLOADS = 2  # so many of the largest uploads may be under way at a time
 _CHUNK = 3 << 20  # clients receive messages of up to 4 MiB unless told otherwise
@@ -163,7 +165,7 @@ class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
             code = grpc.StatusCode.UNAUTHENTICATED
             await context.abort(code, "expected authorization: Bearer TOKEN")
 
-        self._refuse = grpc.unary_unary_rpc_method_handler(refuse)
+        self._refuse = grpc.stream_unary_rpc_method_handler(refuse)  # before a request has come
 
     async def intercept_service(self, proceed: Callable[[Any], Any], call: Any) -> Any:
         """Let a call through, or answer it."""
@@ -202,7 +204,7 @@ class _Calls:
             "GetVersion": (self._get_version, self._short),
         }
         methods = {
-            name: grpc.unary_unary_rpc_method_handler(self._unary(call, pool))
+            name: grpc.stream_unary_rpc_method_handler(self._unary(call, pool))
             for name, (call, pool) in unary.items()
         }
         uploads: dict[str, Call] = {
@@ -216,13 +218,16 @@ class _Calls:
             "streamGetResult": (self._result, self._short),
         }
         for name, (file_of, pool) in downloads.items():
-            methods[name] = grpc.unary_stream_rpc_method_handler(self._to_stream(file_of, pool))
+            methods[name] = grpc.stream_stream_rpc_method_handler(self._to_stream(file_of, pool))
         return grpc.method_handlers_generic_handler(SERVICE, methods)
 
     def _unary(self, call: Call, pool: Executor) -> Handler:
-        async def answer(request: bytes, context: Any) -> bytes:
+        async def answer(_requests: Any, context: Any) -> bytes:
             try:
                 async with timeout(_LONGEST_S):
+                    request = await self._request(
+                        context, _UPLOAD_S if pool is self._long else _IDLE_S
+                    )
                     answered: bytes = await _in(pool, call, request)
                     return answered
             except Exception as error:
@@ -242,9 +247,10 @@ class _Calls:
         return answer
 
     def _to_stream(self, file_of: Callable[[bytes], IO[bytes]], pool: Executor) -> Handler:
-        async def answer(request: bytes, context: Any) -> None:
+        async def answer(_requests: Any, context: Any) -> None:
             try:
                 async with timeout(_LONGEST_S):
+                    request = await self._request(context, _IDLE_S)
                     with await _in(pool, file_of, request) as file:
                         while datum := await _in(pool, file.read, _CHUNK):
                             chunk = encode("Data", {"chunk_size": _CHUNK, "datum": datum})
@@ -253,6 +259,21 @@ class _Calls:
                 self._refuse(error, context)
 
         return answer
+
+    async def _request(self, context: Any, longest_s: float) -> bytes:
+        """Return the one request of a call. Raises LateError where it does not come as a whole."""
+        end = self._grpc.aio.EOF
+        problem = f"the request did not come as a whole within {longest_s:g} s; call again"
+        try:
+            async with timeout(longest_s):
+                request = await context.read()
+                more = end if request is end else await context.read()
+        except TimeoutError:
+            raise LateError(problem) from None
+        if request is end or more is not end:
+            raise ConfigError("request", "expected one message; got none or several")
+        whole: bytes = request
+        return whole
 
     @asynccontextmanager
     async def _received(self, context: Any) -> AsyncIterator[bytes]:
