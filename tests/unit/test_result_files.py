@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import warnings
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import pytest
 from tests.clusters import dimension, scenario
 from yantra import __version__
 from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.notes import Note
 from yantra.base.seals import MEMBER, state_of_json
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.export.json import json_text
+from yantra.export.stored import load_result
 from yantra.result import Result
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES, TABLES
 from yantra.run.simulate import simulate
@@ -203,3 +206,37 @@ def test_a_failing_write_leaves_what_was_there(
 def test_a_folder_that_is_not_there_is_an_error_of_the_path(result: Result) -> None:
     with pytest.raises(ConfigError, match=r"nowhere/r.json: cannot be written: No such file"):
         result.to_json("nowhere/r.json")
+
+
+def test_members_that_a_newer_version_added_are_left_out_and_told(
+    result: Result, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.json"
+    result.to_json(path)
+    usual = load_result(path)
+    form = json.loads(path.read_text())
+    del form["sealed"]
+    form["later"] = 1
+    form["bound_by"]["why"] = "x"
+    form["tables"]["ranks"]["watts"] = [1.5] * len(usual.ranks)
+    path.write_text(json.dumps(form))
+    with pytest.warns(Note) as told:
+        newer = load_result(path)
+    text = [str(one.message) for one in told if "does not know" in str(one.message)]
+    (shown,) = text
+    for name in ("later", "bound_by.why"):
+        assert name in shown
+    assert newer.makespan_ns == usual.makespan_ns
+    assert newer.ranks.values("finish_ns") == usual.ranks.values("finish_ns")
+    form["version"] = 3
+    path.write_text(json.dumps(form))
+    with pytest.raises(ConfigError, match=r"version: 3 is newer than 2, .* update Yantra"):
+        load_result(path)
+
+
+def test_what_this_version_writes_it_knows_all_of(recorded: Result, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    recorded.to_json(path, ALL_TABLES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_result(path)

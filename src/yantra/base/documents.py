@@ -18,7 +18,7 @@ from yantra.base.regular import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
 Path = str | PathLike[str]
@@ -34,6 +34,7 @@ _HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
 _BYTE_OF_A_PATH = r"\\u[dD][cC][89a-fA-F][0-9a-fA-F]"
 _LONG = 1_000_000
 _FEW = 100  # brackets that no depth needs
+_SHOWN = 3
 _ZEROS = "0" * 19  # an integer of fewer digits has at most 64 bits
 _DIGITS = str.maketrans("123456789", "000000000")
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
@@ -224,6 +225,17 @@ def note_no_seal(tree: dict[str, Any], name: str) -> None:
             f"{name}: has no digest, so damage would not be noticed; an older Yantra wrote it, "
             "--json, or an editor"
         )
+
+
+def note_unknown(names: Sequence[str], where: str) -> None:
+    """Note members that are left out because nothing here knows them, if there are any."""
+    if not names:
+        return
+    from yantra.base.notes import note
+
+    shown = ", ".join(name if name.isprintable() else show(name) for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    note(f"{where}: left out what this version of Yantra does not know: {shown}{more}")
 
 
 def json_value(data: str | bytes) -> Any:

@@ -1,8 +1,8 @@
 """Whether a JSON form is what `result.schema.json` says, as far as it is read here.
 
 Of JSON Schema the keywords that ours uses: type, required, properties, additionalProperties as a
-schema, items of one type, minimum. Members and columns that the schema does not know are accepted,
-since newer versions of Yantra may add some; so are new names of an enumeration.
+schema, items of one type, minimum. Members and columns that the schema does not know are accepted
+and listed, since newer versions of Yantra may add some; so are new names of an enumeration.
 """
 
 from __future__ import annotations
@@ -32,16 +32,27 @@ _EXPECTED = {
 }
 
 
-def check_form(form: Any, schema: Mapping[str, Any], where: str) -> None:
-    """Raise ConfigError for the first member that is not what the schema says; `where` names it."""
+def check_form(form: Any, schema: Mapping[str, Any], where: str) -> list[str]:
+    """Return the members that the schema does not know.
+
+    Raises ConfigError for the first that is not what the schema says; `where` names it.
+    """
+    unknown: list[str] = []
+    _check(form, schema, where, unknown)
+    return unknown
+
+
+def _check(form: Any, schema: Mapping[str, Any], where: str, unknown: list[str]) -> None:
     _type(form, schema, where)
     if isinstance(form, dict):
-        _members(form, schema, where)
+        _members(form, schema, where, unknown)
     elif isinstance(form, list) and "items" in schema:
         _items(form, schema["items"], where)
 
 
-def _members(form: dict[str, Any], schema: Mapping[str, Any], where: str) -> None:
+def _members(
+    form: dict[str, Any], schema: Mapping[str, Any], where: str, unknown: list[str]
+) -> None:
     known = schema.get("properties", {})
     for name in schema.get("required", ()):
         if name not in form:
@@ -50,9 +61,11 @@ def _members(form: dict[str, Any], schema: Mapping[str, Any], where: str) -> Non
     others = schema.get("additionalProperties")
     for name, value in form.items():
         if name in known:
-            check_form(value, known[name], _join(where, name))
+            _check(value, known[name], _join(where, name), unknown)
         elif isinstance(others, dict):
-            check_form(value, others, _join(where, name))
+            _check(value, others, _join(where, name), unknown)
+        elif known:
+            unknown.append(_join(where, name))
 
 
 def _items(items: list[Any], schema: Mapping[str, Any], where: str) -> None:

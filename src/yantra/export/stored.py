@@ -14,7 +14,14 @@ from importlib.resources import files
 from os import path as paths
 from typing import Any
 
-from yantra.base.documents import RESULT_FORMAT, Path, note_no_seal, parse_own_json, read_text
+from yantra.base.documents import (
+    RESULT_FORMAT,
+    Path,
+    note_no_seal,
+    note_unknown,
+    parse_own_json,
+    read_text,
+)
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got, show
 from yantra.base.seals import MEMBER
 from yantra.base.text import count as counted
@@ -203,13 +210,14 @@ def result_of(text: str, name: str) -> Form:
         problem = f"{version} is newer than {VERSION}, the last that this version of Yantra reads"
         raise ConfigError(f"{name}: version", f"{problem}; update Yantra")
     try:
-        check_form(form, _schema(), "")
+        unknown = check_form(form, _schema(), "")
         _check_lengths(form)
         _check_agreement(form)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error.where}", error.problem) from None
     tables = _tables(form, name)
     note_no_seal(form, name)
+    note_unknown([one for one in unknown if one != MEMBER], name)
     return form | {"tables": tables}
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from yantra.base.documents import note_unknown
 from yantra.base.errors import ConfigError, show
 from yantra.base.output import whole_file
 from yantra.base.regular import open_regular
@@ -63,17 +64,19 @@ def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str,
     where = os.fspath(path)
     with _opened(path) as archive:
         found: dict[str, list[str]] = {TEMPLATES: [], STEADY: []}
+        unknown: list[str] = []
         for info in archive.infolist():
             name = info.filename
             if name != MANIFEST:
                 folder, template = _parts(name)
-                if folder not in found or not template:
-                    problem = f"expected {MANIFEST} and {TEMPLATES}<name>{_ENDING} only"
-                    raise ConfigError(f"{where}: {show(name)}", f"unknown member; {problem}")
-                found[folder].append(template)
+                if folder in found and template:
+                    found[folder].append(template)
+                else:
+                    unknown.append(show(name))
         if len(set(archive.namelist())) < len(archive.namelist()):
             raise ConfigError(where, "a member is in it twice")
         content = _member(archive, MANIFEST, where)
+    note_unknown(unknown, where)
     try:
         return content.decode(), tuple(found[TEMPLATES]), tuple(found[STEADY])
     except UnicodeDecodeError as error:

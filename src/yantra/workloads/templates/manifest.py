@@ -1,6 +1,7 @@
 """`manifest.json` of a workload file: a tree read strictly, and written from the parts.
 
-Every key is known or refused; what the sections hold (`about`, `totals`, `memory`, `schedule`,
+Keys that are not known are left out, with a note: a newer Yantra may add some that do not change
+what the others mean, else it counts `version` on. What the sections hold (`about`, `totals`, `memory`, `schedule`,
 `notes`) is for people and tools to read and may be any JSON. `steady` says that the file has the
 templates of another number of iterations, too.
 """
@@ -8,11 +9,11 @@ templates of another number of iterations, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from yantra.base.documents import parse_json
-from yantra.base.errors import ConfigError, expected_got, hint
+from yantra.base.documents import note_unknown, parse_json
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.workloads.templates.grid import Grid, Group
 from yantra.workloads.templates.parts import RankClass
 
@@ -40,12 +41,15 @@ def parse(text: str, name: str) -> Manifest:
     if warnings:
         problem = warnings[0].removeprefix(f"{name}: ").partition(";")[0]
         raise ConfigError(name, problem)
+    unknown: list[str] = []
     try:
-        return _read(tree)
+        made = _read(tree, unknown)
     except ConfigError as error:
         raise ConfigError(
             f"{name}: {error.where}" if error.where else name, error.problem
         ) from None
+    note_unknown(unknown, name)
+    return made
 
 
 def write(manifest: Manifest) -> str:
@@ -66,23 +70,26 @@ def write(manifest: Manifest) -> str:
         raise ConfigError("manifest", f"a section is not JSON: {error}") from None
 
 
-def _read(tree: Any) -> Manifest:
+def _read(tree: Any, unknown: list[str]) -> Manifest:
     if not isinstance(tree, dict):
         raise ConfigError("", expected_got("a mapping", tree))
     if tree.get("format") != FORMAT:
         raise ConfigError("format", expected_got(f'"{FORMAT}"', tree.get("format")))
     version = tree.get("version")
     if type(version) is not int or version != VERSION:
-        newer = "; the file was written by a newer Yantra" if _is_above(version) else ""
+        newer = "; a newer Yantra wrote the file: update Yantra" if _is_above(version) else ""
         raise ConfigError("version", expected_got(str(VERSION), version) + newer)
-    _known(tree, "", _KEYS, _NEEDED)
-    grids = tuple(_grid(item, f"grids[{at}]") for at, item in enumerate(_list(tree, "", "grids")))
+    _known(tree, "", _KEYS, _NEEDED, unknown)
+    grids = tuple(
+        _grid(item, f"grids[{at}]", unknown) for at, item in enumerate(_list(tree, "", "grids"))
+    )
     groups = {
-        name: _group(item, f"groups.{name}")
+        name: _group(item, f"groups.{name}", unknown)
         for name, item in _mapping(tree.get("groups", {}), "groups").items()
     }
     classes = tuple(
-        _class(item, f"classes[{at}]") for at, item in enumerate(_list(tree, "", "classes"))
+        _class(item, f"classes[{at}]", unknown)
+        for at, item in enumerate(_list(tree, "", "classes"))
     )
     ranks = _whole(tree["ranks"], "ranks", 1)
     held = sum(grid.size for grid in grids)
@@ -93,7 +100,7 @@ def _read(tree: Any) -> Manifest:
             "ordering", expected_got(f"one of {', '.join(ORDERINGS)}", tree["ordering"])
         )
     if "steady" in tree:
-        _known(tree["steady"], "steady", ("iterations",), ("iterations",))
+        _known(tree["steady"], "steady", ("iterations",), ("iterations",), unknown)
         _whole(tree["steady"]["iterations"], "steady.iterations", 1)
     sections = {key: tree[key] for key in SECTIONS if key in tree}
     return Manifest(ranks, grids, groups, classes, sections)
@@ -103,8 +110,8 @@ def _is_above(version: object) -> bool:
     return isinstance(version, int) and version > VERSION
 
 
-def _grid(tree: Any, where: str) -> Grid:
-    _known(tree, where, ("name", "first_rank", "views"), ("name", "first_rank", "views"))
+def _grid(tree: Any, where: str, unknown: list[str]) -> Grid:
+    _known(tree, where, ("name", "first_rank", "views"), None, unknown)
     views = {}
     for view, axes in _mapping(tree["views"], f"{where}.views").items():
         place = f"{where}.views.{view}"
@@ -119,8 +126,8 @@ def _is_axis(axis: object) -> bool:
     return isinstance(axis, list) and len(axis) == 2 and isinstance(axis[0], str)
 
 
-def _group(tree: Any, where: str) -> Group:
-    _known(tree, where, ("grid", "view", "axes", "where"), ("grid", "view", "axes"))
+def _group(tree: Any, where: str, unknown: list[str]) -> Group:
+    _known(tree, where, ("grid", "view", "axes", "where"), ("grid", "view", "axes"), unknown)
     axes = _list(tree, where, "axes")
     cuts = _mapping(tree.get("where", {}), f"{where}.where")
     for axis, parts in cuts.items():
@@ -136,8 +143,8 @@ def _group(tree: Any, where: str) -> Group:
     )
 
 
-def _class(tree: Any, where: str) -> RankClass:
-    _known(tree, where, ("grid", "select", "template"), ("grid", "select", "template"))
+def _class(tree: Any, where: str, unknown: list[str]) -> RankClass:
+    _known(tree, where, ("grid", "select", "template"), None, unknown)
     select: dict[str, int | list[int]] = {}
     for axis, places in _mapping(tree["select"], f"{where}.select").items():
         flat = places if isinstance(places, list) else [places]
@@ -168,13 +175,18 @@ def _class_tree(one: RankClass) -> dict[str, Any]:
     return {"grid": one.grid, "select": select, "template": one.template}
 
 
-def _known(tree: Any, where: str, known: Iterable[str], needed: Iterable[str]) -> None:
-    """Refuse keys that are not known, and a mapping that lacks a needed one."""
-    names = list(known)
+def _known(
+    tree: Any,
+    where: str,
+    known: Sequence[str],
+    needed: Sequence[str] | None,
+    unknown: list[str],
+) -> None:
+    """Note keys that are not known; refuse a mapping that lacks a needed one, None for all."""
     for key in _mapping(tree, where):
-        if key not in names:
-            raise ConfigError(f"{where}.{key}".lstrip("."), f"unknown key{hint(key, names)}")
-    for key in needed:
+        if key not in known:
+            unknown.append(f"{where}.{key}".lstrip(".") + did_you_mean(key, known))
+    for key in known if needed is None else needed:
         if key not in tree:
             raise ConfigError(f"{where}.{key}".lstrip("."), "missing")
 
