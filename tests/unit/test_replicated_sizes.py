@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,70 @@ def test_commands_write_a_trace_of_each_rank_or_one_template(
     assert main(["workload", "expand", "job.yw", "-o", "more"]) == 0
     (path,) = tmp_path.glob("more/*.3.et")
     assert [node.get("comm_size") for node in chakra.read(path)] == of_first
+
+
+# The linear layers 10 x 7 and 7 x 10 of one `fully_shard` of PyTorch 2.13: elements a rank that its
+# all-gathers had on so many ranks.
+LAYERS = [[7, 10], [7], [10, 7], [10]]
+RECORDED_SHARDS = {2: 84, 3: 65, 4: 46, 8: 27}
+
+
+def padding_recording(*lists: list[list[int]], width: str = "Float") -> dict[str, Any]:
+    """Return FSDP2's collectives on two ranks, its reduce-scatters behind `fsdp::chunk_cat`."""
+    pairs: list[tuple[str, int, int]] = []
+    for shapes in lists:
+        share = sum(-(-shape[0] // 2) * prod(shape[1:]) for shape in shapes)
+        pairs += [("_allgather_base", share, 2 * share), ("_reduce_scatter_base", 2 * share, share)]
+    trace = collectives(*pairs)
+    for at, shapes in enumerate(lists):
+        args = {"Input Dims": [shapes, [], [], [2, 1]], "Concrete Inputs": ["", "0", "2", ""]}
+        args["Input type"] = ["TensorList", "Scalar", "Scalar", "float"]
+        name, begin = "fsdp::chunk_cat", 170 + 200 * at
+        trace["traceEvents"].append(op(1000 + at, name, begin, 10) | {"args": args})
+    for one in trace["traceEvents"]:
+        if "dtype" in one.get("args", {}):
+            one["args"]["dtype"] = width
+    return trace
+
+
+@pytest.mark.parametrize(("ranks", "share"), RECORDED_SHARDS.items())
+@pytest.mark.parametrize("template", [False, True])
+def test_fsdp2_pads_each_parameter_as_it_does_on_that_many_ranks(
+    ranks: int, share: int, template: bool
+) -> None:
+    made = sizes(padding_recording(LAYERS), ranks, template=template)
+    assert made == [("ALL_GATHER", 4 * share), ("REDUCE_SCATTER", 4 * share * ranks)]
+
+
+@pytest.mark.parametrize("ranks", [4, 64, 1000])
+@pytest.mark.parametrize(("width", "bytes_each"), [("Float", 4), ("BFloat16", 2)])
+def test_padding_follows_its_formula_for_each_group(
+    ranks: int, width: str, bytes_each: int
+) -> None:
+    lists = [[[131, 3], [5]], [[1000, 40], [40], [7, 7, 2]]]
+    made = sizes(padding_recording(*lists, width=width), ranks)
+    for at, shapes in enumerate(lists):
+        rows = [-(-shape[0] // ranks) for shape in shapes]
+        others = [shape[1:] or [1] for shape in shapes]
+        share = sum(row * prod(other) for row, other in zip(rows, others, strict=True))
+        whole = share * bytes_each * ranks
+        assert made[2 * at : 2 * at + 2] == [
+            ("ALL_GATHER", share * bytes_each),
+            ("REDUCE_SCATTER", whole),
+        ]
+
+
+def test_without_the_shapes_of_gradients_shards_are_even() -> None:
+    trace = padding_recording(LAYERS)
+    for one in trace["traceEvents"]:
+        if one["name"] == "fsdp::chunk_cat":
+            one["args"] = {}
+    (_, share), (_, whole) = sizes(trace, 8)
+    assert (share, whole) == (4 * 84 * 2 // 8, 4 * 84 * 2)
+
+
+def test_two_lists_of_gradients_that_differ_on_more_ranks_are_not_chosen_from() -> None:
+    same = [[168], [24, 7]]
+    trace = padding_recording([same[0]], [same[1]])
+    made = sizes(trace, 5)
+    assert made[0] == ("ALL_GATHER", -(-168 * 4 // 5))

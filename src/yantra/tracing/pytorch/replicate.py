@@ -10,7 +10,8 @@ that is gathered. A whole that stays makes the share of an all-gather or gather 
 as large and leaves the input of a reduce-scatter or scatter; a share that stays does the opposite.
 All-reduces and broadcasts move the whole in any case. What the recording tells is taken: an
 all-gather inside FSDP's own ranges, or one whose whole is also reduce-scattered, as gradients are.
-Of the others the caller must say it. Shards are taken as even: what a framework pads is not known.
+Of the others the caller must say it. Shards are even, but where the recording shows how FSDP2 pads
+(`padding.py`).
 
 Source: Zhao et al., PyTorch FSDP (VLDB 2023); Rajbhandari et al., ZeRO (SC 2020).
 """
@@ -27,6 +28,7 @@ from yantra.base.text import count
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.pytorch.communication import Communication
 from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.pytorch.padding import Padding, gradients
 
 Gathered = Literal["shards", "copies"]
 
@@ -70,21 +72,29 @@ def scaled(
     """
     if world_size == recorded:
         return list(items), []
-    shards = _known_shards(linked, items, recorded)
+    shapes = gradients(linked)
+    shards = _known_shards(linked, items, recorded, Padding(shapes, recorded, recorded))
     open_ones = [item for item in items if _needs_word(item, recorded) and item.op not in shards]
     if open_ones and gathered is None:
         raise TraceError(_question(open_ones, recorded, world_size))
-    changed = 0
+    padding = Padding(shapes, recorded, world_size)
+    changed = with_padding = 0
     made = []
     for item in items:
         is_open = _needs_word(item, recorded) and item.op not in shards
-        size = _size(item, recorded, world_size, keep_share=is_open and gathered == "copies")
+        keeps_share = is_open and gathered == "copies"
+        size = None if keeps_share else _with_padding(item, padding, recorded, world_size)
+        with_padding += size is not None
+        if size is None:
+            size = _size(item, recorded, world_size, keep_share=keeps_share)
         changed += size != item.bytes
         made.append(structs.replace(item, bytes=size))
     told = [
         f"replicate: {count(changed, 'collective')} of all ranks scaled from {recorded} ranks to "
         f"{world_size}, so that what is sharded stays as large as a whole"
     ]
+    if with_padding:
+        told[0] += f"; {with_padding} of FSDP2 with its padding, by the shapes of gradients"
     return made, told if changed else []
 
 
@@ -110,7 +120,23 @@ def _size(item: Communication, recorded: int, world_size: int, *, keep_share: bo
     return item.bytes
 
 
-def _known_shards(linked: Linked, items: Sequence[Communication], recorded: int) -> set[int]:
+def _with_padding(
+    item: Communication, padding: Padding, recorded: int, world_size: int
+) -> int | None:
+    """Return the size of a collective of FSDP2's parameters or gradients; None if it is none."""
+    if not item.bytes or not is_of_all(item, recorded):
+        return None
+    if item.collective in _GIVEN:
+        whole = padding.whole(item.bytes * recorded)
+        return None if whole is None else whole // world_size
+    if item.collective in _TAKEN and item.collective is not CollectiveType.SCATTER:
+        return padding.whole(item.bytes)
+    return None
+
+
+def _known_shards(
+    linked: Linked, items: Sequence[Communication], recorded: int, padding: Padding
+) -> set[int]:
     """Return the device ops of all-gathers that the recording shows to collect shards."""
     wholes = {
         (item.bytes or 0)
@@ -124,6 +150,9 @@ def _known_shards(linked: Linked, items: Sequence[Communication], recorded: int)
         if item.collective not in _GIVEN or not item.bytes:
             continue
         whole = item.bytes * recorded
+        if padding.whole(whole) is not None:
+            found.add(item.op)
+            continue
         at = parents.get(item.op)
         names = []
         for _ in range(_HIGHEST):

@@ -1,9 +1,9 @@
 """`manifest.json` of a workload file: a tree read strictly, and written from the parts.
 
 Keys that are not known are left out, with a note: a newer Yantra may add some that do not change
-what the others mean, else it counts `version` on. What the sections hold (`about`, `totals`, `memory`, `schedule`,
-`notes`) is for people and tools to read and may be any JSON. `steady` says that the file has the
-templates of another number of iterations, too.
+what the others mean, else it counts `version` on. What the sections hold (`about`, `totals`,
+`memory`, `schedule`, `notes`) is for people and tools to read and may be any JSON. `steady` says
+that the file has the templates of another number of iterations, too.
 """
 
 from __future__ import annotations
