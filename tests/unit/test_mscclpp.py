@@ -319,12 +319,91 @@ def test_waits_for_each_other_are_found() -> None:
         proven(tree)
 
 
-@pytest.mark.parametrize("name", ["gstore", "gstorepkt", "glre", "glres", "pipeline"])
+@pytest.mark.parametrize("name", ["gstore", "gstorepkt", "glre", "glres"])
 def test_what_is_not_read_is_refused_by_name(name: str) -> None:
     tree = gathering(2)
     first_ops(tree).append({"name": name})
-    with pytest.raises(UnsupportedError, match=f"ops\\[3\\]: {name}: .* are not read"):
+    with pytest.raises(UnsupportedError, match=f"ops\\[3\\]: {name}: a switch copies or adds here"):
         proven(tree)
+
+
+def pipelined(tree: Tree, unit: int, chunks: int) -> Tree:
+    """Put all operations of each thread block into a pipeline."""
+    for gpu in tree["gpus"]:
+        for block in gpu["threadblocks"]:
+            context = {"unit_size": unit, "num_chunks": chunks}
+            block["ops"] = [{"name": "pipeline", "iter_context": context, "ops": block["ops"]}]
+    return tree
+
+
+def of_size(tree: Tree, size: int) -> tuple[Proof, list[Trace]]:
+    proof = prove(parse_plan(json.dumps(tree), "plan.json", size))
+    return proof, traces(proof, Sizes(size))
+
+
+@pytest.mark.parametrize(("size", "unit"), [(4096, 1024), (4096, 4096), (1000, 300), (1000, 7000)])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_pipeline_sends_unit_by_unit_what_its_operations_send(
+    ranks: int, size: int, unit: int
+) -> None:
+    proof, made = of_size(pipelined(gathering(ranks), unit, 1), size)
+    assert proof.lines[-1] == "result: every GPU holds the shards of all, called in place"
+    for gpu in range(ranks):
+        to_next = [
+            bytes_
+            for which, (source, target, _, bytes_) in messages(made)
+            if which == "send" and (source, target) == (gpu, (gpu + 1) % ranks)
+        ]
+        left = [min(unit, size - begin) for begin in range(0, size, unit)]
+        assert to_next == [bytes_ for part in left for bytes_ in (part, 8)]
+
+
+@pytest.mark.parametrize("units", [1, 4])
+def test_a_pipeline_of_reductions_adds_every_chunk_once(units: int) -> None:
+    size = 3 * 4096
+    proof, made = of_size(pipelined(reducing(3), 4096 // units, 1), size)
+    assert "every GPU holds the sum of all inputs" in proof.lines[-1]
+    plain, whole = of_size(reducing(3), size)
+    data = [sum(one[3] for _, one in messages(each) if one[3] != 8) for each in (made, whole)]
+    assert data[0] == data[1]
+    assert proof.order.depth() > plain.order.depth() or units == 1
+
+
+def test_more_thread_blocks_share_a_unit_of_a_pipeline() -> None:
+    tree = gathering(2, 2)
+    for gpu in tree["gpus"]:
+        gpu["threadblocks"][1]["ops"].append({"name": "sem_release", "semaphore_ids": [0]})
+        first = gpu["threadblocks"][0]["ops"]
+        first.insert(1, {"name": "sem_acquire", "semaphore_ids": [0]})
+    _, made = of_size(pipelined(tree, 256, 1), 1024)
+    sent = [one[3] for which, one in messages(made) if which == "send" and one[3] != 8]
+    assert sum(sent) == 2 * 1024 and set(sent) == {256}  # 512 B for each block of two
+
+
+def test_a_pipeline_needs_a_size_of_whole_chunks_and_rounds_that_fit() -> None:
+    tree = pipelined(gathering(2), 256, 1)
+    with pytest.raises(
+        ConfigError, match=r"ops\[0\]: a pipeline's rounds depend on the size; give"
+    ):
+        proven(tree)
+    with pytest.raises(ConfigError, match="expected a --size of whole chunks, 2 of them, got 7"):
+        of_size(pipelined(reducing(2), 256, 1), 7)
+    with pytest.raises(UnsupportedError, match="into more than 4096 parts, of 1000003 bytes each"):
+        of_size(tree, 1_000_003)
+    with pytest.raises(ConfigError, match="a pipeline in a pipeline"):
+        of_size(pipelined(tree, 256, 1), 1024)
+    with pytest.raises(ConfigError, match="iter_context: expected a unit and chunks of at least 1"):
+        of_size(pipelined(gathering(2), 0, 1), 1024)
+
+
+def test_a_signal_that_goes_with_data_needs_data_in_every_round() -> None:
+    tree = pipelined(gathering(2), 256, 2)
+    for gpu in tree["gpus"]:
+        ops = gpu["threadblocks"][0]["ops"][0]["ops"]
+        ops[0] |= {"name": "pws", "channel_ids": [0]}
+        del ops[1]
+    with pytest.raises(UnsupportedError, match="pws: what its signal does in a round without data"):
+        of_size(tree, 1024)
 
 
 def mutated(tree: Tree, depth: int = 0) -> Iterator[Callable[[], None]]:

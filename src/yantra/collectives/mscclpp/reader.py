@@ -1,8 +1,9 @@
 """Reads an execution plan of MSCCL++ from JSON, strictly: every name has a meaning or is an error.
 
-Operations that are not read are refused by name: those of switches (NVLS multicast: `gstore`,
-`glre`, `glres`) and `pipeline`, whose rounds are units of bytes. Keys of how a plan is launched
-(`num_threads_per_block`, `buffer_alignment`, message sizes) are checked for their form and dropped.
+Operations of switches (NVLS multicast: `gstore`, `glre`, `glres`) are refused by name: what is made
+of a plan are sends, receives and computations of GPUs, and a switch that adds is none. Pipelines
+are unrolled (`rounds.py`). Keys of how a plan is launched (`num_threads_per_block`,
+`buffer_alignment`, message sizes) are checked for their form and dropped.
 
 Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc`; plans are written by its language
 (`python/mscclpp/language/program.py`).
@@ -13,11 +14,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from math import lcm
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from yantra.base.documents import parse_json, read_text
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
 from yantra.base.regular import open_regular
+from yantra.collectives.msccl import conditions
+from yantra.collectives.msccl.program import Gpu as ProgramGpu
+from yantra.collectives.msccl.program import Program
 from yantra.collectives.mscclpp.plan import (
     COPIES,
     OTHERS,
@@ -31,19 +35,23 @@ from yantra.collectives.mscclpp.plan import (
     Plan,
     Span,
 )
+from yantra.collectives.mscclpp.rounds import PIPELINE, Loop, chunk_bytes
 
 _HEAD = 4096
 _MOST = 1 << 24
 _MOST_UNITS = 1 << 12
-_SWITCH = "operations of switches (multicast, NVLS) are not read"
+_SWITCH = (
+    "a switch copies or adds here (multicast, NVLS), and traces have sends, receives and "
+    "computations of GPUs alone; the algorithms nvls and nvls_tree simulate switches that add"
+)
 _REFUSED = {
     "gstore": _SWITCH,
     "gstorepkt": _SWITCH,
     "glre": _SWITCH,
     "glres": _SWITCH,
-    "pipeline": "loops over units of bytes are not read, as their rounds depend on the size",
 }
 _KNOWN = (*COPIES, *SUMS, *sorted(SIGNALS - set(COPIES)), *sorted(WAITS), *sorted(OTHERS))
+_UNKNOWN = {"test": "custom", "sendrecv": "custom"}
 _REMOTE = ("memory", "port")
 
 
@@ -57,45 +65,92 @@ def is_plan(path: str | os.PathLike[str]) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
 
-def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """Read the plan in a file. Raises ConfigError with the file and the place in it."""
-    return parse_plan(read_text(path), os.fspath(path))
+def read_plan(
+    path: str | os.PathLike[str], size_bytes: int | None = None, collective: str | None = None
+) -> Plan:
+    """Read the plan in a file. Raises ConfigError with the file and the place in it.
+
+    `size_bytes`, that of the collective, is for pipelines, whose rounds depend on it; `collective`
+    replaces the one the file names.
+    """
+    return parse_plan(read_text(path), os.fspath(path), size_bytes, collective)
 
 
-def parse_plan(text: str, where: str) -> Plan:
-    """Read a plan from text; `where` is what messages call it."""
+def parse_plan(
+    text: str, where: str, size_bytes: int | None = None, collective: str | None = None
+) -> Plan:
+    """Read a plan from text as `read_plan` does; `where` is what messages call it."""
     tree, _ = parse_json(text, where)
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("an execution plan of MSCCL++", tree))
-    name, collective = (_text(tree, key, where) for key in ("name", "collective"))
+    name, called = (_text(tree, key, where) for key in ("name", "collective"))
     in_place = tree.get("inplace")
     if not isinstance(in_place, bool):
         raise ConfigError(f"{where}: inplace", expected_got("true or false", in_place))
     listed = _list(tree, "gpus", where)
     if not listed:
         raise ConfigError(f"{where}: gpus", "expected one GPU at least")
-    units = _units(listed)
-    if not units:
-        problem = f"groups of thread blocks cut a chunk into more than {_MOST_UNITS} parts"
-        raise UnsupportedError(f"{where}: {problem}")
-    gpus = [_Reader(tree, units, at, where).gpu() for at, tree in enumerate(listed)]
-    plan = Plan(where, name, collective, in_place, units, tuple(gpus))
+    cut = _cut(listed, where, size_bytes, collective or _UNKNOWN.get(called, called))
+    gpus = [_Reader(tree, cut, at, where).gpu() for at, tree in enumerate(listed)]
+    plan = Plan(where, name, called, in_place, cut.units, tuple(gpus))
     _check_ends(plan)
     return plan
 
 
-def _units(gpus: list[Any]) -> int:
-    """Return the least number of units of a chunk in which all shares of groups are whole."""
-    sizes = {1}
-    for gpu in gpus:
-        for block in _rows(gpu, "threadblocks"):
-            for op in _rows(block, "ops"):
-                group = op.get("tbg_info")
-                size = group.get("tbg_size") if isinstance(group, dict) else None
-                if type(size) is int and 1 <= size <= _MOST_UNITS:
-                    sizes.add(size)
+class _Cut(NamedTuple):
+    """Into how many units a chunk is cut, and its bytes where a pipeline asks for them."""
+
+    units: int
+    chunk_bytes: int = 0
+
+
+def _cut(gpus: list[Any], where: str, size_bytes: int | None, collective: str) -> _Cut:
+    """Return the least units in which all shares of groups and units of pipelines are whole."""
+    sizes, loops = {1}, []
+    for number, gpu in enumerate(gpus):
+        for block_at, block in enumerate(_rows(gpu, "threadblocks")):
+            at = f"{where}: gpus[{number}].threadblocks[{block_at}]"
+            for op_at, op in enumerate(_rows(block, "ops")):
+                if op.get("name") == PIPELINE:
+                    loops.append(_loop(op, f"{at}.ops[{op_at}]"))
+                for one in (op, *_rows(op, "ops")):
+                    group = one.get("tbg_info")
+                    size = group.get("tbg_size") if isinstance(group, dict) else None
+                    if type(size) is int and 1 <= size <= _MOST_UNITS:
+                        sizes.add(size)
+    of_chunk = 0
+    if loops:
+        of_chunk = chunk_bytes(loops[0].where, size_bytes, _chunks(gpus, where, collective))
+        sizes |= {loop.parts(of_chunk) for loop in loops}
     units = lcm(*sizes)
-    return units if units <= _MOST_UNITS else 0
+    if units > _MOST_UNITS:
+        cutting = "units of pipelines and groups" if loops else "groups"
+        problem = f"{cutting} of thread blocks cut a chunk into more than {_MOST_UNITS} parts"
+        advice = f", of {of_chunk} bytes each; give another --size" if loops else ""
+        raise UnsupportedError(f"{where}: {problem}{advice}")
+    return _Cut(units, of_chunk)
+
+
+def _chunks(gpus: list[Any], where: str, collective: str) -> int:
+    """Return into how many chunks the size of a collective is cut."""
+    counts = [
+        [_whole(gpu, f"{buffer}_chunks", f"{where}: gpus[{at}]") for buffer in ("input", "output")]
+        for at, gpu in enumerate(gpus)
+        if isinstance(gpu, dict)
+    ]
+    made = tuple(ProgramGpu(0, at, *two, 0, ()) for at, two in enumerate(counts))
+    program = Program(where, "", "", collective, True, True, 1, made)
+    return conditions.data_chunks(program, conditions.collective_of(program, collective))
+
+
+def _loop(op: Mapping[str, Any], where: str) -> Loop:
+    context, at = op.get("iter_context"), f"{where}.iter_context"
+    if not isinstance(context, dict):
+        raise ConfigError(at, expected_got("unit_size and num_chunks", context))
+    loop = Loop(where, _whole(context, "unit_size", at), _whole(context, "num_chunks", at))
+    if not loop.unit_bytes or not loop.chunks:
+        raise ConfigError(at, expected_got("a unit and chunks of at least 1", context))
+    return loop
 
 
 def _rows(tree: Any, key: str) -> list[dict[str, Any]]:
@@ -119,9 +174,9 @@ def _check_ends(plan: Plan) -> None:
 class _Reader:
     """Reads one GPU."""
 
-    def __init__(self, tree: Any, units: int, number: int, where: str) -> None:
+    def __init__(self, tree: Any, cut: _Cut, number: int, where: str) -> None:
         self.where = f"{where}: gpus[{number}]"
-        self.number, self.units = number, units
+        self.number, self.units, self.chunk_bytes = number, *cut
         if not isinstance(tree, dict):
             raise ConfigError(self.where, expected_got("a GPU", tree))
         self.tree = tree
@@ -170,8 +225,14 @@ class _Reader:
         for one, at in self._each(tree, "remote_buffer_refs", where, optional=True):
             kind = _one_of(one, "access_channel_type", at, _REMOTE)
             refs.setdefault(kind, []).extend(_numbers(one, "remote_buffer_ids", at))
-        operations = self._each(tree, "ops", where)
-        return tuple(self._operation(op, at, ids, refs) for op, at in operations)
+        made: list[Operation] = []
+        for op, at in self._each(tree, "ops", where):
+            if op.get("name") != PIPELINE:
+                made.append(self._operation(op, at, ids, refs))
+                continue
+            inner = [self._operation(*one, ids, refs) for one in self._each(op, "ops", at)]
+            made += _loop(op, at).unroll(inner, self.chunk_bytes, self.units)
+        return tuple(made)
 
     def _operation(
         self,
@@ -181,6 +242,8 @@ class _Reader:
         refs: Mapping[str, list[int]],
     ) -> Operation:
         kind = _text(op, "name", where)
+        if kind == PIPELINE:
+            raise ConfigError(where, "a pipeline in a pipeline; MSCCL++ has none")
         if kind in _REFUSED:
             raise UnsupportedError(f"{where}: {kind}: {_REFUSED[kind]}")
         if kind not in _KNOWN:

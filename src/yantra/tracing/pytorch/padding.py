@@ -1,7 +1,7 @@
 """What FSDP2 pads on other numbers of ranks, where a recording shows the shapes of gradients.
 
-FSDP2 cuts each parameter along its first dimension, in parts as large as the first: of d rows a rank
-of n has ceil(d / n), and the rest is padding. So a group of parameters has, on n ranks,
+FSDP2 cuts each parameter along its first dimension, in parts as large as the first: of d rows a
+rank of n has ceil(d / n), and the rest is padding. So a group of parameters has, on n ranks,
 
     n * sum of ceil(d / n) * (elements of a row)
 
@@ -11,8 +11,8 @@ collective belongs to a list of gradients if it has as many bytes as that has on
 
 Trade-off: where two lists fit and differ on the new ranks, none is taken, as if there were none.
 
-Source: `fully_shard` of PyTorch (torch/distributed/fsdp/_fully_shard), and what recordings of PyTorch
-2.13 on 2, 3, 4 and 8 ranks have.
+Source: `fully_shard` of PyTorch (torch/distributed/fsdp/_fully_shard), and what recordings of
+PyTorch 2.13 on 2, 3, 4 and 8 ranks have.
 """
 
 from __future__ import annotations
@@ -66,8 +66,6 @@ class Padding:
 
 
 def _is_shape(shape: Any) -> bool:
-    return (
-        isinstance(shape, list)
-        and bool(shape)
-        and all(type(one) is int and one > 0 for one in shape)
-    )
+    if not isinstance(shape, list) or not shape:
+        return False
+    return all(type(one) is int and one > 0 for one in shape)

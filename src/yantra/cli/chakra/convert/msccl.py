@@ -100,7 +100,7 @@ def _plan(
     from yantra.collectives.msccl.traces import write
     from yantra.collectives.mscclpp import prove, read_plan, traces
 
-    plan = read_plan(path)
+    plan = read_plan(path, sizes.size_bytes, collective)
     proof = prove(plan, collective)
     form: dict[str, Any] = {"program": plan.name, "gpus": len(plan.gpus)}
     form |= {"collective": proof.collective, "proof": list(proof.lines)}
