@@ -8,7 +8,9 @@ import pytest
 
 from yantra.base.errors import ConfigError
 from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.blocks.mamba2 import Mamba2
 from yantra.workloads.models.catalogue import find
+from yantra.workloads.models.hf import from_config
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.operators.adapters import PRODUCTS, targets_of
 from yantra.workloads.plan.plan import Plan
@@ -159,18 +161,123 @@ def test_what_adapts_nothing_is_refused(fields: dict[str, Any], problem: str) ->
         train("llama3-8b", Plan(**fields), 512)
 
 
-def test_experts_have_no_adapters() -> None:
-    plan = Plan(ep=8, dp=8, lora_rank=4, lora_targets="q,down")
-    with pytest.raises(ConfigError, match="adapters of experts are not modelled; leave out down"):
-        train(find("mixtral-8x7b"), plan, 512)
-    assert train(find("mixtral-8x7b"), plan.replace(lora_targets="q"), 512).ranks == 8
+EXPERTS, TOP, EXPERT = 8, 2, 48
+EXPERT_SIDES = {"gate_proj": (HIDDEN, EXPERT), "up_proj": (HIDDEN, EXPERT)}
+EXPERT_SIDES |= {"down_proj": (EXPERT, HIDDEN), "linear_fc1": (HIDDEN, 2 * EXPERT)}
+
+
+def mixture(plan: Plan, targets: str, **changes: Any) -> Workload:
+    model = small().replace(
+        name="mixture", num_experts=EXPERTS, moe_router_topk=TOP, moe_ffn_hidden_size=EXPERT,
+        moe_layer_freq=(1,) * LAYERS,
+    )  # fmt: skip
+    return train(model_of(model), plan.replace(lora_rank=RANK, lora_targets=targets, **changes))
+
+
+@pytest.mark.parametrize("targets", ["down_proj", "up_proj", "linear_fc1", "gate,up,down"])
+def test_each_expert_has_an_adapter_of_its_own(targets: str) -> None:
+    of_one = sum(RANK * sum(EXPERT_SIDES[name]) for name in targets_of(targets))
+    memory = mixture(Plan(), targets).memory["stage0"]
+    assert memory["gradients"] == 4 * LAYERS * EXPERTS * of_one
+    for ep in (2, 4, 8):
+        spread = mixture(Plan(ep=ep, dp=8), targets).memory["stage0"]
+        assert spread["gradients"] == memory["gradients"] // ep
+
+
+@pytest.mark.parametrize(
+    ("plan", "a", "b"),
+    [
+        (Plan(tp=2, etp=2, ep=1), {"up_proj": HIDDEN, "down_proj": EXPERT // 2}, (2, 1)),
+        (Plan(tp=2, etp=2, ep=4, dp=4), {"up_proj": HIDDEN, "down_proj": EXPERT // 2}, (2, 1)),
+    ],
+)
+def test_an_expert_split_by_columns_splits_b_and_one_split_by_rows_splits_a(
+    plan: Plan, a: dict[str, int], b: tuple[int, int]
+) -> None:
+    local = EXPERTS // plan.ep
+    for (target, whole), ways in zip(a.items(), b, strict=True):
+        outputs = EXPERT_SIDES[target][1] // ways
+        memory = mixture(plan, target).memory["stage0"]
+        assert memory["gradients"] == 4 * LAYERS * local * RANK * (whole + outputs)
+
+
+@pytest.mark.parametrize(
+    "plan", [Plan(), Plan(ep=4, dp=4), Plan(ep=2, etp=2, tp=2, dp=4), Plan(ep=8, dp=8, zero=3)]
+)
+def test_adapters_of_experts_work_on_the_rows_that_experts_get(plan: Plan) -> None:
+    tokens = plan.micro_batches * plan.micro_batch * plan.dp * 32
+    total = amounts(mixture(plan, "gate,up,down"), "compute", "wgrad")
+    sides = sum(sum(EXPERT_SIDES[f"{name}_proj"]) for name in ("gate", "up", "down"))
+    assert total == 2 * tokens * TOP * RANK * LAYERS * sides
+
+
+GATED = {
+    "architectures": ["Qwen3NextForCausalLM"], "model_type": "qwen3_next", "num_hidden_layers": 4,
+    "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+    "intermediate_size": 96, "vocab_size": 256, "max_position_embeddings": 64,
+    "linear_num_value_heads": 8, "linear_num_key_heads": 4, "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32, "decoder_sparse_step": 1,
+    "mlp_only_layers": [], "norm_topk_prob": True,
+}  # fmt: skip
+QKVZ, BA, VALUES, MIXERS = 2 * 4 * 8 + 2 * 8 * 8, 2 * 8, 8 * 8, 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "targets", "sides"),
+    [
+        ("qwen3_next", "in_proj_qkvz", ((64, QKVZ),)),
+        ("qwen3_next", "in_proj_ba", ((64, BA),)),
+        ("qwen3_next", "in_proj_qkvz,in_proj_ba,out_proj", ((64, QKVZ), (64, BA), (VALUES, 64))),
+        ("qwen3_5", "in_proj_z", ((64, VALUES),)),
+        ("qwen3_5", "in_proj_qkv,in_proj_a", ((64, QKVZ - VALUES), (64, BA // 2))),
+    ],
+)
+@pytest.mark.parametrize("tp", [1, 2])
+def test_mixers_have_adapters_of_the_modules_that_their_model_has(
+    kind: str, targets: str, sides: tuple[tuple[int, int], ...], tp: int
+) -> None:
+    config = GATED | {"model_type": kind}
+    if kind == "qwen3_5":
+        dropped = ("num_experts", "num_experts_per_tok", "decoder_sparse_step", "norm_topk_prob")
+        config = {
+            key: value
+            for key, value in config.items()
+            if key not in dropped and "moe" not in key and "shared" not in key
+        }
+    model = model_of(from_config(config, name="own"))
+    plan = Plan(tp=tp, lora_rank=RANK, lora_targets=targets)
+    memory = train(model, plan, 32).memory["stage0"]
+    if tp == 1:
+        assert memory["gradients"] == 4 * MIXERS * RANK * sum(map(sum, sides))
+    else:
+        split = [(i // 2, o) if name == "out_proj" else (i, o // 2)
+                 for name, (i, o) in zip(targets_of(targets), sides, strict=True)]  # fmt: skip
+        assert memory["gradients"] == 4 * MIXERS * RANK * sum(map(sum, split))
+
+
+def test_modules_of_another_model_are_not_those_of_this_one() -> None:
+    model = model_of(from_config(GATED, name="own"))
+    with pytest.raises(ConfigError, match="own has no product in_proj_z; it has q_proj"):
+        train(model, Plan(lora_rank=RANK, lora_targets="in_proj_z"), 32)
+    with pytest.raises(ConfigError, match=r"moe\.shared\.gate of own are not modelled"):
+        train(model, Plan(lora_rank=RANK, lora_targets="all-linear"), 32)
+
+
+def test_mamba_2_has_two_adapters_a_layer() -> None:
+    model = find("mamba2-2.7b")
+    mixer = next(part for part in vars(model.layers[0]).values() if isinstance(part, Mamba2))
+    inner = mixer.heads * mixer.head_dim
+    wide = 2 * inner + 2 * mixer.groups * mixer.state + mixer.heads
+    memory = train(model, Plan(lora_rank=RANK, lora_targets="all-linear"), 512).memory["stage0"]
+    each = RANK * (mixer.hidden + wide + inner + mixer.hidden)
+    assert memory["gradients"] == 4 * len(model.layers) * each
 
 
 @pytest.mark.parametrize(
     ("model", "problem"),
     [
         ("dit-xl/2", "adapters of modulation of dit-xl/2 are not modelled; name those meant"),
-        ("mamba2-2.7b", "adapters of mixer.in, mixer.out of mamba2-2.7b are not modelled$"),
         ("resnet-50", "resnet-50 has no product q_proj"),
     ],
 )

@@ -47,7 +47,7 @@ def padded(shapes: Shapes, ranks: int) -> int:
 
 
 class Padding:
-    """What each size on the recorded ranks is on others, for the lists of gradients of one trace."""
+    """What each size on the recorded ranks is on others, for the lists of gradients of a trace."""
 
     def __init__(self, lists: Iterable[Shapes], recorded: int, ranks: int) -> None:
         self._known: dict[int, set[int]] = {}

@@ -15,6 +15,8 @@ from typing import Any
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 ALL = "all-linear"
+EVERY = ("",)
+"""All outputs of a product, whatever they are called."""
 PRODUCTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "qkv": {"q_proj": ("q",), "k_proj": ("k",), "v_proj": ("v",), "linear_qkv": ("q", "k", "v")},
     "q": {"q_proj": ("q",)},
@@ -26,8 +28,19 @@ PRODUCTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "gate_up": {"gate_proj": ("gate",), "up_proj": ("up",), "linear_fc1": ("gate", "up")},
     "up": {"up_proj": ("up",), "linear_fc1": ("up",)},
     "down": {"down_proj": ("hidden",), "linear_fc2": ("hidden",)},
-}
-"""Of each product of the blocks its targets, and which outputs each adapts."""
+    "in": {"in_proj": EVERY},
+    "in:pairs": {"in_proj_qkvz": ("qkv", "z"), "in_proj_ba": ("b", "a")},
+    "in:each": {
+        "in_proj_qkv": ("qkv",), "in_proj_z": ("z",), "in_proj_b": ("b",), "in_proj_a": ("a",),
+    },
+    "in:lightning": {"qkv_proj": ("q", "k", "v"), "output_gate": ("gate",)},
+    "out": {"out_proj": ("hidden",)},
+}  # fmt: skip
+"""Of each product of the blocks its targets, and which outputs each adapts.
+
+A mixer of linear attention has one product in, which models cut into other modules: their names
+are behind a colon.
+"""
 
 _SHORT = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj"} | {
     name: f"{name}_proj" for name in ("gate", "up", "down")

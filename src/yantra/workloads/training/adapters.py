@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from yantra.workloads.plan.plan import Plan
 
 _KEPT = 16
-_OF_EXPERTS = {name for product in ("gate_up", "up", "down") for name in PRODUCTS[product]}
 
 
 def check_adapters(plan: Plan, model: Any) -> None:
@@ -33,10 +32,6 @@ def check_adapters(plan: Plan, model: Any) -> None:
     if plan.lora_rank is None:
         return
     named, where = targets_of(plan.lora_targets), called(plan, "lora_targets")
-    experts = [name for name in named if name in _OF_EXPERTS]
-    if facts_of(model).experts and experts:
-        problem = f"adapters of experts are not modelled; leave out {', '.join(experts)}"
-        raise ConfigError(where, problem)
     found, others = _targets(model)
     missing = [name for name in named if name not in found]
     is_all = plan.lora_targets.strip() == ALL
@@ -62,7 +57,7 @@ def _targets(model: Any) -> tuple[Mapping[str, int], list[str]]:
     found: dict[str, int] = {}
     others: dict[str, None] = {}
     for layer in dict.fromkeys(model.layers):
-        targets, rest = _of_layer(layer, model.sequence)
+        targets, rest = _of_layer(layer, model.sequence, max(facts_of(model).experts, default=1))
         others |= dict.fromkeys(rest)
         for name, least in targets.items():
             found[name] = min(least, found.get(name, least))
@@ -79,7 +74,7 @@ class _One:
 
 
 @lru_cache(maxsize=_KEPT)
-def _of_layer(layer: Any, sequence: int) -> tuple[Mapping[str, int], tuple[str, ...]]:
+def _of_layer(layer: Any, sequence: int, experts: int) -> tuple[Mapping[str, int], tuple[str, ...]]:
     setting = Setting(Batch.of(1, sequence), lora_rank=1, lora_targets=TARGETS)
     model: Parts = _One(layer)
     weights = Chunk(model, setting, (0, 1), front=False, tail=False).graph.weights
@@ -90,7 +85,9 @@ def _of_layer(layer: Any, sequence: int) -> tuple[Mapping[str, int], tuple[str, 
         if not weight.is_frozen and part in ("lora_a", "lora_b"):
             target = where.rpartition(".")[2]
             beside.add(where)
-            found[target] = min(weight.elements, found.get(target, weight.elements))
+            copies = experts if weight.domain == "expert" else 1
+            least = weight.elements // copies
+            found[target] = min(least, found.get(target, least))
     products = [weight.name.removesuffix(".weight") for weight in weights if weight.packs]
     return found, tuple(name.split(".", 2)[-1] for name in products if not _has(name, beside))
 
@@ -98,6 +95,7 @@ def _of_layer(layer: Any, sequence: int) -> tuple[Mapping[str, int], tuple[str, 
 def _has(product: str, beside: set[str]) -> bool:
     """Return whether a product has an adapter, or is one."""
     where, _, name = product.rpartition(".")
+    forms = [targets for form, targets in PRODUCTS.items() if form.partition(":")[0] == name]
     return where in beside or any(
-        f"{where}.{target}" in beside for target in PRODUCTS.get(name, {})
+        f"{where}.{target}" in beside for targets in forms for target in targets
     )

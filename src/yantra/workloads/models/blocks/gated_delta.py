@@ -9,6 +9,8 @@ Next, 2025.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from yantra.base.errors import ConfigError
 from yantra.workloads.models.blocks.block import Block
 from yantra.workloads.models.blocks.cache import Cache, inputs, states
@@ -23,7 +25,11 @@ CHUNK = 64
 
 
 class GatedDelta(Block):
-    """`heads` of values, `value_dim` wide, and `kv_heads` of queries and keys, `key_dim` wide."""
+    """`heads` of values, `value_dim` wide, and `kv_heads` of queries and keys, `key_dim` wide.
+
+    `modules` are those of the product in, for adapters: `pairs` (Qwen3-Next), `each` (Qwen3.5), or
+    `others`, of which queries, keys and values are one tensor here and no adapters are made.
+    """
 
     heads: int
     kv_heads: int
@@ -31,6 +37,7 @@ class GatedDelta(Block):
     value_dim: int
     window: int = 4
     chunk: int = CHUNK
+    modules: Literal["pairs", "each", "others"] = "pairs"
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         assert x is not None
@@ -47,7 +54,7 @@ class GatedDelta(Block):
             "z": values, "b": self.heads, "a": self.heads,
         }  # fmt: skip
         with g.scope("mixer"):
-            qkv, z, b, a = linear(g, x, "in", columns, split="out")
+            qkv, z, b, a = linear(g, x, "in", columns, split="out", product=f"in:{self.modules}")
             qkv = short_convolution(g, qkv, "conv", self.window)
             g.weight("A", self.heads, ways=tp)
             g.weight("dt_bias", self.heads, ways=tp)
@@ -57,7 +64,8 @@ class GatedDelta(Block):
                 g, "norm", [y, z], flops=9, kind="norm", saves=(0, 1),
                 placement=y.placement.dual(), weights={"weight": self.value_dim},
             )  # fmt: skip
-            (out,) = linear(g, y, "out", {"hidden": hidden}, split="in")
+            outside = "proj" if self.modules == "others" else "out"
+            (out,) = linear(g, y, "out", {"hidden": hidden}, split="in", product=outside)
         return out
 
     def caches(self) -> tuple[Cache, ...] | None:

@@ -30,7 +30,9 @@ class KimiDelta(Block):
         tp, hidden = g.setting.ways("tp"), x.sizes[-1][1]
         width = self.heads * self.head_dim
         with g.scope("mixer"):
-            qkv, beta = linear(g, x, "in", {"qkv": 3 * width, "beta": self.heads}, split="out")
+            qkv, beta = linear(
+                g, x, "in", {"qkv": 3 * width, "beta": self.heads}, split="out", product="in:others"
+            )
             qkv = short_convolution(g, qkv, "conv", self.window)
             decay = self._thin(g, x, "decay", width)
             gate = self._thin(g, x, "gate", width)
@@ -42,7 +44,7 @@ class KimiDelta(Block):
                 g, "norm", [y, gate], flops=9, kind="norm", saves=(0, 1),
                 placement=y.placement.dual(), weights={"weight": self.head_dim},
             )  # fmt: skip
-            (out,) = linear(g, y, "out", {"hidden": hidden}, split="in")
+            (out,) = linear(g, y, "out", {"hidden": hidden}, split="in", product="proj")
         return out
 
     def _thin(self, g: Graph, x: Tensor, name: str, width: int) -> Tensor:

@@ -26,7 +26,7 @@ class LightningAttention(Block):
         width, hidden = self.heads * self.head_dim, x.sizes[-1][1]
         with g.scope("mixer"):
             columns = {"q": width, "k": width, "v": width, "gate": width}
-            q, k, v, gate = linear(g, x, "in", columns, split="out")
+            q, k, v, gate = linear(g, x, "in", columns, split="out", product="in:lightning")
             y = linear_attention(g, (q, k, v), Lightning(self.heads, self.head_dim, self.chunk))
             y = wide_norm(g, y, "norm")
             y = elementwise(

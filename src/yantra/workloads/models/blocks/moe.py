@@ -167,6 +167,7 @@ class MoE(Block):
             made = linear(
                 g, there, "up", dict.fromkeys(parts, self.intermediate),
                 split="out", axis="etp", domain="expert", copies=local, sizes=sizes, bias=self.bias,
+                product="gate_up" if self.gated else "up",
             )  # fmt: skip
             active = (
                 swiglu(g, *made)

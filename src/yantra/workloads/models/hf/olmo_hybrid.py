@@ -29,7 +29,7 @@ def read(config: Config) -> Model:
     mixer = GatedDelta(
         heads=values, kv_heads=shared, key_dim=width,
         value_dim=config.size("linear_value_head_dim", default=2 * width),
-        window=config.size("linear_conv_kernel_dim", default=4),
+        window=config.size("linear_conv_kernel_dim", default=4), modules="others",
     )  # fmt: skip
     words = {parts.FULL: parts.FULL, parts.LINEAR: parts.LINEAR}
     usual = parts.every(4, parts.FULL, parts.LINEAR)

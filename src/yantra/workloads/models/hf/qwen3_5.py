@@ -13,7 +13,7 @@ def read(config: Config) -> Model:
     sizes = decoder.sizes(config)
     config.skip("mlp_only_layers")
     plain = parts.dense(config, sizes)
-    return hybrid(config, sizes, lambda _: plain)
+    return hybrid(config, sizes, lambda _: plain, "each")
 
 
 PLUGIN = read

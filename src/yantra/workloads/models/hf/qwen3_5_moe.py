@@ -13,7 +13,7 @@ def read(config: Config) -> Model:
     """Return the model of a config of type `qwen3_5_moe`."""
     width = config.size("moe_intermediate_size")
     sizes = decoder.sizes(config, ffn=width)
-    return hybrid(config, sizes, mixtures(config, sizes))
+    return hybrid(config, sizes, mixtures(config, sizes), "each")
 
 
 PLUGIN = read

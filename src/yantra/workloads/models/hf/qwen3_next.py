@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.models.blocks.gated_delta import GatedDelta
@@ -18,7 +19,12 @@ def read(config: Config) -> Model:
     return hybrid(config, sizes, mixtures(config, sizes))
 
 
-def hybrid(config: Config, sizes: parts.Sizes, mlp: Callable[[int], Block]) -> Model:
+def hybrid(
+    config: Config,
+    sizes: parts.Sizes,
+    mlp: Callable[[int], Block],
+    modules: Literal["pairs", "each"] = "pairs",
+) -> Model:
     """Return a model of gated attention and the gated delta rule with this feed-forward."""
     interval = config.size("full_attention_interval", default=4)
     usual = parts.every(interval, parts.FULL, parts.LINEAR)
@@ -42,6 +48,7 @@ def hybrid(config: Config, sizes: parts.Sizes, mlp: Callable[[int], Block]) -> M
         key_dim=config.size("linear_key_head_dim", default=128),
         value_dim=config.size("linear_value_head_dim", default=128),
         window=config.size("linear_conv_kernel_dim", default=4),
+        modules=modules,
     )
     return parts.decoder(
         config, sizes, lambda at: attention if kinds[at] == parts.FULL else mixer, mlp

@@ -39,6 +39,7 @@ def linear(
     is_first: bool = False,
     precise: bool = False,
     sizes: tuple[tuple[str, int], ...] = (),
+    product: str = "",
 ) -> tuple[Tensor, ...]:
     """Multiply the last dimension of `x` by a weight; return one tensor per entry of `outputs`.
 
@@ -46,7 +47,8 @@ def linear(
     products are made with different weights, the rows shared evenly among them (experts). A `tied`
     weight also stands in another stage, for `none` it was added before. `is_first`: the input is
     data, whose gradient nobody needs. `precise`: it is not computed in 8 bits or less.
-    `sizes` are what else models of compute may know.
+    `sizes` are what else models of compute may know. `product` is what adapters know it as, where
+    that is not `name`.
     """
     feature, k = x.sizes[-1]
     needed = _needed(g, x, feature, split, axis)
@@ -59,7 +61,7 @@ def linear(
     with g.scope(name):
         if weight != "none":
             count = copies * k * sum(outputs.values())
-            seen = ("tp",) if split is None and needed.dimension_of("tp") else ()
+            seen = (axis,) if split is None and needed.dimension_of(axis) else ()
             g.weight(
                 "weight", count, ways=ways, domain=domain, partial_over=seen,
                 is_tied=weight == "tied", packs=not precise,
@@ -81,9 +83,10 @@ def linear(
     g.add(name, uses, tuple(made), (forward,), gradients, again=again, again_program=anew)
     if not g.is_frozen:
         return tuple(made)
-    from yantra.workloads.operators.graph.operators.adapter import adapted
+    from yantra.workloads.operators.graph.operators.adapter import Beside, adapted
 
-    return adapted(g, x, name, tuple(made), split, axis)
+    beside = Beside(product or name, split, axis, domain, copies)
+    return adapted(g, x, tuple(made), beside)
 
 
 def _outputs(
