@@ -216,14 +216,9 @@ private:
     }
 
     void mark(std::uint32_t node, const Attribute& attribute, OwnColumn column) {
-        if (!is_text(attribute.kind) || is_list(attribute.kind)) {
-            return;
+        if (is_text(attribute.kind) && !is_list(attribute.kind)) {
+            column.mark(node, size());
         }
-        if (column.empty()) {
-            column.make(size());
-        }
-        (*column.kind)[node] = IntColumn::integer;
-        (*column.value)[node] = 1;
     }
 
     // A name that only some traces have.

@@ -29,6 +29,15 @@ struct OwnColumn {
         kind->assign(nodes, IntColumn::absent);
     }
 
+    // Says of a node among so many that it has what the column is of.
+    void mark(std::size_t node, std::size_t nodes) {
+        if (empty()) {
+            make(nodes);
+        }
+        (*kind)[node] = IntColumn::integer;
+        (*value)[node] = 1;
+    }
+
     Vector<std::uint64_t>* value;
     Vector<std::uint8_t>* kind;
 };

@@ -257,15 +257,8 @@ private:
 
     bool mark(QuickReader& in, WireType type, AttributeKind kind, OwnColumn column) {
         std::string_view text;
-        if (kind != AttributeKind::string || type != WireType::block || !in.block(text) || !is_valid_text(text)) {
-            return false;
-        }
-        if (column.empty()) {
-            column.make(nodes_);
-        }
-        (*column.kind)[at_] = IntColumn::integer;
-        (*column.value)[at_] = 1;
-        return true;
+        column.mark(at_, nodes_);
+        return kind == AttributeKind::string && type == WireType::block && in.block(text) && is_valid_text(text);
     }
 
     bool label(QuickReader& in, AttributeKind kind, WireType type, SharedVector<std::int32_t>& labelled,

@@ -44,7 +44,9 @@ _READ = {".json", ".yaml", ".yml", ".csv", ".et", ".gz", ".xml", ".txt", ".sh", 
 _READ |= {".graphml", ".infragraph"}
 _OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
 # An option, or a file that the changed one names.
-_SAYS_WHERE = re.compile(rb"error: --|\"--[a-z]|\.\d+\.et: no such file|\.\d+\.et: node")
+_SAYS_WHERE = re.compile(
+    rb"error: --|\"--[a-z]|\.(?:\d+|\{rank\})\.et: no such file|\.\d+\.et: node"
+)
 _SAYS_WHAT_IT_NEEDS = re.compile(rb"unpacks from|memory: |takes about|more than")
 
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")

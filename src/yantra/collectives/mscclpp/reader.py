@@ -138,7 +138,7 @@ def _chunks(gpus: list[Any], where: str, collective: str) -> int:
         for at, gpu in enumerate(gpus)
         if isinstance(gpu, dict)
     ]
-    made = tuple(ProgramGpu(0, at, *two, 0, ()) for at, two in enumerate(counts))
+    made = tuple(ProgramGpu(0, at, ins, outs, 0, ()) for at, (ins, outs) in enumerate(counts))
     program = Program(where, "", "", collective, True, True, 1, made)
     return conditions.data_chunks(program, conditions.collective_of(program, collective))
 

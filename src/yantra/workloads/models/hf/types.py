@@ -64,6 +64,10 @@ REFUSED: Mapping[str, str] = {
         "tables of embeddings for every layer, predicted streams, and layers that use the keys and "
         "values of others are not modelled"
     ),
+    "kimi_k3": (
+        "attention over results of layers before, a norm of the rows of experts, and a gate behind "
+        "latent attention are not modelled"
+    ),
     "longcat_flash": "experts that compute nothing, and two attentions a layer, are not modelled",
     "m2m_100": _ENCODER,
     "marian": _ENCODER,

@@ -13,7 +13,7 @@ gradients' width. Of many experts' weights no more are read than there are rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from yantra.compute.products import RATE_TYPES
 from yantra.workloads.operators.graph.formats import WIDTHS
@@ -81,12 +81,18 @@ def linear(
     anew = _programs(g, part, copies, bias, dtype, sizes, packs=not precise)[:1] if again else ()
     uses = (Use(x, needed),)
     g.add(name, uses, tuple(made), (forward,), gradients, again=again, again_program=anew)
+    return _adapted(g, x, made, (product or name, split, axis, domain, copies))
+
+
+def _adapted(
+    g: Graph, x: Tensor, made: list[Tensor], beside: tuple[Any, ...]
+) -> tuple[Tensor, ...]:
+    """Return the results, with adapters added where the product is frozen."""
     if not g.is_frozen:
         return tuple(made)
     from yantra.workloads.operators.graph.operators.adapter import Beside, adapted
 
-    beside = Beside(product or name, split, axis, domain, copies)
-    return adapted(g, x, tuple(made), beside)
+    return adapted(g, x, tuple(made), Beside(*beside))
 
 
 def _outputs(
