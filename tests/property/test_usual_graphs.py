@@ -16,13 +16,14 @@ INTEGERS = ("is_cpu_op", "comm_type", "comm_size", "comm_priority", "comm_src", 
 LISTS = ("id", "type", "duration_micros", "parent_count", "parent_begin", "parent")
 MORE_LISTS = ("child_begin", "child", "file_order", "pg_name", "involved_mask", "involved_len")
 SIZE = st.integers(0, 2**63 - 1)
-LABEL = st.sampled_from(["tp", "dp", "pp", "ü", ""])
+LABEL = st.sampled_from(["tp", "dp", "pp", "ü", "", "ncclKernel"])
 USUAL = st.one_of(
     st.builds(Attribute, st.sampled_from(INTEGERS), SIZE, st.just(Kind.INT64)),
     st.builds(Attribute, st.sampled_from(INTEGERS), st.booleans(), st.just(Kind.BOOL)),
     st.builds(Attribute, st.just("comm_tag"), st.integers(-9, 9), st.just(Kind.INT32)),
     st.builds(Attribute, st.just("num_ops"), st.integers(-9, 9), st.just(Kind.SINT64)),
     st.builds(Attribute, st.sampled_from(["pg_name", "comm_peer"]), LABEL, st.just(Kind.STRING)),
+    st.builds(Attribute, st.just("communication"), LABEL, st.just(Kind.STRING)),
     st.builds(
         Attribute,
         st.just("involved_dim"),
@@ -34,6 +35,7 @@ USUAL = st.one_of(
 UNUSUAL = st.one_of(
     st.builds(Attribute, st.sampled_from(INTEGERS), LABEL, st.just(Kind.STRING)),
     st.builds(Attribute, st.just("comm_size"), st.none(), st.just(Kind.NONE)),
+    st.builds(Attribute, st.just("communication"), SIZE, st.just(Kind.INT64)),
     st.builds(Attribute, st.just("comm_tag"), SIZE, st.just(Kind.INT64), st.just("a doc")),
     st.builds(Attribute, st.just("involved_dim"), st.just([]), st.just(Kind.BOOL_LIST)),
 )
@@ -70,6 +72,7 @@ def told(graph: _core.Graph) -> dict[str, object]:
     told["names"] = [graph.name(node) for node in range(len(graph))]
     told["findings"] = [(finding.code, finding.text) for finding in graph.diagnostics]
     told["complete_order"] = graph.complete_order
+    told["communicates"] = [graph.communicates(node) for node in range(len(graph))]
     return told
 
 

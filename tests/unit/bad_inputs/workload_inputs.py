@@ -58,7 +58,6 @@ TEXTS = {
 MANIFESTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "future.yw": lambda tree: tree | {"version": 2},
     "format.yw": lambda tree: tree | {"format": "other"},
-    "key.yw": lambda tree: tree | {"rank": 2},
     "ranks.yw": lambda tree: tree | {"ranks": 9},
     "nogroup.yw": lambda tree: (
         tree | {"groups": {name: group for name, group in tree["groups"].items() if name != "tp"}}
