@@ -182,3 +182,14 @@ def test_one_rank_for_all_keeps_it_too(folder: Path, capsys: pytest.CaptureFixtu
     for rank in range(4):
         kinds = [node.get("communication") for node in chakra.read(f"job.{rank}.et")]
         assert kinds.count("all_gather") == 1
+
+
+def test_one_trace_for_all_keeps_the_mark(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    convert(FOREIGN, ranks=1, begin=190)
+    line = ["chakra", "convert", "pytorch", "d.0.json", "-o", "job.yw", "--replicate", "4"]
+    assert main(line) == 0
+    capsys.readouterr()
+    assert main(["run", "job.yw", *ON, "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert form["tables"]["ranks"]["exposed_communication_ns"] == [30_000] * 4
+    assert any("counts them as communication" in text for text in form["warnings"])
