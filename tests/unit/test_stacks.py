@@ -11,6 +11,7 @@ from yantra.base.errors import ConfigError
 from yantra.cli import main
 from yantra.compile import compile, compile_like
 from yantra.fabric import stacks
+from yantra.fabric.stacks.describe import report
 from yantra.result import Result
 from yantra.run.interval import SAMPLES, interval, responses
 from yantra.run.simulate import run, simulate
@@ -135,6 +136,38 @@ def test_a_wrong_file_is_named_with_its_key(tmp_path: Path) -> None:
         stacks.load(path)
     with pytest.raises(ConfigError, match=r"no stack is named 'megatron-2020'; .*did you mean"):
         stacks.load("megatron-2020")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("older_attention: {value: 0, source: mine}", "older_attention.value: expected a number a"),
+        ("older_attention: {value: 1.8}", "older_attention.source: missing"),
+        ("older_attention: {value: 1.8, source: '[dao]'}", r"\[dao\] is not in sources"),
+        ("old_attention: {value: 1.8, source: mine}", "did you mean 'older_attention'"),
+        ("launch: {value: -1 us, source: mine}", "launch.value: must be at least 0 ns; got -1 us"),
+        ("launch: {value: 65, source: mine}", "launch.value"),
+    ],
+)
+def test_what_is_known_of_a_framework_is_read_or_refused(
+    line: str, problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"{FILE}    {line}\n")
+    with pytest.raises(ConfigError, match=problem):
+        stacks.load(path)
+
+
+def test_a_launch_of_nothing_is_stated_and_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE)
+    plain = stacks.load(path)
+    given = "launch: {value: 0 us, source: graphs}", "older_attention: {value: 1.8, source: old}"
+    path.write_text(FILE + "".join(f"    {line}\n" for line in given))
+    stated = stacks.load(path)
+    assert stated.scenario_part() == plain.scenario_part()  # `attention` has that of older kernels
+    assert "any: launch" not in report(plain)
+    assert "any: launch" in report(stated) and "any: older_attention" in report(stated)
 
 
 def test_the_command_line_names_a_stack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

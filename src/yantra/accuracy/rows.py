@@ -17,6 +17,8 @@ from os import path as paths
 from typing import Any, NamedTuple
 
 from yantra.base.documents import read_text
+from yantra.fabric import stacks
+from yantra.fabric.stacks.types import Stack, Terms
 from yantra.workloads.models import zoo
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.model import Model
@@ -24,11 +26,10 @@ from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
 
 _FOLDER = paths.join(paths.dirname(__file__), "rows")
+UNKNOWN = "unknown"
+"""The stack of a framework that nothing is known of."""
 _VTRAIN = "vtrain_one_node"
 _VTRAIN_VOCABULARY = 51200  # GPT-2's, padded as Megatron does for tp 8: what vTrain's models have
-
-PROFILES: Mapping[tuple[str, str], str] = {("megatron-simumax", "hgx-b200"): "simumax-b200"}
-"""Profiles of the very machines that steps were measured on, by stack and cluster."""
 
 _OLD_RELEASE = (
     "a regression that its makers state (NVIDIA-NeMo/Megatron-Bridge, issue 1998: 25.11 ran this "
@@ -83,9 +84,25 @@ class Row(NamedTuple):
         return "moe" if '"ep":' in self.plan and json.loads(self.plan)["ep"] > 1 else "dense"
 
     @property
+    def file(self) -> Stack:
+        """Return the file of the row's stack and kind, or that of a stack nothing is known of."""
+        return _file(self.stack, self.kind)
+
+    @property
+    def given(self) -> Terms:
+        """Return what the file of the row's stack says of its machine."""
+        return self.file.terms(self.cluster, self.dtype)[1]
+
+    @property
     def machine(self) -> str:
         """Return what rows of one fold, plan and machine share: the cluster."""
         return self.cluster
+
+
+@cache
+def _file(stack: str, kind: str) -> Stack:
+    names = (f"{stack}-{kind}", stack, UNKNOWN) if kind == "moe" else (stack, UNKNOWN)
+    return stacks.load(next(name for name in names if name in stacks.names()))
 
 
 @cache
@@ -118,7 +135,7 @@ def _steps() -> Iterator[Row]:
     for line in _lines("training_steps.csv"):
         given = {key: line[key] for key in Row._fields if key in line}
         row = Row(**(given | {"ranks": int(line["ranks"]), "seconds": 0.0}))  # type: ignore[arg-type]
-        row = row._replace(profile=PROFILES.get((row.stack, row.cluster), ""))
+        row = row._replace(profile=row.given.profile)
         memory = line["measured_alloc_gib"]
         if line["measured_s"]:
             seconds = float(line["measured_s"])

@@ -2,18 +2,21 @@
 
 Each machine that a stack was measured on has its own factors; `any` has those of all of its rows
 together. A stack's own rows are all fitted: what the accuracy page reports are fits without them.
+What is not fitted, the title, `copies`, `older_attention`, `launch` and `straggling` with their
+sources, is as the file of the stack has it, or that of `unknown` for a stack that has none yet.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from math import isfinite
 from os import path as paths
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
-from yantra.accuracy.predict import STRAGGLING, launch_ns, with_tables_attention
-from yantra.accuracy.rows import Row
+from yantra.accuracy.predict import with_tables_attention
+from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.accuracy.splits import (
     ENOUGH,
     balanced,
@@ -25,27 +28,10 @@ from yantra.accuracy.splits import (
 )
 from yantra.base.output import write_text
 from yantra.fabric import stacks
-from yantra.fabric.stacks.types import SHAPE
+from yantra.fabric.clusters.types import Number
+from yantra.fabric.stacks.types import NOTHING, SHAPE, Stack, Terms
 
 FOLDER = paths.join(paths.dirname(stacks.__file__), "files")
-
-TITLES = {
-    "fsdp-eager-2023": "PyTorch FSDP without compilation, as LLM Foundry had it in 2023",
-    "llama3-meta": "Meta's training of Llama 3 (2024)",
-    "megatron-2021": "Megatron-LM of 2021 (PTD-P)",
-    "megatron-2022": "Megatron-LM of 2022 (sequence parallelism, selective recomputation)",
-    "megatron-bridge-2026": "NVIDIA Megatron-Bridge of 2025 and 2026",
-    "megatron-deepspeed-2023": "Megatron-DeepSpeed as vTrain ran it (2023), small models",
-    "megatron-simumax": "Megatron-LM as SimuMax ran it on B200s (2025)",
-}
-_STRAGGLING = (
-    f'{{value: {STRAGGLING}, basis: derived, source: "[scale] Llama 3.1 405B from 512 to 8,192 '
-    'H100s: 3 points in 16 x"}'
-)
-_SCALE = (
-    "MLCommons, MLPerf Training results, Llama 3.1 405B on 512 to 8,192 H100s; InternEvo, 7B on 8 "
-    "to 1,024 A100s"
-)
 
 
 def write_all(parts: Sequence[Parts]) -> None:
@@ -62,7 +48,8 @@ def write_all(parts: Sequence[Parts]) -> None:
             if not of_kind:
                 continue
             name = stack if kind == "dense" else f"{stack}-moe"
-            title = TITLES.get(stack, stack) + (", mixture of experts" if kind == "moe" else "")
+            before = of_kind[0].row.file
+            title = before.title if before.name == name else name
             sets = sorted({one.row.dataset for one in of_kind})
             text = file_of(title, sets, of_kind, own, known, strange)
             write_text(paths.join(FOLDER, f"{name}.yaml"), text)
@@ -70,20 +57,14 @@ def write_all(parts: Sequence[Parts]) -> None:
 
 def unknown(parts: Sequence[Parts]) -> str:
     """Return the file of a framework that nothing is known of: no factor, and a wide interval."""
-    lines = [
-        "title: A framework of which nothing is known",
-        "",
-        "sources:",
-        '  rows: "all measured steps of docs/reference/accuracy.md, each with factors of 1"',
-        f'  scale: "{_SCALE}"',
-        "",
-        "machines:",
-    ]
+    before = stacks.load(UNKNOWN)
+    rows = "all measured steps of docs/reference/accuracy.md, each with factors of 1"
+    lines = [f"title: {before.title}", "", *_sources(rows, [before]), "", "machines:"]
     own = [with_tables_attention(one) for one in parts if one.row.kind == "dense"]
     plain = [(one.row, residual(Factors(), one)) for one in own]
     models = len({(row.fold, row.cluster) for row, _ in plain})
     none = Factors(rows=len(plain), models=models)
-    return "\n".join(lines + _terms("any", none, balanced(plain), 0.0)) + "\n"
+    return "\n".join(lines + _terms("any", none, balanced(plain), before.terms()[1])) + "\n"
 
 
 def file_of(
@@ -103,31 +84,23 @@ def file_of(
     for one in parts:
         eight = precision(one.row) == "8 bits"
         machines[f"{one.row.cluster} fp8" if eight else one.row.cluster].append(one)
-    lines = [
-        f"title: {title}",
-        "",
-        "sources:",
-        f'  rows: "measured steps of {", ".join(datasets)}: docs/reference/accuracy.md and NOTICE"',
-        f'  scale: "{_SCALE}"',
-        "",
-    ]
-    if any(one.row.kind == "moe" for one in parts):
-        count = '{value: 8, source: "experts of a token in the models of [rows]"}'
-        lines += ["copies: " + count, ""]
+    before = list(dict.fromkeys(one.row.file for one in parts))
+    rows = f"measured steps of {', '.join(datasets)}: docs/reference/accuracy.md and NOTICE"
+    lines = [f"title: {title}", "", *_sources(rows, before), ""]
+    copies = next((one.copies for one in before if one.copies is not None), None)
+    if copies is not None:
+        lines += [f"copies: {_number(copies)}", ""]
     lines.append("machines:")
     for key, own in machines.items():
         width = _width(own, known)
         factors = nearest(own[0].row, every)[0]
         if not own[0].row.profile:  # beside one they rest on both kinds of models
             factors = factors._replace(rows=len(own))
-        row = own[0].row
-        launch = launch_ns(row.stack, row.kind, row.cluster)
-        lines += _terms(key, factors, width, launch, row.profile)
+        lines += _terms(key, factors, width, own[0].row.given, own[0].row.profile)
         lines += _plans([one.row for one in own], known)
     elsewhere = [one._replace(row=one.row._replace(profile="")) for one in parts]
     width = _width(elsewhere, strange)
-    launch = max(launch_ns(one.row.stack, one.row.kind, one.row.cluster) for one in parts)
-    lines += _terms("any", fitted(parts, elsewhere=True), width, launch)
+    lines += _terms("any", fitted(parts, elsewhere=True), width, before[0].terms()[1])
     return "\n".join(lines) + "\n"
 
 
@@ -156,7 +129,21 @@ def _plans(rows: Sequence[Row], known: Sequence[tuple[Row, float]]) -> list[str]
     return lines
 
 
-def _terms(key: str, factors: Factors, width: float, launch: float, profile: str = "") -> list[str]:
+def _sources(rows: str, before: Sequence[Stack]) -> list[str]:
+    """Return the table of sources; all but `rows` are those of the files before."""
+    others = {key: text for one in before for key, text in one.sources if key != "rows"}
+    quoted = (f"  {key}: {json.dumps(text)}" for key, text in {"rows": rows, **others}.items())
+    return ["sources:", *quoted]
+
+
+def _number(number: Number) -> str:
+    """Return a number as a file states it."""
+    basis = "" if number.basis == "published" else f", basis: {number.basis}"
+    return f"{{value: {number.written}{basis}, source: {json.dumps(number.source)}}}"
+
+
+def _terms(key: str, factors: Factors, width: float, given: Terms, profile: str = "") -> list[str]:
+    """Return the lines of a machine: what is fitted, and what is given."""
     on = f"fitted to {factors.rows} steps of {factors.models} models [rows]"
     if factors[:4] == Factors()[:4]:
         on = "nothing is fitted [rows]"
@@ -170,12 +157,10 @@ def _terms(key: str, factors: Factors, width: float, launch: float, profile: str
             continue
         source = known if profile and name in ("products", "attention") else on
         lines.append(f'    {name}: {{value: {value:.3f}, basis: derived, source: "{source}"}}')
-    if launch:
-        best = "of 0 to 100 us the one of least error over the steps of Megatron-DeepSpeed"
-        lines.append(
-            f'    launch: {{value: {launch / 1000:g} us, basis: derived, source: "{best}"}}'
-        )
-    lines.append(f"    straggling: {_STRAGGLING}")
+    for name in ("older_attention", "launch", "straggling"):
+        number = getattr(given, name)
+        if number != NOTHING:
+            lines.append(f"    {name}: {_number(number)}")
     if isfinite(width) and width > 0:
         off = "residuals of held-out models hold 90 % [rows]"
         lines.append(f'    interval: {{value: {width:.3f}, basis: derived, source: "{off}"}}')

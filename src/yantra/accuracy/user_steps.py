@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from os import path as paths
 
 from yantra.accuracy.fit import Parts
-from yantra.accuracy.predict import Refused, predicted
+from yantra.accuracy.predict import Refused, predicted, with_tables_attention
 from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import judged, residuals
 from yantra.base.documents import Path, read_text
@@ -99,7 +99,7 @@ def _plan(text: str, where: str) -> dict[str, object]:
 
 
 def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
-    """Return the file of the stack that fits the rows best, and our parts of each.
+    """Return the file of the stack that fits the rows best, and our parts of each by the tables.
 
     Its interval is conformal where there are ten rows or more of several models, else that of
     frameworks that nothing is known of. Raises ConfigError for a row that cannot be run.
@@ -115,4 +115,5 @@ def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
     strange = residuals(judged(recorded(), unseen=True))
     own = residuals(judged(parts, unseen=False))
     known = own if len(own) >= 10 and len({row.fold for row, _ in own}) > 1 else strange
-    return file_of(title, ["the user's own steps"], parts, parts, known, strange), parts
+    text = file_of(title, ["the user's own steps"], parts, parts, known, strange)
+    return text, [with_tables_attention(one) for one in parts]

@@ -342,13 +342,21 @@ class Place:
                 raise self.error(f"[{key}] is not in sources{hint}")
         return text
 
-    def quantity(self, tree: Any, kind: units.Kind, unit: str, whole: bool = False) -> Number:
-        """Read a number with a unit and a source; its value is above 0 and in `unit`."""
+    def quantity(
+        self,
+        tree: Any,
+        kind: units.Kind,
+        unit: str,
+        whole: bool = False,
+        least: float | None = None,
+    ) -> Number:
+        """Read a number with a unit and a source, in `unit`; above 0, or at least `least`."""
         stated = self._stated(tree)
         where = self.key("value")
         value = units.parse(stated["value"], kind, unit, where.name)
-        if value <= 0:
-            raise where.error(f"must be above 0 {unit}; got {stated['value']}")
+        if value < least if least is not None else value <= 0:
+            bound = "above 0" if least is None else f"at least {least:g}"
+            raise where.error(f"must be {bound} {unit}; got {stated['value']}")
         if whole and not value.is_integer():
             raise where.error(expected_got(f"a whole number of {unit}", stated["value"]))
         return self._number(stated, value, unit)

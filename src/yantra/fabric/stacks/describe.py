@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import exp
 from typing import TYPE_CHECKING, Any
 
+from yantra.fabric.stacks.types import NOTHING
+
 if TYPE_CHECKING:
     from yantra.fabric.stacks.types import Stack, Terms
 
@@ -71,7 +73,7 @@ def report(stack: Stack) -> str:
         (f"  {machine}: {key}", number.written, number.basis, number.source)
         for machine, terms in stack.machines
         for key, number in terms.numbers()
-        if number.value
+        if number != NOTHING
     ]
     rows += [
         (f"  {machine}: profile", terms.profile, "published", "kernels measured on that machine")

@@ -11,12 +11,17 @@ from yantra.base.errors import expected_got
 from yantra.base.named_files import NamedFiles
 from yantra.fabric.clusters.reader import Place
 from yantra.fabric.clusters.types import Number
-from yantra.fabric.stacks.types import ANY, PlanInterval, Stack, Terms
+from yantra.fabric.stacks.types import (
+    ANY,
+    FACTORS,
+    NOTHING,
+    OTHERS,
+    PlanInterval,
+    Stack,
+    Terms,
+)
 
 _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
-_FACTORS = ("products", "attention", "rest")
-_OTHERS = ("communication", "launch", "straggling", "interval")
-_NONE = Number(value=0.0, unit="", written="0", source="none known")
 
 
 def names() -> tuple[str, ...]:
@@ -67,13 +72,13 @@ def _profile(place: Place, tree: Any) -> str:
 
 
 def _terms(place: Place, tree: Any) -> Terms:
-    given = place.mapping(tree, ("rows", "models", *_FACTORS), (*_OTHERS, "profile", "plans"))
+    given = place.mapping(tree, ("rows", "models", *FACTORS), (*OTHERS, "profile", "plans"))
     read: dict[str, Number] = {}
-    for key in (*_FACTORS, *_OTHERS):
+    for key in (*FACTORS, *OTHERS):
         if key not in given:
-            read[key] = _NONE
+            read[key] = NOTHING
         elif key == "launch":
-            read[key] = place.key(key).quantity(given[key], "time", "ns")
+            read[key] = place.key(key).quantity(given[key], "time", "ns", least=0)
         else:
             read[key] = place.key(key).ratio(given[key])
     return Terms(

@@ -16,7 +16,14 @@ from yantra.fabric.clusters.types import Number
 ANY = "any"
 """The machine whose terms hold where a stack has none of the one that is asked for."""
 
+NOTHING = Number(value=0.0, unit="", written="0", source="none known")
+"""The number of a term that a stack does not state."""
+
 EIGHT_BITS = ("fp8", "int8", "fp4")
+
+FACTORS = ("products", "attention", "rest")
+OTHERS = ("communication", "older_attention", "launch", "straggling", "interval")
+"""The terms that a stack must state on every machine, and those that it may."""
 
 SHAPE = ("tp", "micro_batch")
 """What a plan's interval is chosen by."""
@@ -34,7 +41,10 @@ class Terms(Record):
     """The terms of a stack on a machine; what they mean, `yantra.scenario.types.Stack` says.
 
     `rows` is how many measured steps they rest on, `models` of how many models. They were fitted
-    beside the kernels of `profile`, by its name or path, or beside tables alone.
+    beside the kernels of `profile`, by its name or path, or beside tables alone. What is not fitted
+    but known of the framework is where a fit starts: `launch`, `straggling`, and `older_attention`,
+    how much longer attention takes with the kernels of its year than with those of the tables.
+    `attention` has that in it.
     """
 
     products: Number
@@ -43,6 +53,7 @@ class Terms(Record):
     interval: Number
     launch: Number
     communication: Number
+    older_attention: Number
     straggling: Number
     rows: int
     models: int
@@ -51,8 +62,7 @@ class Terms(Record):
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
         """Yield every number with its key."""
-        keys = "products", "attention", "rest", "communication", "launch", "straggling", "interval"
-        for key in keys:
+        for key in (*FACTORS, *OTHERS):
             yield key, getattr(self, key)
         for one in self.plans:
             beside = "" if one.micro_batch is None else f" micro_batch {one.micro_batch}"
