@@ -11,7 +11,7 @@ from yantra import accuracy
 from yantra.accuracy import stack_files
 from yantra.accuracy.predict import given_of
 from yantra.accuracy.rows import UNKNOWN, Row
-from yantra.accuracy.suite import recorded
+from yantra.accuracy.suite import recorded, recorded_runs
 from yantra.accuracy.user_steps import read_steps, stack_text
 from yantra.fabric import clusters, stacks
 
@@ -32,7 +32,7 @@ def test_the_built_in_files_follow_from_the_recorded_run(
 ) -> None:
     built_in = Path(stack_files.FOLDER)
     monkeypatch.setattr(stack_files, "FOLDER", str(tmp_path))
-    stack_files.write_all(recorded())
+    stack_files.write_all(recorded(), *recorded_runs())
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     assert made == {path.name: path.read_text(encoding="utf-8") for path in built_in.iterdir()}
 

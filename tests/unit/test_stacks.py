@@ -62,8 +62,10 @@ def test_every_term_has_a_source_and_factors_are_sane(name: str) -> None:
 def test_factors_of_one_change_nothing_and_equal_ones_multiply_the_time(speeds: str) -> None:
     plain = time(None, speeds)
     assert time(Stack(), speeds) == pytest.approx(plain, rel=1e-9)
-    twice = time(Stack(products=2, attention=2, rest=2), speeds)
-    assert twice == pytest.approx(2 * plain, rel=1e-3)  # but for hand-overs of 10 ns
+    for launch_ns in (0.0, 50_000.0):
+        once = plain if not launch_ns else time(Stack(launch_ns=launch_ns), speeds)
+        twice = time(Stack(products=2, attention=2, rest=2, launch_ns=launch_ns), speeds)
+        assert twice == pytest.approx(2 * once, rel=1e-3)  # but for hand-overs of 10 ns
 
 
 def test_each_factor_makes_its_own_part_longer() -> None:

@@ -12,9 +12,10 @@ import pytest
 
 from yantra.accuracy.fit import Parts
 from yantra.accuracy.memory import peaks, recorded_peaks
-from yantra.accuracy.predict import predicted
+from yantra.accuracy.predict import predicted, ran_with
 from yantra.accuracy.rows import datasets
-from yantra.accuracy.suite import Report, chosen_rows, recorded, report
+from yantra.accuracy.splits import judged
+from yantra.accuracy.suite import Report, chosen_rows, recorded, recorded_runs, report
 from yantra.fabric import stacks
 
 # By data set, machine and kind: the most that the mean error may be with the stack known.
@@ -55,6 +56,31 @@ def test_the_recorded_run_is_what_the_code_says(dataset: str) -> None:
         assert one.seconds == pytest.approx(before[one.row.name].seconds, rel=1e-4)
 
 
+@pytest.mark.parametrize("dataset", datasets())
+def test_the_figures_are_those_of_runs_with_factors_of_others(dataset: str) -> None:
+    runs = recorded_runs()
+    both = (judged(recorded(), unseen=unseen) for unseen in (False, True))
+    of_set = [pair for pair in zip(*both, strict=True) if pair[0].parts.row.dataset == dataset]
+    for pair in of_set[:: max(1, len(of_set) // 2)][:2]:
+        row = pair[0].parts.row
+        for now, before in zip(
+            ran_with(row, [one.factors for one in pair]),
+            (runs.known[row], runs.unseen[row]),
+            strict=True,
+        ):
+            assert now.seconds == pytest.approx(before.seconds, rel=1e-4)
+            assert before.low < 1 < before.high
+
+
+def test_the_sum_that_factors_are_fitted_to_is_near_the_runs() -> None:
+    runs = recorded_runs()
+    for unseen, ran in ((False, runs.known), (True, runs.unseen)):
+        every = judged(recorded(), unseen=unseen)
+        off = [one.seconds / ran[one.parts.row].seconds - 1 for one in every]
+        assert -0.002 < fmean(off) < 0.0005
+        assert max(abs(one) for one in off) < 0.04
+
+
 def test_peak_memory_is_within_three_per_cent_in_the_mean() -> None:
     found = recorded_peaks()
     assert {one.row for one in found} == {row for row in chosen_rows() if row.alloc_gib}
@@ -65,12 +91,12 @@ def test_peak_memory_is_within_three_per_cent_in_the_mean() -> None:
 
 @cache
 def _whole() -> Report:
-    return report(recorded())
+    return report(recorded(), recorded_runs())
 
 
 @pytest.mark.parametrize("dataset", datasets())
 def test_a_data_set_alone_has_the_figures_it_has_among_all(dataset: str) -> None:
-    alone = report(recorded(), dataset=dataset)
+    alone = report(recorded(), recorded_runs(), dataset=dataset)
     assert alone.lines == tuple(line for line in _whole().lines if line.dataset == dataset)
     assert alone.lines and 0 <= alone.covered_known <= 1 and 0 < alone.score < 10
 

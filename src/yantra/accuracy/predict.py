@@ -7,8 +7,11 @@ A step's time is a sum T = p P + a A + r R of times that grow with the factors o
 attention and of the rest, while its critical path stays the same: every duration on it is
 multiplied by one of the three. P, A and R are found by running the step once more with each factor
 a little larger. Where the path changes the sum is a lower bound, as the longest of many paths is
-convex in the factors; the tests compare it with full runs. Beside a profile of the machine, where
-kernels and communication have factors of their own, what R has of the second is found likewise.
+convex in the factors. Beside a profile of the machine, where kernels and communication have factors
+of their own, what R has of the second is found likewise.
+
+The sum serves to find factors. What they are judged by are runs with them (`ran_with`), bit for bit
+those of `yantra run --stack`.
 
 What the file of a row's stack gives beside factors is in all of these runs: launches, stragglers,
 the attention of older kernels, and how often a token is sent to a node.
@@ -19,13 +22,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from yantra.accuracy.fit import Parts
+import numpy as np
+
+from yantra.accuracy.fit import Factors, Parts
 from yantra.accuracy.rows import Row
 from yantra.base.errors import YantraError
 from yantra.base.fields.plugin import Plugin
 from yantra.compile import Model as Compiled
 from yantra.compile import compile, compile_like
 from yantra.fabric.clusters.types import Speeds
+from yantra.run.interval import bounds, class_widths, responses
 from yantra.run.simulate import run
 from yantra.scenario import Collectives, Scenario, Stack, Templates, cluster_parts
 from yantra.workloads.training.train import train
@@ -79,9 +85,9 @@ def with_tables_attention(one: Parts) -> Parts:
 
 
 def parts_of(model: Compiled, communication: bool = False) -> tuple[float, ...]:
-    """Return the seconds of products, of attention and of the rest on a step's critical path.
+    """Return the seconds of products, attention and the rest on a step's critical path.
 
-    And, if asked for, those of communication in the rest.
+    Then those of communication in the rest, 0 unless asked for.
     """
     scenario = model.scenario
     stack = scenario.stack or Stack()
@@ -94,11 +100,51 @@ def parts_of(model: Compiled, communication: bool = False) -> tuple[float, ...]:
     products = (longer(products=stack.products * (1.0 + STEP)) - whole) / STEP
     attention = (longer(attention=stack.attention * (1.0 + STEP)) - whole) / STEP
     products, attention = max(products, 0.0), max(attention, 0.0)
-    rest = max(whole - products - attention, 0.0)
-    if not communication:
-        return products, attention, rest
-    sent = (longer(communication=stack.communication * (1.0 + STEP)) - whole) / STEP
+    rest, sent = max(whole - products - attention, 0.0), 0.0
+    if communication:
+        sent = (longer(communication=stack.communication * (1.0 + STEP)) - whole) / STEP
     return products, attention, rest, min(max(sent, 0.0), rest)
+
+
+class Ran(NamedTuple):
+    """A row's step run with some factors: its seconds, and what its interval follows from.
+
+    `shares` and `widths` are those of products, attention and the rest; see `run/interval.py`.
+    """
+
+    seconds: float
+    shares: tuple[float, ...]
+    widths: tuple[float, ...]
+
+    def bounds(self, half_width: float) -> tuple[float, float]:
+        """Return the shares of the time between which 90 of 100 are, if a stack states this."""
+        return bounds(np.array(self.shares), self.widths, half_width)
+
+
+def ran_with(row: Row, factors: Iterable[Factors]) -> list[Ran]:
+    """Return a row's step run with some factors, as `yantra run` has it with a stack of them.
+
+    Raises the errors of `scenario_of` and of a run.
+    """
+    given = given_of(row)
+    model = compile(scenario_of(row, "measured").replace(stack=given))
+    found = []
+    for one in factors:
+        with_them = compile_like(model, model.scenario.replace(stack=_times(given, one)))
+        result = run(with_them)
+        time = float(result.finish_ns.max()) / 1e9
+        found.append(Ran(time, tuple(responses(result)), tuple(class_widths(with_them))))
+    return found
+
+
+def _times(given: Stack, factors: Factors) -> Stack:
+    """Return a stack with factors on what is given of its framework."""
+    return given.replace(
+        products=given.products * factors.products,
+        attention=given.attention * factors.attention,
+        rest=given.rest * factors.rest,
+        communication=given.communication * factors.communication,
+    )
 
 
 def predicted(
@@ -124,7 +170,7 @@ def _predicted(row: Row, speeds: Speeds) -> tuple[float, ...] | str:
     try:
         scenario = scenario_of(row, speeds)
         if speeds != "measured":
-            return seconds(compile(scenario)), 0.0, 0.0
+            return seconds(compile(scenario)), 0.0, 0.0, 0.0
         model = compile(scenario.replace(stack=given_of(row)))
         return parts_of(model, communication=bool(row.profile))
     except YantraError as error:

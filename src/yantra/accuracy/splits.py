@@ -18,12 +18,12 @@ kernels, is measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from math import exp, isfinite
+from math import exp, isfinite, log
 from typing import NamedTuple
 
-from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
+from yantra.accuracy.fit import Factors, Parts, fitted, half_width
 from yantra.accuracy.metrics import Band
 from yantra.accuracy.rows import Row
 from yantra.fabric.stacks.types import EIGHT_BITS
@@ -35,17 +35,15 @@ Key = tuple[object, ...]
 
 
 class Judged(NamedTuple):
-    """A row with the factors that others gave it, and its interval."""
+    """A row with the factors that others gave it, its seconds with them, and its interval."""
 
     parts: Parts
     factors: Factors
     basis: str
+    seconds: float
     half_width: float = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Return the predicted seconds."""
-        return self.factors.of(self.parts)
+    low: float = 0.0
+    high: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -55,8 +53,7 @@ class Judged(NamedTuple):
     @property
     def band(self) -> Band:
         """Return the interval beside the measured time."""
-        width = exp(self.half_width)
-        return Band(self.parts.row.seconds, self.seconds / width, self.seconds * width)
+        return Band(self.parts.row.seconds, self.seconds * self.low, self.seconds * self.high)
 
 
 def precision(row: Row) -> str:
@@ -93,10 +90,22 @@ _KNOWN: tuple[tuple[str, Callable[[Row], Key]], ...] = (
 )
 
 
-def judged(parts: Sequence[Parts], *, unseen: bool) -> list[Judged]:
+class Run(NamedTuple):
+    """A row run with the factors that others gave it: seconds, and its interval in shares of it."""
+
+    seconds: float
+    low: float = 0.0
+    high: float = 0.0
+
+
+Ran = Mapping[Row, Run]
+
+
+def judged(parts: Sequence[Parts], *, unseen: bool, ran: Ran | None = None) -> list[Judged]:
     """Return every row with factors of rows that do not share its model, and no interval yet.
 
     `unseen` takes those of other stacks alone. Rows that none are left for have factors of 1.
+    `ran` are the runs with these factors; without them the sums of the parts count.
     """
     known: dict[Key, tuple[Factors, str]] = {}
     made = []
@@ -105,7 +114,9 @@ def judged(parts: Sequence[Parts], *, unseen: bool) -> list[Judged]:
         key = (*_exact(row), None if unseen else row.fold)
         if key not in known:
             known[key] = _factors(row, parts, unseen)
-        made.append(Judged(one, *known[key]))
+        factors, basis = known[key]
+        found = Run(factors.of(one)) if ran is None else ran[row]
+        made.append(Judged(one, factors, basis, found.seconds, 0.0, found.low, found.high))
     return made
 
 
@@ -145,11 +156,13 @@ def nearest(row: Row, others: Sequence[Parts]) -> tuple[Factors, str]:
 
 def residuals(rows: Iterable[Judged]) -> list[tuple[Row, float]]:
     """Return the logarithms of measured / predicted."""
-    return [(one.parts.row, residual(one.factors, one.parts)) for one in rows]
+    return [(one.parts.row, log(one.parts.row.seconds / one.seconds)) for one in rows]
 
 
 def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Judged]:
     """Return the rows with the half-width that held-out residuals of other models give.
+
+    The interval is that of a row's run; of a sum it is the half-width to either side.
 
     `unseen` are all rows judged by other stacks alone.
     """
@@ -162,7 +175,9 @@ def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Jud
         key = (row.stack, row.kind, row.fold, is_known, shape_of(row))
         if key not in known:
             known[key] = width_for(row, off if is_known else strange)
-        made.append(one._replace(half_width=known[key]))
+        width = known[key]
+        low, high = (one.low, one.high) if one.high else (exp(-width), exp(width))
+        made.append(one._replace(half_width=width, low=low, high=high))
     return made
 
 

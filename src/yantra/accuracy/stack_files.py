@@ -19,6 +19,7 @@ from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.accuracy.splits import (
     ENOUGH,
+    Ran,
     balanced,
     judged,
     nearest,
@@ -34,10 +35,10 @@ from yantra.fabric.stacks.types import NOTHING, SHAPE, Stack, Terms
 FOLDER = paths.join(paths.dirname(stacks.__file__), "files")
 
 
-def write_all(parts: Sequence[Parts]) -> None:
-    """Write a file for each stack of the rows."""
-    strange = residuals(judged(parts, unseen=True))
-    known = residuals(judged(parts, unseen=False))
+def write_all(parts: Sequence[Parts], known_ran: Ran, unseen_ran: Ran) -> None:
+    """Write a file for each stack of the rows; see `splits.judged` for their runs."""
+    strange = residuals(judged(parts, unseen=True, ran=unseen_ran))
+    known = residuals(judged(parts, unseen=False, ran=known_ran))
     by_stack: dict[str, list[Parts]] = defaultdict(list)
     for one in parts:
         by_stack[one.row.stack].append(one)

@@ -6,8 +6,10 @@
                                                 with names of data sets, runs those alone
 
 What is recorded, in `rows/predicted.csv`, is our time of each row by products, attention and the
-rest, and what of that is communication where the machine has a profile; factors and intervals
-follow from it and the measured times alone, in the same way each time.
+rest, and what of that is communication where the machine has a profile. Factors follow from it and
+the measured times alone, in the same way each time. Each row is then run with the factors that
+other rows give it, as `yantra run` does it with a stack; figures and intervals are those of these
+runs, which are recorded beside the parts.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import path as paths
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.accuracy.fit import Parts
 from yantra.accuracy.memory import Peak, memory_errors, peaks, record_peaks, recorded_peaks
@@ -30,12 +32,18 @@ from yantra.accuracy.metrics import (
     tau,
 )
 from yantra.accuracy.rows import LEFT_OUT, Row, datasets, rows
-from yantra.accuracy.splits import Judged, judged, precision, with_intervals
+from yantra.accuracy.splits import Judged, Ran, Run, judged, precision, with_intervals
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean
 
+if TYPE_CHECKING:
+    from yantra.accuracy.predict import Ran as OneRun
+
 RECORD = paths.join(paths.dirname(__file__), "rows", "predicted.csv")
-_HEAD = ("dataset", "name", "products_s", "attention_s", "rest_s", "communication_s")
+_PARTS = ("products_s", "attention_s", "rest_s", "communication_s")
+_KNOWN = ("known_s", "known_low", "known_high")
+_UNSEEN = ("unseen_s", "unseen_low", "unseen_high")
+_HEAD = ("dataset", "name", *_PARTS, *_KNOWN, *_UNSEEN)
 RANKED = "vtrain_one_node"
 _LEAST_PLANS = 5
 
@@ -112,15 +120,79 @@ def chosen_rows(every: int = 1) -> list[Row]:
     return found
 
 
-def recorded() -> list[Parts]:
-    """Return what the last recorded run predicted."""
+class Runs(NamedTuple):
+    """Rows run with factors of other models of their stack, and with those of other stacks."""
+
+    known: Ran
+    unseen: Ran
+
+
+def ran_now(
+    parts: Sequence[Parts],
+    told: Callable[[int, int], None] = lambda *_: None,
+    dataset: str | None = None,
+) -> Runs:
+    """Run rows with the factors that others give them; of one data set alone, if that is given.
+
+    Rows of one model, plan and machine that have the same factors are run once.
+    """
+    from yantra.accuracy.predict import given_of, ran_with
+
+    both = judged(parts, unseen=False), judged(parts, unseen=True)
+    chosen = [
+        pair for pair in zip(*both, strict=True) if dataset in (None, pair[0].parts.row.dataset)
+    ]
+    found: dict[Row, list[OneRun]] = {}
+    made: dict[tuple[object, ...], list[OneRun]] = {}
+    for done, pair in enumerate(chosen):
+        row, factors = pair[0].parts.row, [one.factors for one in pair]
+        key = (row.cluster, row.profile, row.dtype, row.model, row.plan, given_of(row), *factors)
+        if key not in made:
+            made[key] = ran_with(row, factors)
+        found[row] = made[key]
+        told(done + 1, len(chosen))
+    return _with_bounds(parts, found, dataset)
+
+
+def _with_bounds(
+    parts: Sequence[Parts], found: Mapping[Row, Sequence[OneRun]], dataset: str | None
+) -> Runs:
+    """Return runs with their intervals, whose widths follow from the runs of other models."""
+    times = [{row: Run(runs[at].seconds) for row, runs in found.items()} for at in (0, 1)]
+    bare = Runs(*times) if dataset is None else with_recorded_runs(Runs(*times))
+    strange = judged(parts, unseen=True, ran=bare.unseen)
+    known = with_intervals(judged(parts, unseen=False, ran=bare.known), strange)
+    made: list[dict[Row, Run]] = []
+    for at, rows_ in enumerate((known, with_intervals(strange, strange))):
+        ours = [one for one in rows_ if one.parts.row in found]
+        bounds = (found[one.parts.row][at].bounds(one.half_width) for one in ours)
+        made.append(
+            {one.parts.row: Run(one.seconds, *two) for one, two in zip(ours, bounds, strict=True)}
+        )
+    return Runs(*made)
+
+
+def _recorded() -> list[tuple[Row, dict[str, str]]]:
+    """Return the rows of the last recorded run, and what is written of each."""
     by_name = {(row.dataset, row.name): row for row in rows()}
     lines = [line for line in read_text(RECORD).splitlines() if not line.startswith("#")]
-    return [
-        Parts(by_name[line["dataset"], line["name"]], *(float(line[key]) for key in _HEAD[2:]))
-        for line in csv.DictReader(lines)
-        if (line["dataset"], line["name"]) in by_name
-    ]
+    found = ((by_name.get((one["dataset"], one["name"])), one) for one in csv.DictReader(lines))
+    return [(row, line) for row, line in found if row is not None]
+
+
+def recorded() -> list[Parts]:
+    """Return what the last recorded run predicted, by parts."""
+    return [Parts(row, *(float(line[key]) for key in _PARTS)) for row, line in _recorded()]
+
+
+def recorded_runs() -> Runs:
+    """Return the runs with factors of the last recorded run."""
+    of = _recorded()
+    known, unseen = (
+        {row: Run(*(float(line[key]) for key in keys)) for row, line in of}
+        for keys in (_KNOWN, _UNSEEN)
+    )
+    return Runs(known, unseen)
 
 
 def with_recorded(parts: Sequence[Parts], dataset: str) -> list[Parts]:
@@ -128,34 +200,42 @@ def with_recorded(parts: Sequence[Parts], dataset: str) -> list[Parts]:
     return [*(one for one in recorded() if one.row.dataset != dataset), *parts]
 
 
+def with_recorded_runs(runs: Runs) -> Runs:
+    """Return runs with factors, and the recorded ones of all other rows."""
+    before = recorded_runs()
+    return Runs({**before.known, **runs.known}, {**before.unseen, **runs.unseen})
+
+
 def last() -> Report:
     """Return the figures of the last recorded run."""
-    return report(recorded(), (), recorded_peaks())
+    return report(recorded(), recorded_runs(), (), recorded_peaks())
 
 
-def record(parts: Iterable[Parts]) -> None:
+def record(parts: Iterable[Parts], runs: Runs) -> None:
     """Write what a run predicted."""
     with open(RECORD, "w", encoding="utf-8", newline="") as file:
         file.write("# Our seconds of each row, by python -m yantra.accuracy.suite --write\n")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEAD)
         for one in parts:
-            numbers = (f"{value:.6g}" for value in one[1:])
+            both = *runs.known[one.row], *runs.unseen[one.row]
+            numbers = (f"{value:.6g}" for value in (*one[1:], *both))
             writer.writerow((one.row.dataset, one.row.name, *numbers))
 
 
 def report(
     parts: Sequence[Parts],
+    runs: Runs,
     refused: tuple[tuple[str, str, str], ...] = (),
     memory: Sequence[Peak] = (),
     dataset: str | None = None,
 ) -> Report:
-    """Return the figures of predictions, judged by fits that did not see them.
+    """Return the figures of predictions, judged by runs with factors that did not see them.
 
     With a `dataset` they are of its rows alone; fits and intervals are from all `parts`.
     """
-    strange = judged(parts, unseen=True)
-    known = with_intervals(judged(parts, unseen=False), strange)
+    strange = judged(parts, unseen=True, ran=runs.unseen)
+    known = with_intervals(judged(parts, unseen=False, ran=runs.known), strange)
     unseen = with_intervals(strange, strange)
     if dataset is not None:
         known, unseen = (
@@ -278,14 +358,16 @@ def main() -> int:
 
     if "--write" in sys.argv:
         chosen: list[str | None] = [*sys.argv[sys.argv.index("--write") + 1 :]] or [None]
+        order = {row: at for at, row in enumerate(rows())}
+        every: list[Parts] = []
         for dataset in chosen:
             parts, refused = predicted_now(told=_told, dataset=dataset)
-            every = with_recorded(parts, dataset) if dataset else parts
-            order = {row: at for at, row in enumerate(rows())}
-            record(sorted(every, key=lambda one: order[one.row]))
+            every = [one for one in every or recorded() if one.row.dataset != dataset]
+            every = sorted([*every, *parts] if dataset else parts, key=lambda one: order[one.row])
             sys.stdout.writelines(f"refused: {one}\n" for one in refused)
+        record(every, ran_now(every, told=_told))
         record_peaks(peaks(chosen_rows()))
-    write_all(recorded())
+    write_all(recorded(), *recorded_runs())
     sys.stdout.write("\n".join(table(last())) + "\n")
     return 0
 

@@ -105,14 +105,14 @@ def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
     frameworks that nothing is known of. Raises ConfigError for a row that cannot be run.
     """
     from yantra.accuracy.stack_files import file_of
-    from yantra.accuracy.suite import recorded
+    from yantra.accuracy.suite import recorded, recorded_runs
 
     parts: list[Parts] = []
     for one in predicted(rows, "measured"):
         if isinstance(one, Refused):
             raise ConfigError(one.row.name, one.why)
         parts.append(one)
-    strange = residuals(judged(recorded(), unseen=True))
+    strange = residuals(judged(recorded(), unseen=True, ran=recorded_runs().unseen))
     own = residuals(judged(parts, unseen=False))
     known = own if len(own) >= 10 and len({row.fold for row, _ in own}) > 1 else strange
     text = file_of(title, ["the user's own steps"], parts, parts, known, strange)

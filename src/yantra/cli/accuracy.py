@@ -42,7 +42,15 @@ def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
     interval; whether plans are ranked in the right order; and how far off peak memory is.
     """
     from yantra.accuracy.memory import peaks
-    from yantra.accuracy.suite import as_dict, predicted_now, report, table, with_recorded
+    from yantra.accuracy.suite import (
+        as_dict,
+        predicted_now,
+        ran_now,
+        report,
+        table,
+        with_recorded,
+        with_recorded_runs,
+    )
     from yantra.accuracy.suite import last as last_report
     from yantra.cli.progress import progress
 
@@ -53,7 +61,10 @@ def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
             parts, refused = predicted_now(every, told or (lambda *_: None), data)
         memory = peaks(one.row for one in parts)
         judged = with_recorded(parts, data) if data else parts
-        found = report(judged, refused, memory, data)
+        with progress("with factors") as told:
+            runs = ran_now(judged, told or (lambda *_: None), data)
+        runs = with_recorded_runs(runs) if data else runs
+        found = report(judged, runs, refused, memory, data)
     text = json.dumps(as_dict(found), indent=1) if as_json else "\n".join(table(found))
     sys.stdout.write(f"{text}\n")
     return 0

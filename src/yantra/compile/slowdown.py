@@ -33,7 +33,8 @@ def class_of(op_class: str) -> str:
 class Slowdown(NamedTuple):
     """Factors of products, attention, other kernels (`rest`) and communication; least of a kernel.
 
-    Stragglers are in all of them.
+    Stragglers are in all of them, and `rest` is in the least time of a kernel: equal factors make
+    all of a run as much longer.
     """
 
     products: float = 1.0
@@ -78,5 +79,5 @@ def slowdown_of(scenario: Scenario) -> Slowdown:
         attention=stack.attention * straggling,
         rest=stack.rest * straggling,
         communication=stack.rest * stack.communication * straggling,
-        launch_ns=0.0 if scenario.host else stack.launch_ns * straggling,
+        launch_ns=0.0 if scenario.host else stack.launch_ns * stack.rest * straggling,
     )

@@ -27,6 +27,8 @@ from yantra.result.figures import Interval
 from yantra.result.what_ran import about_of, plan_of, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -44,20 +46,29 @@ def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
     stack = result.model.scenario.stack
     if stack is None or not stack.interval:
         return None
-    import numpy as np
-
     plan = plan_of(about_of(result.model))
     stated = stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
+    low, high = bounds(responses(result), class_widths(result.model), stated, samples)
+    return Interval(low, high, rests_on(result.model))
 
-    shares = responses(result)
-    widths = np.array(class_widths(result.model))
-    of_classes = sqrt(float(np.sum((shares * widths) ** 2)))
+
+def bounds(
+    shares: NDArray[np.float64], widths: Sequence[float], stated: float, samples: int = SAMPLES
+) -> tuple[float, float]:
+    """Return the shares of the time between which 90 of 100 samples are.
+
+    `shares` and `widths` are those of `responses` and `class_widths`, `stated` is the interval that
+    the stack states.
+    """
+    import numpy as np
+
+    of_classes = sqrt(float(np.sum((shares * np.array(widths)) ** 2)))
     shared = sqrt(max((stated / _NINETY) ** 2 - of_classes**2, 0.0))
     rng = np.random.default_rng(0)
     drawn = _normals(rng, samples, len(_CLASSES) + 1)
-    times = (np.exp(drawn[:, :-1] * widths) @ shares) * np.exp(drawn[:, -1] * shared)
+    times = (np.exp(drawn[:, :-1] * np.array(widths)) @ shares) * np.exp(drawn[:, -1] * shared)
     low, high = np.quantile(times, (0.05, 0.95))
-    return Interval(float(low), float(high), rests_on(result.model))
+    return float(low), float(high)
 
 
 def responses(result: Result) -> NDArray[np.float64]:

@@ -562,7 +562,7 @@ STACK = StackSection(
         "launch": (
             "launch_ns",
             Quantity("time", "ns", at_least=0),
-            "the least time a kernel takes, as the host launches no faster",
+            "the least time a kernel takes, times `rest`, as the host launches no faster",
         ),
         "straggling": (
             "straggling",

@@ -361,11 +361,11 @@ class Stack(Record):
 
     `products` multiplies the times of matrix products, `attention` those of attention, `rest` those
     of other kernels, messages and collectives, and `communication` those of the last two once more.
-    No kernel takes less than `launch_ns`, what the host
-    needs for what it launches. All of it grows by `straggling` with each doubling of the nodes
-    beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of the
-    logarithm of a step's time; 0 where none is known. `plans` have their own: the one that says the
-    most of a plan counts.
+    No kernel takes less than `launch_ns` times `rest`, what the host needs for what it launches, so
+    equal factors make a run as much longer. All of it grows by `straggling` with each doubling of
+    the nodes beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of
+    the logarithm of a step's time; 0 where none is known. `plans` have their own: the one that says
+    the most of a plan counts.
     """
 
     name: str | None = None
