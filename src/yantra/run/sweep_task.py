@@ -11,6 +11,7 @@ from os import path as paths
 from typing import Any, NamedTuple
 
 from yantra import __version__
+from yantra._core import Stopped
 from yantra.base import trust
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, UnsupportedError, YantraError, internal_error
@@ -83,8 +84,8 @@ def perform(task: Task, tell: Callable[[int, int], None]) -> Answer:
         if task.at_run:
             task.at_run(result)
         return Answer(result, note)
-    except StoppedError:
-        raise
+    except (StoppedError, Stopped):
+        raise StoppedError from None
     except YantraError as error:
         # Its traceback would keep the model alive.
         error.__context__ = None

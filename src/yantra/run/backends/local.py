@@ -27,6 +27,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from yantra._core import Stop
 from yantra.base.children import end_with
 from yantra.base.cores import cores
 from yantra.base.errors import UnsupportedError
@@ -36,6 +37,7 @@ from yantra.run.sweep_task import Task, perform
 
 _WAITING_PER_THREAD = 4
 _SLICE_S = 0.2
+_GRACE_S = 0.3
 
 
 class Local(Backend):
@@ -50,7 +52,8 @@ class Local(Backend):
 
         threads = self.at_once or cores()
         waiting: deque[Future[Any]] = deque()
-        pool = ThreadPoolExecutor(threads, thread_name_prefix="yantra-sweep")
+        stop = Stop()
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="yantra-sweep", initializer=stop.hear)
         try:
             for task in tasks:
                 waiting.append(pool.submit(one, task))
@@ -60,6 +63,9 @@ class Local(Backend):
                 yield _result(waiting.popleft())
         finally:
             work.stop()
+            pool.shutdown(wait=False, cancel_futures=True)
+            wait(waiting, _GRACE_S)  # what is almost done is kept
+            stop.say()
             pool.shutdown(cancel_futures=True)
 
     def calls(
