@@ -123,9 +123,17 @@ def test_a_fabric_is_not_for_the_semantics_of_astra_sim() -> None:
         scenario.loads("semantics: astra-sim\n" + text)
 
 
-def with_traces(*more: str) -> scenario.Scenario:
+def with_traces(*more: str, network: str = "analytical") -> scenario.Scenario:
     traces = tuple(TraceBuilder().build() for _ in range(4))
-    return loaded(*more).replace(workload=scenario.Traces(traces=traces))
+    given = loaded(*more, network=network)
+    return given.replace(workload=scenario.Traces(traces=traces))
+
+
+@pytest.mark.parametrize("network", ["store_and_forward", "packet"])
+def test_a_routing_by_load_is_refused_where_no_load_is_shown(network: str) -> None:
+    by_load = with_traces(f"fabric: {FAT_TREE}", "routing: adaptive", network=network)
+    with pytest.raises(ConfigError, match=f"load of links, which {network} shows to no routing"):
+        compile(by_load)
 
 
 def test_a_network_that_does_not_run_over_a_fabric_is_refused() -> None:
