@@ -152,3 +152,37 @@ def test_a_file_of_astra_sim_and_its_own_key(
         "--remote-memory-configuration=m.json",
     )
     assert told.startswith(said)
+
+
+SCENARIO = """
+workload: {traces: "w.{rank}.et"}
+cluster:
+  topology: [{kind: ring, size: 2, bandwidth: 1e-200 GB/s, latency: 1 ns}]
+  device: {memory_bandwidth: 1 TB/s}
+"""
+
+
+def test_a_scenario_and_a_file_of_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    for rank in range(2):
+        builder = TraceBuilder()
+        builder.collective(ALL_REDUCE, 1024)
+        builder.build().write(f"w.{rank}.et")
+    Path("s.yaml").write_text(SCENARIO)
+    Path("one.yaml").write_text(SCENARIO.replace("1e-200", "50"))
+    Path("jobs.yaml").write_text("jobs: [one.yaml]\ncluster:" + SCENARIO.partition("cluster:")[2])
+    where = "cluster.topology[0].bandwidth: must be at least 1 B/s"
+    assert refusal(capsys, "run", "s.yaml").startswith(f"s.yaml: {where}")
+    assert refusal(capsys, "plot", "links", "s.yaml", "-o", "x.svg").startswith(f"s.yaml: {where}")
+    assert refusal(capsys, "run", "jobs.yaml").startswith(f"jobs.yaml: {where}")
+
+
+FABRIC = "from,to,bandwidth,latency\n0,leaf,50 GB/s,1 us\n1,leaf,50 GB/s,1 us\n"
+
+
+def test_loads_of_links_that_no_run_has(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pod.csv").write_text(FABRIC)
+    head = "source,destination,from_ns,to_ns,bytes_per_ns\n"
+    Path("l.csv").write_text(f"{head}0,leaf,0,1e308,50\n")
+    line = ("topology", "show", "pod.csv", "--svg", "f.svg", "--load", "l.csv", "--over-time")
+    told = refusal(capsys, *line)
+    assert told == 'l.csv, line 2, to_ns: expected at most 9.22337e+18, got "1e308"\n'

@@ -67,11 +67,12 @@ def _result(case: Case) -> Any:
     """Return the result of a case, or the one that its file holds."""
     from yantra.run.simulate import simulate
     from yantra.scenario.recognise import recognise
-    from yantra.scenario.text import of_known
+    from yantra.scenario.text import of_known, placing
 
     known = recognise(case.path)
     if known.kind == "result" and not case.cluster and not case.settings:
         from yantra.export.stored import StoredResult, result_of
 
         return StoredResult(result_of(known.text, known.name), known.name)
-    return simulate(of_known(known, case.cluster, case.settings))
+    with placing(case.path):
+        return simulate(of_known(known, case.cluster, case.settings))

@@ -30,10 +30,12 @@ def command(
     """Run the jobs of a file and print what they do to each other."""
     from yantra.run.together import simulate
     from yantra.scenario.jobs import load
+    from yantra.scenario.text import placing
 
     _refuse_options(context, file)
     jobs = load(file, settings)
-    done = simulate(jobs, ignore_memory=ignore_memory)
+    with placing(file):
+        done = simulate(jobs, ignore_memory=ignore_memory)
     if not as_json:
         warn([*jobs.warnings, *done.result.model.warnings])
     if output or html or as_json:

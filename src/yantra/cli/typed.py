@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, TraceError
 
 
 @contextmanager
@@ -23,7 +23,10 @@ def of_file(path: str | None) -> Iterator[None]:
     """Let errors of the block that know no file name this one, if there is one."""
     try:
         yield
-    except ConfigError as error:
-        if path is None or error.where.startswith("-") or os.path.basename(path) in str(error):
+    except (ConfigError, TraceError) as error:
+        said = str(error)
+        if path is None or said.startswith("-") or os.path.basename(path) in said:
             raise
+        if isinstance(error, TraceError):
+            raise TraceError(f"{path}: {said}") from None
         raise type(error)(f"{path}: {error.where}", error.problem) from None

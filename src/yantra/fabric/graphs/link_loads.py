@@ -22,6 +22,7 @@ from yantra.fabric.graphs.link_changes import table_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_MOST = 2.0**63  # of times and rates, whose products are numbers, too
 _NEEDED = ("source", "destination", "from_ns", "to_ns", "bytes_per_ns")
 _OTHERS = ("link", "label", "utilisation")
 
@@ -106,4 +107,6 @@ def _number(text: str, where: str) -> float:
         value = -1.0
     if not 0 <= value < float("inf"):
         raise ConfigError(where, expected_got("a number, 0 or more", text))
+    if value > _MOST:
+        raise ConfigError(where, expected_got(f"at most {_MOST:g}", text))
     return value
