@@ -186,3 +186,27 @@ def test_loads_of_links_that_no_run_has(capsys: pytest.CaptureFixture[str]) -> N
     line = ("topology", "show", "pod.csv", "--svg", "f.svg", "--load", "l.csv", "--over-time")
     told = refusal(capsys, *line)
     assert told == 'l.csv, line 2, to_ns: expected at most 9.22337e+18, got "1e308"\n'
+
+
+@pytest.mark.parametrize("latency", ["9223372036854775808 ns", "1e308 ns", "107000 h"])
+def test_a_link_that_takes_longer_than_a_run(
+    latency: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("pod.csv").write_text(FABRIC.replace("1 us", latency, 1))
+    for line in (
+        ("collective", "bench", "pod.csv", "--algorithms", "ring,synthesized", "--sizes", "1MiB"),
+        ("topology", "show", "pod.csv"),
+    ):
+        told = refusal(capsys, *line)
+        assert told.startswith("pod.csv: ")
+        assert "has a latency above 9223372036854775 ns: a run lasts at most 106 days" in told
+
+
+def test_a_device_trace_that_is_linked_and_converted_at_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trace = recording()
+    trace["traceEvents"][2]["args"]["stream"] = 1 << 63
+    Path("device.json").write_text(json.dumps(trace))
+    told = refusal(capsys, "chakra", "link", "--device", "device.json", "--to", "et", "-o", "job")
+    assert told.startswith("device.json: rank 0: device op")

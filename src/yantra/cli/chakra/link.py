@@ -135,18 +135,22 @@ def _convert(found: Sequence[Pair], output: str, how: _How) -> dict[str, Any]:
     from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.tracing.pytorch.files import convert_sources
+    from yantra.tracing.pytorch.sources import naming_files
 
     told: set[Pair] = set()  # a pair is linked twice when not all fit into memory
+    files: dict[int, str] = {}
 
     def source(pair: Pair) -> Callable[[], Linked]:
         def linked() -> Linked:
             known = pair in told
             told.add(pair)
-            return _linked(pair, how, known)
+            made = _linked(pair, how, known)
+            files[made.rank] = pair.device
+            return made
 
         return linked
 
-    with progress("linking and converting", counted=True) as tell:
+    with progress("linking and converting", counted=True) as tell, naming_files(files):
         report = convert_sources([source(pair) for pair in found], output, progress=tell)
     warn([*report.remarks, *report.problems])
     if not how.quiet:

@@ -22,6 +22,11 @@ NO_BOX = -1
 """The box of a device that is in none."""
 
 _MOST_DEVICES = 2**32 - 1
+_LONGEST_NS = 2**63 // 1000  # a run counts picoseconds in 63 bits
+_TOO_LATE = (
+    f"from {{0}} to {{1}} has a latency above {_LONGEST_NS} ns: a run lasts at most 106 days, "
+    "2^63 picoseconds"
+)
 
 
 class GraphError(Exception):
@@ -122,6 +127,7 @@ class Graph:
             _refuse(~np.isfinite(links.bytes_per_ns), self, "from {0} to {1} has no finite rate")
             ok = np.isfinite(links.latency_ns) & (links.latency_ns >= 0)
             _refuse(~ok, self, "from {0} to {1} has a negative latency, or none")
+            _refuse(links.latency_ns > _LONGEST_NS, self, _TOO_LATE)
             if int(links.label.max()) >= len(self.labels):
                 raise GraphError("a link has a label that is not named")
         for said in (len(self.boxes), devices if self.names is None else len(self.names)):

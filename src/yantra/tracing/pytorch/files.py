@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from yantra.base.output import write_text
 from yantra.chakra.files import save_pieces
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, Source, convert_job
-from yantra.tracing.pytorch.sources import Recordings
+from yantra.tracing.pytorch.sources import Recordings, naming_files
 
 Progress = Callable[[int, int], None]  # traces written, traces to write
 
@@ -35,7 +35,7 @@ def convert_files(
     and always for several ranks. Raises TraceError.
     """
     recordings = Recordings(paths)
-    with recordings.naming_files():
+    with naming_files(recordings.by_rank):
         report = convert_sources(recordings.sources(), output, options, progress)
     report.problems[:0] = recordings.problems()
     return report

@@ -12,7 +12,7 @@ from yantra.chakra.trace import Trace
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.pytorch import kineto, ranks
 from yantra.tracing.pytorch.convert import convert_job
-from yantra.tracing.pytorch.sources import Recordings
+from yantra.tracing.pytorch.sources import Recordings, naming_files
 
 _BEGIN = 1 << 16
 _SCHEMA = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"')
@@ -36,7 +36,7 @@ def converted(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
     def take(rank: int, pieces: Iterable[bytes]) -> None:
         content[rank] = b"".join(pieces)
 
-    with recordings.naming_files():
+    with naming_files(recordings.by_rank):
         job = convert_job(recordings.sources(), take)
     traces = [
         RankTrace(rank, recordings.by_rank[rank], Trace.from_bytes(data))

@@ -6,7 +6,7 @@ A device trace is told by its events, the others by their nodes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -57,18 +57,6 @@ class Recordings:
             found.append(ranks.in_order_given(self._by_place))
         return found
 
-    @contextmanager
-    def naming_files(self) -> Iterator[None]:
-        """Let errors of the block that name a rank name its file, too."""
-        try:
-            yield
-        except (TraceError, UnsupportedError) as error:
-            rank = re.match(r"rank (\d+)\b", str(error))
-            file = self.by_rank.get(int(rank[1])) if rank else None
-            if file is None:
-                raise
-            raise type(error)(f"{file}: {error}") from None
-
     def _load(self, place: int) -> Linked:
         one = self.given[place]
         rank = one.rank if one.rank is not None else place
@@ -83,6 +71,19 @@ class Recordings:
             if not self._by_place:
                 ranks.in_order_given([one.path for one in self.given if one.rank is None])
             self._by_place.append(path)
+
+
+@contextmanager
+def naming_files(files: Mapping[int, str]) -> Iterator[None]:
+    """Let errors of the block that name a rank name its file, too; `files` are by rank."""
+    try:
+        yield
+    except (TraceError, UnsupportedError) as error:
+        rank = re.match(r"rank (\d+)\b", str(error))
+        file = files.get(int(rank[1])) if rank else None
+        if file is None:
+            raise
+        raise type(error)(f"{file}: {error}") from None
 
 
 def load(

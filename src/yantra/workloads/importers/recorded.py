@@ -11,7 +11,7 @@ from msgspec import structs
 
 from yantra.chakra import Trace
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, convert_job
-from yantra.tracing.pytorch.sources import Recordings
+from yantra.tracing.pytorch.sources import Recordings, naming_files
 from yantra.workloads.importers.imported import make_grid, make_workload
 from yantra.workloads.templates import Workload
 
@@ -24,7 +24,7 @@ def one_for_all(path: str, options: ConvertOptions) -> tuple[Workload, ConvertRe
     """
     recordings = Recordings([path])
     content: list[bytes] = []
-    with recordings.naming_files():
+    with naming_files(recordings.by_rank):
         job = convert_job(
             recordings.sources(),
             lambda rank, pieces: content.extend(pieces),
