@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -74,5 +75,5 @@ def _result(case: Case) -> Any:
         from yantra.export.stored import StoredResult, result_of
 
         return StoredResult(result_of(known.text, known.name), known.name)
-    with placing(case.path):
+    with placing(os.fspath(case.path)):
         return simulate(of_known(known, case.cluster, case.settings))
