@@ -12,8 +12,11 @@ from yantra.accuracy import stack_files
 from yantra.accuracy.predict import given_of
 from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.accuracy.suite import recorded, recorded_runs
-from yantra.accuracy.user_steps import read_steps, stack_text
+from yantra.accuracy.user_steps import read_steps, seconds_with, stack_text
 from yantra.fabric import clusters, stacks
+from yantra.run.simulate import simulate
+from yantra.scenario.on_cluster import on_cluster
+from yantra.workloads.training.train import train
 
 STEPS = """model,cluster,dtype,plan,seconds
 llama3-8b,dgx-a100-80gb,bf16,tp=8 dp=1 global_batch=8,9.0
@@ -76,10 +79,13 @@ def test_a_calibrated_stack_keeps_what_is_known_of_its_framework(name: str, tmp_
     given = stacks.load(name if name in stacks.names() else UNKNOWN).terms("dgx-a100-80gb")[1]
     for term in ("launch", "older_attention", "straggling"):
         assert getattr(found, term) == getattr(given, term)
-    factors = [getattr(found, term).value for term in ("products", "attention", "rest")]
     (one,) = parts
-    predicted = sum(f * s for f, s in zip(factors, one[1:4], strict=True))
-    assert abs(predicted / 9.0 - 1) < abs(one.seconds / 9.0 - 1)
+    with_it = seconds_with(stacks.load(made), one.row)
+    assert abs(with_it / 9.0 - 1) < abs(one.seconds / 9.0 - 1)
+    workload = tmp_path / "step.yw"
+    train(one.row.made_model(), one.row.made_plan()).save(workload)
+    scenario = on_cluster(str(workload), one.row.cluster, dtype="bf16", stack=str(made))
+    assert with_it == pytest.approx(float(simulate(scenario).finish_ns.max()) / 1e9, rel=1e-12)
 
 
 def test_own_experts_are_sent_as_often_as_when_they_were_fitted(tmp_path: Path) -> None:

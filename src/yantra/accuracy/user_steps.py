@@ -14,15 +14,16 @@ import json
 from collections.abc import Sequence
 from os import path as paths
 
-from yantra.accuracy.fit import Parts
-from yantra.accuracy.predict import Refused, predicted, with_tables_attention
+from yantra.accuracy.fit import Factors, Parts
+from yantra.accuracy.predict import Refused, predicted, ran_with, with_tables_attention
 from yantra.accuracy.rows import Row
-from yantra.accuracy.splits import judged, residuals
+from yantra.accuracy.splits import Run, judged, residuals
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.base.rows import csv_mappings, csv_rows
 from yantra.compute import profiles
 from yantra.fabric import clusters
+from yantra.fabric.stacks.types import Stack
 
 _COLUMNS = ("model", "cluster", "plan", "seconds")
 _OPTIONAL = ("dtype", "profile")
@@ -113,7 +114,24 @@ def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
             raise ConfigError(one.row.name, one.why)
         parts.append(one)
     strange = residuals(judged(recorded(), unseen=True, ran=recorded_runs().unseen))
-    own = residuals(judged(parts, unseen=False))
-    known = own if len(own) >= 10 and len({row.fold for row, _ in own}) > 1 else strange
+    known = strange
+    if len(parts) >= 10 and len({one.row.fold for one in parts}) > 1:
+        bare = judged(parts, unseen=False)
+        ran = {
+            one.parts.row: Run(ran_with(one.parts.row, [one.factors])[0].seconds) for one in bare
+        }
+        known = residuals(judged(parts, unseen=False, ran=ran))
     text = file_of(title, ["the user's own steps"], parts, parts, known, strange)
     return text, [with_tables_attention(one) for one in parts]
+
+
+def seconds_with(stack: Stack, row: Row) -> float:
+    """Return what the run of a step takes with a stack that was made of it, in s."""
+    terms = stack.terms(row.cluster, row.dtype)[1]
+    factors = Factors(
+        products=terms.products.value,
+        attention=terms.attention.value / (terms.older_attention.value or 1.0),
+        rest=terms.rest.value,
+        communication=terms.communication.value or 1.0,
+    )
+    return ran_with(row, [factors])[0].seconds

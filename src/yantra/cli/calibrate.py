@@ -73,8 +73,7 @@ def command(
 
 
 def _steps(file: str, name: str, path: str, as_json: bool) -> int:
-    from yantra.accuracy.fit import Factors, residual
-    from yantra.accuracy.user_steps import read_steps, stack_text
+    from yantra.accuracy.user_steps import read_steps, seconds_with, stack_text
     from yantra.base.output import write_text
     from yantra.base.seals import seal_yaml
     from yantra.base.text import count
@@ -83,27 +82,21 @@ def _steps(file: str, name: str, path: str, as_json: bool) -> int:
     rows = read_steps(file, name)
     text, parts = stack_text(rows, f"{name}, from {count(len(rows), 'measured step')}")
     write_text(path, seal_yaml(text))
-    terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
-    fitted = Factors(
-        terms.products.value,
-        terms.attention.value,
-        terms.rest.value,
-        terms.communication.value or 1.0,
-    )
-    steps = [
+    made = stacks.load(path if "/" in path else f"./{path}")
+    steps: list[dict[str, Any]] = [
         {
             "step": one.row.name,
             "measured_s": one.row.seconds,
             "without_s": one.seconds,
-            "with_s": fitted.of(one),
+            "with_s": seconds_with(made, one.row),
         }
         for one in parts
     ]
     if as_json:
         sys.stdout.write(json.dumps({"file": path, "steps": steps}, indent=1) + "\n")
         return 0
-    for step, one in zip(steps, parts, strict=True):
-        off = exp(-residual(fitted, one)) - 1.0
+    for step in steps:
+        off = step["with_s"] / step["measured_s"] - 1.0
         sys.stdout.write(
             f"{step['step']}: measured {step['measured_s']:.4g} s, without the stack "
             f"{step['without_s']:.4g} s, with it {step['with_s']:.4g} s ({off:+.1%})\n"
