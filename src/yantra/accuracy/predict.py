@@ -137,6 +137,26 @@ def ran_with(row: Row, factors: Iterable[Factors]) -> list[Ran]:
     return found
 
 
+def parts_with(row: Row, factors: Factors) -> Parts:
+    """Return the parts of a row on the path that is the longest with some factors.
+
+    Equal factors make a run as much longer, so the parts times the factors are the whole run
+    (Euler's theorem on homogeneous functions), and near it they say how it grows. Raises the errors
+    of `scenario_of` and of a run.
+    """
+    stack = _times(given_of(row), factors)
+    model = compile(scenario_of(row, "measured").replace(stack=stack))
+    products, attention, rest, sent = parts_of(model, communication=bool(row.profile))
+    communication = sent / (factors.rest * factors.communication)
+    return Parts(
+        row,
+        products / factors.products,
+        attention / factors.attention,
+        rest / factors.rest - (factors.communication - 1.0) * communication,
+        communication,
+    )
+
+
 def _times(given: Stack, factors: Factors) -> Stack:
     """Return a stack with factors on what is given of its framework."""
     return given.replace(

@@ -15,7 +15,13 @@ from collections.abc import Sequence
 from os import path as paths
 
 from yantra.accuracy.fit import Factors, Parts
-from yantra.accuracy.predict import Refused, predicted, ran_with, with_tables_attention
+from yantra.accuracy.predict import (
+    Refused,
+    parts_with,
+    predicted,
+    ran_with,
+    with_tables_attention,
+)
 from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import Run, judged, residuals
 from yantra.base.documents import Path, read_text
@@ -23,10 +29,12 @@ from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.base.rows import csv_mappings, csv_rows
 from yantra.compute import profiles
 from yantra.fabric import clusters
+from yantra.fabric.stacks.find import parsed
 from yantra.fabric.stacks.types import Stack
 
 _COLUMNS = ("model", "cluster", "plan", "seconds")
 _OPTIONAL = ("dtype", "profile")
+_ROUNDS = 2  # in which factors are fitted again, beside the first
 _S_PER_MB = 7.0  # each row looks its model and cluster up
 
 
@@ -102,10 +110,11 @@ def _plan(text: str, where: str) -> dict[str, object]:
 def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
     """Return the file of the stack that fits the rows best, and our parts of each by the tables.
 
-    Its interval is conformal where there are ten rows or more of several models, else that of
-    frameworks that nothing is known of. Raises ConfigError for a row that cannot be run.
+    Factors are fitted to the parts of the steps, and again to those on the paths that are the
+    longest with these factors. The interval is conformal where there are ten rows or more of
+    several models, else that of frameworks that nothing is known of. Raises ConfigError for a row
+    that cannot be run.
     """
-    from yantra.accuracy.stack_files import file_of
     from yantra.accuracy.suite import recorded, recorded_runs
 
     parts: list[Parts] = []
@@ -114,24 +123,41 @@ def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
             raise ConfigError(one.row.name, one.why)
         parts.append(one)
     strange = residuals(judged(recorded(), unseen=True, ran=recorded_runs().unseen))
+    near = parts
+    for _ in range(_ROUNDS):
+        stack = parsed(_file(title, near, strange, strange), title)
+        near = [parts_with(one.row, _factors(stack, one.row)) for one in parts]
     known = strange
-    if len(parts) >= 10 and len({one.row.fold for one in parts}) > 1:
-        bare = judged(parts, unseen=False)
-        ran = {
-            one.parts.row: Run(ran_with(one.parts.row, [one.factors])[0].seconds) for one in bare
-        }
-        known = residuals(judged(parts, unseen=False, ran=ran))
-    text = file_of(title, ["the user's own steps"], parts, parts, known, strange)
+    if len(near) >= 10 and len({one.row.fold for one in near}) > 1:
+        bare = judged(near, unseen=False)
+        ran = {one.parts.row: ran_with(one.parts.row, [one.factors])[0] for one in bare}
+        runs = {row: Run(one.seconds) for row, one in ran.items()}
+        known = residuals(judged(near, unseen=False, ran=runs))
+    text = _file(title, near, known, strange)
     return text, [with_tables_attention(one) for one in parts]
+
+
+def _file(
+    title: str,
+    parts: Sequence[Parts],
+    known: Sequence[tuple[Row, float]],
+    strange: Sequence[tuple[Row, float]],
+) -> str:
+    from yantra.accuracy.stack_files import file_of
+
+    return file_of(title, ["the user's own steps"], parts, parts, known, strange)
 
 
 def seconds_with(stack: Stack, row: Row) -> float:
     """Return what the run of a step takes with a stack that was made of it, in s."""
+    return ran_with(row, [_factors(stack, row)])[0].seconds
+
+
+def _factors(stack: Stack, row: Row) -> Factors:
     terms = stack.terms(row.cluster, row.dtype)[1]
-    factors = Factors(
+    return Factors(
         products=terms.products.value,
         attention=terms.attention.value / (terms.older_attention.value or 1.0),
         rest=terms.rest.value,
         communication=terms.communication.value or 1.0,
     )
-    return ran_with(row, [factors])[0].seconds

@@ -101,7 +101,8 @@ def _steps(file: str, name: str, path: str, as_json: bool) -> int:
             f"{step['step']}: measured {step['measured_s']:.4g} s, without the stack "
             f"{step['without_s']:.4g} s, with it {step['with_s']:.4g} s ({off:+.1%})\n"
         )
-    sys.stdout.write(f"wrote {path}; use it with --stack ./{path}\n")
+    where = path if "/" in path else f"./{path}"
+    sys.stdout.write(f"wrote {path}; use it with --stack {where}\n")
     return 0
 
 

@@ -36,11 +36,12 @@ def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
     field that an unknown name is reported at. Raises ConfigError.
     """
     path = _FILES.path_of(name, where=where, folder=folder)
-    return _parsed(read_text(path), path)
+    return parsed(read_text(path), path)
 
 
 @cache
-def _parsed(text: str, path: str) -> Stack:
+def parsed(text: str, path: str) -> Stack:
+    """Return the stack that a text is; paths in it start from the folder of `path`."""
     place = Place(path, "")
     top = place.mapping(parse_yaml(text, path), ("title", "sources", "machines"), ("copies",))
     sources = place.key("sources").texts(top["sources"])
