@@ -7,7 +7,7 @@ from math import exp, log
 import pytest
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
-from yantra.accuracy.metrics import Band, coverage, errors, interval_score, tau
+from yantra.accuracy.metrics import Band, coverage, errors, interval_score, regret, tau
 from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import Row, rows
 from yantra.accuracy.splits import (
@@ -39,6 +39,15 @@ def test_tau_counts_pairs_that_differ_by_three_per_cent() -> None:
     assert tau([close]) is None
     assert tau([agreeing, close]) == 1.0
     assert tau([[(1.0, 5.0), (2.0, 5.0)]]) == 0.0
+
+
+def test_regret_is_what_the_plan_ranked_first_costs() -> None:
+    best, second = [(1.0, 5.0), (2.0, 6.0)], [(1.0, 6.0), (1.1, 5.0), (3.0, 7.0)]
+    assert regret([best]) == (1, 0.0, 0.0)
+    assert regret([best, second]) == (2, pytest.approx(0.05), pytest.approx(0.1))
+    assert regret([[(1.0, 5.0), (1.5, 5.0)]]) == (1, 0.5, 0.5)  # of equals the slowest
+    assert regret([best] * 9 + [second]) == (10, pytest.approx(0.01), 0.0)
+    assert regret([]) is None
 
 
 def test_an_interval_that_misses_pays_for_how_far() -> None:

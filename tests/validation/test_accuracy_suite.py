@@ -44,6 +44,7 @@ def test_errors_with_a_known_stack_do_not_grow() -> None:
     assert 0.85 <= found.covered_unseen <= 0.95
     assert found.score <= 0.8 * found.constant_score
     assert found.tau is not None and found.tau >= 0.85
+    assert found.regret is not None and found.regret.mean <= 0.045 and found.regret.ninety <= 0.16
 
 
 @pytest.mark.parametrize("dataset", datasets())
@@ -99,6 +100,22 @@ def test_a_data_set_alone_has_the_figures_it_has_among_all(dataset: str) -> None
     alone = report(recorded(), recorded_runs(), dataset=dataset)
     assert alone.lines == tuple(line for line in _whole().lines if line.dataset == dataset)
     assert alone.lines and 0 <= alone.covered_known <= 1 and 0 < alone.score < 10
+
+
+@pytest.mark.parametrize("kind", ["machines", "frameworks"])
+def test_totals_are_means_over_their_rows(kind: str) -> None:
+    found = _whole()
+    totals = getattr(found, kind)
+    rows = sum(one.known.rows for one in totals)
+    assert rows == sum(line.known.rows for line in found.lines) == len(recorded())
+    for name in ("raw", "known"):
+        of_totals, of_lines = (
+            sum(getattr(one, name).mean * getattr(one, name).rows for one in some)
+            for some in (totals, found.lines)
+        )
+        assert of_totals == pytest.approx(of_lines)
+    covered = sum(one.covered * one.known.rows for one in totals) / rows
+    assert covered == pytest.approx(found.covered_known)
 
 
 def test_every_row_is_predicted() -> None:

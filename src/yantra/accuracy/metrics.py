@@ -4,6 +4,7 @@
 * Rank agreement: Kendall's tau-b of ours and measured within a group of plans, where pairs whose
   measured times are closer than 3 % do not count, as repeated runs differ by as much; groups weigh
   by their pairs.
+* Regret: how much longer the plan that we rank first takes than the best of its group, as measured.
 * Coverage: the share of measured times within their interval. The interval score of Gneiting and
   Raftery, "Strictly proper scoring rules", JASA 2007, section 6.2, is here of logarithms: the width
   and, where the measured time is outside, 2 / alpha times how far.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from math import log
+from math import ceil, log
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -58,6 +59,28 @@ def tau(groups: Iterable[Sequence[tuple[float, float]]], close: float = CLOSE) -
     found = [concordant(group, close) for group in groups]
     counted = sum(one for one, _ in found)
     return sum(agreeing for _, agreeing in found) / counted if counted else None
+
+
+class Regret(NamedTuple):
+    """How much longer, as a share, the plans take that we rank first: mean, and 90 % of groups."""
+
+    groups: int
+    mean: float
+    ninety: float
+
+
+def regret(groups: Iterable[Sequence[tuple[float, float]]]) -> Regret | None:
+    """Return the regret over groups of (measured, ours), None of none.
+
+    Of plans that we rank first together the slowest counts.
+    """
+    found = []
+    for group in groups:
+        first = min(ours for _, ours in group)
+        chosen = max(measured for measured, ours in group if ours == first)
+        found.append(chosen / min(measured for measured, _ in group) - 1.0)
+    found.sort()
+    return Regret(len(found), fmean(found), found[ceil(0.9 * len(found)) - 1]) if found else None
 
 
 class Band(NamedTuple):

@@ -19,6 +19,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import path as paths
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.accuracy.fit import Parts
@@ -26,9 +27,11 @@ from yantra.accuracy.memory import Peak, memory_errors, peaks, record_peaks, rec
 from yantra.accuracy.metrics import (
     Band,
     Errors,
+    Regret,
     coverage,
     errors,
     interval_score,
+    regret,
     tau,
 )
 from yantra.accuracy.rows import LEFT_OUT, Row, datasets, rows
@@ -66,16 +69,29 @@ class Line(NamedTuple):
     basis: str
 
 
+class Total(NamedTuple):
+    """Figures of all rows of a machine, or of a framework; see `Line`. `bias` is the mean error."""
+
+    name: str
+    raw: Errors
+    known: Errors
+    bias: float
+    covered: float
+
+
 class Report(NamedTuple):
     """All figures of a run; `memory` are errors of peak memory by data set."""
 
     lines: tuple[Line, ...]
+    machines: tuple[Total, ...]
+    frameworks: tuple[Total, ...]
     covered_known: float
     covered_unseen: float
     score: float
     constant_score: float
     tau: float | None
     tau_groups: int
+    regret: Regret | None
     refused: tuple[tuple[str, str, str], ...]
     memory: Mapping[str, Errors]
 
@@ -245,12 +261,15 @@ def report(
     groups = _ranked(known)
     return Report(
         lines=tuple(_lines(known, unseen)),
+        machines=_totals(known, lambda row: row.cluster),
+        frameworks=_totals(known, lambda row: row.stack),
         covered_known=coverage(bands),
         covered_unseen=coverage([one.band for one in unseen]),
         score=interval_score(bands),
         constant_score=_constant(known),
         tau=tau(groups),
         tau_groups=len(groups),
+        regret=regret(groups),
         refused=refused,
         memory=memory_errors(memory),
     )
@@ -272,6 +291,22 @@ def _lines(known: Sequence[Judged], unseen: Sequence[Judged]) -> Iterable[Line]:
             covered=coverage([one.band for one in ones]),
             basis=ones[0].basis,
         )  # fmt: skip
+
+
+def _totals(known: Sequence[Judged], of: Callable[[Row], str]) -> tuple[Total, ...]:
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for one in known:
+        groups[of(one.parts.row)].append(one)
+    return tuple(
+        Total(
+            name,
+            raw=errors([one.parts.seconds / one.parts.row.seconds for one in found]),
+            known=errors([one.ratio for one in found]),
+            bias=fmean(one.ratio - 1.0 for one in found),
+            covered=coverage([one.band for one in found]),
+        )
+        for name, found in sorted(groups.items())
+    )
 
 
 def _group(row: Row) -> tuple[object, ...]:
@@ -309,7 +344,15 @@ def as_dict(found: Report) -> dict[str, Any]:
         for line in found.lines
     ]
     memory = {name: one._asdict() for name, one in found.memory.items()}
-    return found._asdict() | {"lines": lines, "memory": memory}
+    totals = {
+        key: [
+            one._asdict() | {"raw": one.raw._asdict(), "known": one.known._asdict()}
+            for one in getattr(found, key)
+        ]
+        for key in ("machines", "frameworks")
+    }
+    first = {"regret": found.regret and found.regret._asdict()}
+    return found._asdict() | {"lines": lines, "memory": memory} | totals | first
 
 
 def table(found: Report) -> list[str]:
@@ -332,6 +375,11 @@ def table(found: Report) -> list[str]:
             line.basis,
         )
         lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| all rows of | rows | tables alone | known stack | bias | in 90 % |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for one in (*found.machines, *found.frameworks):
+        shares = f"{one.raw.mean:.1%} | {one.known.mean:.1%} | {one.bias:+.1%} | {one.covered:.0%}"
+        lines.append(f"| {one.name} | {one.known.rows} | {shares} |")
     agreement = "-" if found.tau is None else f"{found.tau:.3f}"
     lines += [
         "",
@@ -342,10 +390,15 @@ def table(found: Report) -> list[str]:
         f"* Kendall's tau over {found.tau_groups} groups of {_LEAST_PLANS} plans or more of one "
         f"job ({RANKED}), pairs closer than 3 % not counted: {agreement}.",
     ]
+    if found.regret is not None:
+        lines.append(
+            f"* The plan that we rank first takes {found.regret.mean:.1%} longer than the best of "
+            f"its group on average, and at most {found.regret.ninety:.1%} in 90 % of the groups."
+        )
     lines += [
-        f"* Peak memory of {name}: {one.mean:.1%} off on average over {one.rows} steps, from "
-        f"{one.low:+.1%} to {one.high:+.1%}."
-        for name, one in found.memory.items()
+        f"* Peak memory of {name}: {peak.mean:.1%} off on average over {peak.rows} steps, from "
+        f"{peak.low:+.1%} to {peak.high:+.1%}."
+        for name, peak in found.memory.items()
     ]
     lines += [f"* left out: {dataset} {name}: {why}" for (dataset, name), why in LEFT_OUT.items()]
     lines += [f"* refused: {dataset} {name}: {why}" for dataset, name, why in found.refused]
