@@ -138,6 +138,19 @@ def test_members_that_lie_unevenly_take_as_many_rails_as_the_emptiest_node_has(k
         assert time_ns(kind, [group], size, 2, "flow") <= 1.5 * least
 
 
+@pytest.mark.parametrize("network", ["analytical", "flow"])
+@pytest.mark.parametrize("kind", [Kind.ALL_GATHER, Kind.REDUCE_SCATTER])
+def test_nodes_of_any_sizes_load_their_rails_evenly(kind: Kind, network: str) -> None:
+    """Each node takes in, or gives out, what all others have; each member all but its own."""
+    size = 1 << 28
+    for sizes in ((8, 7), (8, 7, 6), (5, 3), (4, 1), (3, 2, 2)):
+        group = [8 * node + at for node, members in enumerate(sizes) for at in range(members)]
+        n = len(group)
+        across = max((n - m) / n / m for m in sizes) / ACROSS
+        least = size * max(across, (n - 1) / n / INSIDE)
+        assert least <= time_ns(kind, [group], size, len(sizes), network) <= 1.2 * least, sizes
+
+
 def test_a_collective_inside_a_node_is_one_chunk_however_many_nodes_there_are() -> None:
     one = [list(range(8))]
     for size in (1 << 16, 1 << 28):

@@ -3,7 +3,8 @@
 `nodes` are the positions of each node. As many rails as the node with the fewest members has them
 go from node to node: the k-th member of every node is on rail k, and its adapter carries it. What a
 node has for a rail goes to that member over the links inside the node, each of which carries each
-byte once; so does what comes over a rail to the others.
+byte once; so does what comes over a rail to the others. Where the members of a node are no multiple
+of the rails, the block of each is cut for all of them.
 
 | stage | all-reduce | broadcast from position 0 |
 | --- | --- | --- |
@@ -171,9 +172,24 @@ class _Nodes:
             )
         return rounds
 
+    @property
+    def parts(self) -> int:
+        """Into how many blocks the data of a position is cut, so that rails carry equal shares."""
+        even = all(len(node) % self.rails == 0 for node in self.nodes)
+        return 1 if even or self.n * self.rails * len(self.nodes) > MOST_MOVES else self.rails
+
     def homes(self) -> list[tuple[int, int]]:
-        """Return the node and the rail of the block of each position."""
-        return [(self.node_of[position], self.rail_of[position]) for position in range(self.n)]
+        """Return the node and the rail of each block, those of a position after each other.
+
+        They are on its rail, or one on each where the members of its node do not share rails
+        evenly.
+        """
+        found = []
+        for position in range(self.n):
+            node, parts = self.node_of[position], range(self.parts)
+            even = len(self.nodes[node]) % self.rails == 0
+            found += [(node, self.rail_of[position] if even else part) for part in parts]
+        return found
 
     def of_rails(self, homes: Sequence[tuple[int, int]]) -> list[list[int]]:
         """Return the blocks of each rail."""
@@ -202,11 +218,12 @@ class _Nodes:
 def _reduce_scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
     homes = over.homes()
     blocks, parts = over.reduce_scatter(homes)
-    last = [
-        Move(over.nodes[node][rail], position, (position,))
-        for position, (node, rail) in enumerate(homes)
-        if over.nodes[node][rail] != position
-    ]
+    passed: dict[tuple[int, int], list[int]] = {}
+    for block, (node, rail) in enumerate(homes):
+        ends = over.nodes[node][rail], block // over.parts
+        if ends[0] != ends[1]:
+            passed.setdefault(ends, []).append(block)
+    last = [Move(src, dst, of) for (src, dst), of in passed.items()]
     return blocks, [parts[0], parts[1], [last]]
 
 
