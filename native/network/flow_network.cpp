@@ -366,7 +366,7 @@ double FlowNetwork::leaves_ns(const Part& part) {
     if (part.flow != none) {
         return sharing_.end_ns(part.flow) - known_ways_.latency_ns(part.route);
     }
-    if (part.enters_ns <= now_ns()) {
+    if (part.enters_ns <= now_ns() && !part.is_in_line) {
         return follows(part) ? no_end_ns : 0.0;   // it waits for others, or comes in this tick
     }
     double ns_per_byte = 1.0 / route.bytes_per_ns;
@@ -375,7 +375,7 @@ double FlowNetwork::leaves_ns(const Part& part) {
     }
     const double left_ns =
         part.enters_ns - known_ways_.latency_ns(part.route) + static_cast<double>(part.bytes) * ns_per_byte;
-    return std::min(left_ns, part.enters_ns);   // when it is known
+    return part.is_in_line ? left_ns : std::min(left_ns, part.enters_ns);   // when it is known
 }
 
 // Many flows begin and end in one tick: rates are solved once, behind all that is known of it.

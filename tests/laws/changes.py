@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log2, prod
 from random import Random
 
+from tests.laws.jobs import Job
 from tests.laws.places import Cable, Dim, Place, cluster_of, speed
 from yantra.chakra import Node, NodeType, Trace
 from yantra.scenario import Collectives, Scenario, Traces
@@ -63,20 +64,36 @@ def grown(draw: Random, place: Place) -> Place | None:
     return place._replace(dims=((kind, size + draw.randrange(1, 6), *rest),))
 
 
-def relabelling(draw: Random, place: Place, turns: bool) -> tuple[int, ...]:
+def relabelling(draw: Random, place: Place, job: Job) -> tuple[int, ...]:
     """Return new numbers of ranks under which the network is the same.
 
-    Where there are collectives (`turns`), or a ring, its members keep their order; else any two of
-    them are alike. A line stays as it is.
+    Where there are collectives, or a ring, its members keep their order; else any two of them are
+    alike. A line stays as it is. Members of a group that lies unevenly pass data on in the order of
+    their numbers, inside nodes and from node to node: all but the outermost dimension stays.
     """
+    turns, sizes = job.has_collectives, [size for _, size, *_ in place.dims]
     new = [_order(draw, kind, size, turns, place.needs_powers) for kind, size, *_ in place.dims]
-    sizes = [size for _, size, *_ in place.dims]
+    groups = [step.ranks for step in job.steps if step.what == "collective"]
+    if not all(is_product(group, sizes) for group in groups):
+        new[:-1] = [list(range(size)) for size in sizes[:-1]]
+        if place.needs_powers:  # bits are turned there, not the ring of nodes
+            new[-1] = list(range(sizes[-1]))
     numbers = []
     for rank in range(place.ranks):
         strides = [prod(sizes[:at]) for at in range(len(sizes))]
         at = [rank // stride % size for stride, size in zip(strides, sizes, strict=True)]
         numbers.append(sum(new[d][at[d]] * strides[d] for d in range(len(sizes))))
     return tuple(numbers)
+
+
+def is_product(ranks: tuple[int, ...], sizes: list[int]) -> bool:
+    """Return whether ranks are all those of some coordinates of each dimension."""
+    strides = [prod(sizes[:at]) for at in range(len(sizes))]
+    along = [
+        {rank // stride % size for rank in ranks}
+        for stride, size in zip(strides, sizes, strict=True)
+    ]
+    return prod(len(one) for one in along) == len(ranks)
 
 
 def _order(draw: Random, kind: str, size: int, turns: bool, powers: bool) -> list[int]:

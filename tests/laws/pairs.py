@@ -76,7 +76,7 @@ def draw_relabelled(draw: Random, network: str) -> Case:
     """Draw a job, and numbers under which its network is the same; a root would keep its number."""
     on = place(draw, network, ("dimensions", "cluster"))
     job = job_for(draw, on, SYMMETRIC).staggered(draw)
-    return Case(on, job, relabelling(draw, on, job.has_collectives))
+    return Case(on, job, relabelling(draw, on, job))
 
 
 DRAWS = 8
@@ -100,11 +100,13 @@ def relabelled(case: Case) -> str:
 def draw_scaled(draw: Random, network: str) -> Case:
     """Draw a job, and by how much all times are longer.
 
-    On packets rates are such that picoseconds hold all times: rounded ones would let packets that
-    come at once be served in another order.
+    Where links serve one after the other, rates are such that picoseconds hold all times: rounded
+    ones would let what comes at once be served in another order.
     """
     on, job, _ = any_case(draw, network)
     by = draw.choice((2, 3, 10))
+    if network == "analytical":
+        on = whole_picoseconds(on)
     if network == "packet":
         return Case(whole_picoseconds(_controlled_by_nothing(on)), job.staggered(draw), 2)
     return Case(on, job, by)
