@@ -370,12 +370,14 @@ double FlowNetwork::leaves_ns(const Part& part) {
         return follows(part) ? no_end_ns : 0.0;   // it waits for others, or comes in this tick
     }
     double ns_per_byte = 1.0 / route.bytes_per_ns;
+    const double sent_ns = part.enters_ns - known_ways_.latency_ns(part.route);
+    if (part.is_in_line) {   // it begins in this tick: it cannot have left sooner, and in the next one more is known
+        return std::max(sent_ns + static_cast<double>(part.bytes) * ns_per_byte, now_ns() + 2.0 / ticks_per_ns_);
+    }
     for (u32 link : known_ways_.links(part.route)) {
         ns_per_byte = std::max(ns_per_byte, sent_over_[link] / ways_->bytes_per_ns(link));
     }
-    const double left_ns =
-        part.enters_ns - known_ways_.latency_ns(part.route) + static_cast<double>(part.bytes) * ns_per_byte;
-    return part.is_in_line ? left_ns : std::min(left_ns, part.enters_ns);   // when it is known
+    return std::min(sent_ns + static_cast<double>(part.bytes) * ns_per_byte, part.enters_ns);   // when it is known
 }
 
 // Many flows begin and end in one tick: rates are solved once, behind all that is known of it.

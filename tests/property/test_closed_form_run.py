@@ -47,7 +47,7 @@ network:
 collectives: {inter_dimension: ascending}
 """
 NO_LATENCY = Scale(latency=2.0**60)
-TICK = 1.0  # ns
+TICK = 1.0  # ns, or a billionth, as slopes of lines are read off times in ticks
 HERE: dict[str, Any] = {"overlap": (False,), "vpp": (1,)}
 SIZES = {"hidden_size": 1024, "num_attention_heads": 8, "ffn_hidden_size": 2048}
 
@@ -79,7 +79,8 @@ def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
     times = both(of, space)
     assert len(times) == plans
     for plan, (closed, run) in times.items():
-        assert abs(closed + late - run) < TICK, dict(zip((*FIELDS, *SWITCHES), plan, strict=True))
+        known = dict(zip((*FIELDS, *SWITCHES), plan, strict=True))
+        assert abs(closed + late - run) < max(TICK, run / 1e9), known
 
 
 @pytest.mark.parametrize("tied", [False, True])

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from yantra.explore.point import scenario_of
-from yantra.explore.sensitivity import sensitivities
 
 from yantra.base.errors import ConfigError
 from yantra.cli import main
 from yantra.explore.answers.best import Answer, best_plans
-from yantra.explore.closed_form import ClosedForm
+from yantra.explore.answers.sensitivity import sensitivities
+from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine, Scale
 from yantra.explore.closed_form.space import PlanSpace
-from yantra.explore.study import run_study
+from yantra.explore.study.point import scenario_of
+from yantra.explore.study.study import run_study
 from yantra.explore.study.study_file import Study, study_of
 from yantra.fabric import clusters
 from yantra.result import Result

@@ -42,6 +42,7 @@ CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
 """Those of what goes from member to member, where each chunk more is a hop that overlaps."""
 _TURNS = (1, 2, 4, 8)  # chunks of each order where orders turn
 _GAIN = 0.99  # more chunks, or a plan for more bytes, must save a hundredth
+_LANES_GAIN = 1.05  # and chunks that share a port a twentieth: each of their messages is an event
 _SIZES = tuple(1 << exponent for exponent in range(41))
 
 
@@ -77,7 +78,8 @@ class Way(NamedTuple):
 class Phase(NamedTuple):
     """Its queue and times, of all ranks and of one: a, b, u and v of this file, b and v by byte.
 
-    Chunks take `lanes` queues in turn; those under way share a port, which takes `port_per_byte`.
+    Chunks take `lanes` queues in turn; those under way share a port, which takes `port_per_byte`,
+    by design of the algorithm or because latencies are to overlap (`shares`).
     """
 
     queue: int
@@ -87,6 +89,7 @@ class Phase(NamedTuple):
     each_per_byte: float
     port_per_byte: float
     lanes: int = 1
+    shares: bool = False
 
     def keeps_ns(self, size: float) -> float:
         """Return how long a chunk of so many bytes keeps the others behind it waiting."""
@@ -100,8 +103,11 @@ class Phase(NamedTuple):
         return first - min(each, min(self.lanes, chunks) * self.keeps_ns(size))
 
     def fills_ns(self, size: float, chunks: int) -> float:
-        """Return when the first of so many chunks is through, beside those that share its port."""
-        beside = min(self.lanes, chunks) * self.port_per_byte * size
+        """Return when the first of so many chunks is through, beside those that share its port.
+
+        They come one after the other, so half of them are behind it in the mean.
+        """
+        beside = (min(self.lanes, chunks) + 1) / 2 * self.port_per_byte * size
         return max(self.first_ns + self.first_per_byte * size, beside)
 
 
@@ -153,7 +159,10 @@ def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -
     if len(orders) > 1:
         return max(sum(firsts), *busy.values())
     fills = [one.fills_ns(size, chunks) for one in orders[0]]
-    longest = max(sum(fills[:at]) + sum(firsts[at:]) for at in range(len(firsts) + 1))
+    longest = sum(firsts)
+    for at, one in enumerate(orders[0]):
+        taken = chunks * one.keeps_ns(size) + one.way_ns(size, chunks)
+        longest = max(longest, sum(fills[:at]) + taken + sum(firsts[at + 1 :]))
     for queue, taken in busy.items():
         places = [at for at, one in enumerate(orders[0]) if one.queue == queue]
         ways = sum(orders[0][at].way_ns(size, chunks) for at in places)
@@ -168,19 +177,25 @@ def cuts(
     """Return which candidate runs in how many chunks, from which size on.
 
     A candidate is its phases, by turns, and the numbers of chunks it may be cut into. The first
-    takes fewer than all others where they gain nothing.
+    takes fewer than all others where they gain nothing; more lanes must gain more.
     """
+    weights = [_weight(orders) for orders, _ in candidates]
     found: list[Cut] = []
     for size in _SIZES:
         best, least = (0, candidates[0][1][0]), float("inf")
         for number, (orders, counts) in enumerate(candidates):
             for chunks in counts:
-                taken = time_ns(orders, float(size), chunks)
+                taken = time_ns(orders, float(size), chunks) * weights[number]
                 if taken < least * _GAIN:
                     best, least = (number, chunks), taken
         if not found or found[-1][1:] != best:
             found.append(Cut(size if found else 0, *best))
     return found
+
+
+def _weight(orders: Sequence[Sequence[Phase]]) -> float:
+    """Return 1, or more where chunks share ports: then none of their phases is a single event."""
+    return _LANES_GAIN if any(one.shares for order in orders for one in order) else 1.0
 
 
 @cache

@@ -60,7 +60,8 @@ _OPERATIONS = {
     "local": _core.OperationKind.LOCAL,
 }
 _ROOTED = "binomial_tree"
-_LANES = 4  # chunks of a collective that a level runs at once, so that latencies overlap
+_LANES, _LANES_INSIDE = 4, 2
+"""Chunks of a collective that a level runs at once, so that latencies overlap."""
 
 Choices = tuple[Named, ...] | Custom | Timed
 """What a scenario or a selection may choose for a size."""
@@ -256,7 +257,7 @@ class Planner:
         given = self.scenario.collectives.chunks
         choices, ways = [], []
         for way in made:
-            for lanes in self._lanes(way):
+            for lanes in self._lanes(kind, way):
                 orders = self._orders(kind, way, lanes)
                 counts = (given,) if given else counts_of(len(orders), chained=way.chained)
                 if kind is Kind.BARRIER:
@@ -337,18 +338,23 @@ class Planner:
             return None
         return cost_of(made), kind not in ROOTED, shape_of(made)
 
-    def _lanes(self, way: _Way) -> list[list[int]]:
+    def _lanes(self, kind: Kind, way: _Way) -> list[list[int]]:
         """Return how many queues the chunks of a way may take in turn, level by level.
 
-        Several where a message crosses links of its two ends alone: elsewhere chunks that are at
-        different steps stand in each other's way.
+        Several where nobody says how many chunks there are, and a message crosses links of its two
+        ends alone: elsewhere chunks that are at different steps stand in each other's way. Chunks
+        of an all-reduce come back to the innermost level, so others are there while they wait.
         """
+        given = self.scenario.collectives.chunks
         usual = list(way.lanes) or [1] * len(way.levels)
         dimensions = self.scenario.topology.dimensions
         kinds = {topologies.shown(dimensions[at].kind) for at in way.dimensions}
-        if len(usual) == 1 or not kinds <= {"switch", "fully_connected"}:
+        if given or len(usual) == 1 or not kinds <= {"switch", "fully_connected"}:
             return [usual]
-        return [usual, [each * _LANES for each in usual]]
+        times = [_LANES] * len(usual)
+        if not way.in_stages:
+            times[0] = 1 if kind is Kind.ALL_REDUCE else _LANES_INSIDE
+        return [usual, [each * more for each, more in zip(usual, times, strict=True)]]
 
     def _orders(self, kind: Kind, way: _Way, lanes: Sequence[int]) -> list[list[Phase]]:
         """Return the phases of a chunk, of each of those in turn."""
@@ -373,7 +379,8 @@ class Planner:
                 along = self._tuned.topology.dimensions[dimension]
                 over = crossed(along, self._tuned.collectives.endpoint_delay_ns)
                 one = phase(cost[0], over, queue, share, alike=cost[1])
-                phases.append(one._replace(lanes=lanes[level]))
+                usual = way.lanes[level] if way.lanes else 1
+                phases.append(one._replace(lanes=lanes[level], shares=lanes[level] > usual))
                 share *= cost[2]
             orders.append(phases)
         return orders
