@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from yantra.accuracy.fit import Factors
-from yantra.accuracy.predict import given_of, parts_of, parts_with, ran_with, scenario_of
+from yantra.accuracy.predict import given_of, parts_of, ran_with, scenario_of
 from yantra.accuracy.rows import Row
 from yantra.accuracy.suite import chosen_rows
 from yantra.compile import compile
@@ -96,13 +96,3 @@ def test_the_parts_of_a_step_that_waits_for_launches_are_a_tangent_of_its_runs()
         (ran,) = ran_with(row, [factors])
         sum_ = factors.products * products + factors.attention * attention + factors.rest * rest
         assert (1 - off) * ran.seconds <= sum_ <= (1 + 1e-3) * ran.seconds
-
-
-def test_parts_near_some_factors_times_the_factors_are_the_run() -> None:
-    for dataset, factors in (
-        ("vtrain_one_node", Factors(0.9, 1.3, 1.8)),
-        ("simumax_b200", Factors(1.0, 1.0, 3.0, 0.6)),
-    ):
-        row = smallest(dataset, "dense")
-        (ran,) = ran_with(row, [factors])
-        assert factors.of(parts_with(row, factors)) == pytest.approx(ran.seconds, rel=1e-9)

@@ -12,18 +12,7 @@ from yantra.accuracy import stack_files
 from yantra.accuracy.predict import given_of
 from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.accuracy.suite import recorded, recorded_runs
-from yantra.accuracy.user_steps import read_steps, seconds_with, stack_text
 from yantra.fabric import clusters, stacks
-from yantra.run.simulate import simulate
-from yantra.scenario.on_cluster import on_cluster
-from yantra.workloads.training.train import train
-
-STEPS = """model,cluster,dtype,plan,seconds
-llama3-8b,dgx-a100-80gb,bf16,tp=8 dp=1 global_batch=8,9.0
-"""
-EXPERTS = """model,cluster,dtype,plan,seconds
-mixtral-8x7b,hgx-h100,bf16,tp=1 ep=8 dp=16 global_batch=16,1.5
-"""
 
 
 def row(stack: str, cluster: str, plan: str = "{}", dtype: str = "bf16") -> Row:
@@ -40,7 +29,10 @@ def test_the_built_in_files_follow_from_the_recorded_run(
     assert made == {path.name: path.read_text(encoding="utf-8") for path in built_in.iterdir()}
 
 
-@pytest.mark.parametrize("module", ["predict", "stack_files", "fit", "splits", "user_steps"])
+@pytest.mark.parametrize(
+    "module",
+    ["predict", "stack_files", "fit", "splits", "user_steps", "own_stack", "own_fit", "with_stack"],
+)
 def test_no_framework_and_no_machine_is_named_in_the_code(module: str) -> None:
     path = Path(accuracy.__path__[0], f"{module}.py")
     texts = {
@@ -67,34 +59,3 @@ def test_a_row_is_run_with_what_the_file_of_its_stack_gives() -> None:
     nobody = row("mine", "hgx-h100", experts)
     assert nobody.file.name == UNKNOWN
     assert given_of(nobody) == given_of(nobody._replace(cluster="dgx-a100-80gb"))
-
-
-@pytest.mark.parametrize("name", ["mine", "megatron-deepspeed-2023", "fsdp-eager-2023"])
-def test_a_calibrated_stack_keeps_what_is_known_of_its_framework(name: str, tmp_path: Path) -> None:
-    steps, made = tmp_path / "steps.csv", tmp_path / "made.yaml"
-    steps.write_text(STEPS)
-    text, parts = stack_text(read_steps(steps, name), name)
-    made.write_text(text)
-    found = stacks.load(made).terms("dgx-a100-80gb")[1]
-    given = stacks.load(name if name in stacks.names() else UNKNOWN).terms("dgx-a100-80gb")[1]
-    for term in ("launch", "older_attention", "straggling"):
-        assert getattr(found, term) == getattr(given, term)
-    (one,) = parts
-    with_it = seconds_with(stacks.load(made), one.row)
-    assert abs(with_it / 9.0 - 1) < abs(one.seconds / 9.0 - 1)
-    workload = tmp_path / "step.yw"
-    train(one.row.made_model(), one.row.made_plan()).save(workload)
-    scenario = on_cluster(str(workload), one.row.cluster, dtype="bf16", stack=str(made))
-    assert with_it == pytest.approx(float(simulate(scenario).finish_ns.max()) / 1e9, rel=1e-12)
-
-
-def test_own_experts_are_sent_as_often_as_when_they_were_fitted(tmp_path: Path) -> None:
-    steps, made = tmp_path / "steps.csv", tmp_path / "made.yaml"
-    steps.write_text(EXPERTS)
-    for name, copies in (("mine", None), ("megatron-bridge-2026", 8)):
-        rows = read_steps(steps, name)
-        text, _ = stack_text(rows, name)
-        made.write_text(text)
-        found = stacks.load(made).copies
-        assert (found and int(found.value)) == copies
-        assert rows[0].file.copies == found

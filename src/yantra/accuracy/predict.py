@@ -52,7 +52,7 @@ def scenario_of(row: Row, speeds: Speeds) -> Scenario:
     profile = (row.profile or None) if speeds == "measured" else None
     parts = cluster_parts(row.cluster, row.ranks, row.dtype, speeds=speeds, profile=profile)
     if speeds == "measured" and row.file.copies is not None:
-        parts["collectives"] = _sent_once(parts["collectives"], int(row.file.copies.value))
+        parts["collectives"] = sent_once(parts["collectives"], int(row.file.copies.value))
     return Scenario(workload=workload, **parts)
 
 
@@ -66,7 +66,7 @@ def given_of(row: Row) -> Stack:
     )
 
 
-def _sent_once(collectives: Collectives, copies: int) -> Collectives:
+def sent_once(collectives: Collectives, copies: int) -> Collectives:
     """Return collectives whose all-to-alls over nodes are those of experts."""
     selection = collectives.selection
     assert isinstance(selection, Plugin)
@@ -135,26 +135,6 @@ def ran_with(row: Row, factors: Iterable[Factors]) -> list[Ran]:
         time = float(result.finish_ns.max()) / 1e9
         found.append(Ran(time, tuple(responses(result)), tuple(class_widths(with_them))))
     return found
-
-
-def parts_with(row: Row, factors: Factors) -> Parts:
-    """Return the parts of a row on the path that is the longest with some factors.
-
-    Equal factors make a run as much longer, so the parts times the factors are the whole run
-    (Euler's theorem on homogeneous functions), and near it they say how it grows. Raises the errors
-    of `scenario_of` and of a run.
-    """
-    stack = _times(given_of(row), factors)
-    model = compile(scenario_of(row, "measured").replace(stack=stack))
-    products, attention, rest, sent = parts_of(model, communication=bool(row.profile))
-    communication = sent / (factors.rest * factors.communication)
-    return Parts(
-        row,
-        products / factors.products,
-        attention / factors.attention,
-        rest / factors.rest - (factors.communication - 1.0) * communication,
-        communication,
-    )
 
 
 def _times(given: Stack, factors: Factors) -> Stack:

@@ -17,6 +17,7 @@ from os import path as paths
 from typing import Any, NamedTuple
 
 from yantra.base.documents import read_text
+from yantra.base.named_files import ENDING
 from yantra.fabric import stacks
 from yantra.fabric.stacks.types import Stack, Terms
 from yantra.workloads.models import zoo
@@ -91,12 +92,12 @@ class Row(NamedTuple):
     @property
     def given(self) -> Terms:
         """Return what the file of the row's stack says of its machine."""
-        return self.file.terms(self.cluster, self.dtype)[1]
+        return self.file.terms(self.machine, self.dtype)[1]
 
     @property
     def machine(self) -> str:
-        """Return what rows of one fold, plan and machine share: the cluster."""
-        return self.cluster
+        """Return the name of the cluster, also of one that a file describes."""
+        return paths.basename(self.cluster).removesuffix(ENDING)
 
 
 @cache

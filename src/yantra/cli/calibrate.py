@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from yantra.accuracy.own_fit import Moved
+    from yantra.accuracy.own_stack import Rank
     from yantra.accuracy.user_collectives import Curve
     from yantra.accuracy.user_kernels import Best
+    from yantra.fabric.stacks import Stack
 
 
 @click.command(
     cls=WithExamples,
     examples=[
+        "yantra calibrate steps.csv",
         "yantra calibrate steps.csv --stack my-megatron",
-        "yantra calibrate steps.csv --stack my-megatron -o mine.yaml",
+        "yantra calibrate steps.csv --stack megatron-2022 -o mine.yaml",
         "yantra calibrate steps.csv --stack my-megatron --json",
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
         "yantra calibrate node.csv --device my-gpu -o my-gpu.yaml",
@@ -33,20 +37,29 @@ if TYPE_CHECKING:
         "yantra calibrate nccl.log --cluster my-node -o my-node.yaml",
         "yantra run --workload step.yw --cluster hgx-h100 --collectives my-node.yaml",
     ],
-    epilog="steps.csv has the columns model, cluster, plan, seconds, and optionally dtype and "
-    "profile: llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra "
+    epilog="steps.csv has the columns model, cluster, plan, seconds, and optionally dtype, profile "
+    "and framework: llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra "
     "microbench writes: op,phase,dtype,shape,us. nccl.log is what the programs of nccl-tests "
     "print, such as all_reduce_perf, in one run or several.",
 )
 @click.argument("file", type=click.Path())
-@click.option("--stack", help="FILE has training steps: the name of the stack.")
+@click.option(
+    "--stack",
+    help="FILE has training steps: a stack to start from, by name or file, or the name of a "
+    "new one, which starts from the nearest.",
+)
 @click.option("--device", help="FILE has kernels: the name of the machine.")
 @click.option(
     "--cluster",
     help="FILE has output of nccl-tests: the named cluster of the machine, or a name "
     "for the machine.",
 )
-@click.option("-o", "--output", type=click.Path(), help="The file to write; NAME.yaml if left out.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="The file to write; NAME.yaml if left out, my-stack.yaml without a name.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was fitted as JSON.")
 def command(
     file: str,
@@ -58,52 +71,103 @@ def command(
 ) -> int:
     """Make a stack of measured steps, a profile of kernels, or a file of measured collectives.
 
-    With --stack, factors of products, attention and the rest are fitted to the steps of FILE, and
-    drawn toward 1 where they rest on few. With --device, the kernels of FILE correct the tables of
-    measured kernels. With --cluster, FILE has the times of nccl-tests or rccl-tests: for a named
-    cluster the new file is a copy of it with these times, else a file of collectives alone.
+    Without an option or with --stack, FILE has steps: the named stacks are ranked on them, and the
+    nearest one is moved to them, as far as they agree. With --device, the kernels of FILE correct
+    the tables of measured kernels. With --cluster, FILE has the times of nccl-tests or rccl-tests:
+    for a named cluster the new file is a copy of it with these times, else a file of collectives
+    alone.
     """
-    known = {"stack": (stack, _steps), "device": (device, _kernels), "cluster": (cluster, _nccl)}
+    known = {"device": (device, _kernels), "cluster": (cluster, _nccl)}
     given = [(name, make) for name, make in known.values() if name is not None]
-    if len(given) != 1:
+    if len(given) + (stack is not None) > 1:
         expected = "--stack NAME (steps), --device NAME (kernels) or --cluster NAME (nccl-tests)"
         raise click.UsageError(f"expected one of {expected}")
-    [(name, make)] = given
-    return make(file, name, output or f"{name}.yaml", as_json)
+    for name, make in given:
+        return make(file, name, output or f"{name}.yaml", as_json)
+    return _steps(file, stack, output, as_json)
 
 
-def _steps(file: str, name: str, path: str, as_json: bool) -> int:
-    from yantra.accuracy.user_steps import read_steps, seconds_with, stack_text
+def _steps(file: str, named: str | None, output: str | None, as_json: bool) -> int:
+    from yantra.accuracy.own_stack import best_of, own_stack, run_of, shipped
+    from yantra.accuracy.user_steps import read_steps
     from yantra.base.output import write_text
     from yantra.base.seals import seal_yaml
     from yantra.base.text import count
+    from yantra.cli.stack.find import forms, ranking, table_of
+
+    rows = read_steps(file)
+    start, name = _start(named)
+    path = output or f"{name}.yaml"
+    where = path if "/" in path else f"./{path}"
+    found = [] if start else ranking(rows)
+    start = start or best_of(found, shipped())
+    title = f"{name}: {start.name} moved by {count(len(rows), 'measured step')}"
+    own = own_stack(rows, start, title, path)
+    write_text(path, seal_yaml(own.text))
+    before, after = ([run_of(row, stack) for row in rows] for stack in (start, own.stack))
+    if as_json:
+        form = {
+            "file": path,
+            "started_from": start.name,
+            "ranking": forms(found),
+            "moves": [_move(one) for one in own.moves],
+            "steps": [
+                {
+                    "step": one.row.name,
+                    "measured_s": one.row.seconds,
+                    "before_s": one.seconds,
+                    "with_s": other.seconds,
+                }
+                for one, other in zip(before, after, strict=True)
+            ],
+        }
+        sys.stdout.write(json.dumps(form, indent=1) + "\n")
+        return 0
+    lines = [*table_of(found), f"started from {start.name}{_why(found)}"]
+    lines += [_moved_line(one) for one in own.moves]
+    lines += [
+        f"{one.row.name}: measured {one.row.seconds:.4g} s, with {start.name} {one.seconds:.4g} s, "
+        f"with yours {other.seconds:.4g} s ({other.error:+.1%})"
+        for one, other in zip(before, after, strict=True)
+    ]
+    sys.stdout.write("\n".join([*lines, f"wrote {path}; use it with --stack {where}"]) + "\n")
+    return 0
+
+
+def _start(named: str | None) -> tuple[Stack | None, str]:
+    """Return the stack that a user says to start from, None for the nearest, and the new name."""
+    from os import path as paths
+
+    from yantra.base.named_files import ENDING
     from yantra.fabric import stacks
 
-    rows = read_steps(file, name)
-    text, parts = stack_text(rows, f"{name}, from {count(len(rows), 'measured step')}")
-    write_text(path, seal_yaml(text))
-    made = stacks.load(path if "/" in path else f"./{path}")
-    steps: list[dict[str, Any]] = [
-        {
-            "step": one.row.name,
-            "measured_s": one.row.seconds,
-            "without_s": one.seconds,
-            "with_s": seconds_with(made, one.row),
-        }
-        for one in parts
-    ]
-    if as_json:
-        sys.stdout.write(json.dumps({"file": path, "steps": steps}, indent=1) + "\n")
-        return 0
-    for step in steps:
-        off = step["with_s"] / step["measured_s"] - 1.0
-        sys.stdout.write(
-            f"{step['step']}: measured {step['measured_s']:.4g} s, without the stack "
-            f"{step['without_s']:.4g} s, with it {step['with_s']:.4g} s ({off:+.1%})\n"
-        )
-    where = path if "/" in path else f"./{path}"
-    sys.stdout.write(f"wrote {path}; use it with --stack {where}\n")
-    return 0
+    if named is None:
+        return None, "my-stack"
+    is_file = "/" in named or named.endswith(ENDING)
+    if is_file or named in stacks.names():
+        name = paths.basename(named).removesuffix(ENDING)
+        return stacks.load(named, where="--stack"), f"my-{name}" if is_file else name
+    return None, named
+
+
+def _why(found: Sequence[Rank]) -> str:
+    return ", the nearest" if found else ""
+
+
+def _move(one: Moved) -> dict[str, Any]:
+    """Return a move for JSON: what the factors are multiplied by."""
+    names = ("products", "attention", "rest")
+    times = {name: exp(move) for name, move in zip(names, one.moves, strict=True)}
+    return times | {"scatter": one.scatter, "weight": one.weight, "interval": one.interval}
+
+
+def _moved_line(one: Moved) -> str:
+    by = ", ".join(f"{name} x {value:.2f}" for name, value in list(_move(one).items())[:3])
+    return (
+        f"moved {by}: {one.weight:.0%} of the way to your steps, which scatter by "
+        f"{one.scatter:.1%}; 90 % within {exp(-one.interval) - 1.0:+.0%} "
+        f"{exp(one.interval) - 1.0:+.0%}"
+    )
 
 
 def _kernels(file: str, device: str, path: str, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""Measured steps of one's own, the CSV of yantra calibrate --steps."""
+"""Measured steps of one's own, the CSV of yantra calibrate and yantra stack find."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ def read(data: bytes) -> object:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "steps.csv"
         path.write_bytes(data)
-        return read_steps(path, "own")
+        return read_steps(path)

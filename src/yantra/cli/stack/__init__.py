@@ -14,6 +14,7 @@ class _Tools(Commands):
     known: ClassVar = {
         "list": "List the named stacks.",
         "show": "Show every term of a stack with its source.",
+        "find": "Rank the named stacks on your own measured steps.",
     }
 
 
@@ -22,7 +23,8 @@ class _Tools(Commands):
     examples=[
         "yantra stack list",
         "yantra stack show megatron-2022",
+        "yantra stack find steps.csv",
     ],
 )
 def command() -> None:
-    """List named stacks (frameworks), and show their terms with sources."""
+    """List, show and rank named stacks (frameworks)."""

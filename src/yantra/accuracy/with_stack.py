@@ -1,0 +1,109 @@
+"""A measured step run with a stack, bit for bit as `yantra run --stack` runs it.
+
+The stack's factors, launches, stragglers and copies are those of the row's machine, and so is its
+profile where the row has none of its own. Trade-off: what a run costs, some 0.1 s and for its
+interval twice that again; a step's sum of parts would be faster, but it is only near the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from yantra.accuracy.predict import sent_once
+from yantra.accuracy.rows import Row
+from yantra.base.errors import YantraError
+from yantra.compile import Model as Compiled
+from yantra.compile import compile, compile_like
+from yantra.fabric.stacks.types import Stack
+from yantra.run.interval import bounds, class_widths, responses
+from yantra.run.simulate import run
+from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario.layout import STACK
+from yantra.workloads.training.train import train
+
+
+class Refused(NamedTuple):
+    """A row that the planner or the model refuses with some stack, and why."""
+
+    row: Row
+    stack: str
+    why: str
+
+
+class Step(NamedTuple):
+    """A row run with a stack: its seconds, and the 90 % interval that a run with it prints.
+
+    `shares` are those of products, attention and the rest in the time: by how much its logarithm
+    grows with those of the factors. `low` and `high` are in s, and 0 where the stack has none.
+    """
+
+    row: Row
+    stack: str
+    seconds: float
+    shares: tuple[float, ...]
+    low: float
+    high: float
+
+    @property
+    def off(self) -> float:
+        """Return the logarithm of measured / predicted."""
+        return log(self.row.seconds / self.seconds)
+
+    @property
+    def error(self) -> float:
+        """Return predicted / measured - 1."""
+        return self.seconds / self.row.seconds - 1.0
+
+    @property
+    def held(self) -> bool | None:
+        """Return whether the measured time is within the interval; None where there is none."""
+        return self.low <= self.row.seconds <= self.high if self.high else None
+
+
+def scenario_with(row: Row, stack: Stack) -> Scenario:
+    """Return the scenario of a row with a stack. Raises ConfigError where it is refused."""
+    name = row.machine
+    profile = row.profile or stack.profile(name, row.dtype)
+    parts = cluster_parts(row.cluster, row.ranks, row.dtype, speeds="measured", profile=profile)
+    if stack.copies is not None:
+        parts["collectives"] = sent_once(parts["collectives"], int(stack.copies.value))
+    workload = Templates(workload=train(row.made_model(), row.made_plan()))
+    read = STACK.read(stack.scenario_part(name, row.dtype), "stack", "")
+    return Scenario(workload=workload, **parts).replace(stack=read)
+
+
+def with_stacks(row: Row, stacks: Iterable[Stack]) -> list[Step | Refused]:
+    """Return a row run with each stack.
+
+    Stacks that differ in numbers alone share what is compiled.
+    """
+    made: dict[object, Compiled] = {}
+    found: list[Step | Refused] = []
+    for stack in stacks:
+        key = (row.profile or stack.profile(row.machine, row.dtype), stack.copies)
+        try:
+            scenario = scenario_with(row, stack)
+            if key not in made:
+                made[key] = compile(scenario)
+            model = compile_like(made[key], made[key].scenario.replace(stack=scenario.stack))
+            found.append(_step(row, stack.name, model))
+        except YantraError as error:
+            found.append(Refused(row, stack.name, str(error)))
+    return found
+
+
+def _step(row: Row, name: str, model: Compiled) -> Step:
+    result = run(model)
+    seconds = float(result.finish_ns.max()) / 1e9
+    shares = responses(result)
+    stack, plan = model.scenario.stack, row.made_plan()
+    assert stack is not None
+    stated = stack.interval_of(plan.tp, plan.micro_batch)
+    low = high = 0.0
+    if stated:
+        low, high = bounds(np.array(shares), class_widths(model), stated)
+    return Step(row, name, seconds, tuple(map(float, shares)), low * seconds, high * seconds)

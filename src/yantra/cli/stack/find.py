@@ -1,0 +1,107 @@
+"""`yantra stack find`: ranks the named stacks on your own measured steps."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yantra.cli.command import WithExamples
+
+if TYPE_CHECKING:
+    from yantra.accuracy.own_stack import Rank
+    from yantra.accuracy.rows import Row
+
+HEAD = ("stack", "mean", "median", "bias", "in 90 %")
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra stack find steps.csv",
+        "yantra stack find steps.csv --json",
+    ],
+    epilog="steps.csv is that of yantra calibrate, with the columns model, cluster, plan, "
+    "seconds, and optionally dtype, profile and framework.",
+)
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON.")
+def command(file: str, as_json: bool) -> None:
+    """Rank the named stacks by how far they are from your own measured steps.
+
+    Each step of FILE is run with each stack, as yantra run --stack does. Mean and median are of
+    the errors' sizes, the bias is their mean with its sign: below 0 the stack is too fast.
+    """
+    from yantra.accuracy.user_steps import frameworks, read_steps
+
+    rows = read_steps(file)
+    found = ranking(rows)
+    if as_json:
+        form = {"steps": len(rows), "frameworks": frameworks(rows), "stacks": forms(found)}
+        sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
+        return
+    lines = [*table_of(found), named(rows)]
+    if not found[0].refused:
+        lines.append(f"the nearest: --stack {found[0].stack}; moved to your steps: {_next(file)}")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _next(file: str) -> str:
+    from shlex import quote
+
+    return f"yantra calibrate {quote(file)}"
+
+
+def ranking(rows: Sequence[Row]) -> list[Rank]:
+    """Return the ranks of the named stacks on steps, with a bar."""
+    from yantra.accuracy.own_stack import ranked, shipped
+    from yantra.cli.progress import progress
+
+    with progress("running each step with each stack") as told:
+        return ranked(rows, shipped(), told or (lambda *_: None))
+
+
+def table_of(found: Sequence[Rank]) -> list[str]:
+    """Return the ranking as lines, and why stacks are refused."""
+    from yantra.base.text import table
+
+    cells = []
+    for one in found:
+        if one.refused:
+            cells.append((one.stack, *["-"] * 4))
+            continue
+        held = "-" if one.covered is None else f"{one.covered:.0%}"
+        cells.append((one.stack, f"{one.mean:.1%}", f"{one.median:.1%}", f"{one.bias:+.1%}", held))
+    refused = [f"refused with {one.stack}: {one.refused}" for one in found if one.refused]
+    return [*table(HEAD, cells, left=1), *refused]
+
+
+def forms(found: Sequence[Rank]) -> list[dict[str, Any]]:
+    """Return the ranking for JSON; figures of a refused stack are null."""
+    return [
+        {
+            "stack": one.stack,
+            "title": one.title,
+            "mean_error": None if one.refused else one.mean,
+            "median_error": None if one.refused else one.median,
+            "bias": None if one.refused else one.bias,
+            "covered": one.covered,
+            "refused": one.refused or None,
+        }
+        for one in found
+    ]
+
+
+def named(rows: Sequence[Row]) -> str:
+    """Return in words which frameworks the steps name."""
+    from yantra.accuracy.user_steps import frameworks
+    from yantra.fabric import stacks
+
+    names = frameworks(rows)
+    if not names:
+        return "the steps name no framework"
+    said = (f"{one} (a named stack)" if one in stacks.names() else one for one in names)
+    return f"the steps name {', '.join(said)}"
