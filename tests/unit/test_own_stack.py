@@ -223,7 +223,7 @@ def test_what_is_written_is_found_again_for_a_cluster_file(tmp_path: Path) -> No
 
 
 def test_the_commands_say_the_same_and_which_stack_they_took(tmp_path: Path) -> None:
-    path = written(tmp_path, times(tmp_path, "megatron-2022", (1.01,)))
+    path = written(tmp_path, times(tmp_path, "megatron-2022", (1.002,)))
     table = CliRunner().invoke(find, [str(path)])
     form = json.loads(CliRunner().invoke(find, [str(path), "--json"]).stdout)
     assert table.exit_code == 0 and "the steps name no framework" in table.stdout

@@ -128,12 +128,18 @@ def datasets() -> tuple[str, ...]:
 
 
 def _lines(name: str) -> list[dict[str, str]]:
+    """Return the lines of a file of `rows/`, or of a path."""
     lines = read_text(paths.join(_FOLDER, name)).splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("# P")))
 
 
-def _steps() -> Iterator[Row]:
-    for line in _lines("training_steps.csv"):
+def steps_of(path: str) -> list[Row]:
+    """Return the rows of a file with the columns of `rows/training_steps.csv`."""
+    return list(_steps(paths.abspath(path)))
+
+
+def _steps(name: str = "training_steps.csv") -> Iterator[Row]:
+    for line in _lines(name):
         given = {key: line[key] for key in Row._fields if key in line}
         row = Row(**(given | {"ranks": int(line["ranks"]), "seconds": 0.0}))  # type: ignore[arg-type]
         row = row._replace(profile=row.given.profile)

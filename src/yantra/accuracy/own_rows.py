@@ -1,0 +1,186 @@
+"""What three own steps are worth: a stack moved to them, judged on the others of a data set.
+
+    python -m yantra.accuracy.own_rows           the table of docs/reference/accuracy.md (minutes)
+    python -m yantra.accuracy.own_rows ptdp      some data sets, or files like training_steps.csv
+
+Of each data set the first, the middle and the last step by operations are own. Its framework is not
+known: stacks that were fitted to any step of the data set are no candidates, and with `--strict`
+none of its family (Megatron of all years is one). Nor is the profile of its machine. The nearest of
+those left is moved (`own_stack.py`), and all other steps are run with it. Beside it stands what the
+nearest stack gives unmoved, and `unknown`.
+
+Of the largest data set the plans of every 8th job count. Each data set has one vote in the last
+line, whose median is of all steps, each data set weighing the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, median
+from typing import NamedTuple
+
+from yantra.accuracy.own_stack import best_of, own_stack, ranked, run_of, shipped
+from yantra.accuracy.rows import UNKNOWN, Row
+from yantra.accuracy.splits import family
+from yantra.accuracy.suite import chosen_rows
+from yantra.accuracy.with_stack import Refused, Step, with_stacks
+from yantra.fabric.stacks.types import Stack
+
+OWN_STEPS = 3
+EVERY = 8  # jobs of the largest data set
+_LEAST = 5  # steps of a data set
+_FILE = "own.yaml"  # never written: what the moved stack is called
+
+
+class Figures(NamedTuple):
+    """Signed errors of the judged steps, by what they were run with, and of the three own steps."""
+
+    dataset: str
+    start: str
+    scatter: float
+    own: tuple[float, ...]
+    moved: tuple[float, ...]
+    nearest: tuple[float, ...]
+    unknown: tuple[float, ...]
+    covered: float
+
+
+def operations(row: Row) -> float:
+    """Return the operations of a step's forward pass: its size."""
+    return float(row.made_model().flops(causal="megatron")) * row.made_plan().global_batch
+
+
+def first_middle_last(rows: Sequence[Row]) -> list[Row]:
+    """Return the first, the middle and the last step by size."""
+    by_size = sorted(rows, key=operations)
+    return [by_size[0], by_size[len(by_size) // 2], by_size[-1]]
+
+
+def candidates(rows: Sequence[Row], every: Iterable[Row], strict: bool = False) -> list[Stack]:
+    """Return the shipped stacks of which no step of `rows` was a part.
+
+    `every` are the steps that shipped stacks were fitted to. With `strict` no stack of the family
+    of `rows` is returned either, and `unknown` always is.
+    """
+    own = {row.stack for row in rows}
+    of_family = {family(row) for row in rows}
+    seen = {row.stack: family(row) for row in every}
+    left = []
+    for stack in shipped():
+        base = stack.name if stack.name in seen else stack.name.removesuffix("-moe")
+        is_family = strict and seen.get(base) in of_family
+        if base == UNKNOWN or not (base in own or is_family):
+            left.append(stack)
+    return left
+
+
+def figures(rows: Sequence[Row], left: Sequence[Stack]) -> Figures:
+    """Return the figures of a data set, with the stacks that are left of the shipped ones.
+
+    Raises ConfigError for an own step that cannot be run; others that cannot are not judged.
+    """
+    bare = [row._replace(profile="") for row in rows]
+    own = first_middle_last(bare)
+    start = best_of(ranked(own, left), left)
+    found = own_stack(own, start, "three steps", _FILE)
+    unknown = next(stack for stack in left if stack.name == UNKNOWN)
+    judged = [with_stacks(row, (found.stack, start, unknown)) for row in bare if row not in own]
+    steps = [one for one in judged if not any(isinstance(step, Refused) for step in one)]
+    moved, nearest, plain = (
+        [step for of_row in steps for step in (of_row[at],) if isinstance(step, Step)]
+        for at in range(3)
+    )
+    return Figures(
+        rows[0].dataset,
+        start.name,
+        found.moves[0].scatter,
+        tuple(run_of(row, found.stack).error for row in own),
+        tuple(step.error for step in moved),
+        tuple(step.error for step in nearest),
+        tuple(step.error for step in plain),
+        fmean(bool(step.held) for step in moved),
+    )
+
+
+def table(found: Sequence[Figures]) -> list[str]:
+    """Return the figures as lines of Markdown."""
+    lines = [
+        "| data set | steps | unknown | nearest stack | moved: mean | median | bias | in 90 % "
+        "| own three | from | scatter |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for one in found:
+        cells = (
+            one.dataset,
+            str(len(one.moved)),
+            f"{_mean(one.unknown):.1%}",
+            f"{_mean(one.nearest):.1%}",
+            f"{_mean(one.moved):.1%}",
+            f"{median(map(abs, one.moved)):.1%}",
+            f"{fmean(one.moved):+.1%}",
+            f"{one.covered:.0%}",
+            " ".join(f"{error:+.1%}" for error in one.own),
+            one.start,
+            f"{one.scatter:.1%}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    whole = (
+        "each data set one vote",
+        str(sum(len(one.moved) for one in found)),
+        f"{fmean(_mean(one.unknown) for one in found):.1%}",
+        f"{fmean(_mean(one.nearest) for one in found):.1%}",
+        f"{fmean(_mean(one.moved) for one in found):.1%}",
+        f"{weighed_median([one.moved for one in found]):.1%}",
+        f"{fmean(fmean(one.moved) for one in found):+.1%}",
+        f"{fmean(one.covered for one in found):.0%}",
+    )
+    return [*lines, f"| {' | '.join(whole)} | | | |"]
+
+
+def _mean(errors: Sequence[float]) -> float:
+    return fmean(map(abs, errors))
+
+
+def weighed_median(sets: Sequence[Sequence[float]]) -> float:
+    """Return the median size of errors, of which those of each set weigh 1 together."""
+    sizes = sorted((abs(error), 1.0 / len(one)) for one in sets for error in one)
+    half, weight = len(sets) / 2.0, 0.0
+    for size, share in sizes:
+        weight += share
+        if weight >= half - 1e-9:
+            return size
+    raise ValueError("no errors")
+
+
+def _sets(names: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield data sets of enough steps: those named, of files too; all recorded ones of no name."""
+    from yantra.accuracy.rows import steps_of
+
+    by_name: Mapping[str, list[Row]] = defaultdict(list)
+    for row in chosen_rows(EVERY):
+        by_name[row.dataset].append(row)
+    recorded = list(by_name)
+    for name in names:
+        if name not in by_name:
+            for row in steps_of(name):
+                by_name[f"{row.dataset} of {name}"].append(row)
+    wanted = [name for name in by_name if name in names or name not in recorded] or recorded
+    yield from ((name, by_name[name]) for name in wanted if len(by_name[name]) >= _LEAST)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table."""
+    strict = "--strict" in arguments
+    every = chosen_rows()
+    found = []
+    for name, rows in _sets([one for one in arguments if one != "--strict"]):
+        found.append(figures(rows, candidates(rows, every, strict)))
+        print(name, file=sys.stderr, flush=True)
+    sys.stdout.write("\n".join(table(found)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
