@@ -14,7 +14,7 @@ from math import exp
 from statistics import fmean, median
 from typing import NamedTuple
 
-from yantra.accuracy.own_fit import Moved, moved
+from yantra.accuracy.own_fit import S0, Moved, moved
 from yantra.accuracy.rows import Row
 from yantra.accuracy.with_stack import Refused, Step, with_stacks
 from yantra.base.errors import ConfigError
@@ -24,6 +24,7 @@ from yantra.fabric.clusters.types import Number
 from yantra.fabric.stacks.find import parsed
 from yantra.fabric.stacks.types import ANY, EIGHT_BITS, FACTORS, NOTHING, Stack, Terms
 
+UNMOVED = Moved((0.0, 0.0, 0.0), S0, 0.0, S0)
 ROUNDS = 3  # in which a stack is moved, each from where the last led
 
 Told = Callable[[int, int], None]
@@ -110,7 +111,7 @@ def own_stack(rows: Sequence[Row], start: Stack, title: str, path: str) -> Own:
 def _moved_from(rows: list[Row], start: Stack, title: str, path: str) -> Moved:
     """Return the moves of steps, taken again at the paths that they lead to."""
     is_measured = bool(rows[0].profile)
-    stack = start
+    stack = parsed(_file(start, title, [(rows, UNMOVED)]), path) if is_measured else start
     moves: tuple[float, ...] = (0.0, 0.0, 0.0)
     for _ in range(ROUNDS):
         steps = [run_of(row, stack) for row in rows]
@@ -152,21 +153,28 @@ def _file(start: Stack, title: str, found: Sequence[tuple[list[Row], Moved]]) ->
             if key_of(row) not in machines:
                 terms = start.terms(row.machine, row.dtype)[1]
                 machines[key_of(row)] = _terms(key_of(row), terms, moves, of_key, start.name)
-    group, moves = found[0]
+    group, moves = found[0] if not found[0][0][0].profile else ([], UNMOVED)
     machines[ANY] = _terms(ANY, start.terms()[1], moves, group, start.name)
     return "\n".join([*lines, *(line for one in machines.values() for line in one)]) + "\n"
 
 
 def _terms(key: str, terms: Terms, moves: Moved, rows: Sequence[Row], start: str) -> list[str]:
-    """Return the lines of a machine."""
-    profile = rows[0].profile or terms.profile if key != ANY else ""
-    models = len({row.fold for row in rows})
-    lines = [f"  {json.dumps(key)}:", f"    rows: {len(rows)}", f"    models: {models}"]
+    """Return the lines of a machine; without rows nothing is moved.
+
+    Beside a profile of the steps' machine products and attention are as measured there.
+    """
+    own = rows[0].profile if rows else ""
+    profile = own or terms.profile if key != ANY else ""
+    steps, models = (
+        (len(rows), len({row.fold for row in rows})) if rows else (terms.rows, terms.models)
+    )
+    lines = [f"  {json.dumps(key)}:", f"    rows: {steps}", f"    models: {models}"]
     if profile:
         lines.append(f"    profile: {json.dumps(profile)}")
-    why = f"{start}, moved by {count(len(rows), 'step')} [own]"
+    why = f"{start}, moved by {count(len(rows), 'step')} [own]" if rows else f"{start} [own]"
     for name, move in zip(FACTORS, moves.moves, strict=True):
-        value = getattr(terms, name).value * exp(move)
+        is_known = bool(own) and name != "rest"  # its kernels were measured
+        value = 1.0 if is_known else getattr(terms, name).value * exp(move)
         lines.append(
             f"    {name}: {{value: {value:.6g}, basis: derived, source: {json.dumps(why)}}}"
         )
@@ -174,8 +182,8 @@ def _terms(key: str, terms: Terms, moves: Moved, rows: Sequence[Row], start: str
         if (number := getattr(terms, name)) != NOTHING:
             lines.append(f"    {name}: {_number(number)}")
     width, why = moves.interval, f"own steps scatter by {moves.scatter:.1%} [own]"
-    if key == ANY:
-        width = max(width, terms.interval.value)
+    if key == ANY and terms.interval.value >= width:
+        width, why = terms.interval.value, f"that of {start} [own]"
     lines.append(f"    interval: {{value: {width:.3f}, basis: derived, source: {json.dumps(why)}}}")
     return lines
 
