@@ -83,10 +83,14 @@ def figures(rows: Sequence[Row], left: Sequence[Stack]) -> Figures:
     """
     bare = [row._replace(profile="") for row in rows]
     own = first_middle_last(bare)
-    start = best_of(ranked(own, left), left)
+    start = best_of(ranked(own, left, intervals=False), left)
     found = own_stack(own, start, "three steps", _FILE)
     unknown = next(stack for stack in left if stack.name == UNKNOWN)
-    judged = [with_stacks(row, (found.stack, start, unknown)) for row in bare if row not in own]
+    judged = [
+        with_stacks(row, [found.stack]) + with_stacks(row, (start, unknown), intervals=False)
+        for row in bare
+        if row not in own
+    ]
     steps = [one for one in judged if not any(isinstance(step, Refused) for step in one)]
     moved, nearest, plain = (
         [step for of_row in steps for step in (of_row[at],) if isinstance(step, Step)]
@@ -154,20 +158,19 @@ def weighed_median(sets: Sequence[Sequence[float]]) -> float:
     raise ValueError("no errors")
 
 
-def _sets(names: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
+def _sets(names: Sequence[str]) -> Iterator[list[Row]]:
     """Yield data sets of enough steps: those named, of files too; all recorded ones of no name."""
     from yantra.accuracy.rows import steps_of
 
     by_name: Mapping[str, list[Row]] = defaultdict(list)
     for row in chosen_rows(EVERY):
         by_name[row.dataset].append(row)
-    recorded = list(by_name)
-    for name in names:
-        if name not in by_name:
-            for row in steps_of(name):
-                by_name[f"{row.dataset} of {name}"].append(row)
-    wanted = [name for name in by_name if name in names or name not in recorded] or recorded
-    yield from ((name, by_name[name]) for name in wanted if len(by_name[name]) >= _LEAST)
+    for name in names or tuple(by_name):
+        of_file: Mapping[str, list[Row]] = defaultdict(list)
+        for row in () if name in by_name else steps_of(name):
+            of_file[row.dataset].append(row)
+        found = of_file.values() if of_file else [by_name[name]]
+        yield from (rows for rows in found if len(rows) >= _LEAST)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -175,9 +178,9 @@ def main(arguments: Sequence[str]) -> int:
     strict = "--strict" in arguments
     every = chosen_rows()
     found = []
-    for name, rows in _sets([one for one in arguments if one != "--strict"]):
+    for rows in _sets([one for one in arguments if one != "--strict"]):
         found.append(figures(rows, candidates(rows, every, strict)))
-        print(name, file=sys.stderr, flush=True)
+        print(table(found[-1:])[2], file=sys.stderr, flush=True)
     sys.stdout.write("\n".join(table(found)) + "\n")
     return 0
 
