@@ -150,6 +150,14 @@ def test_a_stack_that_refuses_a_step_is_last_and_says_why(tmp_path: Path) -> Non
     rows = read_steps(written(tmp_path, [1.0], (step,)))
     found = ranked(rows, shipped())
     assert all("steps.csv:2" in one.refused for one in found)
+    for command in (find, calibrate):
+        with pytest.raises(ConfigError, match=r"steps.csv:2: tp: .* not divisible by 3"):
+            CliRunner().invoke(
+                command,
+                [str(tmp_path / "steps.csv")],
+                catch_exceptions=False,
+                standalone_mode=False,
+            )
     with pytest.raises(ConfigError, match=r"steps.csv:2"):
         run_of(rows[0], stacks.load("unknown"))
 
@@ -223,7 +231,7 @@ def test_what_is_written_is_found_again_for_a_cluster_file(tmp_path: Path) -> No
 
 
 def test_the_commands_say_the_same_and_which_stack_they_took(tmp_path: Path) -> None:
-    path = written(tmp_path, times(tmp_path, "megatron-2022", (1.002,)))
+    path = written(tmp_path, times(tmp_path, "megatron-2022", (1.0,)))
     table = CliRunner().invoke(find, [str(path)])
     form = json.loads(CliRunner().invoke(find, [str(path), "--json"]).stdout)
     assert table.exit_code == 0 and "the steps name no framework" in table.stdout

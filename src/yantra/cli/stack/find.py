@@ -43,10 +43,8 @@ def command(file: str, as_json: bool) -> None:
         form = {"steps": len(rows), "frameworks": frameworks(rows), "stacks": forms(found)}
         sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
         return
-    lines = [*table_of(found), named(rows)]
-    if not found[0].refused:
-        lines.append(f"the nearest: --stack {found[0].stack}; moved to your steps: {_next(file)}")
-    sys.stdout.write("\n".join(lines) + "\n")
+    nearest = f"the nearest: --stack {found[0].stack}; moved to your steps: {_next(file)}"
+    sys.stdout.write("\n".join([*table_of(found), named(rows), nearest]) + "\n")
 
 
 def _next(file: str) -> str:
@@ -56,12 +54,17 @@ def _next(file: str) -> str:
 
 
 def ranking(rows: Sequence[Row]) -> list[Rank]:
-    """Return the ranks of the named stacks on steps, with a bar."""
-    from yantra.accuracy.own_stack import ranked, shipped
+    """Return the ranks of the named stacks on steps, with a bar.
+
+    Raises ConfigError where every stack refuses a step.
+    """
+    from yantra.accuracy.own_stack import best_of, ranked, shipped
     from yantra.cli.progress import progress
 
     with progress("running each step with each stack") as told:
-        return ranked(rows, shipped(), told or (lambda *_: None))
+        found = ranked(rows, shipped(), told or (lambda *_: None))
+    best_of(found, shipped())
+    return found
 
 
 def table_of(found: Sequence[Rank]) -> list[str]:
