@@ -103,11 +103,33 @@ void FlowNetwork::count_sent(Part& part, bool is_sending) {
     if (std::exchange(part.is_sending, is_sending) == is_sending) {
         return;
     }
+    if (follows(part) && !changes_line(part, is_sending)) {
+        return;
+    }
     const std::span<const u32> links = known_ways_.links(part.route);
     for (std::size_t at = 0; at < links.size(); ++at) {
         const double share = known_ways_.part(part.route, at).shared;
         sent_over_[links[at]] += is_sending ? share : -share;
     }
+}
+
+// Whether a line begins to send, or ends: messages that follow each other take a link as one does.
+bool FlowNetwork::changes_line(const Part& part, bool is_sending) {
+    const u64 key = line_of(part);
+    u32* const count = sent_in_line_.find(key);
+    if (is_sending) {
+        if (count != nullptr) {
+            ++*count;
+            return false;
+        }
+        sent_in_line_.add(key, 1);
+        return true;
+    }
+    if (--*count > 0) {
+        return false;
+    }
+    sent_in_line_.erase(key);
+    return true;
 }
 
 void FlowNetwork::busy(u32 route, i32 change, u64 tick) {

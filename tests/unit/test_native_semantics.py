@@ -62,7 +62,8 @@ def test_a_scatter_goes_along_the_inner_dimension_first() -> None:
 def test_a_broadcast_takes_a_round_for_every_doubling() -> None:
     """Eight ranks, three rounds: hand over and send own data, then hand over what comes."""
     options = collectives(endpoint_delay_ns=10, chunks=1)
-    done = run(EIGHT, enter(BROADCAST), collectives=options)
+    switch = cluster(("switch", 8, 8.0, 50.0))  # of which two hops are one of EIGHT
+    done = run(switch, enter(BROADCAST), collectives=options)
     assert max(done.finish) == 10 + 3 * (message(SIZE) + 10)
 
 

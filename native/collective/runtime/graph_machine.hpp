@@ -64,7 +64,8 @@ private:
 
     // Whether the network itself has messages of a pair follow each other, so that senders need not wait.
     static bool goes_in_line(const Model& model) {
-        return model.network.level == "flow";
+        const auto in_order = model.network.options.find("in_order");
+        return in_order != model.network.options.end() && in_order->second != 0.0;
     }
     static bool is_of_switch(ChunkId phase) { return phase.index() >= first_of_switches; }
     Phase& of(ChunkId phase) {
