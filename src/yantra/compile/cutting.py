@@ -10,10 +10,10 @@ the last chunk after it. So a collective takes about
 
 and no less than one chunk does. A queue may be several lanes, which run a chunk each: latencies
 overlap, bytes share the port. So a chunk keeps L lanes for max((u_i + v_i S / c) / L, p_i S / c),
-with p_i of the port, and the first of them is through no sooner than L p_i S / c. On one level of a
-symmetric algorithm that is least for one chunk, as more only pay latencies again; over several
-levels chunks let these work side by side. Where orders turn from chunk to chunk, chunks begin in
-different queues, and nothing comes before.
+with p_i of the port, and the first of them is through no sooner than (L + 1) / 2 p_i S / c, as half
+of the others are before it in the mean. On one level of a symmetric algorithm that is least for one
+chunk, as more only pay latencies again; over several levels chunks let these work side by side.
+Where orders turn from chunk to chunk, chunks begin in different queues, and nothing comes before.
 
 Trade-off: what waits for messages in other ways (windows, barriers, rates that a fabric shares) is
 not in it, so it says how many chunks to take, and not how long they take. Source: the pipelined
