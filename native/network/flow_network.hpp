@@ -104,6 +104,11 @@ private:
         u32 first = none;          // parts that wait
         u32 last = none;
     };
+    // Messages of a line whose senders have not heard that they left, and the route on which all count as one.
+    struct Sent {
+        u32 count = 0;
+        u32 route = none;
+    };
     // The class of flows over the links of a way; none where all are infinitely fast.
     struct Route {
         u32 of_class = none;
@@ -194,7 +199,7 @@ private:
     void settle();
     void settle_later();
     void count_sent(Part& part, bool is_sending);
-    bool changes_line(const Part& part, bool is_sending);
+    u32 changes_line(const Part& part, bool is_sending);
     double leaves_ns(const Part& part);
     void busy(u32 route, i32 change, u64 tick);
     void note_carried(u32 part, u64 bytes, u64 until);
@@ -221,7 +226,7 @@ private:
     HugeVector<Route> routes_;        // by known way
     NumberMap<u32> route_of_pair_;
     NumberMap<Line> lines_;
-    NumberMap<u32> sent_in_line_;   // messages of a line whose senders have not heard that they left
+    NumberMap<Sent> sent_in_line_;
     Pool<Transit> transits_;
     Pool<Part, Freed::readable> parts_;   // whether they are over
     u32 parts_made_ = 0;

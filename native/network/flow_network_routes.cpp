@@ -103,33 +103,33 @@ void FlowNetwork::count_sent(Part& part, bool is_sending) {
     if (std::exchange(part.is_sending, is_sending) == is_sending) {
         return;
     }
-    if (follows(part) && !changes_line(part, is_sending)) {
+    const u32 route = follows(part) ? changes_line(part, is_sending) : part.route;
+    if (route == none) {
         return;
     }
-    const std::span<const u32> links = known_ways_.links(part.route);
+    const std::span<const u32> links = known_ways_.links(route);
     for (std::size_t at = 0; at < links.size(); ++at) {
-        const double share = known_ways_.part(part.route, at).shared;
+        const double share = known_ways_.part(route, at).shared;
         sent_over_[links[at]] += is_sending ? share : -share;
     }
 }
 
-// Whether a line begins to send, or ends: messages that follow each other take a link as one does.
-bool FlowNetwork::changes_line(const Part& part, bool is_sending) {
+// The route on which a line begins to send, or ends, else none: messages that follow each other take a link as one does.
+// What it began on is what it ends on, though some have gone another way meanwhile.
+u32 FlowNetwork::changes_line(const Part& part, bool is_sending) {
     const u64 key = line_of(part);
-    u32* const count = sent_in_line_.find(key);
-    if (is_sending) {
-        if (count != nullptr) {
-            ++*count;
-            return false;
-        }
-        sent_in_line_.add(key, 1);
-        return true;
+    Sent* const sent = sent_in_line_.find(key);
+    if (is_sending && sent == nullptr) {
+        sent_in_line_.add(key, {1, part.route});
+        return part.route;
     }
-    if (--*count > 0) {
-        return false;
+    sent->count += is_sending ? 1 : -1;
+    if (sent->count > 0) {
+        return none;
     }
+    const u32 route = sent->route;
     sent_in_line_.erase(key);
-    return true;
+    return route;
 }
 
 void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
