@@ -229,7 +229,8 @@ def test_a_stack_is_calibrated_beside_a_profile(
 def test_the_profile_of_another_machine_is_refused_or_said_to_be_unlike() -> None:
     rows = profiles.load("simumax-a100-pcie").rows.kernels
     with pytest.raises(
-        ConfigError, match=r"A100 PCIe .*times as long .*: it is of another machine"
+        ConfigError,
+        match=r"^simumax-a100-pcie: A100 PCIe .*times as long .*: it is of another machine",
     ):
         measured("b200_sxm", profile="simumax-a100-pcie").estimate(rows, B200)
     h100 = Device(peak_flops=989.4e12, memory_bytes_per_s=3.35e12)

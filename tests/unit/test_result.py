@@ -13,7 +13,7 @@ from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
 from yantra.result import Result
 from yantra.result.bound import estimated
-from yantra.result.network import lanes, links_per_group
+from yantra.result.link_counts import lanes, links_per_group
 from yantra.result.table import Table
 from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from yantra.base.errors import ConfigError, DeadlockError, TraceError
+from yantra.base.errors import ConfigError, DeadlockError, TraceError, UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.run.simulate import simulate as simulate_one
@@ -157,6 +157,15 @@ def test_jobs_take_what_the_max_min_solution_by_hand_says(name: str, tmp_path: P
         assert one.slowdown == one.together_ns / one.alone_ns
     together_bytes, alone_bytes = _bytes(done)
     assert together_bytes == alone_bytes > 0
+
+
+def test_jobs_that_outlast_the_clock_end_with_the_moment_and_the_rank(tmp_path: Path) -> None:
+    _write_job(tmp_path, "job", 8, MB)
+    slow = _pod().splitlines()[0].replace("1 us", "9007199254740993 ns")
+    rest = "cluster: pod.yaml\ncollectives: {all_reduce: [ring]}\n"
+    file = _tenants(tmp_path, "[job.yaml]", rest, f"{slow}\n")
+    with pytest.raises(UnsupportedError, match=r"^at 10 ns, rank 0: a duration of"):
+        simulate(load(file))
 
 
 @pytest.mark.parametrize("network", ["analytical", "store_and_forward", "flow"])

@@ -181,7 +181,8 @@ def _corrections(given: Options, device: Device) -> Correction:
     assert given.profile is not None
     model = Measured(given)
     profile = profiles.load(given.profile)
-    return correction_of(profile, lambda rows: by_tables(rows, model._machine(device)))
+    machine = model._machine(device)
+    return correction_of(profile, lambda rows: by_tables(rows, machine), str(given.profile))
 
 
 PLUGIN = Measured

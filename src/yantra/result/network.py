@@ -17,22 +17,16 @@ however many hops it takes.
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from yantra import _core
-from yantra.base.plugin_files import Named
-from yantra.collectives.algorithms import algorithms
-from yantra.collectives.names import split_window
 from yantra.compile import Model
 from yantra.compile.removal import bandwidth_of
-from yantra.fabric.topologies import find, topologies
-from yantra.fabric.topologies.topology import Block
+from yantra.fabric.topologies import topologies
+from yantra.result.link_counts import kinds_used, lanes_of, links_per_group
 from yantra.result.table import Column, Table
-from yantra.result.tables import COLLECTIVE_KINDS, nanoseconds
-from yantra.scenario import COLLECTIVE_TYPES, Dimension
-from yantra.scenario.quirks import Quirk
+from yantra.result.tables import nanoseconds
+from yantra.scenario import Dimension
 
 _KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "Switch"}
 
@@ -86,7 +80,7 @@ def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> 
     if model.fabric is not None:
         return _label_uses(model, model.fabric, outcome, makespan_ns)
     aware = model.follows_links
-    kinds = _kinds_used(model)
+    kinds = kinds_used(model)
     uses = []
     for d, dimension in enumerate(model.scenario.topology.dimensions):
         carried = outcome.dimensions[d]
@@ -95,7 +89,7 @@ def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> 
         if model.keeps_links:
             busy = _share(outcome.busiest[d] / model.ticks_per_ns, makespan_ns)
         else:
-            busy = _share(serial_ns, model.ranks * _lanes_of(model, d, kinds) * makespan_ns)
+            busy = _share(serial_ns, model.ranks * lanes_of(model, d, kinds) * makespan_ns)
         uses.append(
             DimensionUse(
                 dimension=d,
@@ -147,47 +141,6 @@ def link_rates(model: Model, links: list[_core.LinkRecord]) -> list[float]:
     return [link.bytes_per_ns or dimensions[link.dimension].bytes_per_ns for link in links]
 
 
-def links_per_group(dimension: Dimension, by_link: bool) -> int:
-    """Return the directed links of a dimension over one group of its ranks.
-
-    On the analytical network, which counts a message once, only those that leave a rank.
-    """
-    links, from_ranks, _ = _links_of(dimension)
-    return links if by_link else from_ranks
-
-
-def _links_of(dimension: Dimension) -> tuple[int, int, int]:
-    """Return all links of a group, those that leave a rank, and the most that leave one rank."""
-    block = find(dimension.kind)
-    return _count_links(type(block), block.number, dimension.size)
-
-
-@lru_cache(maxsize=64)
-def _count_links(kind: type[Block], number: int | None, size: int) -> tuple[int, int, int]:
-    block = kind() if number is None else kind(number)
-    leaving = Counter(source for source, _ in block.links(size))
-    ports = [leaving[rank] for rank in range(size)]
-    return leaving.total(), sum(ports), max(ports)
-
-
-def lanes(name: Named, dimension: Dimension, queues: int) -> int:
-    """Return the links of a dimension that a rank drives at once under an algorithm.
-
-    Rings alternate their direction by queue; direct sends to its whole window at once; the other
-    algorithms send to one partner at a time.
-    """
-    if algorithms.file_of(name) is not None or isinstance(name, type):
-        return 1
-    _, _, most = _links_of(dimension)
-    spelled, window = split_window(name, "collectives")
-    algorithm = spelled.lower().removeprefix("one")
-    if algorithm == "ring":
-        return min(queues, most, 2)
-    if algorithm == "direct":
-        return min(window or most, most)
-    return 1
-
-
 def dimension_table(uses: list[DimensionUse]) -> Table:
     """One row per dimension of the network."""
     kinds = ("whole", "text", "whole", "whole", "whole", "whole", "real", "real")
@@ -232,27 +185,3 @@ def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Tabl
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
-
-
-def _kinds_used(model: Model) -> set[str]:
-    return {
-        COLLECTIVE_KINDS[used.comm_type]
-        for used in model.graphs.collectives()
-        if used.comm_type < len(COLLECTIVE_KINDS)
-    }
-
-
-def _lanes_of(model: Model, d: int, kinds: set[str]) -> int:
-    """Return the most lanes any collective of the run has on a dimension; a message alone has 1."""
-    collectives = model.scenario.collectives
-    if Quirk.GROUP_RING in model.quirks and model.groups:
-        return 1
-    most = 1
-    for kind in COLLECTIVE_TYPES:
-        names = getattr(collectives, kind)
-        if kind not in kinds or not isinstance(names, tuple) or not names:
-            continue
-        dimension = model.scenario.topology.dimensions[d]
-        name = names[min(d, len(names) - 1)]
-        most = max(most, lanes(name, dimension, collectives.queues_per_dimension))
-    return most

@@ -16,7 +16,9 @@ def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:
     """Return the error of a run that cannot go on, with the moment, the rank and the node."""
     assert late is not None  # the core says where before it throws
     where = f"at {format_time(late.tick / model.ticks_per_ns)}"
-    if late.rank is not None and late.node is not None:
+    if late.rank is not None and model.arrivals:
+        where += f", rank {late.rank}"  # the node may be of any job
+    elif late.rank is not None and late.node is not None:
         from yantra.run.deadlock import named
 
         where += f", rank {late.rank}, node {named(model, late.rank, late.node)}"

@@ -166,9 +166,12 @@ def secret(key: str) -> bytes:
     if not os.path.isfile(key):
         return key.encode()
     try:
-        return read_regular(key)
+        held = read_regular(key)
     except OSError as error:
         raise ConfigError("--key", f"{key}: cannot be read: {error.strerror}") from None
+    if not held:
+        raise ConfigError("--key", f"{key}: is empty; expected a secret in it")
+    return held
 
 
 def _write(hidden: Obfuscated, targets: Targets) -> list[str]:

@@ -35,34 +35,43 @@ def check_rates(model: Model, outcome: _core.Outcome) -> list[str]:
         _check_busy(model, outcome, by_formula)
         if not by_formula:
             return []
-    elif model.fabric is None and not _is_more_than_a_link_per_rank(model, outcome):
-        return []
+    elif model.fabric is None:
+        dimensions = range(len(model.scenario.topology.dimensions))
+        if not any(_is_more_than_links_carry(model, outcome, at) for at in dimensions):
+            return []
     return _overloads(model, outcome, by_formula)
 
 
-def _is_more_than_a_link_per_rank(model: Model, outcome: _core.Outcome) -> bool:
-    """Return whether a dimension carried more than one link of each rank does in the run.
+def _is_more_than_links_carry(model: Model, outcome: _core.Outcome, at: int) -> bool:
+    """Return whether a dimension carried more than its links, or those that ranks drive, do.
 
-    Each rank drives one at least, so else nothing is above its rate. Most runs end here.
+    Each rank drives one at least: most runs end there, and nothing is counted.
     """
-    most = model.ranks * outcome.last_tick / model.ticks_per_ns
-    dimensions = model.scenario.topology.dimensions
-    return any(
-        carried.bytes > most * bandwidth_of(at, dimension, model.without)
-        for at, (carried, dimension) in enumerate(zip(outcome.dimensions, dimensions, strict=True))
-    )
+    dimension = model.scenario.topology.dimensions[at]
+    a_link = bandwidth_of(at, dimension, model.without) * outcome.last_tick / model.ticks_per_ns
+    carried = outcome.dimensions[at].bytes
+    if carried <= model.ranks * a_link:
+        return False
+    from yantra.result.link_counts import kinds_used, lanes_of, links_per_group
+
+    links = model.ranks // dimension.size * links_per_group(dimension, model.follows_links)
+    if not model.keeps_links:
+        links = min(links, model.ranks * lanes_of(model, at, kinds_used(model)))
+    return carried > links * a_link
 
 
 def _check_busy(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> None:
-    from yantra.result.network import links_per_group
-
     for at, (carried, busy) in enumerate(zip(outcome.dimensions, outcome.busiest, strict=True)):
         if at in by_formula:
             continue
         most = outcome.last_tick * (1 + _ROUNDING) + carried.messages
         if busy > most:
             _fail(model, at, busy / outcome.last_tick)
-        if model.fabric is None and not model.native.links_change:
+        if model.fabric is not None or model.native.links_change:
+            continue
+        if _is_more_than_links_carry(model, outcome, at):
+            from yantra.result.link_counts import links_per_group
+
             dimension = model.scenario.topology.dimensions[at]
             links = model.ranks // dimension.size * links_per_group(dimension, model.follows_links)
             ns = carried.bytes / (links * bandwidth_of(at, dimension, model.without))

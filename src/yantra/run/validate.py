@@ -21,6 +21,7 @@ from yantra.astra_sim.flags import Flags
 from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
 from yantra.astra_sim.network import read_network
+from yantra.astra_sim.places import in_files
 from yantra.astra_sim.system import SystemOptions, read_system
 from yantra.base.documents import Path
 from yantra.base.errors import CapacityError, ConfigError, DeadlockError, YantraError
@@ -106,7 +107,7 @@ def check_scenario_file(given: Path | Case) -> Report:
     elif kind is not None:
         scenario = report.attempt(lambda: load(path, cluster=cluster, settings=settings))
         if scenario is not None:
-            _check_workload(report, scenario, os.fspath(path))
+            _check_workload(report, scenario, lambda error: placed(error, os.fspath(path)))
     return report
 
 
@@ -138,7 +139,8 @@ def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[s
             report.fail(error)
         return report
     report.warn(warnings)
-    _check_workload(report, scenario)
+    files = {"network": flags.network, "system": flags.system, "memory": flags.memory}
+    _check_workload(report, scenario, lambda error: in_files(error, files))
     return report
 
 
@@ -169,7 +171,10 @@ def _check_each_file(report: Report, flags: Flags) -> None:
     report.findings += [Finding("error", text) for text in errors]
 
 
-def _check_workload(report: Report, scenario: Scenario, file: str | None = None) -> None:
+def _check_workload(
+    report: Report, scenario: Scenario, named: Callable[[ConfigError], ConfigError]
+) -> None:
+    """Check what a scenario runs; `named` says in which file a mistake stands."""
     report.ranks = scenario.topology.ranks
     errors: list[str] = []
     if isinstance(scenario.workload, ChakraFiles):
@@ -181,7 +186,7 @@ def _check_workload(report: Report, scenario: Scenario, file: str | None = None)
             report.findings += [Finding("error", text) for text in errors]
             report.exit_code = error.exit_code
         else:
-            report.fail(placed(error, file) if isinstance(error, ConfigError) else error)
+            report.fail(named(error) if isinstance(error, ConfigError) else error)
         return
     lack = f"workload: {model.lacks_memory}"  # which a run refuses
     report.warn([text for text in model.warnings if text != lack])

@@ -36,6 +36,7 @@ _HERE_ONLY = ("stack", "host", "tier_networks", "background", "run_undisturbed")
 _OF_ONE_JOB = ("quirks", "track_local_memory", "local_memory_trace", "trace_nodes", "fold")
 _NOT_SHARED = "only with one job on the cluster; leave it out"
 _KEYS = ("jobs", "cluster", *_SHARED, *_HERE_ONLY)
+_MOST_RANKS = 2**20
 _NO_WORKLOAD = {"traces": "jobs.{rank}.et"}
 
 
@@ -124,6 +125,9 @@ def _of_tree(tree: Any, folder: str, settings: Settings) -> Jobs:
     whole["cluster"] = _typed(_cluster(tree["cluster"], _least_ranks(read), folder), read)
     whole["workload"] = _NO_WORKLOAD
     shared = scenario_of(DOCUMENT.read(_with_settings(whole, settings, folder), "", folder))
+    if shared.topology.ranks > _MOST_RANKS:
+        problem = f"expected at most {_MOST_RANKS} ranks, as jobs run each; got "
+        raise ConfigError("cluster", f"{problem}{shared.topology.ranks}")
     placed = _placed(read, shared.topology.ranks)
     jobs = tuple(
         Job(name=names[at], workload=one.workload, ranks=placed[at], at_ns=one.entry.at_ns)

@@ -24,6 +24,7 @@ ALIASES = "\n".join(
 DEEP = "[" * 5000 + "]" * 5000
 RESULT = '{"format": "yantra-result", "version": 2, "x": '
 GROUPED = SCENARIO.replace('"job.{rank}.et"}', '"job.{rank}.et", groups: groups.json}')
+JOBS = TEXTS["tenants.yaml"]
 GROUPS = "[pg]process_group"
 
 
@@ -120,6 +121,31 @@ def ended(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
             gzip.compress(b" " * (70 << 20)),
             "b.json: unpacks from ",
         ),
+        (
+            "run jobs.yaml",
+            "jobs.yaml",
+            JOBS.replace("size: 4", "size: 2147483648"),
+            "jobs.yaml: cluster: expected at most 1048576 ranks, as jobs run each; got 2147483648",
+        ),
+        (
+            "explore run study.yaml -o out",
+            "study.yaml",
+            TEXTS["study.yaml"].replace("16", str(2**63)),
+            f"global_batch: expected a whole number of 1 to 2147483647, got {2**63}",
+        ),
+        (
+            "chakra obfuscate job.0.et --level 3 --key key.txt -o hidden.et",
+            "key.txt",
+            "",
+            "--key: key.txt: is empty; expected a secret in it",
+        ),
+        (
+            "validate --workload-configuration=job --system-configuration=system.json "
+            "--network-configuration=network.yml --remote-memory-configuration=memory.json",
+            "network.yml",
+            TEXTS["network.yml"].replace("500.0", "9.3e18"),
+            'network.yml: "latency[0]": must be at most 9223372036854775807 ns',
+        ),
     ],
 )
 def test_a_bad_file_is_refused_by_name(
@@ -129,13 +155,14 @@ def test_a_bad_file_is_refused_by_name(
     data = content if isinstance(content, bytes) else content.encode()
     (tmp_path / file).write_bytes(data)
     done = ended(line, tmp_path)
+    told = done.stdout if line.startswith("validate ") else done.stderr
     assert done.returncode == 2, done.stderr
-    assert said in done.stderr
-    assert file in done.stderr
+    assert said in told
+    assert file in told
 
 
 def _write(folder: Path) -> None:
-    for name in ("pod.csv", "flows.csv"):
+    for name in ("pod.csv", "flows.csv", "system.json", "network.yml", "memory.json", "step.yaml"):
         (folder / name).write_text(TEXTS[name])
     (folder / "grouped.yaml").write_text(GROUPED)
     step = TraceBuilder()

@@ -64,10 +64,10 @@ def families_of(kernels: Kernels) -> NDArray[np.str_]:
     return made
 
 
-def correction_of(profile: Profile, estimate: Estimator) -> Correction:
+def correction_of(profile: Profile, estimate: Estimator, name: str = "profile") -> Correction:
     """Return what a profile says of a table's estimates: `estimate` gives them for its kernels.
 
-    Raises ConfigError for the profile of another machine.
+    Raises ConfigError, at the profile's `name`, for that of another machine.
     """
     rows = profile.rows
     kernels, us = rows.kernels, rows.us
@@ -84,5 +84,5 @@ def correction_of(profile: Profile, estimate: Estimator) -> Correction:
     slower = float(np.exp(np.median(long))) if len(long) else 1.0
     if not 1 / ANOTHER < slower < ANOTHER:
         problem = f"its kernels take {slower:.2g} times as long as the tables of this device say"
-        raise ConfigError("profile", f"{profile.device}: {problem}: it is of another machine")
+        raise ConfigError(name, f"{profile.device}: {problem}: it is of another machine")
     return Correction(tuple(known), rows.launch_us * 1e3, slower)

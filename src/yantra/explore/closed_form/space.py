@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RECOMPUTE = ("none", "selective", "full")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
+_MOST = 2**31 - 1  # as the core counts
 SWITCHES = ("sequence_parallel", "overlap")
 """Columns of 0 and 1 beside the fields; answers show those that a space lets vary."""
 Columns = dict[str, np.ndarray]
@@ -67,8 +68,8 @@ class PlanSpace(Record):
         """Check the sizes; what is legal together, `columns` says."""
         for name in ("ranks", "global_batch"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ConfigError(name, expected_got("a whole number of at least 1", value))
+            if not isinstance(value, int) or not 1 <= value <= _MOST:
+                raise ConfigError(name, expected_got(f"a whole number of 1 to {_MOST}", value))
         for name in (*FIELDS, *SWITCHES):
             if getattr(self, name, None) == ():
                 raise ConfigError(name, "an empty choice leaves no plan; expected a value")

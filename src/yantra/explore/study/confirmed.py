@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from yantra.base.errors import ConfigError
 from yantra.base.text import table
 from yantra.base.units import format_time
 from yantra.explore.closed_form.exact import Budget
@@ -55,11 +56,18 @@ def confirm(
     for number in best[:count]:
         if tell is not None:
             tell(len(found), min(count, len(best)))
-        exact = budget.simulate(scenario_of(of, finished, number))
-        time = None if exact.result is None else float(exact.result.makespan_ns)
         closed = float(finished.trials[number]["step_time"]) * 1e9
-        found.append(Confirmed(number, closed, time, exact.reason))
+        found.append(Confirmed(number, closed, *_exact(budget, of, finished, number)))
     return found
+
+
+def _exact(budget: Budget, of: Study, finished: Finished, number: int) -> tuple[float | None, str]:
+    """Return the simulated time of a trial, or why there is none: its steps may be too many."""
+    try:
+        exact = budget.simulate(scenario_of(of, finished, number))
+    except ConfigError as error:
+        return None, str(error).partition("\n")[0]
+    return None if exact.result is None else float(exact.result.makespan_ns), exact.reason
 
 
 def words(found: Sequence[Confirmed]) -> Iterator[str]:

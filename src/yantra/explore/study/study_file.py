@@ -360,8 +360,8 @@ def _bound(given: Any, where: str) -> float:
 
 
 def _whole(given: Any, where: str) -> int:
-    if type(given) is not int or given < 1:
-        raise ConfigError(where, expected_got("a whole number of at least 1", given))
+    if type(given) is not int or not 1 <= given < 2**31:
+        raise ConfigError(where, expected_got(f"a whole number of 1 to {2**31 - 1}", given))
     return given
 
 

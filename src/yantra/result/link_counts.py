@@ -1,0 +1,90 @@
+"""How many links a dimension has, and how many of them a rank drives at once.
+
+Apart from the tables of the network, as every run asks it whether a link is above its rate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+from yantra.base.plugin_files import Named
+from yantra.collectives.algorithms import algorithms
+from yantra.collectives.names import split_window
+from yantra.fabric.topologies import find
+from yantra.result.codes import COLLECTIVE_KINDS
+from yantra.scenario import COLLECTIVE_TYPES, Dimension
+from yantra.scenario.quirks import Quirk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yantra.compile import Model
+    from yantra.fabric.topologies.topology import Block
+
+
+def links_per_group(dimension: Dimension, by_link: bool) -> int:
+    """Return the directed links of a dimension over one group of its ranks.
+
+    On the analytical network, which counts a message once, only those that leave a rank.
+    """
+    links, from_ranks, _ = _links_of(dimension)
+    return links if by_link else from_ranks
+
+
+def _links_of(dimension: Dimension) -> tuple[int, int, int]:
+    """Return all links of a group, those that leave a rank, and the most that leave one rank."""
+    block = find(dimension.kind)
+    return _count_links(type(block), block.number, dimension.size)
+
+
+@lru_cache(maxsize=64)
+def _count_links(kind: type[Block], number: int | None, size: int) -> tuple[int, int, int]:
+    block = kind() if number is None else kind(number)
+    if block.native == "fully_connected":  # its links go with the square of its ranks
+        return size * (size - 1), size * (size - 1), size - 1
+    leaving = Counter(source for source, _ in block.links(size))
+    ports = [leaving[rank] for rank in range(size)]
+    return leaving.total(), sum(ports), max(ports)
+
+
+def lanes(name: Named, dimension: Dimension, queues: int) -> int:
+    """Return the links of a dimension that a rank drives at once under an algorithm.
+
+    Rings alternate their direction by queue; direct sends to its whole window at once; the other
+    algorithms send to one partner at a time.
+    """
+    if algorithms.file_of(name) is not None or isinstance(name, type):
+        return 1
+    _, _, most = _links_of(dimension)
+    spelled, window = split_window(name, "collectives")
+    algorithm = spelled.lower().removeprefix("one")
+    if algorithm == "ring":
+        return min(queues, most, 2)
+    if algorithm == "direct":
+        return min(window or most, most)
+    return 1
+
+
+def kinds_used(model: Model) -> set[str]:
+    """Return the kinds of collectives that the graphs of a model hold."""
+    return {
+        COLLECTIVE_KINDS[used.comm_type]
+        for used in model.graphs.collectives()
+        if used.comm_type < len(COLLECTIVE_KINDS)
+    }
+
+
+def lanes_of(model: Model, d: int, kinds: set[str]) -> int:
+    """Return the most lanes any collective of the run has on a dimension; a message alone has 1."""
+    collectives = model.scenario.collectives
+    if Quirk.GROUP_RING in model.quirks and model.groups:
+        return 1
+    most = 1
+    for kind in COLLECTIVE_TYPES:
+        names = getattr(collectives, kind)
+        if kind not in kinds or not isinstance(names, tuple) or not names:
+            continue
+        dimension = model.scenario.topology.dimensions[d]
+        name = names[min(d, len(names) - 1)]
+        most = max(most, lanes(name, dimension, collectives.queues_per_dimension))
+    return most
