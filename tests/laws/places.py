@@ -28,8 +28,8 @@ from yantra.scenario import (
     RemoteMemory,
     Scenario,
     Topology,
-    cluster_parts,
 )
+from yantra.scenario.named import parts_at
 
 NETWORKS = ("analytical", "store_and_forward", "flow", "packet", "external", "ideal")
 """The networks of the laws; `external` is the reference of the protocol."""
@@ -225,7 +225,7 @@ _COUNTS = (2, 4, 8, 16)
 def cluster_of(name: str, ranks: int) -> tuple[tuple[Dim, ...], Collectives] | None:
     """Return dimensions and collectives of a named cluster; None where it has no such number."""
     try:
-        parts = cluster_parts(name, ranks, speeds="nominal")
+        parts = parts_at(name, ranks, speeds="nominal")
     except ConfigError:
         return None  # no such number of ranks
     dims = tuple(

@@ -13,6 +13,7 @@ from yantra.base.fields import kind_of
 from yantra.fabric import clusters
 from yantra.fabric.clusters.fit import slice_shape
 from yantra.scenario import Device, Dimension, RemoteMemory
+from yantra.scenario.named import parts_at
 
 
 def sizes(name: str, ranks: int) -> list[int]:
@@ -102,7 +103,7 @@ def test_the_refusal_says_what_fits() -> None:
 
 
 def test_a_node_is_one_switch_of_all_links_of_a_device() -> None:
-    parts = scenario.cluster_parts("hgx-h100", 16, speeds="nominal")
+    parts = parts_at("hgx-h100", 16, speeds="nominal")
     assert parts["topology"].dimensions == (
         Dimension(kind="switch", size=8, bytes_per_ns=18 * 25.0, latency_ns=300.0),
         Dimension(kind="switch", size=2, bytes_per_ns=50.0, latency_ns=1350.0),
@@ -116,20 +117,20 @@ def test_a_node_is_one_switch_of_all_links_of_a_device() -> None:
 
 
 def test_a_fully_connected_node_has_one_link_to_each_other_device() -> None:
-    (node,) = scenario.cluster_parts("mi300x", 8, speeds="nominal")["topology"].dimensions
+    (node,) = parts_at("mi300x", 8, speeds="nominal")["topology"].dimensions
     assert (node.kind, node.bytes_per_ns) == ("fully_connected", 64.0)
 
 
 def test_a_torus_has_both_links_of_a_dimension_and_a_mesh_one() -> None:
-    cube = scenario.cluster_parts("tpu-v4", 64, speeds="nominal")["topology"].dimensions
+    cube = parts_at("tpu-v4", 64, speeds="nominal")["topology"].dimensions
     assert [(d.kind, d.size, d.bytes_per_ns) for d in cube] == [("ring", 4, 100.0)] * 3
-    tray = scenario.cluster_parts("tpu-v4", 4, speeds="nominal")["topology"].dimensions
+    tray = parts_at("tpu-v4", 4, speeds="nominal")["topology"].dimensions
     assert [(d.kind, d.size, d.bytes_per_ns) for d in tray] == [("mesh", 2, 50.0)] * 2
 
 
 def test_links_have_the_rate_that_software_reaches_unless_asked_otherwise() -> None:
     achieved, nominal = (
-        scenario.cluster_parts("dgx-a100-80gb", 8, speeds=speeds)["topology"].dimensions[0]
+        parts_at("dgx-a100-80gb", 8, speeds=speeds)["topology"].dimensions[0]
         for speeds in ("achievable", "nominal")
     )
     assert (achieved.bytes_per_ns, nominal.bytes_per_ns) == (12 * 20.0, 12 * 25.0)
@@ -159,7 +160,7 @@ def test_chunks_begin_in_different_dimensions_only_where_those_are_alike() -> No
 @pytest.mark.parametrize("dtype", ["bf16", "fp8", "fp64"])
 def test_the_roofline_has_the_rate_of_the_dtype(dtype: str) -> None:
     machine = clusters.load("hgx-h100")
-    nominal = scenario.cluster_parts(machine, 8, dtype, speeds="nominal")["device"]
+    nominal = parts_at(machine, 8, dtype, speeds="nominal")["device"]
     assert nominal.peak_flops == dict(machine.peak)[dtype].value == machine.peak_flops(dtype)
     reached = scenario.cluster_parts(machine, 8, dtype)["device"]
     rates = {name: rate.value for name, rate in (*machine.peak, *machine.achievable)}

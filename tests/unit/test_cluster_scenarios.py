@@ -24,7 +24,7 @@ def read(cluster: str, *lines: str) -> Scenario:
 
 
 def parts(scenario: Scenario) -> dict[str, Any]:
-    names = ("topology", "device", "memory", "machine", "collectives")
+    names = ("topology", "device", "memory", "machine", "collectives", "stack")
     return {name: getattr(scenario, name) for name in names}
 
 
@@ -48,9 +48,10 @@ def test_without_a_number_there_are_as_many_ranks_as_traces(tmp_path: Path, clus
 
 def test_what_the_file_says_goes_before_what_the_cluster_says() -> None:
     scenario = read(
-        "{name: hgx-h100, ranks: 16, dtype: fp8, speeds: nominal, device: {peak: 1 PFLOP/s}, "
+        "{name: hgx-h100, ranks: 16, dtype: fp8, device: {peak: 1 PFLOP/s}, "
         "memory: {kind: pool, latency: 7 ns}}",
         "collectives: {chunks: 2, all_gather: [ring, ring]}",
+        "stack: nominal",
     )
     assert scenario.device.peak_flops == 1e15
     assert scenario.device.memory_bytes_per_s == 3.35e12
@@ -122,8 +123,8 @@ CASES = [
         "fp16, fp8, int8), got \"fp4\"; did you mean 'fp64'?",
     ),
     (
-        "{name: hgx-h100, ranks: 8, speeds: real}",
-        'cluster.speeds: expected one of achievable, nominal, measured, got "real"',
+        "{name: hgx-h100, ranks: 8, speeds: achievable}",
+        "cluster.speeds: is part of the stack now; expected stack: roofline at the top of the file",
     ),
     (
         "{name: hgx-h100, ranks: 8, topology: []}",
@@ -160,7 +161,7 @@ def test_the_schema_knows_names() -> None:
     whole, named, text = cluster["anyOf"]
     assert whole["required"] == ["topology"]
     assert named["required"] == ["name"]
-    assert set(named["properties"]) >= {"ranks", "dtype", "speeds", "device"}
+    assert set(named["properties"]) >= {"ranks", "dtype", "device"}
     assert text["type"] == "string"
 
 
@@ -204,10 +205,10 @@ def test_show_gives_every_number_with_its_source(capsys: pytest.CaptureFixture[s
 def test_show_with_ranks_ends_with_a_part_of_a_scenario_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = ["--ranks", "64", "--dtype", "fp8", "--speeds", "nominal"]
+    options = ["--ranks", "64", "--dtype", "fp8", "--stack", "nominal"]
     assert main(["cluster", "show", "hgx-h200", *options]) == 0
     part = capsys.readouterr().out.partition("# 64 ranks, as a part of a scenario file\n")[2]
-    expected = scenarios.cluster_parts("hgx-h200", 64, "fp8", speeds="nominal")
+    expected = scenarios.cluster_parts("hgx-h200", 64, "fp8", stack="nominal")
     assert parts(scenarios.loads(WORKLOAD + part)) == expected
     assert main(["cluster", "show", "hgx-h200", *options, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["scenario"] == parse_yaml(part, "part")

@@ -16,7 +16,8 @@ from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
 from yantra.run.simulate import run as simulated
 from yantra.run.simulate import run_native, simulate
-from yantra.scenario import Host, Scenario, Stack, Templates, cluster_parts
+from yantra.scenario import Host, Scenario, Stack, Templates
+from yantra.scenario.named import parts_at
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
@@ -43,7 +44,7 @@ def step(plan: Plan = PLAN, **parts: Any) -> Scenario:
     workload = Templates(workload=train("llama3-8b", plan))
     parts = {"speeds": "achievable"} | parts
     ranks = workload.workload.ranks
-    machine = cluster_parts("hgx-h100", ranks, speeds=parts.pop("speeds"))
+    machine = parts_at("hgx-h100", ranks, speeds=parts.pop("speeds"))
     return Scenario(workload=workload, **machine, **parts)
 
 

@@ -21,6 +21,7 @@ from yantra.compute.families.machine import GPUS, table
 from yantra.compute.model import Device, Estimates, kernels
 from yantra.scenario import Device as ScenarioDevice
 from yantra.scenario import cluster_parts
+from yantra.scenario.named import parts_at
 
 H100 = Device(peak_flops=989.4e12, memory_bytes_per_s=3.35e12)
 SIZES = np.array([1024, 2048, 4096, 8192, 16384])
@@ -329,11 +330,11 @@ def test_every_class_belongs_to_one_family() -> None:
 
 
 def test_named_clusters_have_the_tables_of_their_gpu() -> None:
-    device = cluster_parts("hgx-h100", 8, speeds="measured")["device"]
+    device = parts_at("hgx-h100", 8, speeds="measured")["device"]
     options = dict(device.compute.options)
     assert (options["gpu"], options["dtype"], options["fp8"]) == ("h100_sxm", "bf16", 1978.9e12)
     assert "products" not in options
-    eight = cluster_parts("hgx-h100", 8, "fp8", speeds="measured")["device"]
+    eight = parts_at("hgx-h100", 8, "fp8", speeds="measured")["device"]
     assert dict(eight.compute.options)["products"] == "fp8"
     achievable = cluster_parts("hgx-h100", 8)["device"]
     assert achievable.compute == "roofline"

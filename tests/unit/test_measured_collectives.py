@@ -12,6 +12,7 @@ from yantra.collectives.selection.measured import fits, systems
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario.named import parts_at
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
@@ -91,7 +92,7 @@ class Slow(Selection):
 @pytest.mark.parametrize("selection", [Slow, None])
 @pytest.mark.parametrize("record", [False, True])
 def test_folded_runs_equal_whole_ones(plan: Plan, selection: Any, record: bool) -> None:
-    parts = cluster_parts("hgx-h100", 16, speeds="measured")
+    parts = parts_at("hgx-h100", 16, speeds="measured")
     if selection is not None:
         parts["collectives"] = parts["collectives"].replace(selection=selection)
     workload = Templates(workload=train("llama3-8b", plan))
@@ -115,7 +116,7 @@ def test_a_summary_says_where_messages_of_collectives_are_not_counted(speeds: st
     from yantra.export.summary import summarise
 
     workload = train("llama3-8b", Plan(tp=8), 512)
-    parts = cluster_parts("hgx-h100", 8, speeds=speeds)
+    parts = parts_at("hgx-h100", 8, speeds=speeds)
     result = simulate(Scenario(workload=Templates(workload=workload), **parts))
     is_told = "collectives are timed from tables" in summarise(result).text()
     assert is_told is (not any(use.messages for use in result.dimension_uses))

@@ -104,12 +104,12 @@ def test_a_slower_machine_is_found_again_by_the_whole_way(
 
 
 def test_a_run_takes_copies_to_the_host_from_the_profile(tmp_path: Path) -> None:
-    from yantra.scenario import cluster_parts
+    from yantra.scenario.named import parts_at
 
     (tmp_path / "node.csv").write_text("\n".join(lines()) + "\n")
     made = str(tmp_path / "my-gpu.yaml")
     assert main(["calibrate", str(tmp_path / "node.csv"), "--device", "my-gpu", "-o", made]) == 0
-    parts = cluster_parts("hgx-h100", 8, speeds="measured", profile=made)
+    parts = parts_at("hgx-h100", 8, speeds="measured", profile=made)
     assert parts["memory"].bytes_per_ns == pytest.approx(2**28 / 5e6)
 
 

@@ -236,25 +236,26 @@ def test_a_scenario_and_the_command_line_take_the_file(
 ) -> None:
     path = calibrated(tmp_path, GOOD)
     tree = (
-        "cluster: {name: hgx-h100, collectives: my-node.yaml}\n"
+        "cluster: hgx-h100\nstack: ./my-node.yaml\n"
         "workload: {model: llama3-8b, plan: {tp: 8, global_batch: 4}}\n"
     )
     (tmp_path / "step.yaml").write_text(tree)
     made = load(tmp_path / "step.yaml")
     assert dict(made.collectives.selection.options)["file"] == str(path)  # type: ignore[union-attr]
     assert loads(to_yaml(made, tmp_path), tmp_path) == made
-    with pytest.raises(ConfigError, match=r"cluster.collectives: only with speeds: measured"):
-        loads(tree.replace("collectives:", "speeds: nominal, collectives:"), tmp_path)
+    old = tree.replace("cluster: hgx-h100", "cluster: {name: hgx-h100, collectives: my-node.yaml}")
+    with pytest.raises(ConfigError, match=r"cluster.collectives: is part of the stack now"):
+        loads(old, tmp_path)
     workload = tmp_path / "step.yw"
     plan = ["--tp", "8", "--global-batch", "4"]
     assert main(["workload", "train", "--model", "llama3-8b", *plan, "-o", str(workload)]) == 0
-    run = ["run", "--workload", str(workload), "--cluster", "hgx-h100", "--stack", "unknown"]
+    run = ["run", "--workload", str(workload), "--cluster", "hgx-h100"]
     capsys.readouterr()
-    assert main([*run, "--collectives", str(path)]) == 0
+    assert main([*run, "--stack", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "collectives of NCCL measured in a node of my-node" in said
     path.write_text(path.read_text().replace("all_reduce,node", "all_reduced,node"))
-    assert main([*run, "--collectives", str(path)]) == 2
+    assert main([*run, "--stack", str(path)]) == 2
     said = capsys.readouterr().err
     assert "my-node.yaml: collectives line 2: collective: expected one of" in said
     assert "did you mean 'all_reduce'" in said

@@ -186,17 +186,20 @@ def profile_file(folder: Path) -> Path:
 def test_a_scenario_names_a_profile_and_is_written_and_read_as_an_equal_one(tmp_path: Path) -> None:
     profile_file(tmp_path)
     tree = (
-        "cluster: {name: hgx-b200, ranks: 8, profile: mine.yaml}\n"
+        "cluster: {name: hgx-b200, ranks: 8}\nstack: own.yaml\n"
         "workload: {model: llama3-8b, plan: {tp: 8, global_batch: 4}}\n"
+    )
+    (tmp_path / "own.yaml").write_text(
+        "title: own\nbased_on: megatron-simumax\nkernels: mine.yaml\n"
     )
     (tmp_path / "step.yaml").write_text(tree)
     made = load(tmp_path / "step.yaml")
+    assert made.stack is not None and (made.stack.name, made.stack.rest) == ("own", 3.216)
     assert dict(made.device.compute.options)["profile"] == str(tmp_path / "mine.yaml")  # type: ignore[union-attr]
     assert loads(to_yaml(made, tmp_path), tmp_path) == made
-    with pytest.raises(ConfigError, match=r"cluster.profile: only with speeds: measured"):
-        loads(tree.replace("ranks: 8", "ranks: 8, speeds: nominal"), tmp_path)
-    with pytest.raises(ConfigError, match=r"no profile is named 'simumax_b200'.*did you mean"):
-        loads(tree.replace("mine.yaml", "simumax_b200"), tmp_path)
+    old = tree.replace("ranks: 8", "ranks: 8, profile: mine.yaml")
+    with pytest.raises(ConfigError, match=r"cluster.profile: is part of the stack now"):
+        loads(old, tmp_path)
 
 
 def test_a_stack_is_calibrated_beside_a_profile(
@@ -250,12 +253,12 @@ def test_the_command_line_takes_a_profile_and_says_what_a_run_rests_on(
     run = ["run", "--workload", str(workload), "--cluster", "hgx-b200"]
     capsys.readouterr()
     path = profile_file(tmp_path)
-    assert main([*run, "--profile", str(path), "--stack", "unknown"]) == 0
+    assert main([*run, "--stack", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "7 kernels measured on my-gpu, between them measured" in said
     assert main([*run, "--stack", "megatron-simumax"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "628 kernels measured on B200 (SimuMax)" in said
     path.write_text(path.read_text().replace("bytes=134217728", "bits=3"))
-    assert main([*run, "--profile", str(path)]) == 2
+    assert main([*run, "--stack", str(path)]) == 2
     assert "mine.yaml: kernel line 7: shape: expected sizes such as" in capsys.readouterr().err

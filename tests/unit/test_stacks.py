@@ -15,8 +15,9 @@ from yantra.fabric.stacks.describe import report
 from yantra.result import Result
 from yantra.run.interval import SAMPLES, interval, responses
 from yantra.run.simulate import run, simulate
-from yantra.scenario import Scenario, Stack, Templates, cluster_parts
+from yantra.scenario import Scenario, Stack, Templates
 from yantra.scenario.layout import STACK
+from yantra.scenario.named import parts_at
 from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.types import PlanInterval
 from yantra.workloads.plan.plan import Plan
@@ -38,7 +39,7 @@ machines:
 
 def scenario(stack: Stack | None = None, speeds: str = "measured") -> Scenario:
     workload = Templates(workload=train("llama3-8b", PLAN))
-    parts = cluster_parts("hgx-h100", 32, speeds=speeds)  # type: ignore[arg-type]
+    parts = parts_at("hgx-h100", 32, speeds=speeds)  # type: ignore[arg-type]
     return Scenario(workload=workload, stack=stack, **parts)
 
 
@@ -112,7 +113,7 @@ def test_a_graph_that_is_launched_at_once_leaves_kernels_as_measured() -> None:
 
 def test_stragglers_count_from_64_nodes_on() -> None:
     plan = Plan(tp=8, dp=256, global_batch=256)
-    parts = cluster_parts("hgx-h100", plan.ranks, speeds="measured")
+    parts = parts_at("hgx-h100", plan.ranks, speeds="measured")
     whole = Scenario(workload=Templates(workload=train("llama3-8b", plan)), **parts)
     plain, slow = (
         simulate(whole.replace(stack=Stack(straggling=share))).makespan_ns for share in (0.0, 0.1)

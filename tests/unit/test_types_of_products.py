@@ -24,6 +24,7 @@ from yantra.workloads.templates import Workload
 from yantra.workloads.training.train import train
 
 GPT = "gpt3-1.3b"
+STACKS = {"achievable": "roofline", "nominal": "nominal", "measured": "unknown"}
 PEAKS = {"bf16": 989.4e12, "fp8": 1978.9e12}
 Captured = pytest.CaptureFixture[str]
 
@@ -52,7 +53,7 @@ def mfu(result: Result, peak: float) -> float:
 def test_mfu_is_of_the_peak_of_the_type_that_the_workload_states(
     dtype: str, speeds: str, tmp_path: Path
 ) -> None:
-    result = ran(saved(step(dtype), tmp_path), cluster__speeds=speeds)
+    result = ran(saved(step(dtype), tmp_path), stack=STACKS[speeds])
     assert (result.figures.peak_dtype, result.figures.peak_flops) == (dtype, PEAKS[dtype])
     assert result.figures.mfu == pytest.approx(mfu(result, PEAKS[dtype]))
     assert result.what_ran.dtype == dtype and not result.warnings
@@ -64,7 +65,7 @@ def test_products_in_eight_bits_run_at_their_rate_and_all_else_at_its_own(
 ) -> None:
     """A step of products, attention, router and head: a bound from each side, and every kernel."""
     wide, narrow = (
-        ran(saved(step(dtype), tmp_path, dtype), cluster__speeds=speeds) for dtype in PEAKS
+        ran(saved(step(dtype), tmp_path, dtype), stack=STACKS[speeds]) for dtype in PEAKS
     )
     assert 0.5 * wide.makespan_ns < narrow.makespan_ns < 0.9 * wide.makespan_ns
     (timed,) = narrow.model.kernels
@@ -95,17 +96,18 @@ def test_the_parts_of_a_cluster_in_python_take_the_workloads_type(
     speeds: Any, semantics: Any, tmp_path: Path
 ) -> None:
     work = step("fp8")
-    parts = cluster_parts("hgx-h100", 4, speeds=speeds, semantics=semantics)
+    stack = STACKS[speeds]
+    parts = cluster_parts("hgx-h100", 4, stack=stack, semantics=semantics)
     scenario = Scenario(workload=Templates(workload=work), semantics=semantics, **parts)
     made = simulate(scenario)
     read = load(
         saved(work, tmp_path),
         cluster="hgx-h100",
-        settings={"cluster.speeds": speeds, "semantics": semantics},
+        settings={"stack": STACKS[speeds], "semantics": semantics},
     )
     assert made.makespan_ns == simulate(read.replace(resources=scenario.resources)).makespan_ns
     assert made.figures.peak_dtype == "fp8" and made.figures.peak_flops == PEAKS["fp8"]
-    chosen = cluster_parts("hgx-h100", 4, "bf16", speeds=speeds, semantics=semantics)
+    chosen = cluster_parts("hgx-h100", 4, "bf16", stack=stack, semantics=semantics)
     slow = simulate(scenario.replace(**chosen))
     assert slow.makespan_ns != made.makespan_ns and "run at the rates of bf16" in slow.warnings[-1]
 
@@ -116,15 +118,16 @@ def test_a_type_that_is_chosen_comes_before_the_workloads_and_is_told(
     stated: str, chosen: str, speeds: str, tmp_path: Path, capsys: Captured
 ) -> None:
     path = saved(step(stated), tmp_path)
-    words = ["run", path, "--cluster", "hgx-h100", "--dtype", chosen, "--speeds", speeds, "--json"]
+    words = ["run", path, "--cluster", "hgx-h100", "--set", f"cluster.dtype={chosen}"]
+    words += ["--stack", STACKS[speeds], "--json"]
     assert main(words) == 0
     form = json.loads(capsys.readouterr().out)
     assert form["figures"]["peak_dtype"] == chosen
     (told,) = form["warnings"]
     assert f"its products are in {stated}, but run at the rates of {chosen}" in told
-    other = ran(saved(step(chosen), tmp_path, "other"), cluster__speeds=speeds).makespan_ns
+    other = ran(saved(step(chosen), tmp_path, "other"), stack=STACKS[speeds]).makespan_ns
     assert form["makespan_ns"] == pytest.approx(other, rel=0.05)  # but for head and router
-    own = ran(path, cluster__speeds=speeds).makespan_ns
+    own = ran(path, stack=STACKS[speeds]).makespan_ns
     assert abs(form["makespan_ns"] - other) < 0.5 * abs(own - other)
 
 
@@ -168,8 +171,8 @@ def test_a_type_without_a_rate_is_refused_with_those_that_have_one(
     assert main(["run", path, "--cluster", cluster]) == 2
     said = capsys.readouterr().err
     assert f"its products are in fp16, of which {cluster} states no rate" in said
-    assert "--dtype bf16" in said
-    assert main(["run", path, "--cluster", cluster, "--dtype", "bf16"]) == 0
+    assert "--set cluster.dtype=bf16" in said
+    assert main(["run", path, "--cluster", cluster, "--set", "cluster.dtype=bf16"]) == 0
 
 
 def test_jobs_beside_each_other_run_in_their_own_types(tmp_path: Path, capsys: Captured) -> None:

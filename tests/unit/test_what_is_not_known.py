@@ -15,7 +15,8 @@ from yantra.compute import model_of
 from yantra.compute.model import Device, kernels
 from yantra.fabric import clusters, stacks
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
+from yantra.scenario.named import parts_at
 from yantra.scenario.on_cluster import on_cluster
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
@@ -26,7 +27,7 @@ H100 = Device(peak_flops=989.4e12, memory_bytes_per_s=3.35e12)
 
 def step(cluster: str, plan: Plan, speeds: str, sequence: int = 1024) -> Scenario:
     workload = Templates(workload=train("llama3-8b", plan, sequence))
-    return Scenario(workload=workload, **cluster_parts(cluster, 8, speeds=speeds))  # type: ignore[arg-type]
+    return Scenario(workload=workload, **parts_at(cluster, 8, speeds=speeds))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("speeds", ["achievable", "nominal", "measured"])

@@ -20,7 +20,8 @@ from tests.validation.published import DATA, rows
 from yantra.base.documents import parse_yaml
 from yantra.fabric.clusters.types import Speeds
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
+from yantra.scenario.named import parts_at
 from yantra.workloads.models import zoo
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.model import Model
@@ -130,7 +131,7 @@ def simulated(case: Case) -> Simulated:
     workload = Templates(workload=train(case.model, case.plan))
 
     def seconds(speeds: Speeds) -> float:
-        parts = cluster_parts(case.cluster, case.plan.ranks, speeds=speeds)
+        parts = parts_at(case.cluster, case.plan.ranks, speeds=speeds)
         result = simulate(Scenario(workload=workload, **parts))
         return float(result.finish_ns.max()) / 1e9
 

@@ -33,7 +33,8 @@ from yantra.compile import compile, compile_like
 from yantra.fabric.clusters.types import Speeds
 from yantra.run.interval import bounds, class_widths, responses
 from yantra.run.simulate import run
-from yantra.scenario import Collectives, Scenario, Stack, Templates, cluster_parts
+from yantra.scenario import Collectives, Scenario, Stack, Templates
+from yantra.scenario.named import parts_at
 from yantra.workloads.training.train import train
 
 STEP = 0.02
@@ -50,7 +51,7 @@ def scenario_of(row: Row, speeds: Speeds) -> Scenario:
     """Return the scenario of a measured step. Raises ConfigError where the plan is refused."""
     workload = Templates(workload=train(row.made_model(), row.made_plan()))
     profile = (row.profile or None) if speeds == "measured" else None
-    parts = cluster_parts(row.cluster, row.ranks, row.dtype, speeds=speeds, profile=profile)
+    parts = parts_at(row.cluster, row.ranks, row.dtype, speeds, profile=profile)
     if speeds == "measured" and row.file.copies is not None:
         parts["collectives"] = sent_once(parts["collectives"], int(row.file.copies.value))
     return Scenario(workload=workload, **parts)

@@ -165,6 +165,7 @@ def _alone(name: str, source: str, curves: Sequence[Curve]) -> str:
     """Return a file of collectives alone."""
     text = [
         f"title: {_quoted(f'Collectives measured on {name}')}",
+        "based_on: unknown",
         f"cluster: {_quoted(name)}",
         f"source: {_quoted(source)}",
         "collectives: |",

@@ -41,6 +41,7 @@ def profile_text(path: Path, device: str) -> tuple[str, Rows]:
     about = "; ".join(rows.notes) or "measured kernels of a file"
     text = [
         f"title: {json.dumps(f'Kernels measured on {device}', ensure_ascii=False)}",
+        "based_on: unknown",
         f"device: {json.dumps(device, ensure_ascii=False)}",
         f"source: {json.dumps(about, ensure_ascii=False)}",
         "kernels: |",

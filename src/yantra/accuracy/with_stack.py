@@ -21,8 +21,9 @@ from yantra.compile import compile, compile_like
 from yantra.fabric.stacks.types import Stack
 from yantra.run.interval import bounds, class_widths, responses
 from yantra.run.simulate import run
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
 from yantra.scenario.layout import STACK
+from yantra.scenario.named import parts_at
 from yantra.workloads.training.train import train
 
 
@@ -68,7 +69,7 @@ def scenario_with(row: Row, stack: Stack) -> Scenario:
     """Return the scenario of a row with a stack. Raises ConfigError where it is refused."""
     name = row.machine
     profile = row.profile or stack.profile(name, row.dtype)
-    parts = cluster_parts(row.cluster, row.ranks, row.dtype, speeds="measured", profile=profile)
+    parts = parts_at(row.cluster, row.ranks, row.dtype, "measured", profile=profile)
     if stack.copies is not None:
         parts["collectives"] = sent_once(parts["collectives"], int(stack.copies.value))
     workload = Templates(workload=train(row.made_model(), row.made_plan()))

@@ -241,8 +241,9 @@ def note_unknown(names: Sequence[str], where: str) -> None:
 def json_value(data: str | bytes) -> Any:
     """Return the JSON value that a piece of a file is, as Python's reader takes it.
 
-    So NaN is one, and the last value of a repeated key counts. Raises ValueError, also for what is
-    nested too deeply or has a number of too many digits.
+    So NaN is one, and the last value of a repeated key counts; half of a surrogate pair, which no
+    text can hold, is the replacement character. Raises ValueError, also for what is nested too
+    deeply or has a number of too many digits.
     """
     import json
 
@@ -250,7 +251,20 @@ def json_value(data: str | bytes) -> Any:
 
     if is_too_deep(data):
         raise ValueError("nested too deeply")
-    return json.loads(data)
+    return json.loads(_of_whole_pairs(data))
+
+
+def _of_whole_pairs(data: str | bytes) -> str | bytes:
+    if isinstance(data, bytes):
+        if b"\\ud" not in data and b"\\uD" not in data:
+            return data
+        data = data.decode(errors="surrogateescape")
+    if "\\ud" not in data and "\\uD" not in data:
+        return data
+    import re
+
+    whole = re.sub(_HALF_A_PAIR, lambda found: "\\ufffd" if found[1] else found[0], data)
+    return whole.encode(errors="surrogateescape")
 
 
 def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.file_options import cluster_option
+from yantra.cli.file_options import cluster_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -25,11 +25,18 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.argument("b", type=click.Path())
 @click.argument("more", nargs=-1, type=click.Path())
 @cluster_option
+@stack_option
 @plugin_option
 @click.option("--report", type=click.Path(), help="Write it as one HTML file that opens offline.")
 @json_option("Print the comparison as JSON.")
 def command(
-    a: str, b: str, more: tuple[str, ...], cluster: str | None, report: str | None, as_json: bool
+    a: str,
+    b: str,
+    more: tuple[str, ...],
+    cluster: str | None,
+    stack: str | None,
+    report: str | None,
+    as_json: bool,
 ) -> int:
     """Show what changed from A to B: results in JSON, or files that yantra run takes.
 
@@ -43,7 +50,8 @@ def command(
 
     if cluster and not any(recognise(file).needs_cluster for file in (a, b, *more)):
         raise click.UsageError("--cluster goes with a workload; none of the files is one")
-    cases = [Case(file, cluster) for file in (a, b, *more)]
+    settings = {} if stack is None else {"stack": stack}
+    cases = [Case(file, cluster, settings) for file in (a, b, *more)]
     comparison = side_by_side(cases) if more else compare(cases[0], cases[1])
     if report:
         comparison.to_report(report)

@@ -110,6 +110,13 @@ def _algorithms() -> Iterable[str]:
     return algorithms.names()
 
 
+def _stacks() -> Iterable[str]:
+    from yantra.fabric import stacks
+    from yantra.fabric.stacks.choice import CHOICES
+
+    return dict.fromkeys((*CHOICES, *stacks.names()))
+
+
 def _schedules() -> Iterable[str]:
     from yantra.workloads.schedules import schedules
 
@@ -154,6 +161,7 @@ traffic = _offer(_traffic, files=True)
 networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)
+stacks = _offer(_stacks, files=True)
 kinds = _offer(_kinds)
 contracts = _offer(_contracts)
 backends = _offer(_backends, files=True)

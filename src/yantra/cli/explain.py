@@ -7,7 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.file_options import case_of, cluster_option, set_option
+from yantra.cli.file_options import case_of, cluster_option, set_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -30,12 +30,14 @@ from yantra.cli.plugin_option import option as plugin_option
 )
 @cluster_option
 @set_option
+@stack_option
 @plugin_option
 @json_option("Print the explanation as JSON.")
 def command(
     file: str,
     cluster: str | None,
     settings: tuple[str, ...],
+    stack: str | None,
     no_runs: bool,
     advice: bool,
     as_json: bool,
@@ -50,9 +52,10 @@ def command(
     from yantra.cli.progress import progress
     from yantra.explain import explain
 
-    if no_runs and settings:
-        raise click.UsageError("--set needs a run, which --no-runs forbids")
-    case = case_of(file, cluster, settings) if cluster or settings else file
+    if no_runs and (settings or stack):
+        flag = "--set" if settings else "--stack"
+        raise click.UsageError(f"{flag} needs a run, which --no-runs forbids")
+    case = case_of(file, cluster, settings, stack) if cluster or settings or stack else file
     with progress("running without each cause") as report:
         explanation = explain(case, runs=not no_runs, progress=report, advise=advice)
     if as_json:

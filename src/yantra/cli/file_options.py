@@ -1,15 +1,19 @@
-"""What every command that takes a file to run has in common: `--set`, and `--cluster`."""
+"""What every command that takes a file to run has in common: `--set`, `--cluster`, `--stack`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from yantra.cli.complete import clusters
+from yantra.cli.complete import clusters, stacks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yantra.scenario import Case
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 set_option = click.option(
     "--set",
@@ -26,17 +30,54 @@ cluster_option = click.option(
 )
 
 
-def case_of(file: str, cluster: str | None, settings: tuple[str, ...]) -> Case:
+stack_option = click.option(
+    "--stack",
+    metavar="NAME|FILE",
+    shell_complete=stacks,
+    help="At which speeds it runs: those of a framework, by name (yantra stack list) or file, "
+    "unknown, roofline or nominal.",
+)
+
+_NOW = {
+    "--speeds": "--stack: achievable is roofline, nominal is nominal, measured is unknown",
+    "--profile": "--stack FILE: a file with `kernels:` in it, as yantra calibrate writes it",
+    "--collectives": "--stack FILE: a file with `collectives:` in it, as yantra calibrate writes "
+    "it",
+    "--dtype": "what the workload says: yantra workload train --dtype; traces take "
+    "--set cluster.dtype=",
+}
+"""Options that there were, and what says it now."""
+
+
+def answered(*names: str) -> Callable[[F], F]:
+    """Return a decorator: a command says what stands in place of options that it had."""
+
+    def refuse(_context: click.Context, option: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"{option.opts[0]} is now {_NOW[option.opts[0]]}")
+
+    def decorated(command: F) -> F:
+        for name in names:
+            command = click.option(name, hidden=True, expose_value=False, callback=refuse)(command)
+        return command
+
+    return decorated
+
+
+def case_of(
+    file: str, cluster: str | None, settings: tuple[str, ...], stack: str | None = None
+) -> Case:
     """Return a file with its cluster and its settings. Raises ConfigError."""
     from yantra.scenario import Case
 
-    return Case(file, cluster, read_settings(settings))
+    return Case(file, cluster, read_settings(settings, stack))
 
 
-def read_settings(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Return the plain trees that `--set` gives, by path; cheap where there are none."""
+def read_settings(texts: tuple[str, ...], stack: str | None = None) -> dict[str, Any]:
+    """Return the plain trees that `--set` and `--stack` give, by path; cheap without any."""
+    chosen = {} if stack is None else {"stack": stack}
     if not texts:
-        return {}
+        return chosen
     from yantra.scenario.settings import parsed
 
-    return parsed(texts)
+    return parsed(texts) | chosen

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.file_options import case_of, cluster_option, set_option
+from yantra.cli.file_options import case_of, cluster_option, set_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _FIGURES = ("links", "bandwidth", "gantt")
 )
 @cluster_option
 @set_option
+@stack_option
 @plugin_option
 @json_option("Print where it is, and what it leaves out, as JSON.")
 def command(
@@ -46,6 +47,7 @@ def command(
     output: str,
     cluster: str | None,
     settings: tuple[str, ...],
+    stack: str | None,
     as_json: bool,
 ) -> None:
     """Draw how busy links are, the bandwidth of collectives by size, or when ranks do what.
@@ -56,7 +58,7 @@ def command(
     from yantra.result.forms import exporter
 
     drawn = exporter("plot")
-    notes = drawn.write(_result(case_of(file, cluster, settings)), output, figure=figure)
+    notes = drawn.write(_result(case_of(file, cluster, settings, stack)), output, figure=figure)
     if as_json:
         print_json({"figure": figure, "output": output, "notes": notes})
         return

@@ -11,7 +11,13 @@ from yantra.base.errors import CapacityError, ConfigError
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, networks
-from yantra.cli.file_options import cluster_option, read_settings, set_option
+from yantra.cli.file_options import (
+    answered,
+    cluster_option,
+    read_settings,
+    set_option,
+    stack_option,
+)
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.export.json import json_pieces
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES
@@ -84,15 +90,6 @@ def _form_and_file(text: str) -> tuple[str, str]:
     "file.",
 )
 @click.option(
-    "--dtype", help="For a workload: the type that its products run in, in place of its own."
-)
-@click.option(
-    "--speeds",
-    type=click.Choice(["achievable", "nominal", "measured"]),
-    help="For a workload: the speeds of links and kernels, as software achieves them, as the data "
-    "sheet states them, or from tables of measured kernels.",
-)
-@click.option(
     "--all-reduce",
     shell_complete=algorithms,
     help="For a workload: algorithm, or one per dimension with commas.",
@@ -103,22 +100,8 @@ def _form_and_file(text: str) -> tuple[str, str]:
 )
 @click.option("--all-to-all", shell_complete=algorithms, help="For a workload: like --all-reduce.")
 @click.option("--chunks", type=int, help="For a workload: pieces that a collective is cut into.")
-@click.option(
-    "--stack",
-    help="For a workload: the framework, by name (yantra stack list) or file; sets --speeds "
-    "measured.",
-)
-@click.option(
-    "--profile",
-    help="For a workload: kernels measured on that machine, by name or file (yantra "
-    "calibrate); sets --speeds measured.",
-)
-@click.option(
-    "--collectives",
-    type=click.Path(),
-    help="For a workload: a file of collectives measured on that machine (yantra calibrate); "
-    "sets --speeds measured.",
-)
+@stack_option
+@answered("--speeds", "--profile", "--collectives", "--dtype")
 @click.option("--ignore-memory", is_flag=True, help="Also run what does not fit into memory.")
 @click.option(
     "--fold",
@@ -291,7 +274,8 @@ def _is_list_of_jobs(file: str) -> bool:
 def _run_jobs(context: click.Context, file: str, options: dict[str, Any], **given: Any) -> int:
     from yantra.cli import together
 
-    settings, ignored = read_settings(options["settings"]), options["ignore_memory"]
+    settings = read_settings(options["settings"], options["stack"])
+    ignored = options["ignore_memory"]
     return together.command(context, file, settings, ignore_memory=ignored, **given)
 
 
@@ -362,7 +346,8 @@ def _scenario(
     from yantra.scenario.recognise import Known, recognise, workload_of
     from yantra.scenario.text import of_known
 
-    cluster, settings = options.pop("cluster"), read_settings(options.pop("settings"))
+    cluster, stack = options.pop("cluster"), options.pop("stack")
+    settings = read_settings(options.pop("settings"), stack)
     if file is None and (workload is None or cluster is None):
         lacking = "--cluster" if workload else "--workload" if cluster else ""
         missing = f"; {lacking} is missing" if lacking else ""

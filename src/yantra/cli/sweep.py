@@ -10,7 +10,7 @@ import click
 
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import backends
-from yantra.cli.file_options import cluster_option
+from yantra.cli.file_options import cluster_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _BOUND_WIDTH = 16
     help="Whether to run one rank for all that do the same; changes no result.",
 )
 @cluster_option
+@stack_option
 @click.option(
     "--set",
     "settings",
@@ -75,6 +76,7 @@ def command(
     threads: int | None,
     fold: Fold | None,
     cluster: str | None,
+    stack: str | None,
     settings: tuple[str, ...],
     as_json: bool,
     output: str | None,
@@ -93,6 +95,8 @@ def command(
 
     if resume and not output:
         raise click.UsageError("--resume needs -o, the folder of the results")
+    if stack is not None:
+        settings += (f"stack={stack}",)
     cases = _cases(scenarios, cluster, settings)
     given = [row.case for row in cases]
     sheet = _Sheet(cases, as_json, output)

@@ -10,7 +10,7 @@ import click
 
 from yantra.base.text import count
 from yantra.cli.command import WithExamples
-from yantra.cli.file_options import case_of, cluster_option, set_option
+from yantra.cli.file_options import case_of, cluster_option, set_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -34,16 +34,21 @@ if TYPE_CHECKING:
 @click.argument("inputs", nargs=-1, type=click.UNPROCESSED)
 @cluster_option
 @set_option
+@stack_option
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(
-    inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...], as_json: bool
+    inputs: tuple[str, ...],
+    cluster: str | None,
+    settings: tuple[str, ...],
+    stack: str | None,
+    as_json: bool,
 ) -> int:
     """Check INPUTS: a file that yantra run takes, or the options of `yantra astra-sim`.
 
     A job of up to two million events is run, so the answer is that of yantra run.
     """
-    report = _check(inputs, cluster, settings)
+    report = _check(inputs, cluster, settings, stack)
     if as_json:
         form = {
             "valid": report.valid,
@@ -60,13 +65,16 @@ def command(
     return report.exit_code
 
 
-def _check(inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...]) -> Report:
+def _check(
+    inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...], stack: str | None
+) -> Report:
     from yantra.run.validate import check_astra_sim, check_scenario_file
 
     if len(inputs) == 1 and not inputs[0].startswith("-"):
-        return check_scenario_file(case_of(inputs[0], cluster, settings))
-    if inputs and (cluster or settings):
-        raise click.UsageError("--cluster and --set go with one file, not with astra-sim's options")
+        return check_scenario_file(case_of(inputs[0], cluster, settings, stack))
+    if inputs and (cluster or settings or stack):
+        problem = "--cluster, --set and --stack go with one file, not with astra-sim's options"
+        raise click.UsageError(problem)
     if not inputs:
         raise click.UsageError("expected a scenario file or the options of yantra astra-sim")
     from yantra.astra_sim.flags import parse

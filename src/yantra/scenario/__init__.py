@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+from yantra.fabric.stacks.choice import DEFAULT
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     COLLECTIVE_TYPES,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     from yantra.base.documents import Path
     from yantra.fabric.clusters import Cluster
-    from yantra.fabric.clusters.types import Speeds
 
 __all__ = [
     "ASTRA_SIM_RESOURCES",
@@ -83,23 +83,19 @@ def cluster_parts(
     ranks: int,
     dtype: str | None = None,
     *,
-    speeds: Speeds = "achievable",
+    stack: str = DEFAULT,
     semantics: str = "yantra",
-    profile: str | None = None,
-    collectives: str | None = None,
 ) -> dict[str, Any]:
-    """Return `topology`, `device`, `memory` and `collectives` of a named cluster of so many ranks.
+    """Return `topology`, `device`, `memory`, `collectives` and `stack` of a named cluster.
 
     They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
-    cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it. For
-    the options see `yantra.fabric.clusters.Cluster.scenario_parts`. Without a `dtype` products run
-    in the type that the workload states; one that is given comes before it. A `profile` corrects
-    measured speeds by kernels of that very machine; `collectives` is a file of collectives measured
-    on it. Raises ConfigError.
+    cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it. A
+    `stack` says at which speeds, as in a scenario file. Without a `dtype` products run in the type
+    that the workload states; one that is given comes before it. Raises ConfigError.
     """
     from yantra.scenario.named import cluster_parts
 
-    return cluster_parts(cluster, ranks, dtype, speeds, semantics, profile, collectives)
+    return cluster_parts(cluster, ranks, dtype, stack, semantics)
 
 
 def load(

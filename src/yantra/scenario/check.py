@@ -104,6 +104,15 @@ def _stack(scenario: Scenario) -> None:
     if any(named(device.compute) == "recorded" for device in scenario.all_devices()):
         problem = "not with recorded durations, which already include what the framework costs"
         raise ConfigError("stack", problem)
+    if scenario.stack.interval and not any(
+        named(device.compute) == "measured" for device in scenario.all_devices()
+    ):
+        name, compute = scenario.stack.name or "its interval", named(scenario.device.compute)
+        problem = (
+            f"{name}: was fitted to measured kernels; expected a named cluster, or "
+            f"cluster.device.compute: measured; got {compute}"
+        )
+        raise ConfigError("stack", problem)
 
 
 def _host(scenario: Scenario) -> None:

@@ -514,21 +514,28 @@ _HOST = Section(
 )
 
 
+def _terms_of(stack: str, where: str, folder: str) -> dict[str, Any]:
+    """Return the mapping of a choice on a cluster without a name."""
+    from yantra.fabric import stacks
+    from yantra.fabric.stacks.choice import AUTO, UNKNOWN, WITHOUT_TERMS
+
+    if stack in WITHOUT_TERMS:
+        return {"name": stack}
+    name = UNKNOWN if stack == AUTO else stack
+    return stacks.load(name, where=where, folder=folder).scenario_part()
+
+
 class StackSection(Section):
     """The mapping `stack`, or a name in its place: a file of `yantra.fabric.stacks`."""
 
     def read(self, tree: Any, where: str, folder: str) -> Any:
         if isinstance(tree, str):
-            from yantra.fabric import stacks
-
-            tree = stacks.load(tree, where=where, folder=folder).scenario_part()
+            tree = _terms_of(tree, where, folder)
         return super().read(tree, where, folder)
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
         if isinstance(tree, str) and path:
-            from yantra.fabric import stacks
-
-            tree = stacks.load(tree, where=where, folder=folder).scenario_part()
+            tree = _terms_of(tree, where, folder)
         return super().put(tree, path, value, where, folder)
 
     def schema(self) -> Schema:

@@ -19,8 +19,17 @@ from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.parts import device_parts, no_rate
-from yantra.fabric.clusters.types import Speeds
-from yantra.scenario.layout import CLUSTER, COLLECTIVES, WORKLOAD
+from yantra.fabric.stacks.choice import (
+    AUTO,
+    DEFAULT,
+    NOMINAL,
+    ROOFLINE,
+    UNKNOWN,
+    WITHOUT_TERMS,
+    Speeds,
+    speeds_of,
+)
+from yantra.scenario.layout import CLUSTER, COLLECTIVES, STACK, WORKLOAD
 from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
 from yantra.scenario.training import STEP, plan_of, ranks_of
 
@@ -41,26 +50,62 @@ _CHANGED = " (changed)"
 
 
 def cluster_parts(
-    cluster: Cluster | Path,
-    ranks: int,
-    dtype: str | None,
-    speeds: Speeds,
-    semantics: str,
-    profile: str | None = None,
-    own: str | None = None,
+    cluster: Cluster | Path, ranks: int, dtype: str | None, stack: str, semantics: str
 ) -> dict[str, Any]:
     """Return the fields of a Scenario; see `yantra.scenario.cluster_parts`."""
+    speeds = speeds_of(stack)
+    if semantics != "yantra":
+        _only_speeds(stack, semantics)
+        return parts_at(cluster, ranks, dtype, speeds, semantics)
+    if stack in WITHOUT_TERMS:
+        return parts_at(cluster, ranks, dtype, speeds) | {"stack": _read_stack({"name": stack})}
+    return parts_at(cluster, ranks, dtype, speeds, stack=_loaded(stack, ""))
+
+
+def parts_at(
+    cluster: Cluster | Path,
+    ranks: int,
+    dtype: str | None = None,
+    speeds: Speeds = "achievable",
+    semantics: str = "yantra",
+    stack: Stack | None = None,
+    profile: str | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a Scenario at some speeds; without a `stack` they have no terms.
+
+    A `profile` goes before that of the stack.
+    """
     machine = cluster if isinstance(cluster, Cluster) else clusters.load(cluster)
-    if profile is None and own is None:
+    if stack is None and profile is None:
         return dict(_usual_parts(machine, ranks, dtype, speeds, semantics))
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
     if dtype is not None:
         with_products(parts, dtype, speeds)
     if profile is not None:
-        with_profile(parts, profile, speeds, "profile")
-    if own is not None:
-        with_collectives(parts, own, speeds, "collectives")
-    return _with_rates(_read(parts), machine, dtype, speeds)
+        with_profile(parts, profile)
+    found: dict[str, Any] = {}
+    if stack is not None:
+        with_measured(parts, stack, machine, dtype, profile)
+        found["stack"] = _read_stack(stack.scenario_part(machine.name, dtype))
+    return _with_rates(_read(parts), machine, dtype, speeds) | found
+
+
+def _read_stack(tree: dict[str, Any]) -> Any:
+    return STACK.read(tree, "stack", "")
+
+
+def _loaded(stack: str, folder: str) -> Stack:
+    """Return the stack of a choice that has terms."""
+    from yantra.fabric import stacks
+
+    return stacks.load(UNKNOWN if stack == AUTO else stack, folder=folder)
+
+
+def _only_speeds(stack: str, semantics: str) -> None:
+    """Refuse a stack with terms where ASTRA-sim has none."""
+    if stack not in WITHOUT_TERMS:
+        problem = f"only with semantics yantra; {semantics} has roofline and nominal; got {stack}"
+        raise ConfigError("stack", problem)
 
 
 def _with_rates(
@@ -106,6 +151,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
     if not isinstance(cluster, dict) or "name" not in cluster:
         return tree, (), None
     given = {key: cluster[key] for key in (*_PARTS, *_MORE) if key in cluster}
+    _refuse_old(cluster, where)
     named: NamedCluster = NAMED.read(
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )
@@ -113,33 +159,46 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
     stated = dtype_of_workload(tree.get("workload"), folder)
     is_override = None not in (named.dtype, stated) and named.dtype != stated
     named = named.replace(dtype=named.dtype or _known(stated, machine))
-    stack = _stack(tree, folder)
-    profile = cluster.get("profile") or (stack and stack.profile(machine.name, named.dtype))
-    own = cluster.get("collectives")
-    if (named.profile is not None or own) and "speeds" not in cluster:
-        named = named.replace(speeds="measured")
-    parts, levels = _parts(machine, named, given, tree, folder)
-    if profile and (named.profile is not None or named.speeds == "measured"):
-        with_profile(parts, profile, named.speeds, "cluster.profile", folder)
-    if own:
-        with_collectives(parts, own, named.speeds, "cluster.collectives")
+    speeds, terms, stack = _stack(tree, given, folder)
+    parts, levels = _parts(machine, named, speeds, given, tree, folder)
+    if stack is not None:
+        with_measured(parts, stack, machine, named.dtype)
+        terms = stack.scenario_part(machine.name, named.dtype)
     if is_override:
-        with_products(parts, str(named.dtype), named.speeds)
+        with_products(parts, str(named.dtype), speeds)
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
     call_changed(described, list(_places(given)), given.get("machine"))
-    whole = tree | {"cluster": given | described}
-    if stack is not None:
-        whole["stack"] = stack.scenario_part(machine.name, named.dtype)
-        selected = parts.get("collectives", {}).get("selection")
-        if stack.copies is not None and selected is not None:
-            selected["options"] |= {"copies": int(stack.copies.value)}
+    whole = {key: tree[key] for key in tree if key != "stack"} | {"cluster": given | described}
+    if terms is not None:
+        whole["stack"] = terms
     if "collectives" in parts:
         over = tree.get("collectives", {})
         is_mapping = isinstance(over, dict)
+        if parts["collectives"].get("selection") and _sends_messages(tree, over):
+            del parts["collectives"]["selection"]
+            if stack is not None:
+                whole["stack"] = _without_interval(whole["stack"])
         whole["collectives"] = parts["collectives"] | over if is_mapping else over
     return whole, levels, machine
+
+
+_NOW = {
+    "speeds": {"achievable": ROOFLINE, "nominal": NOMINAL, "measured": UNKNOWN},
+    "profile": "a file with `kernels:` in it (yantra calibrate)",
+    "collectives": "a file with `collectives:` in it (yantra calibrate)",
+}
+"""What stands in place of keys that a stack has taken over."""
+
+
+def _refuse_old(cluster: Mapping[str, Any], where: str) -> None:
+    for key, now in _NOW.items():
+        if key in cluster:
+            said = cluster[key]
+            known = now.get(said, UNKNOWN) if isinstance(now, dict) else now
+            problem = f"is part of the stack now; expected stack: {known} at the top of the file"
+            raise ConfigError(f"{where.partition('.')[0]}.{key}", problem)
 
 
 def _known(dtype: str | None, machine: Cluster) -> str | None:
@@ -149,18 +208,87 @@ def _known(dtype: str | None, machine: Cluster) -> str | None:
     """
     known = [name for name, _ in machine.peak]
     if dtype is not None and dtype not in known:
-        choose = f"choose one for them with cluster.dtype (yantra run --dtype {machine.dtype})"
+        choose = f"choose one for them with cluster.dtype (--set cluster.dtype={machine.dtype})"
         raise ConfigError("workload", f"{no_rate(dtype, machine.name, known)}; {choose}")
     return dtype
 
 
-def _stack(tree: dict[str, Any], folder: str) -> Stack | None:
-    """Return the stack that a file names, None where it describes one or has none."""
-    if not isinstance(tree.get("stack"), str):
-        return None
-    from yantra.fabric import stacks
+def _stack(
+    tree: dict[str, Any], given: Mapping[str, Any], folder: str
+) -> tuple[Speeds, Any, Stack | None]:
+    """Return the speeds that a file asks for, its own terms, and the stack that it names.
 
-    return stacks.load(tree["stack"], folder=folder)
+    `given` is what it says of the parts of the cluster. What it describes itself stays as it is.
+    """
+    semantics = tree.get("semantics", "yantra")
+    said = tree.get("stack")
+    if said is not None and not isinstance(said, str):
+        return "measured", said, None
+    if semantics != "yantra":
+        if said is not None:
+            _only_speeds(said, semantics)
+        return speeds_of(said or ROOFLINE), None, None
+    if said is None and (own := _own_compute(tree, given)) is not None:
+        return ("measured" if own == "recorded" else "achievable"), None, None
+    choice = said or DEFAULT
+    if choice in WITHOUT_TERMS:
+        return speeds_of(choice), {"name": choice}, None
+    return "measured", None, _loaded(choice, folder)
+
+
+_MESSAGES = " (collectives as messages)"
+
+
+def _sends_messages(tree: dict[str, Any], collectives: Any) -> bool:
+    """Return whether collectives run as messages: on a network or by algorithms that a file chose.
+
+    Measured ones are those of the library's own choice, on a network of their own.
+    """
+    return bool(collectives) or tree.get("network", "analytical") != "analytical"
+
+
+def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return the terms of a stack as they hold where collectives are not those it was fitted to."""
+    left = {key: value for key, value in terms.items() if key not in ("interval", "plans")}
+    return left | {"name": terms["name"] + _MESSAGES}
+
+
+def _own_compute(tree: dict[str, Any], given: Mapping[str, Any]) -> str | None:
+    """Return which compute model a file chooses in place of the stack's; None if it chooses none.
+
+    What was recorded has what a framework costs in it.
+    """
+    if tree.get("replay_only") is True:
+        return "recorded"
+    device = given.get("device")
+    compute = device.get("compute") if isinstance(device, dict) else None
+    kind = compute.get("kind") if isinstance(compute, dict) else compute
+    return None if kind in (None, "measured") else str(kind)
+
+
+def with_measured(
+    parts: dict[str, Any],
+    stack: Stack,
+    machine: Cluster,
+    dtype: str | None,
+    profile: str | None = None,
+) -> None:
+    """Let kernels, copies to the host and collectives be those that go with a stack.
+
+    A `profile` that is there already stays.
+    """
+    found = stack.profile(machine.name, dtype) if profile is None else None
+    if found:
+        with_profile(parts, found)
+    if stack.collectives:
+        if "collectives" not in parts:
+            problem = f"{stack.name}: its collectives go only with the network of a named cluster"
+            raise ConfigError("stack", problem)
+        chosen = parts["collectives"].setdefault("selection", {"kind": "measured", "options": {}})
+        chosen["options"]["file"] = stack.collectives
+    selected = parts.get("collectives", {}).get("selection")
+    if stack.copies is not None and selected is not None:
+        selected["options"] |= {"copies": int(stack.copies.value)}
 
 
 def with_products(parts: dict[str, Any], dtype: str, speeds: Speeds) -> None:
@@ -172,42 +300,30 @@ def with_products(parts: dict[str, Any], dtype: str, speeds: Speeds) -> None:
         parts["device"]["compute"]["options"]["products"] = dtype
 
 
-def with_profile(
-    parts: dict[str, Any], profile: str, speeds: Speeds, where: str, folder: str = ""
-) -> None:
-    """Let the kernels of a device, and its copies to the host, be those of a profile.
-
-    Raises ConfigError at `where`.
-    """
+def with_profile(parts: dict[str, Any], profile: str) -> None:
+    """Let the kernels of a device, and its copies to the host, be those of a profile."""
     from yantra.compute import profiles
 
-    if speeds != "measured":
-        raise ConfigError(where, f"only with speeds: measured, as a profile has; got {speeds}")
     parts["device"]["compute"]["options"]["profile"] = profile
-    rate = profiles.load(profile, where=where, folder=folder).rows.host_bytes_per_s
+    rate = profiles.load(profile).rows.host_bytes_per_s
     if rate:
         parts["memory"]["bandwidth"] = units.exact(rate, "B/s")
 
 
-def with_collectives(parts: dict[str, Any], own: str, speeds: Speeds, where: str) -> None:
-    """Let the collectives be those that a file has. Raises ConfigError at `where`."""
-    if speeds != "measured":
-        raise ConfigError(where, f"only with speeds: measured, as the file has; got {speeds}")
-    if "collectives" not in parts:
-        raise ConfigError(where, "only with the network of the named cluster")
-    chosen = parts["collectives"].setdefault("selection", {"kind": "measured", "options": {}})
-    chosen["options"]["file"] = own
-
-
 def _parts(
-    machine: Cluster, named: NamedCluster, given: dict[str, Any], tree: Any, folder: str
+    machine: Cluster,
+    named: NamedCluster,
+    speeds: Speeds,
+    given: dict[str, Any],
+    tree: Any,
+    folder: str,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the parts that the file does not replace as a whole, and the levels by dimension."""
     if "topology" in given and not isinstance(given["topology"], dict):
         if named.ranks is not None:
             raise ConfigError("cluster.ranks", "only without topology, which has its own number")
         parts = device_parts(
-            machine, named.dtype or machine.dtype, named.speeds, "cluster.", _by_type(tree)
+            machine, named.dtype or machine.dtype, speeds, "cluster.", _by_type(tree)
         )
         return parts, ()
     semantics = tree.get("semantics")
@@ -215,7 +331,7 @@ def _parts(
     parts = machine.scenario_parts(
         ranks,
         named.dtype,
-        speeds=named.speeds,
+        speeds=speeds,
         semantics=semantics if isinstance(semantics, str) else "yantra",
         where="cluster.",
     )

@@ -6,11 +6,9 @@ it is read: `named.py` puts the parts of the cluster in its place.
 
 from __future__ import annotations
 
-from yantra.base.fields import Changes, Choice, Many, Schema, Section, Text, Whole
-from yantra.base.fields.named_file import COLLECTIVES_FILE, PROFILE, NamedFile
+from yantra.base.fields import Changes, Many, Schema, Section, Text, Whole
 from yantra.base.fields.plugin import Plugin, PluginChoice
 from yantra.base.records import Record
-from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
 from yantra.scenario.disturbances import Failure
 from yantra.scenario.fields import Dimensions
@@ -23,9 +21,6 @@ class NamedCluster(Record):
     name: str
     ranks: int | None = None
     dtype: str | None = None
-    speeds: Speeds = "achievable"
-    profile: str | None = None
-    collectives: str | None = None
     topology: types.Topology | None = None
     device: types.Device = types.Device()
     devices: tuple[types.DeviceOf, ...] = ()
@@ -63,17 +58,6 @@ NAMED = Section(
             "dtype",
             Text(),
             "type of products; by default the workload's own, else the machine's usual one",
-        ),
-        "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
-        "profile": (
-            "profile",
-            NamedFile("yantra.compute.profiles", PROFILE),
-            "kernels measured on that machine: a name or a file; speeds are then measured",
-        ),
-        "collectives": (
-            "collectives",
-            NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
-            "a file of collectives measured on that machine; speeds are then measured",
         ),
         "topology": (
             "topology",

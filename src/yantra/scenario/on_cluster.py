@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yantra.base.errors import CapacityError, ConfigError
+from yantra.base.errors import CapacityError
 from yantra.fabric import clusters
-from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.settings import Settings, with_settings
 from yantra.scenario.training import templates_of
@@ -30,16 +29,12 @@ def on_cluster(
     workload: Mapping[str, Any] | str,
     cluster: str,
     *,
-    dtype: str | None = None,
-    speeds: Speeds | None = None,
     semantics: Semantics = "yantra",
     network: str = "analytical",
     algorithms: Mapping[str, tuple[str, ...]] | None = None,
     chunks: int | None = None,
     ignore_memory: bool = False,
     stack: str | None = None,
-    profile: str | None = None,
-    collectives: str | None = None,
     settings: Settings | None = None,
 ) -> Scenario:
     """Return the scenario of a workload on a cluster, by name or by the path of its file.
@@ -62,11 +57,9 @@ def on_cluster(
         return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
 
     given = settings or {}
-    rests = stack or profile or collectives  # on measured kernels
-    chosen = {"dtype": dtype, "speeds": speeds, "profile": profile, "collectives": collectives}
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
-        "cluster": _cluster(cluster, chosen, "measured" if rests else "achievable", given),
+        "cluster": _cluster(cluster, given),
         "semantics": semantics,
         "network": network,
     } | ({"stack": stack} if stack else {})
@@ -81,21 +74,13 @@ def on_cluster(
     return scenario
 
 
-def _cluster(
-    name: str, chosen: Mapping[str, str | None], speeds: Speeds, settings: Settings
-) -> dict[str, Any]:
-    """Return the mapping `cluster` of a name or a file; `speeds` is what none chosen means.
-
-    A name nobody knows is a ConfigError.
-    """
+def _cluster(name: str, settings: Settings) -> dict[str, Any]:
+    """Return the mapping `cluster` of a name or a file. A name nobody knows is a ConfigError."""
     from yantra.fabric.infragraph import is_infragraph
 
-    given = {option: value for option, value in chosen.items() if value is not None}
     if not is_infragraph(name):
         clusters.load(settings.get("cluster.name", name))
-        return {"name": name, "speeds": speeds} | given
+        return {"name": name}
     from yantra.scenario.on_infragraph import cluster_tree
 
-    for option, value in given.items():
-        raise ConfigError(f"--{option}", f"only with a named cluster; got {value} for {name}")
     return cluster_tree(name, settings)

@@ -10,6 +10,7 @@ from yantra.base.errors import ConfigError
 from yantra.compile import compile
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario.named import parts_at
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.operators.graph.formats import FORMATS, WIDTHS, stored_bytes
 from yantra.workloads.serving import InferencePlan, infer
@@ -53,7 +54,7 @@ def test_llama_70b_is_as_large_as_its_awq_checkpoint() -> None:
 def decoded(speeds: str, **fields: str) -> float:
     plan = InferencePlan(tp=4, **fields)
     made = infer(find("llama3-70b"), plan, phase="decode", batch=8, context=2048)
-    parts = cluster_parts("hgx-h100", 4, speeds=speeds)
+    parts = parts_at("hgx-h100", 4, speeds=speeds)
     return run(compile(Scenario(workload=Templates(workload=made), **parts))).makespan_ns
 
 

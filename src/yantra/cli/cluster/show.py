@@ -10,6 +10,7 @@ import click
 
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.file_options import answered, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -24,16 +25,13 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.argument("name", shell_complete=cluster_names)
 @click.option("--ranks", type=int, help="Also show the scenario of this many ranks.")
 @click.option("--dtype", help="The data type whose peak rate the scenario uses.")
-@click.option(
-    "--speeds",
-    type=click.Choice(["achievable", "nominal", "measured"]),
-    default="achievable",
-    show_default=True,
-    help="Of the scenario: speeds as software achieves them, or as the data sheet states them.",
-)
+@stack_option
+@answered("--speeds")
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_json: bool) -> None:
+def command(
+    name: str, ranks: int | None, dtype: str | None, stack: str | None, as_json: bool
+) -> None:
     """Show every number of the cluster NAME, or of a file of that form, with its source."""
     from yantra.cli import warn
     from yantra.fabric import clusters
@@ -45,8 +43,7 @@ def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_jso
     warn([f"{name}: {doubt}" for doubt in doubts(machine)])
     parts: dict[str, Any] = {}
     if ranks is not None:
-        parts = machine.scenario_parts(ranks, dtype, speeds=speeds, where="--")
-        parts = {"cluster": parts, "collectives": parts.pop("collectives")}
+        parts = _scenario(name, ranks, dtype, stack)
     elif dtype is not None:
         machine.peak_flops(dtype, where="--dtype")
     if as_json:
@@ -56,3 +53,15 @@ def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_jso
     sys.stdout.write(report(machine))
     if parts:
         sys.stdout.write(f"\n# {ranks} ranks, as a part of a scenario file\n{tree_text(parts)}")
+
+
+def _scenario(name: str, ranks: int, dtype: str | None, stack: str | None) -> dict[str, Any]:
+    """Return the parts of a scenario file that a named cluster stands for."""
+    from yantra.cli.typed import as_typed
+    from yantra.scenario.named import expanded
+
+    cluster = {"name": name, "ranks": ranks} | ({} if dtype is None else {"dtype": dtype})
+    chosen = {} if stack is None else {"stack": stack}
+    with as_typed({"cluster.ranks": "--ranks", "cluster.dtype": "--dtype", "stack": "--stack"}):
+        tree: dict[str, Any] = expanded({"cluster": cluster, **chosen}, "")[0]
+    return tree

@@ -10,6 +10,7 @@ import click
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters, fabrics, networks
 from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option, split
+from yantra.cli.file_options import answered, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.program_options import program_of, program_options
 
@@ -39,7 +40,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
     "--cluster",
     metavar="NAME|FILE",
     shell_complete=clusters,
-    help="In place of fabrics: a cluster, whose own algorithms, chunks and speeds run the "
+    help="In place of fabrics: a cluster, whose own algorithms, chunks and stack run the "
     "collective as in any job there; --set then sets keys of its scenario.",
 )
 @click.option(
@@ -47,11 +48,8 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
     type=click.IntRange(min=2),
     help="With --cluster: the number of ranks; by default one domain of the cluster.",
 )
-@click.option(
-    "--speeds",
-    type=click.Choice(["achievable", "nominal", "measured"]),
-    help="With --cluster: the speeds of its links, as at `yantra run`.",
-)
+@stack_option
+@answered("--speeds")
 @click.option(
     "--set",
     "settings",
@@ -93,7 +91,7 @@ def command(
     fabric: tuple[str, ...],
     cluster: str | None,
     ranks: int | None,
-    speeds: str | None,
+    stack: str | None,
     settings: tuple[str, ...],
     collective: str,
     sizes: str,
@@ -110,13 +108,13 @@ def command(
         if fabric or algorithms or routing or program or external:
             problem = "--cluster goes without fabrics, --algorithms, --routing and --command"
             raise click.UsageError(f"{problem}; --set network.options.command says a program")
-        chosen = {"speeds": speeds, "network": network, "chunks": chunks}
+        chosen = {"stack": stack, "network": network, "chunks": chunks}
         _on_cluster(cluster, ranks, chosen, settings, collective, sizes, as_json)
         return
     if not fabric:
         raise click.UsageError("expected a fabric, by kind or file, or --cluster")
-    if ranks is not None or speeds is not None:
-        raise click.UsageError("--ranks and --speeds go with --cluster")
+    if ranks is not None or stack is not None:
+        raise click.UsageError("--ranks and --stack go with --cluster")
     network, outside = network or "flow", (program, external)
     rows, routing = _over_fabrics(
         fabric, settings, collective, sizes, algorithms, chunks or 1, network, outside, routing

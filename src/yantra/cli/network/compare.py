@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.file_options import cluster_option, read_settings, set_option
+from yantra.cli.file_options import cluster_option, read_settings, set_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.typed import as_typed
 
@@ -42,6 +42,7 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
 )
 @cluster_option
 @set_option
+@stack_option
 @click.option(
     "--fold",
     type=click.Choice(["auto", "off", "require"]),
@@ -55,6 +56,7 @@ def command(
     ranks: int | None,
     cluster: str | None,
     settings: tuple[str, ...],
+    stack: str | None,
     fold: Any,
     as_json: bool,
 ) -> int:
@@ -69,7 +71,7 @@ def command(
     from yantra.run.networks import PartlyComparedError, compare
     from yantra.scenario.text import placed
 
-    scenario = _scenario(file, all_reduce, ranks, cluster, settings)
+    scenario = _scenario(file, all_reduce, ranks, cluster, read_settings(settings, stack))
     size = None if all_reduce is None else _whole_bytes(all_reduce)
     try:
         with progress("networks", counted=True) as report:
@@ -117,7 +119,7 @@ def _scenario(
     all_reduce: str | None,
     ranks: int | None,
     cluster: str | None,
-    settings: tuple[str, ...],
+    settings: dict[str, Any],
 ) -> Scenario:
     """Return the scenario of a file, or of an all-reduce on a cluster."""
     if file is not None and all_reduce is not None:
@@ -127,7 +129,7 @@ def _scenario(
     if file is not None:
         from yantra.scenario import load
 
-        return load(file, cluster=cluster, settings=read_settings(settings))
+        return load(file, cluster=cluster, settings=settings)
     if all_reduce is None or cluster is None:
         lacking = "--cluster" if all_reduce else "--all-reduce" if cluster else ""
         missing = f"; {lacking} is missing" if lacking else ""
@@ -138,7 +140,7 @@ def _scenario(
     size = _whole_bytes(all_reduce)
     with as_typed({"cluster": "--cluster", "cluster.ranks": "--ranks"}):
         kind = CollectiveType.ALL_REDUCE
-        return collective_on(cluster, kind, size, ranks, read_settings(settings))
+        return collective_on(cluster, kind, size, ranks, settings)
 
 
 def _form(networks: Networks, size: int | None) -> dict[str, Any]:

@@ -74,6 +74,8 @@ class Own(Record):
     collectives: str
 
 
+OF_STACK = ("based_on", "kernels", "device")
+"""What stands beside collectives in a file that is a stack, too."""
 FILE = Section(
     Own,
     {
@@ -100,7 +102,7 @@ def _parsed(text: str, path: str) -> tuple[str, Fits]:
     if "network" in tree:
         return _of_cluster(tree, path)
     try:
-        own = FILE.read(tree, "", "")
+        own = FILE.read({key: tree[key] for key in tree if key not in OF_STACK}, "", "")
     except ConfigError as error:
         raise (error if error.where == path else ConfigError(path, str(error))) from None
     assert isinstance(own, Own)

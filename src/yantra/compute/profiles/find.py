@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from os import path as paths
 
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.named_files import NamedFiles
-from yantra.compute.profiles.types import FILE, Profile
+from yantra.compute.profiles.types import FILE, OF_STACK, Profile
 
 _FILES = NamedFiles("profile", paths.join(paths.dirname(__file__), "files"))
 
@@ -21,11 +22,25 @@ def names() -> tuple[str, ...]:
 def load(name: Path, *, where: str = "profile", folder: Path = "") -> Profile:
     """Return a built-in profile by name, or read a file of the same form by path.
 
-    A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. `where` is the
-    field that an unknown name is reported at. Raises ConfigError.
+    A path has a `/` in it or ends in `.yaml`, or in `.csv` if it is the lines alone; a relative one
+    starts from `folder`. `where` is the field that an unknown name is reported at. Raises
+    ConfigError.
     """
+    text = os.fspath(name)
+    if text.endswith(".csv"):
+        path = paths.join(folder, text)
+        return _of_lines(read_text(path), path)
     path = _FILES.path_of(name, where=where, folder=folder)
     return _parsed(read_text(path), path)
+
+
+@cache
+def _of_lines(text: str, path: str) -> Profile:
+    """Return the profile of the lines that `yantra microbench` writes."""
+    name = paths.splitext(paths.basename(path))[0]
+    made = Profile(title=f"Kernels of {name}", device=name, source=path, kernels=text, path=path)
+    made.rows  # noqa: B018 - a wrong line is told when the file is read
+    return made
 
 
 @cache
@@ -34,7 +49,7 @@ def _parsed(text: str, path: str) -> Profile:
     if not isinstance(tree, dict):
         raise ConfigError(path, expected_got("a mapping of title, device, source, kernels", tree))
     try:
-        profile = FILE.read(tree, "", "")
+        profile = FILE.read({key: tree[key] for key in tree if key not in OF_STACK}, "", "")
     except ConfigError as error:
         raise (error if error.where == path else ConfigError(path, str(error))) from None
     assert isinstance(profile, Profile)

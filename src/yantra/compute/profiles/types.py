@@ -35,6 +35,8 @@ class Profile(Record):
         return read(self.kernels, self.path)
 
 
+OF_STACK = ("based_on", "collectives", "cluster")
+"""What stands beside kernels in a file that is a stack, too."""
 FILE = Section(
     Profile,
     {

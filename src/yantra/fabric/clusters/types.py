@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from yantra.base.light import Literal
 from yantra.base.records import Record
+from yantra.fabric.stacks.choice import Speeds as Speeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
 Basis = Literal["published", "derived", "estimate", "yours"]
 """Whether a source states the number, it follows from stated ones, it is an informed guess, or
 it is the user's own."""
-
-Speeds = Literal["achievable", "nominal", "measured"]
-"""Links and products at the rate that software reaches, where known, or at the data sheet's.
-
-`measured`: links as achievable, kernels and collectives by tables of measurements.
-"""
 
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 

@@ -11,6 +11,7 @@ from yantra.base.errors import expected_got
 from yantra.base.named_files import NamedFiles
 from yantra.fabric.clusters.reader import Place
 from yantra.fabric.clusters.types import Number
+from yantra.fabric.stacks.choice import CHOICES, UNKNOWN
 from yantra.fabric.stacks.types import (
     ANY,
     FACTORS,
@@ -21,6 +22,8 @@ from yantra.fabric.stacks.types import (
     Terms,
 )
 
+_OWN = frozenset({"based_on", "kernels", "collectives"})
+_OF_OWN = ("device", "cluster", "source")
 _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
 
 
@@ -43,7 +46,10 @@ def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
 def parsed(text: str, path: str) -> Stack:
     """Return the stack that a text is; paths in it start from the folder of `path`."""
     place = Place(path, "")
-    top = place.mapping(parse_yaml(text, path), ("title", "sources", "machines"), ("copies",))
+    tree = parse_yaml(text, path)
+    if isinstance(tree, dict) and "machines" not in tree and not _OWN.isdisjoint(tree):
+        return _of_own(place, tree)
+    top = place.mapping(tree, ("title", "sources", "machines"), ("copies",))
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
     at = place.key("machines")
@@ -57,6 +63,47 @@ def parsed(text: str, path: str) -> Stack:
         copies=place.key("copies").count(top["copies"]) if "copies" in top else None,
         machines=tuple((key, _terms(at.key(key), machines[key])) for key in machines),
     )
+
+
+def _of_own(place: Place, tree: dict[str, Any]) -> Stack:
+    """Return another stack with kernels and collectives that were measured on one's own machine.
+
+    Each is the path of a file, or stands in this one.
+    """
+    given = place.mapping(tree, ("title",), (*_OWN, *_OF_OWN))
+    at = place.key("based_on")
+    name = at.text(given["based_on"]) if "based_on" in given else UNKNOWN
+    if name in CHOICES and name != UNKNOWN:
+        raise at.error(expected_got("a stack with terms, such as unknown", name))
+    base = load(name, where=at.name, folder=paths.dirname(place.path))
+    return base.replace(
+        name=paths.splitext(paths.basename(place.path))[0],
+        title=place.key("title").text(given["title"]),
+        kernels=_kernels(place.key("kernels"), given.get("kernels")) or base.kernels,
+        collectives=_collectives(place.key("collectives"), given.get("collectives"))
+        or base.collectives,
+    )
+
+
+def _kernels(place: Place, tree: Any) -> str:
+    if isinstance(tree, str) and "\n" in tree:
+        from yantra.compute import profiles
+
+        profiles.load(place.path)
+        return place.path
+    return _profile(place, tree)
+
+
+def _collectives(place: Place, tree: Any) -> str:
+    from yantra.collectives.selection.own import load as read
+
+    if tree is None:
+        return ""
+    path = place.path
+    if not isinstance(tree, str) or "\n" not in tree:
+        path = paths.abspath(paths.join(paths.dirname(path), place.text(tree)))
+    read(path)
+    return path
 
 
 def _profile(place: Place, tree: Any) -> str:

@@ -73,6 +73,7 @@ class Stack(Record):
     """A framework and its generation: terms by machine (`hgx-h100`, `hgx-h100 fp8`, `any`).
 
     `copies` are the experts of a token that it sends to a node once; see the selection `measured`.
+    `kernels` (a profile) and `collectives` (a file) were measured on the user's own machine.
     """
 
     name: str
@@ -80,6 +81,8 @@ class Stack(Record):
     sources: tuple[tuple[str, str], ...]
     machines: tuple[tuple[str, Terms], ...]
     copies: Number | None = None
+    kernels: str = ""
+    collectives: str = ""
 
     def terms(self, cluster: str | None = None, dtype: str | None = None) -> tuple[str, Terms]:
         """Return the terms of a machine and the key they stand at: its own, or those of `any`.
@@ -95,7 +98,7 @@ class Stack(Record):
 
     def profile(self, cluster: str | None = None, dtype: str | None = None) -> str | None:
         """Return the profile of the machine that the terms go with, None where there is none."""
-        return self.terms(cluster, dtype)[1].profile or None
+        return self.kernels or self.terms(cluster, dtype)[1].profile or None
 
     def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
         """Return the mapping `stack` of a scenario file."""

@@ -1,0 +1,31 @@
+"""What `stack` may say beside a stack's name or file: at which speeds a job runs.
+
+NAME, FILE   measured kernels and collectives, with what the framework adds
+unknown      the same with the mixture of the shipped stacks; what nobody says
+auto         the stack of the framework that the job's file or recording names, else unknown
+roofline     peak rates as software reaches them, links as they reach them; nothing else
+nominal      the rates of the data sheet
+"""
+
+from __future__ import annotations
+
+from yantra.base.light import Literal
+
+Speeds = Literal["achievable", "nominal", "measured"]
+"""How a cluster is expanded: links and products at the rates that software reaches, at those of the
+data sheet, or links as software reaches them, and kernels and collectives by tables."""
+
+UNKNOWN, AUTO, ROOFLINE, NOMINAL = "unknown", "auto", "roofline", "nominal"
+DEFAULT = ROOFLINE
+"""What runs where nobody says."""
+WITHOUT_TERMS: dict[str, Speeds] = {ROOFLINE: "achievable", NOMINAL: "nominal"}
+"""Choices that are speeds alone: no stack file stands behind them."""
+
+
+CHOICES = (UNKNOWN, AUTO, *WITHOUT_TERMS)
+"""What a choice may say beside a name and a file."""
+
+
+def speeds_of(stack: str) -> Speeds:
+    """Return the speeds at which a choice of a stack runs."""
+    return WITHOUT_TERMS.get(stack, "measured")
