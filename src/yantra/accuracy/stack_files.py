@@ -15,6 +15,7 @@ from math import isfinite
 from os import path as paths
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
+from yantra.accuracy.mixture import PRIOR, mixture, shipped
 from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.accuracy.splits import (
@@ -57,15 +58,19 @@ def write_all(parts: Sequence[Parts], known_ran: Ran, unseen_ran: Ran) -> None:
 
 
 def unknown(parts: Sequence[Parts]) -> str:
-    """Return the file of a framework that nothing is known of: no factor, and a wide interval."""
-    before = stacks.load(UNKNOWN)
-    rows = "all measured steps of docs/reference/accuracy.md, each with factors of 1"
+    """Return the file of a framework that nobody names: the mixture of those that are shipped."""
+    before, every = stacks.load(UNKNOWN), shipped()
+    rows = "all measured steps of docs/reference/accuracy.md, without those of the row's framework"
     lines = [f"title: {before.title}", "", *_sources(rows, [before]), "", "machines:"]
     own = [with_tables_attention(one) for one in parts if one.row.kind == "dense"]
-    plain = [(one.row, residual(Factors(), one)) for one in own]
-    models = len({(row.fold, row.cluster) for row, _ in plain})
-    none = Factors(rows=len(plain), models=models)
-    return "\n".join(lines + _terms("any", none, balanced(plain), before.terms()[1])) + "\n"
+    of = {one.row: mixture(every, one.row.file.framework) for one in own}
+    off = [(one.row, residual(of[one.row], one)) for one in own]
+    models = len({(row.fold, row.cluster) for row, _ in off})
+    whole = mixture(every)._replace(rows=len(off), models=models)
+    terms = _terms("any", whole, balanced(off), before.terms()[1])
+    said = f"fitted to {whole.rows} steps of {whole.models} models [rows]"
+    now = f"a mixture of {len(every)} stacks and what frameworks add, {PRIOR} [rows]"
+    return "\n".join(lines + [line.replace(said, now) for line in terms]) + "\n"
 
 
 def file_of(
@@ -87,7 +92,8 @@ def file_of(
         machines[f"{one.row.cluster} fp8" if eight else one.row.cluster].append(one)
     before = list(dict.fromkeys(one.row.file for one in parts))
     rows = f"measured steps of {', '.join(datasets)}: docs/reference/accuracy.md and NOTICE"
-    lines = [f"title: {title}", "", *_sources(rows, before), ""]
+    framework = [f"framework: {before[0].framework}"]
+    lines = [f"title: {title}", *framework, "", *_sources(rows, before), ""]
     copies = next((one.copies for one in before if one.copies is not None), None)
     if copies is not None:
         lines += [f"copies: {_number(copies)}", ""]

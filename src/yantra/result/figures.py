@@ -100,6 +100,10 @@ class Figures(NamedTuple):
         low, high = time * interval.low, time * interval.high
         return self._replace(time_low_ns=low, time_high_ns=high, rests_on=interval.rests_on)
 
+    def resting_on(self, basis: str) -> Figures:
+        """Return them with what the time rests on where it has no interval."""
+        return self if _time_of(self) is None else self._replace(rests_on=basis)
+
     def as_dict(self) -> dict[str, Any]:
         """Return those that are known."""
         return {name: value for name, value in self._asdict().items() if value is not None}

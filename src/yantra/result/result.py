@@ -52,6 +52,7 @@ class Result:
         folding: _core.Folding | None = None,
         gains: Callable[[Result, bool], list[Gain] | None] | None = None,
         interval: Callable[[Result], Interval | None] | None = None,
+        basis: Callable[[Model], str] | None = None,
         steady: Callable[[Result], float | None] | None = None,
         disturbed: Callable[[Result], Disturbed | None] | None = None,
     ) -> None:
@@ -68,6 +69,7 @@ class Result:
         self._recording = recording
         self._gains = gains
         self._interval = interval
+        self._basis = basis
         self._steady = steady
         self._disturbed = disturbed
 
@@ -244,7 +246,9 @@ class Result:
 
         steady_ns = self._steady(self) if self._steady else None
         found = figures(self.model, self.outcome, steady_ns)
-        return found if self.interval is None else found.within(self.interval)
+        if self.interval is not None:
+            return found.within(self.interval)
+        return found.resting_on(self._basis(self.model)) if self._basis else found
 
     @cached_property
     def interval(self) -> Interval | None:

@@ -21,10 +21,15 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from yantra.base.fields import named
 from yantra.compile import compile_like
 from yantra.compile.slowdown import class_of
+from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
 from yantra.result.figures import Interval
 from yantra.result.what_ran import about_of, plan_of, whole
+
+CHANGED = " (changed)"
+"""What a machine's name ends with where somebody changed its numbers."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,13 +120,30 @@ def rests_on(model: Model) -> str:
     said += model.rests_on
     if stack is not None:
         terms = f"{stack.products:.2f}, {stack.attention:.2f} and {stack.rest:.2f}"
-        fitted = f"fitted factors {terms} of products, attention and the rest"
+        made = "a mixture of those here, with" if stack.name == UNKNOWN else "fitted"
+        fitted = f"{made} factors {terms} of products, attention and the rest"
         if stack.communication != 1.0:
             fitted += f", {stack.communication:.2f} of communication beside it"
         if {stack.products, stack.attention, stack.rest, stack.communication} == {1.0}:
             fitted = "nothing fitted"
         said.append(f"stack {stack.name or 'without a name'}: {fitted}")
     return "; ".join(dict.fromkeys(said))
+
+
+def without_interval(model: Model) -> str:
+    """Return in words what a prediction without an interval rests on."""
+    scenario = model.scenario
+    name, machine = scenario.stack.name if scenario.stack else None, scenario.machine.name
+    if scenario.semantics != "yantra":
+        return f"rates alone, as {scenario.semantics} has them: no interval"
+    if any(named(device.compute) == "recorded" for device in scenario.all_devices()):
+        return "recorded durations: no interval"
+    if machine is None or machine.endswith(CHANGED):
+        return "your numbers: no interval"
+    if name is not None and name in TOO_FAST:
+        return f"stack {name}: no interval, and usually {TOO_FAST[name]} too fast"
+    said = rests_on(model)
+    return f"{said}: no interval" if said else "your numbers: no interval"
 
 
 def _normals(rng: np.random.Generator, rows: int, columns: int) -> NDArray[np.float64]:

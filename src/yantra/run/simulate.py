@@ -130,6 +130,12 @@ def _interval(result: Result) -> Interval | None:
     return interval(result)
 
 
+def _basis(model: Model) -> str:
+    from yantra.run.interval import without_interval
+
+    return without_interval(model)
+
+
 def _steady(result: Result) -> float | None:
     from yantra.run.steady import steady_ns
 
@@ -159,6 +165,7 @@ def _drawn_further(model: Model, makespan_ns: float) -> Model:
 
 
 _LATER: dict[str, Any] = {
+    "basis": _basis,
     "gains": _gains,
     "interval": _interval,
     "steady": _steady,

@@ -22,6 +22,8 @@ WITHOUT_TERMS: dict[str, Speeds] = {ROOFLINE: "achievable", NOMINAL: "nominal"}
 """Choices that are speeds alone: no stack file stands behind them."""
 
 
+TOO_FAST = {ROOFLINE: "20 to 55 %", NOMINAL: "25 to 60 %"}
+"""By how much runs without terms are short of measured steps (docs/reference/accuracy.md)."""
 CHOICES = (UNKNOWN, AUTO, *WITHOUT_TERMS)
 """What a choice may say beside a name and a file."""
 

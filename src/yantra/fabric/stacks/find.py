@@ -49,15 +49,17 @@ def parsed(text: str, path: str) -> Stack:
     tree = parse_yaml(text, path)
     if isinstance(tree, dict) and "machines" not in tree and not _OWN.isdisjoint(tree):
         return _of_own(place, tree)
-    top = place.mapping(tree, ("title", "sources", "machines"), ("copies",))
+    top = place.mapping(tree, ("title", "sources", "machines"), ("copies", "framework"))
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
     at = place.key("machines")
     machines = top["machines"]
     if not isinstance(machines, dict) or ANY not in machines:
         raise at.error(expected_got(f"terms by cluster, and those of '{ANY}' other", machines))
+    name = paths.splitext(paths.basename(path))[0]
     return Stack(
-        name=paths.splitext(paths.basename(path))[0],
+        name=name,
+        framework=place.key("framework").text(top.get("framework", name)),
         title=place.key("title").text(top["title"]),
         sources=tuple(sources.items()),
         copies=place.key("copies").count(top["copies"]) if "copies" in top else None,

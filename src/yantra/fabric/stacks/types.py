@@ -12,6 +12,7 @@ from typing import Any
 from yantra.base import units
 from yantra.base.records import Record
 from yantra.fabric.clusters.types import Number
+from yantra.fabric.stacks.choice import UNKNOWN
 
 ANY = "any"
 """The machine whose terms hold where a stack has none of the one that is asked for."""
@@ -73,6 +74,7 @@ class Stack(Record):
     """A framework and its generation: terms by machine (`hgx-h100`, `hgx-h100 fp8`, `any`).
 
     `copies` are the experts of a token that it sends to a node once; see the selection `measured`.
+    Generations of one software have one `framework`; without it a stack is its own.
     `kernels` (a profile) and `collectives` (a file) were measured on the user's own machine.
     """
 
@@ -81,6 +83,7 @@ class Stack(Record):
     sources: tuple[tuple[str, str], ...]
     machines: tuple[tuple[str, Terms], ...]
     copies: Number | None = None
+    framework: str = ""
     kernels: str = ""
     collectives: str = ""
 
@@ -103,7 +106,7 @@ class Stack(Record):
     def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
         """Return the mapping `stack` of a scenario file."""
         key, terms = self.terms(cluster, dtype)
-        is_other = key == ANY and cluster is not None
+        is_other = key == ANY and cluster is not None and self.name != UNKNOWN
         plans = [
             {"tp": one.tp, "interval": one.interval.value}
             | ({} if one.micro_batch is None else {"micro_batch": one.micro_batch})
