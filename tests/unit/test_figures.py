@@ -190,7 +190,9 @@ def test_headroom_is_what_the_worst_rank_leaves() -> None:
     peaks = scenario.workload.workload.peaks()  # type: ignore[union-attr]
     found = simulate(scenario).figures
     assert found.memory_need_bytes == max(peaks.values())
-    assert found.memory_headroom_bytes == 80 * 2**30 - max(peaks.values())
+    assert found.memory_headroom_bytes == (80 - 4) * 2**30 - max(peaks.values())
+    (said,) = [text for name, text in found.lines() if name == "memory"]
+    assert " of 80 GiB less 4 GiB reserved, " in said
 
 
 def test_a_prefill_has_the_time_to_the_first_token_and_a_decode_that_of_each() -> None:

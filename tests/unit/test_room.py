@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from yantra.base.errors import CapacityError
+from yantra.base.errors import CapacityError, ConfigError
 from yantra.chakra import Trace
+from yantra.explore.answers.best import best_plans
+from yantra.explore.closed_form.space import PlanSpace
+from yantra.fabric import clusters
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.scenario.on_cluster import on_cluster
+from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.serving.infer import infer
+from yantra.workloads.serving.memory import Room
+from yantra.workloads.serving.plan import InferencePlan
 from yantra.workloads.templates import Workload
 from yantra.workloads.templates.room import communicators, in_communicators, lack_of_memory
 from yantra.workloads.training.train import train
@@ -45,7 +57,7 @@ def test_a_step_fits_as_long_as_job_communicators_and_reserve_do() -> None:
 def test_what_is_left_is_less_by_what_the_machine_keeps() -> None:
     def left(**kept: int) -> int:
         parts = cluster_parts("hgx-h100", 8)
-        parts["machine"] = parts["machine"].replace(**kept)
+        parts["machine"] = parts["machine"].replace(**{"reserve_bytes": 0} | kept)
         workload = Templates(workload=step(tp=2, pp=2, dp=2))
         figures = simulate(Scenario(workload=workload, **parts)).figures
         assert figures.memory_headroom_bytes is not None
@@ -60,6 +72,77 @@ def test_a_run_that_does_not_fit_beside_it_is_an_answer(tmp_path: object) -> Non
     settings = {"cluster.machine.reserve": "60 GiB"}
     with pytest.raises(CapacityError, match="reserved 60 GiB"):
         on_cluster(path, "hgx-h100", settings=settings)
+
+
+def own(folder: Path, memory: int, reserve: int | None) -> str:
+    """Return the file of a machine like HGX H100 with this memory and reserve, in bytes."""
+    text = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^  memory: .*$", f"  memory: {{value: {memory} B, basis: yours}}", text)
+    kept = "" if reserve is None else f"  reserve: {{value: {reserve} B, basis: yours}}\n"
+    path = folder / "own.yaml"
+    path.write_text(re.sub(r"(?m)^  reserve: .*\n", kept, text), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("reserve", [None, 0, GIB, 3 * GIB + 1])
+def test_a_step_fits_to_the_byte_of_memory_less_reserve_at_every_door(
+    tmp_path: Path, reserve: int | None
+) -> None:
+    made, kept = step(tp=2, pp=2, dp=2), reserve or 0
+    need = max(made.peaks().values())
+    made.save(str(tmp_path / "s.yw"))
+    plan = Plan(tp=2, pp=2, dp=2, global_batch=8)
+    for memory, fits in ((need + kept, True), (need + kept - 1, False)):
+        cluster = own(tmp_path, memory, reserve)
+        machine = clusters.load(cluster)
+        assert (machine.usable_bytes, machine.reserve_bytes) == (memory - kept, kept)
+        with nullcontext() if fits else pytest.raises(CapacityError):
+            on_cluster(str(tmp_path / "s.yw"), cluster)
+        with nullcontext() if fits else pytest.raises(CapacityError):
+            train("llama3-8b", plan, 2048, memory_bytes=memory, reserve_bytes=kept)
+        chosen = {"tp": (2,), "pp": (2,), "zero": (0,), "recompute": ("none",), "vpp": (1,)}
+        space = PlanSpace(ranks=8, global_batch=8, sequence=2048, micro_batch=(1,), **chosen)
+        with nullcontext() if fits else pytest.raises(CapacityError):
+            best_plans(find("llama3-8b"), machine, space)
+
+
+def test_an_engine_takes_its_share_and_at_most_what_the_reserve_leaves() -> None:
+    room = Room(80 * GIB, 4 * GIB)
+    assert room.usable(0.9) == 72 * GIB and room.words(0.9) == "0.9 of 80 GiB"
+    assert room.usable(1.0) == 76 * GIB and room.words(1.0) == "80 GiB less 4 GiB reserved"
+    job: dict[str, Any] = {"phase": "decode", "context": 2048, "memory_bytes": 80 * GIB}
+    plan = InferencePlan(gpu_memory_utilization=1.0)
+    whole = infer("llama3-8b", plan, batch=1, **job).about["fitting_batch"]
+    kept = infer("llama3-8b", plan, batch=1, reserve_bytes=4 * GIB, **job).about["fitting_batch"]
+    assert kept < whole
+    infer("llama3-8b", plan, batch=kept, reserve_bytes=4 * GIB, **job)
+    with pytest.raises(CapacityError, match="80 GiB less 4 GiB reserved"):
+        infer("llama3-8b", plan, batch=kept + 1, reserve_bytes=4 * GIB, **job)
+
+
+@pytest.mark.parametrize(
+    ("reserve", "said"),
+    [
+        ("80 GiB", "device.reserve.value: expected less than the memory of 80 GiB, got"),
+        ("-1 GiB", "device.reserve.value: "),
+        ("4", "device.reserve.value: a number needs its unit"),
+        ("4 GB/s", "device.reserve.value: "),
+    ],
+)
+def test_a_reserve_that_is_none_is_refused(tmp_path: Path, reserve: str, said: str) -> None:
+    text = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    path = tmp_path / "own.yaml"
+    path.write_text(text.replace("reserve: {value: 4 GiB", f"reserve: {{value: {reserve}"))
+    with pytest.raises(ConfigError) as raised:
+        clusters.load(str(path))
+    assert said in str(raised.value)
+
+
+def test_every_cluster_states_its_reserve_with_a_source() -> None:
+    for name in clusters.names():
+        machine = clusters.load(name)
+        number = dict(machine.numbers())["device.reserve"]
+        assert number.source and 0 <= machine.reserve_bytes < 0.1 * machine.memory_bytes
 
 
 def test_rounding_each_tensor_up_to_the_allocators_512_bytes_is_not_seen() -> None:

@@ -83,6 +83,12 @@ def format_bytes(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def room_text(capacity: int, reserve: int) -> str:
+    """Write a memory, and what of it is kept from jobs if anything is; both in bytes."""
+    kept = f" less {format_bytes(reserve)} reserved" if reserve else ""
+    return format_bytes(capacity) + kept
+
+
 def article(noun: str) -> str:
     """Return `a` or `an`, as it stands before a noun."""
     return "an" if noun[:1].lower() in ("a", "e", "i", "o") else "a"

@@ -29,7 +29,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from yantra import _core
-from yantra.base.text import format_bytes
+from yantra.base.text import format_bytes, room_text
 from yantra.base.units import exact, format_time
 from yantra.compile import Model
 from yantra.compile.templates import TemplateGraphs
@@ -183,11 +183,11 @@ def _memory(model: Model, about: Mapping[str, Any], machine: Machine) -> dict[st
         kept += in_communicators(graphs.workload, worst, machine.communicator_bytes)
         found["memory_headroom_bytes"] = machine.memory_bytes - kept - peaks[worst]
     parts = [graphs.workload.memory[name] for name in peaks]
-    return found | _cache(parts, plan_of(about), machine.memory_bytes)
+    return found | _cache(parts, plan_of(about), machine)
 
 
 def _cache(
-    parts: list[Mapping[str, Any]], plan: Mapping[str, Any], capacity: int | None
+    parts: list[Mapping[str, Any]], plan: Mapping[str, Any], machine: Machine
 ) -> dict[str, Any]:
     """Return the cache of keys and values of the rank with most, and its share of the room."""
     caches = [part for part in parts if whole(part, "cache")]
@@ -195,8 +195,9 @@ def _cache(
         return {}
     found: dict[str, Any] = {"kv_cache_bytes": max(part["cache"] for part in caches)}
     share = plan.get("gpu_memory_utilization")
+    capacity = machine.memory_bytes
     if capacity and isinstance(share, float):
-        usable = int(capacity * share)
+        usable = min(int(capacity * share), capacity - (machine.reserve_bytes or 0))
         rooms = [usable - (part["peak"] - part["cache"]) for part in caches]
         if all(room > 0 for room in rooms):
             pairs = zip(caches, rooms, strict=True)
@@ -322,7 +323,8 @@ def _memory_text(of: Figures) -> str:
         return need
     left = of.memory_headroom_bytes
     said = f"{format_bytes(left)} left" if left >= 0 else f"{format_bytes(-left)} too much"
-    return f"{need} of {format_bytes(of.memory_bytes)}, {said}"
+    kept = of.memory_bytes - (of.memory_need_bytes or 0) - left
+    return f"{need} of {room_text(of.memory_bytes, kept)}, {said}"
 
 
 def share_text(share: float) -> str:

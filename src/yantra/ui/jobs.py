@@ -119,7 +119,8 @@ def run(job: Job) -> Result:
     """Run a job."""
     machine = clusters.load(job.cluster)
     parts = parts_for(machine, job.ranks, job.dtype)
-    workload = train(job.model, job.plan(), job.sequence, memory_bytes=machine.memory_bytes)
+    has, kept = machine.memory_bytes, machine.reserve_bytes
+    workload = train(job.model, job.plan(), job.sequence, memory_bytes=has, reserve_bytes=kept)
     return simulate(Scenario(workload=Templates(workload=workload), **parts))
 
 

@@ -169,13 +169,15 @@ def command(
     if memory is None:
         flags["memory"] = "--cluster"
     with as_typed(flags):
+        capacity, reserve = _room(memory, cluster)
         workload = infer(
             found,
             plan,
             batch=_batch(batch, max_num_seqs, plan.dp),
             max_num_batched_tokens=_chunk(max_num_batched_tokens, enable_chunked_prefill),
             decode_plan=None if decode is None else _decode_plan(decode),
-            memory_bytes=_capacity(memory, cluster),
+            memory_bytes=capacity,
+            reserve_bytes=reserve,
             **asked,
         )
     warn(found.notes)
@@ -249,15 +251,17 @@ def _value(text: str) -> int | float | bool | str:
     return text
 
 
-def _capacity(memory: str | None, cluster: str | None) -> int | None:
+def _room(memory: str | None, cluster: str | None) -> tuple[int | None, int]:
+    """Return the bytes of a device, None if nothing is said, and those that no job gets."""
     if memory is not None and cluster is not None:
         raise ConfigError("--memory", "is given by --cluster, too; give one of the two")
     if memory is not None:
         from yantra.base.units import parse
 
-        return int(parse(memory, "size", "B", "--memory"))
+        return int(parse(memory, "size", "B", "--memory")), 0
     if cluster is not None:
         from yantra.fabric import clusters
 
-        return clusters.load(cluster).memory_bytes
-    return None
+        machine = clusters.load(cluster)
+        return machine.memory_bytes, machine.reserve_bytes
+    return None, 0

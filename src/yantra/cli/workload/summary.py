@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yantra.base.text import room_text
+
 if TYPE_CHECKING:
     from yantra.workloads.job_file import TrainingJob
     from yantra.workloads.plan.plan import Plan
@@ -16,7 +18,9 @@ _PARTS = ("weights", "gradients", "optimizer", "activations", "buffers", "peak")
 _AXES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp")
 
 
-def write_summary(workload: Workload, job: TrainingJob, capacity: int | None) -> None:
+def write_summary(
+    workload: Workload, job: TrainingJob, capacity: int | None, reserve: int = 0
+) -> None:
     """Print the size of a step, its operations, its communication and its memory."""
     plan = job.plan
     templates = workload.ranks_of_template()
@@ -35,7 +39,7 @@ def write_summary(workload: Workload, job: TrainingJob, capacity: int | None) ->
     click.echo(f"operations: {total:.4e} FLOP, at most {max(by_rank.values()):.4e} on a rank")
     click.echo("communication of a rank, at most:")
     _table(("collective", "over", "calls", "size"), _communication(workload.totals, templates))
-    head = "memory of a rank" + (f", of {_size(capacity)}" if capacity else "")
+    head = "memory of a rank" + (f", of {room_text(capacity, reserve)}" if capacity else "")
     click.echo(f"{head}:")
     _table(("stage", *_PARTS), _memory(workload.memory))
 

@@ -64,11 +64,13 @@ def command(
     from yantra.workloads.training.train import train
 
     begin = perf_counter()
-    capacity = _capacity(memory, cluster)
+    capacity, reserve = _room(memory, cluster)
     made = job_file.resolve(request)
     flags = {field: f"--{field.replace('_', '-')}" for field in made.plan.field_names}
     made.plan.spelled(flags | dict(made.plan.spelling))
-    workload = train(made.model, made.plan, made.sequence, memory_bytes=capacity)
+    workload = train(
+        made.model, made.plan, made.sequence, memory_bytes=capacity, reserve_bytes=reserve
+    )
     warn(made.model.notes)
     if save_job:
         job_file.write(save_job, made)
@@ -77,7 +79,7 @@ def command(
     if as_json:
         print_json({"output": output} | as_dict(workload))
         return 0
-    write_summary(workload, made, capacity)
+    write_summary(workload, made, capacity, reserve)
     if output:
         seconds = perf_counter() - begin
         size = os.path.getsize(output) if os.path.isfile(output) else 0
@@ -85,8 +87,8 @@ def command(
     return 0
 
 
-def _capacity(memory: str | None, cluster: str | None) -> int | None:
-    """Return the bytes of a device that the step must fit into, None if nothing is said."""
+def _room(memory: str | None, cluster: str | None) -> tuple[int | None, int]:
+    """Return the bytes of a device, None if nothing is said, and those that no job gets."""
     if memory is not None and cluster is not None:
         raise ConfigError("--memory", "is given by --cluster, too; give one of the two")
     if memory is not None:
@@ -95,9 +97,10 @@ def _capacity(memory: str | None, cluster: str | None) -> int | None:
         size = parse(memory, "size", "B", "--memory")
         if not 1 <= size < 2**62:
             raise ConfigError("--memory", f"expected at least 1 byte, got {memory!r}")
-        return int(size)
+        return int(size), 0
     if cluster is not None:
         from yantra.fabric import clusters
 
-        return clusters.load(cluster).memory_bytes
-    return None
+        machine = clusters.load(cluster)
+        return machine.memory_bytes, machine.reserve_bytes
+    return None, 0

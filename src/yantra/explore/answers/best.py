@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra.base.errors import CapacityError
-from yantra.base.text import format_bytes
+from yantra.base.text import format_bytes, room_text
 from yantra.explore.answers.causes import PARTS
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.exact import Budget
@@ -85,6 +85,7 @@ class Answer(NamedTuple):
 
     cluster: str
     capacity_bytes: int
+    reserve_bytes: int
     legal: int
     judged: int
     fitting: int
@@ -124,13 +125,13 @@ def best_plans(
         model, Machine(machine, space.ranks, dtype=space.dtype), space.sequence, shared.works
     )
     memory = form.memory(every, space.global_batch)
-    if memory.min() > machine.memory_bytes:
+    if memory.min() > machine.usable_bytes:
         raise _none_fits(model, machine, space, every, memory)
-    near = memory <= _NEAR * machine.memory_bytes
+    near = memory <= _NEAR * machine.usable_bytes
     columns = {name: column[near] for name, column in every.items()}
     judged = form.judge(columns, space.global_batch)
     seconds = perf_counter() - start
-    fits = judged.memory_bytes <= machine.memory_bytes
+    fits = judged.memory_bytes <= machine.usable_bytes
     order = _by_kind(columns, judged, fits)
     runner = _Runner(model, machine, space, columns, judged, shared)
     found = runner.all_of(order, top, tell, fits, len(near) <= _SMALL)
@@ -138,6 +139,7 @@ def best_plans(
     return Answer(
         cluster=machine.name,
         capacity_bytes=machine.memory_bytes,
+        reserve_bytes=machine.reserve_bytes,
         legal=len(near),
         judged=len(fits),
         fitting=int(fits.sum()),
@@ -259,7 +261,7 @@ class _Runner:
         plan = self.space.plan(self.columns, row)
         workload = self.shared.step(plan)
         need = max(workload.peaks().values())
-        if need > self.cluster.memory_bytes:
+        if need > self.cluster.usable_bytes:
             return None
         exact = self.budget.simulate(Scenario(workload=Templates(workload=workload), **self.parts))
         self.simulated += exact.result is not None
@@ -309,14 +311,14 @@ def _lost(
 ) -> tuple[Lost, ...]:
     """Return the fastest kinds that would beat the best and do not fit."""
     best = min(one.closed_ns for one in found)
-    over = (judged.memory_bytes > cluster.memory_bytes) & (judged.time_ns < best)
+    over = (judged.memory_bytes > cluster.usable_bytes) & (judged.time_ns < best)
     if not over.any():
         return ()
     return tuple(
         Lost(
             space.plan(columns, int(row)),
             float(judged.time_ns[row]),
-            int(judged.memory_bytes[row] - cluster.memory_bytes),
+            int(judged.memory_bytes[row] - cluster.usable_bytes),
         )
         for row in _by_kind(columns, judged, over)[:3]
     )
@@ -328,7 +330,7 @@ def _none_fits(
     row = int(np.argmin(memory))
     plan = space.plan(columns, row)
     need = format_bytes(int(memory[row]))
-    has = format_bytes(cluster.memory_bytes)
+    has = room_text(cluster.memory_bytes, cluster.reserve_bytes)
     what = f"tp {plan.tp}, pp {plan.pp}, dp {plan.dp}, zero {plan.zero}, {plan.recompute}"
     return CapacityError(
         "memory",

@@ -65,7 +65,7 @@ def sensitivities(
 
     judged = judge(Scale(), columns)
     every = judged.time_ns
-    allowed = np.flatnonzero(judged.memory_bytes <= cluster.memory_bytes)
+    allowed = np.flatnonzero(judged.memory_bytes <= cluster.usable_bytes)
     if not len(allowed):
         raise CapacityError("memory", f"no plan fits into the memory of {cluster.name}")
     best = int(allowed[np.argmin(every[allowed])]) if row is None else row

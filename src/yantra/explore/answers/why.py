@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
-from yantra.base.text import format_bytes, table
+from yantra.base.text import format_bytes, room_text, table
 from yantra.base.units import format_time
 from yantra.base.whole_numbers import whole
 from yantra.explore.answers.causes import CAUSES, PARTS
@@ -97,7 +97,7 @@ def why_not(study: Study, number: int, given: Mapping[str, Any]) -> Why:
         own = _row_of(plans, best, given)
         return Why(number, own, None, float(plans.judged.time_ns[best]), None, reasons, None)
     wide, rows = every
-    over = np.maximum(wide.judged.memory_bytes[rows] - wide.cluster.memory_bytes, 0)
+    over = np.maximum(wide.judged.memory_bytes[rows] - wide.cluster.usable_bytes, 0)
     row = int(rows[np.lexsort((wide.judged.time_ns[rows], over))[0]])
     differences = {
         name: float(getattr(wide.judged, f"{name}_ns")[row])
@@ -138,10 +138,11 @@ def _broken(plans: Plans, row: int, most_tp: int | None) -> Iterator[str]:
     tp = int(plans.columns["tp"][row])
     if most_tp is not None and tp > most_tp:
         yield f"tp: {tp} is {tp - most_tp} more than the {most_tp} devices of a node"
-    need, has = int(plans.judged.memory_bytes[row]), plans.cluster.memory_bytes
-    if need > has:
-        lacks = format_bytes(need - has)
-        yield f"memory: {format_bytes(need)} is {lacks} more than the {format_bytes(has)} there are"
+    need, cluster = int(plans.judged.memory_bytes[row]), plans.cluster
+    if need > cluster.usable_bytes:
+        lacks = format_bytes(need - cluster.usable_bytes)
+        has = room_text(cluster.memory_bytes, cluster.reserve_bytes)
+        yield f"memory: {format_bytes(need)} is {lacks} more than the {has} there are"
     yield from broken_bounds(plans.study, plans.cluster.name, figures(plans, row))
 
 

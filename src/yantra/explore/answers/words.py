@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from yantra.base.text import format_bytes, table
+from yantra.base.text import format_bytes, room_text, table
 from yantra.base.units import format_time
 from yantra.explore.answers.best import Answer, Lost, Ranked
 from yantra.explore.answers.causes import CAUSES, PARTS
@@ -32,7 +32,7 @@ def count_words(answer: Answer, *, timed: bool = True) -> str:
     judged = f"{answer.legal} legal plans judged" + (
         f" in {answer.judged_s:.1f} s" if timed else ""
     )
-    fit = f"{answer.fitting} fit into {format_bytes(answer.capacity_bytes)}"
+    fit = f"{answer.fitting} fit into {room_text(answer.capacity_bytes, answer.reserve_bytes)}"
     if answer.error is None:
         return f"{judged}, {fit}, none simulated"
     exact = f"{answer.simulated} simulated; the closed form is at most {100 * answer.error:.1f} %"

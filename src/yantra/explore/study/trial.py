@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from yantra.base.errors import CapacityError, ConfigError, YantraError
-from yantra.base.text import format_bytes
+from yantra.base.text import format_bytes, room_text
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.machine import Machine, Scale
 from yantra.explore.closed_form.passes import Works
@@ -54,12 +54,12 @@ class Plans(NamedTuple):
 
     def best(self) -> int:
         """Return the row of the fastest plan that fits. Raises CapacityError where none does."""
-        fits = np.flatnonzero(self.judged.memory_bytes <= self.cluster.memory_bytes)
+        fits = np.flatnonzero(self.judged.memory_bytes <= self.cluster.usable_bytes)
         if not len(fits):
-            has = self.cluster.memory_bytes
-            lacks = format_bytes(int(self.judged.memory_bytes.min() - has))
+            has = room_text(self.cluster.memory_bytes, self.cluster.reserve_bytes)
+            over = self.judged.memory_bytes.min() - self.cluster.usable_bytes
             problem = (
-                f"every plan needs at least {lacks} more than the {format_bytes(has)} there are"
+                f"every plan needs at least {format_bytes(int(over))} more than the {has} there are"
             )
             raise CapacityError("memory", problem)
         return int(fits[np.argmin(self.judged.time_ns[fits])])
@@ -198,7 +198,7 @@ def _facts_of(
         tokens=_tokens(study),
         ranks=ranks,
         memory_bytes=memory_bytes,
-        device_bytes=cluster.memory_bytes,
+        device_bytes=cluster.usable_bytes,
         usd_per_h=None if hourly is None else hourly * ranks,
         joules=joules,
         goodput=goodput,

@@ -143,6 +143,8 @@ def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, str]:
         "peak": units.exact(peak.value, "FLOP/s"),
         "memory": cluster.memory.written,
     }
+    if cluster.reserve is not None:
+        stated["reserve"] = cluster.reserve.written
     if cluster.power is not None:
         stated["power"] = units.exact(cluster.power.value, "W")
     hourly = rates_of(cluster).usd_per_h

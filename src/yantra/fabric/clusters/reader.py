@@ -45,7 +45,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     device = where.mapping(
         top["device"],
         ("name", "dtype", "peak", "memory", "memory_bandwidth"),
-        ("achievable", "compute", "tables", *_STATED),
+        ("achievable", "compute", "reserve", "tables", *_STATED),
     )
     peak = _rates(where.key("peak"), device["peak"], DTYPES)
     if not peak:
@@ -74,6 +74,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         memory_bandwidth=where.key("memory_bandwidth").quantity(
             device["memory_bandwidth"], "bandwidth", "B/s"
         ),
+        reserve=_reserve(where, device),
         **_stated(where, device),
         ownership=_ownership(place.key("ownership"), top.get("ownership", {})),
         tables=where.key("tables").text(device["tables"]) if "tables" in device else None,
@@ -125,6 +126,18 @@ def _stated(place: Place, tree: dict[str, Any]) -> dict[str, Any]:
         for key, unit in _STATED.items()
         if key in tree
     }
+
+
+def _reserve(place: Place, tree: dict[str, Any]) -> Number | None:
+    """Read what of the memory no job gets, which is less than all of it."""
+    if "reserve" not in tree:
+        return None
+    reserve = place.key("reserve").quantity(tree["reserve"], "size", "B", whole=True, least=0)
+    memory = place.key("memory").quantity(tree["memory"], "size", "B")
+    if reserve.value >= memory.value:
+        at = place.key("reserve").key("value")
+        raise at.error(expected_got(f"less than the memory of {memory.written}", reserve.written))
+    return reserve
 
 
 def _ownership(place: Place, tree: Any) -> tuple[tuple[str, Number], ...]:

@@ -99,7 +99,9 @@ class Cluster(Record):
     """A machine of any size: a device, its host link, and its network, innermost level first.
 
     `achievable` has the rates, per dtype, that the best of large matrix products reach. `compute`
-    has, for compute models by name, the counts that the device gives their options. `power` is what
+    has, for compute models by name, the counts that the device gives their options. `reserve` is
+    what the driver's context, buffers of communicators and gaps of the allocator take of the
+    memory; what fits is judged by the rest, `usable_bytes`. `power` is what
     a device draws, `idle_power` what it draws without work, `price` what an hour of it costs,
     `capital` what it costs to buy with its share of all around it, and `mtbf` the mean time after
     which one interrupts a job, in s, where the file states them. `ownership` has what else a bought
@@ -138,6 +140,8 @@ class Cluster(Record):
     """The rate of large matrix products by dtype, in FLOP/s."""
     compute: tuple[tuple[str, tuple[tuple[str, Number], ...]], ...] = ()
     """By compute model, counts of the device for its options."""
+    reserve: Number | None = None
+    """What of a device's memory no job gets, in bytes."""
     power: Number | None = None
     """What a device draws, in W."""
     price: Number | None = None
@@ -166,6 +170,16 @@ class Cluster(Record):
     def memory_bytes(self) -> int:
         """The memory of one device, in bytes."""
         return int(self.memory.value)
+
+    @property
+    def reserve_bytes(self) -> int:
+        """What of the memory of one device no job gets, in bytes."""
+        return int(self.reserve.value) if self.reserve else 0
+
+    @property
+    def usable_bytes(self) -> int:
+        """The memory that one device leaves to a job, in bytes."""
+        return self.memory_bytes - self.reserve_bytes
 
     def peak_flops(self, dtype: str | None = None, where: str = "dtype") -> float:
         """Return the dense peak rate of a dtype in FLOP/s; ConfigError if it has none."""
@@ -217,6 +231,8 @@ class Cluster(Record):
     def numbers(self) -> Iterator[tuple[str, Number]]:
         """Yield every number with the key it stands at in the file."""
         yield "device.memory", self.memory
+        if self.reserve is not None:
+            yield "device.reserve", self.reserve
         yield "device.memory_bandwidth", self.memory_bandwidth
         for dtype, peak in self.peak:
             yield f"device.peak.{dtype}", peak

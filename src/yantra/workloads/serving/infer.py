@@ -14,7 +14,7 @@ from yantra.workloads.serving.classes import Half, workload_of
 from yantra.workloads.serving.engine import Engine, Links
 from yantra.workloads.serving.lanes import plays_of, steady_plays
 from yantra.workloads.serving.legality import check_plan
-from yantra.workloads.serving.memory import check_fit, memory_of, room_of
+from yantra.workloads.serving.memory import Room, check_fit, memory_of, room_of
 from yantra.workloads.serving.plan import InferencePlan
 from yantra.workloads.serving.requests import Job, Phase
 from yantra.workloads.serving.rounds import rounds_of, totals_of
@@ -51,6 +51,7 @@ def infer(
     decode_plan: InferencePlan | None = None,
     transfer: Literal["layer", "end"] = "layer",
     memory_bytes: int | None = None,
+    reserve_bytes: int = 0,
 ) -> Workload:
     """Return the workload of some iterations of inference.
 
@@ -64,8 +65,9 @@ def infer(
     `transfer` says whether keys and values go layer by layer or at the end of the prompt.
 
     Raises ConfigError for a plan that is impossible for the model, a batch that replicas cannot
-    share, or one that needs more than its share of `memory_bytes` per device; UnsupportedError for
-    a model whose layers have no causal attention.
+    share; CapacityError for one that needs more than its share of `memory_bytes` per device, or
+    more than `reserve_bytes`, which no job gets, leave of it; UnsupportedError for a model whose
+    layers have no causal attention.
     """
     if isinstance(model, str):
         from yantra.workloads.models.catalogue import find
@@ -84,10 +86,11 @@ def infer(
     )
     if phase != "disaggregated" and decode_plan is not None:
         raise ConfigError("decode_plan", f"only the phase disaggregated has one; got {phase}")
+    room = None if memory_bytes is None else Room(memory_bytes, reserve_bytes)
     try:
         if phase == "disaggregated":
-            return _disaggregated(model, job, plan, decode_plan, transfer, memory_bytes)
-        return _single(model, job, plan, memory_bytes)
+            return _disaggregated(model, job, plan, decode_plan, transfer, room)
+        return _single(model, job, plan, room)
     except OverflowError:
         from yantra.workloads.models.too_large import too_large
 
@@ -107,12 +110,10 @@ def _usual(sequence: int, phase: str, iterations: int | None) -> dict[str, int]:
     return {"prompt": half, "context": before if phase == "decode" else half}
 
 
-def _single(
-    model: ServedModel, job: Job, plan: InferencePlan, memory_bytes: int | None
-) -> Workload:
+def _single(model: ServedModel, job: Job, plan: InferencePlan, capacity: Room | None) -> Workload:
     count = job.iterations or (1 if job.phase == "decode" else None)
     half = _half(model, plan, job, count, generates=job.phase != "prefill")
-    room = _room(half, job.batch, memory_bytes)
+    room = _room(half, job.batch, capacity)
     timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
     about = {"plan": dict(vars(plan)), **_about(model, job)}
     about |= totals_of(rounds_of(half.engine)) | half.engine.products()._asdict() | room
@@ -135,7 +136,7 @@ def _disaggregated(
     plan: InferencePlan,
     decode_plan: InferencePlan | None,
     how: str,
-    memory_bytes: int | None,
+    capacity: Room | None,
 ) -> Workload:
     if how not in ("layer", "end"):
         raise ConfigError("transfer", expected_got('"layer" or "end"', how))
@@ -147,9 +148,7 @@ def _disaggregated(
     second = _half(
         model, decode_plan, after, steps, generates=True, name="decode", first_rank=plan.ranks
     )
-    rooms = [
-        _room(half, job.batch, memory_bytes, f" of {half.grid.name}") for half in (first, second)
-    ]
+    rooms = [_room(half, job.batch, capacity, f" of {half.grid.name}") for half in (first, second)]
     link = Transfer(first.engine, second.engine, job.batch, layerwise=how == "layer")
     timelines = {
         "prefill": _linked(link, first.engine, Leaving),
@@ -166,12 +165,12 @@ def _disaggregated(
     return workload_of({"prefill": first, "decode": second}, timelines, axes, about)
 
 
-def _room(half: Half, batch: int, memory_bytes: int | None, name: str = "") -> dict[str, int]:
+def _room(half: Half, batch: int, capacity: Room | None, name: str = "") -> dict[str, int]:
     """Check that all fits and return how much would; nothing if the capacity is not known."""
-    if memory_bytes is None:
+    if capacity is None:
         return {}
-    check_fit(half.memory, half.engine, batch, memory_bytes, name)
-    return room_of(half.memory, half.engine, batch, memory_bytes)
+    check_fit(half.memory, half.engine, batch, capacity, name)
+    return room_of(half.memory, half.engine, batch, capacity)
 
 
 def _linked(

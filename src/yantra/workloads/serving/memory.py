@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from yantra.base.errors import CapacityError
-from yantra.base.text import format_bytes
+from yantra.base.text import format_bytes, room_text
 from yantra.workloads.serving.engine import Engine
 from yantra.workloads.serving.kv_cache import sequences_bytes, token_bytes
 
@@ -44,6 +44,26 @@ class StageMemory(NamedTuple):
         return {**self._asdict(), "peak": self.peak}
 
 
+class Room(NamedTuple):
+    """The memory of a device in bytes, and what of it no job gets.
+
+    An engine takes its share of the whole, and at most what the reserve leaves.
+    """
+
+    capacity: int
+    reserve: int = 0
+
+    def usable(self, share: float) -> int:
+        """Return the bytes that an engine with this share of the memory may use."""
+        return min(int(self.capacity * share), self.capacity - self.reserve)
+
+    def words(self, share: float) -> str:
+        """Return where the usable bytes are from: the share, or what the reserve leaves."""
+        if self.usable(share) < int(self.capacity * share):
+            return room_text(self.capacity, self.reserve)
+        return f"{share:g} of {format_bytes(self.capacity)}"
+
+
 def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[StageMemory, ...]:
     """Return the memory of every stage.
 
@@ -67,20 +87,20 @@ def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[Stage
 
 
 def check_fit(
-    memory: Sequence[StageMemory], engine: Engine, batch: int, capacity: int, name: str = ""
+    memory: Sequence[StageMemory], engine: Engine, batch: int, room: Room, name: str = ""
 ) -> None:
-    """Raise CapacityError if some stage needs more than its share of `capacity` bytes per device.
+    """Raise CapacityError if some stage needs more than its share of the memory of a device.
 
     `batch` counts the sequences of the usual length over all replicas; the error says how many fit.
     """
     plan = engine.stages.plan
-    usable = int(capacity * plan.gpu_memory_utilization)
+    usable = room.usable(plan.gpu_memory_utilization)
     worst = max(range(len(memory)), key=lambda stage: memory[stage].peak)
     need = memory[worst]
     if need.peak <= usable:
         return
     fits = min(_fitting(one, batch // plan.dp, usable) for one in memory) * plan.dp
-    share = f"{plan.gpu_memory_utilization:g} of {format_bytes(capacity)}"
+    share = room.words(plan.gpu_memory_utilization)
     held = f"{need.cache_per_token} bytes per token"
     if not need.cache_per_token:
         held = f"{need.sequence} bytes per sequence"
@@ -99,11 +119,11 @@ def check_fit(
 
 
 def room_of(
-    memory: Sequence[StageMemory], engine: Engine, batch: int, capacity: int
+    memory: Sequence[StageMemory], engine: Engine, batch: int, room: Room
 ) -> dict[str, int]:
     """Return how many blocks every stage has room for, and the batch that fits, for a manifest."""
     plan = engine.stages.plan
-    usable = int(capacity * plan.gpu_memory_utilization)
+    usable = room.usable(plan.gpu_memory_utilization)
     rows = [one for one in memory if one.cache_per_token]
     return {
         "cache_blocks": min((one.blocks(usable, plan.block_size) for one in rows), default=0),

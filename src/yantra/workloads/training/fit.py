@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import CapacityError, ConfigError, UnsupportedError
+from yantra.base.text import room_text
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.plan.words import difference
@@ -29,22 +30,31 @@ def check_fit(
     sequence: int,
     memory: Sequence[StageMemory],
     capacity: int,
+    reserve: int = 0,
 ) -> None:
-    """Raise CapacityError if some stage needs more than `capacity` bytes; `sequence` in tokens."""
+    """Raise CapacityError if some stage needs more than `capacity - reserve` bytes.
+
+    `sequence` is in tokens; `reserve` is what of the capacity no job gets.
+    """
+    usable = capacity - reserve
     worst = max(range(len(memory)), key=lambda stage: memory[stage].peak)
     need = memory[worst]
-    if need.peak <= capacity:
+    if need.peak <= usable:
         return
     lines = [
         f"stage {worst} of {len(memory)} needs {_rounded(need.peak)} of "
-        f"{_rounded(capacity)} per device:",
+        f"{_rounded(usable)} per device{_less(capacity, reserve)}:",
         *(f"  {name:12} {_rounded(size)}" for name, size in _parts(need) if size),
     ]
-    found = list(_changes(model, plan, sequence, capacity))
+    found = list(_changes(model, plan, sequence, usable))
     lines += [f"  fits with {difference(plan, other)}: {_rounded(peak)}" for other, peak in found]
     if not found:
         lines.append("  no one or two of the usual changes would do; use more ranks per replica")
     raise CapacityError("memory", "\n".join(lines))
+
+
+def _less(capacity: int, reserve: int) -> str:
+    return f" ({room_text(capacity, reserve)})" if reserve else ""
 
 
 def _parts(memory: StageMemory) -> Iterator[tuple[str, int]]:

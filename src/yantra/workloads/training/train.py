@@ -81,12 +81,14 @@ def train(
     sequence: int | None = None,
     *,
     memory_bytes: int | None = None,
+    reserve_bytes: int = 0,
 ) -> Workload:
     """Return the workload of one training step.
 
     `model` may be a name of the catalogue or a file, as on the command line. `sequence` is in
     tokens, None for the model's usual length. Raises ConfigError for a plan that is impossible for
-    the model, and for one that needs more than `memory_bytes` on some device.
+    the model, and CapacityError for one that needs more on some device than `memory_bytes` less the
+    `reserve_bytes` that no job gets.
     """
     if isinstance(model, str):
         from yantra.workloads.models.catalogue import find
@@ -94,10 +96,12 @@ def train(
         model = find(model)
     tokens = model.sequence if sequence is None else sequence
     with uncollected():
-        return _train(model, plan, tokens, memory_bytes)
+        return _train(model, plan, tokens, memory_bytes, reserve_bytes)
 
 
-def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | None) -> Workload:
+def _train(
+    model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | None, reserve_bytes: int
+) -> Workload:
     check_adapters(plan, model)
     check_plan(plan, model, tokens)
     encodings = Encodings()
@@ -107,7 +111,7 @@ def _train(model: TrainedModel, plan: Plan, tokens: int, memory_bytes: int | Non
     if memory_bytes is not None:
         from yantra.workloads.training.fit import check_fit
 
-        check_fit(model, plan, tokens, memory, memory_bytes)
+        check_fit(model, plan, tokens, memory, memory_bytes, reserve_bytes)
     grid = plan.grid()
     for step in steps:
         check_job(step.job, grid, step.passes, step.ends, encodings)
