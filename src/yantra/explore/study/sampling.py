@@ -102,6 +102,9 @@ class _Drawn:
             self._of.enqueue_trial(of)
         self._of.sampler = self._sampler(number)
         self._ids[number] = asked = self._of.ask(self._space)
+        if found is not None and hasattr(self._of.sampler, "get_trial_generation"):
+            trial = self._of.get_trials(deepcopy=False)[asked.number]
+            self._of.sampler.get_trial_generation(self._of, trial)  # NSGA-II counts it with those
         asked.set_user_attr(_NUMBER, number)
         params = dict(asked.params)
         cluster, ranks = params.pop("cluster"), params.pop("ranks")
