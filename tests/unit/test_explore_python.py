@@ -73,9 +73,7 @@ def test_frames_have_a_row_for_each_trial_and_a_column_for_each_figure(
     arrow, frame = trials.to_arrow(), trials.to_pandas()
     assert arrow.num_rows == len(frame) == 8
     assert arrow.column_names == list(frame.columns) == list(trials.columns)
-    said = trials.values("broken")[4:]
-    lacks = "a price of a device (device.price, or the prices of the study)"
-    assert set(said) == {f"usd_per_million_tokens: dgx-a100-80gb does not state {lacks}"}
+    assert set(trials.values("broken")) == {""}
 
 
 def test_more_tokens_a_second_are_better(found: tuple[Explored, Path]) -> None:
@@ -244,7 +242,8 @@ def test_law_8_drawn_trials_are_the_same_bits_whoever_judges_them_and_after_a_cu
     told = {one.user_attrs.get("number") for one in known.trials if one.state.is_finished()}
     assert set(range(20)) <= told
     factors = [one["scale"]["links 0"] for one in whole.finished.trials]
-    assert len(set(factors)) == 20 and all(0.5 <= one <= 2 for one in factors)
+    assert len(set(factors[:16])) == 16  # children of NSGA-II may have the rate of a parent
+    assert all(0.5 <= one <= 2 for one in factors)
 
 
 def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

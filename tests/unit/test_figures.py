@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from tests.clusters import scenario as plain
 from yantra.chakra import CollectiveType, Node, NodeType, Trace, TraceBuilder
 from yantra.cli import main
 from yantra.explain import compare
+from yantra.explore.answers.best import best_plans
+from yantra.explore.answers.words import why
+from yantra.explore.closed_form.space import PlanSpace
 from yantra.export.stored import load_result
 from yantra.fabric import clusters
 from yantra.result import Result
@@ -219,7 +223,10 @@ def test_prompts_that_are_not_done_have_no_first_token() -> None:
 
 def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
     scenario = step(Plan(dp=2, global_batch=4))
-    assert simulate(scenario).figures.cost_usd is None
+    bare = scenario.machine.replace(price_usd_per_h=None, power_w=None)
+    without = simulate(scenario.replace(machine=bare)).figures
+    assert without.cost_usd is None and without.energy_kwh is None
+    assert not {"cost", "energy"} & {name for name, _ in without.lines()}
     stated = scenario.machine.replace(price_usd_per_h=3.6, power_w=500.0)
     result = simulate(scenario.replace(machine=stated))
     seconds, found = result.makespan_ns / 1e9, result.figures
@@ -229,10 +236,15 @@ def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
         (found.cost_usd or 0) / (4 * SEQUENCE) * 1e6
     )
     assert found.joules_per_token == pytest.approx(500 * 2 * seconds / (4 * SEQUENCE))
+    assert found.kwh_per_million_tokens == pytest.approx((found.joules_per_token or 0) / 3.6)
+    lines = dict(found.lines())
+    assert lines["cost"].endswith(" USD per million tokens at 3.6 USD/h")
+    assert lines["energy"].endswith(" kWh per million tokens at 500 W")
 
 
 def test_a_cluster_file_states_price_and_power(tmp_path: Path) -> None:
     text = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^  (price|power): .*\n", "", text)
     stated = (
         'price: {value: 2.50 USD/h, source: "[dgx] x"}\n  power: {value: 0.7 kW, source: "[dgx] x"}'
     )
@@ -245,10 +257,42 @@ def test_a_cluster_file_states_price_and_power(tmp_path: Path) -> None:
         clusters.load(str(path))
 
 
-def test_no_built_in_cluster_states_a_price_without_a_source() -> None:
+OF_A_CLOUD = {"tpu-v4", "tpu-v5p", "tpu-v6e", "trainium2"}
+"""Machines that nobody owns but the cloud that rents them."""
+
+
+def test_every_built_in_cluster_states_its_price_and_what_people_own_its_power() -> None:
     for name in clusters.names():
         numbers = dict(clusters.load(name).numbers())
-        assert "device.price" not in numbers or numbers["device.price"].source
+        price = numbers["device.price"]
+        assert price.source and ("no list price" in price.source) == (price.basis == "estimate")
+        assert ("device.power" in numbers) == (name not in OF_A_CLOUD)
+
+
+def test_the_cost_of_a_plan_is_price_x_time_x_devices_and_its_energy_no_more_than_power() -> None:
+    space = PlanSpace(ranks=8, global_batch=8, sequence=SEQUENCE)
+    answer = best_plans(find("llama3-8b"), "hgx-h100", space, top=2)
+    for one in answer.ranked:
+        hours, tokens = one.time_ns / 3.6e12, 8 * SEQUENCE
+        assert one.cost_usd == pytest.approx(6.155 * 8 * hours)
+        assert one.usd_per_million_tokens == pytest.approx((one.cost_usd or 0) / tokens * 1e6)
+        most = 0.7 * 8 * hours / tokens * 1e6
+        assert one.kwh_per_million_tokens == pytest.approx(most)  # busy or not: no idle power
+    said = list(why(answer))
+    assert "cost by a list price of 6.155 USD/h a device" in said
+    assert any(line.startswith("1 takes ") and "700 W" in line for line in said)
+
+
+def test_a_cluster_without_price_and_power_gets_neither_from_a_plan(tmp_path: Path) -> None:
+    text = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    path = tmp_path / "own.yaml"
+    path.write_text(re.sub(r"(?m)^  (price|power): .*\n", "", text), encoding="utf-8")
+    space = PlanSpace(ranks=8, global_batch=8, sequence=SEQUENCE)
+    answer = best_plans(find("llama3-8b"), clusters.load(str(path)), space, top=1)
+    best, said = answer.ranked[0], list(why(answer))
+    assert best.cost_usd is None and best.kwh_per_million_tokens is None
+    assert "no cost: the cluster states no price; give --price" in said
+    assert not [line for line in said if "kWh" in line]
 
 
 def _traces() -> Scenario:
@@ -298,8 +342,8 @@ def test_every_surface_names_what_ran_and_has_its_figures(
     named = [GPT, "training", "tp 2, pp 2", "4 x 1024 tokens", "hgx-h100", "analytical", "Yantra"]
     assert all(word in head for word in named)
     assert all(word in form["what_ran"]["text"] for word in named)
-    lines = ["step time", "tokens/s", "MFU, HFU", "memory", "pipeline bubble"]
-    assert [line.split("  ")[0].strip() for line in head.splitlines()[-5:]] == lines
+    lines = ["step time", "tokens/s", "MFU, HFU", "memory", "pipeline bubble", "cost", "energy"]
+    assert [line.split("  ")[0].strip() for line in head.splitlines()[-7:]] == lines
     assert max(map(len, head.splitlines())) <= 80
     page = Path("r.html").read_text()
     assert f"<h1>{GPT}, tp 2, pp 2, 1f1b on hgx-h100: 4 ranks, " in page and "MFU, HFU" in page

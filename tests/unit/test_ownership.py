@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ OWNED = """ownership:
 
 def changed(folder: Path, device: str, owned: str = "") -> Cluster:
     text = (MACHINES / "dgx-a100-80gb.yaml").read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^  (price|power): .*\n", "", text)
     path = folder / "mine.yaml"
     with_device = text.replace("device:\n", "device:\n" + device, 1)
     path.write_text(with_device + owned, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from yantra.base.errors import ConfigError
 from yantra.explore.study.study import TRIALS, front_of, run_study
 from yantra.explore.study.study_file import Study, read_study
+from yantra.fabric import clusters
 
 TEXT = """
 model: llama3-8b
@@ -87,11 +89,16 @@ def test_the_front_leaves_out_what_breaks_a_bound_and_says_by_how_much(tmp_path:
 
 
 def test_a_study_without_a_price_says_what_is_missing(tmp_path: Path) -> None:
-    text = TEXT.replace("prices: {hgx-h100: 2.50 USD/h, ", "prices: {")
+    machine = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    own = tmp_path / "own.yaml"
+    own.write_text(re.sub(r"(?m)^  price: .*\n", "", machine), encoding="utf-8")
+    text = TEXT.replace("prices: {hgx-h100: 2.50 USD/h, ", "prices: {").replace(
+        "hgx-h100", str(own)
+    )
     found = run_study(study_of(tmp_path, text), str(tmp_path / "out"))
-    broken = [trial["broken"] for trial in found.trials if trial["cluster"] == "hgx-h100"]
+    (broken, *_) = [one["broken"] for one in found.trials if one["cluster"] != "dgx-a100-80gb"]
     lacks = "a price of a device (device.price, or the prices of the study)"
-    assert broken[0] == [f"usd_per_million_tokens: hgx-h100 does not state {lacks}"]
+    assert broken == [f"usd_per_million_tokens: {own} does not state {lacks}"]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ _TEXTS: dict[str, tuple[str, Callable[[Any], str], Callable[[Any], str] | None]]
     "usd_per_million_tokens": ("USD per million tokens", _decimals, None),
     "energy_kwh": ("energy (kWh)", _decimals, None),
     "joules_per_token": ("J per token", _decimals, None),
+    "kwh_per_million_tokens": ("kWh per million tokens", _decimals, None),
 }
 """What texts call a figure, how they write it, and how its change; in per cent where None."""
 

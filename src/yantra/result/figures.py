@@ -86,8 +86,11 @@ class Figures(NamedTuple):
     bubble: float | None = None
     cost_usd: float | None = None
     usd_per_million_tokens: float | None = None
+    price_usd_per_h: float | None = None
     energy_kwh: float | None = None
     joules_per_token: float | None = None
+    kwh_per_million_tokens: float | None = None
+    power_w: float | None = None
     time_low_ns: float | None = None
     time_high_ns: float | None = None
     rests_on: str | None = None
@@ -215,14 +218,15 @@ def _cost(
     found: dict[str, Any] = {}
     if machine.price_usd_per_h:
         each_ns = machine.price_usd_per_h * devices / _NS_PER_H
-        found |= {"cost_usd": each_ns * time_ns}
+        found |= {"cost_usd": each_ns * time_ns, "price_usd_per_h": machine.price_usd_per_h}
         if tokens:
             found["usd_per_million_tokens"] = each_ns * going_ns / tokens * 1e6
     if machine.power_w:
         each_ns = machine.power_w * devices / 1e9
-        found |= {"energy_kwh": each_ns * time_ns / _J_PER_KWH}
+        found |= {"energy_kwh": each_ns * time_ns / _J_PER_KWH, "power_w": machine.power_w}
         if tokens:
-            found["joules_per_token"] = each_ns * going_ns / tokens
+            each = each_ns * going_ns / tokens
+            found |= {"joules_per_token": each, "kwh_per_million_tokens": each / _J_PER_KWH * 1e6}
     return found
 
 
@@ -288,11 +292,11 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
     if of.cost_usd is not None:
         each = of.usd_per_million_tokens
         more = "" if each is None else f", {each:.4g} USD per million tokens"
-        yield "cost", f"{of.cost_usd:.4g} USD{more}"
+        yield "cost", f"{of.cost_usd:.4g} USD{more} at {of.price_usd_per_h:g} USD/h"
     if of.energy_kwh is not None:
-        each = of.joules_per_token
-        more = "" if each is None else f", {each:.4g} J per token"
-        yield "energy", f"{of.energy_kwh:.4g} kWh{more}"
+        each = of.kwh_per_million_tokens
+        more = "" if each is None else f", {each:.4g} kWh per million tokens"
+        yield "energy", f"{of.energy_kwh:.4g} kWh{more} at {of.power_w:g} W"
     if of.rests_on is not None:
         yield "rests on", of.rests_on
 

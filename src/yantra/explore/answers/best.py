@@ -24,7 +24,7 @@ from yantra.explore.closed_form.machine import Machine, parts_for
 from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
 from yantra.explore.closed_form.space import FIELDS, Columns, PlanSpace
 from yantra.fabric import clusters
-from yantra.fabric.clusters.ownership import Rates, rates_of
+from yantra.fabric.clusters.ownership import Rates, kwh, rates_of
 from yantra.result.figures import utilisation
 from yantra.result.what_ran import about_of
 from yantra.scenario import Scenario, Templates
@@ -63,6 +63,7 @@ class Ranked(NamedTuple):
     cost_usd: float | None
     usd_per_million_tokens: float | None
     energy_j: float | None
+    kwh_per_million_tokens: float | None
     parts_ns: tuple[float, float, float, float]
     not_simulated: str
 
@@ -272,6 +273,7 @@ class _Runner:
         seconds, devices = time / 1e9, plan.ranks
         cost = self.rates.cost_usd(seconds, devices)
         busy = float(self.judged.kernels_ns[row]) / closed
+        joules = self.rates.energy_j(seconds, devices, busy)
         kernels, communication, bubble, behind = parts
         return Ranked(
             plan=plan,
@@ -282,7 +284,8 @@ class _Runner:
             tokens_per_s=self.tokens / seconds,
             cost_usd=cost,
             usd_per_million_tokens=None if cost is None else cost / self.tokens * 1e6,
-            energy_j=self.rates.energy_j(seconds, devices, busy),
+            energy_j=joules,
+            kwh_per_million_tokens=None if joules is None else kwh(joules) / self.tokens * 1e6,
             parts_ns=(kernels, communication, bubble, behind),
             not_simulated=exact.reason,
         )

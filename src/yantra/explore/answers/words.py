@@ -14,6 +14,13 @@ from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
 
 _HEAD = ("#", "time", "MFU", "tokens/s", "memory", "USD/Mtoken")
+_PRICES = {
+    "published": "a list price",
+    "derived": "a list price",
+    "estimate": "an estimated price",
+    "yours": "your price",
+}
+"""Whose a price is, by its basis."""
 _FIELD = {"overlap": "overlap_gradients"}
 
 
@@ -52,8 +59,13 @@ def why(answer: Answer) -> Iterator[str]:
         yield f"by closed form alone (~): {', '.join(numbers)}; {reason}"
     if answer.rates.usd_per_h is None:
         yield "no cost: the cluster states no price; give --price"
-    elif answer.rates.basis == "yours":
-        yield f"cost by your price of {answer.rates.usd_per_h:g} USD/h a device"
+    else:
+        whose = _PRICES.get(answer.rates.basis or "", "a price")
+        yield f"cost by {whose} of {answer.rates.usd_per_h:g} USD/h a device"
+    each = best.kwh_per_million_tokens
+    if each is not None:
+        power = f"{answer.rates.power_w:g} W a device that computes"
+        yield f"1 takes {each:.4g} kWh per million tokens, by {power}"
 
 
 def as_dict(answer: Answer) -> dict[str, Any]:
