@@ -43,7 +43,7 @@ class PlanSpace(Record):
 
     `global_batch` is in sequences, `sequence` in tokens, `most_tp` ranks that tp may have, usually
     those of a node. With `lora_rank` every plan trains adapters of `lora_targets` alone. `dtype` is
-    the type of weights and activations of every plan.
+    the type of products of every plan.
     """
 
     ranks: int

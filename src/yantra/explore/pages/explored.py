@@ -73,7 +73,7 @@ class Space(Record):
     steps: int | None = None
     """Steps of the whole training, for `time_to_train`."""
     dtype: str | None = None
-    """The type of weights and activations of every plan, such as fp8; None for bf16."""
+    """The type of products of every plan, such as fp8; None for bf16."""
     failures: Mapping[str, str] = {}
     """What `time_to_train` counts for failures: times of a checkpoint and a restart."""
 

@@ -68,7 +68,7 @@ class Study(NamedTuple):
 
     `upgrades` are in USD/h a device for each 100 % more of a rate; `between` the ends of rates that
     a search draws from. `points` are those that a search drew; without one, all there are. `dtype`
-    is the type of weights and activations of every plan.
+    is the type of products of every plan.
     """
 
     model: str

@@ -28,7 +28,7 @@ MEANINGS: Mapping[str, str] = {
     "interleaved where vpp > 1",
     "recompute": "what the backward pass computes again: nothing, the core of attention, layers "
     "but attention and every second product (TorchTitan), whole layers",
-    "dtype": "type of weights and activations",
+    "dtype": "type of products and of the inputs that they keep",
     "gradient_dtype": "type in which gradients are added and reduced",
     "optimizer": "adam keeps two values per weight beside the master copy, sgd none",
     "order": "axes of the ranks, fastest first",

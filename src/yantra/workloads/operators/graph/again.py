@@ -138,8 +138,8 @@ def _copy(built: _Built, unit: str, shift: int, given: Tensor) -> _Added:
     for one in built.operators:
         name, _, inputs, outputs, forward, gradients, keeps, region, again, again_program = one
         backward = [
-            _make(Gradient, (program(made), of, uses(needs), gives))
-            for made, of, needs, gives in gradients
+            _make(Gradient, (program(made), of, uses(needs), gives, width))
+            for made, of, needs, gives, width in gradients
         ]
         where = (unit + name[length:], unit, uses(inputs), tuple(map(tensor, outputs)))
         rest = (keeps, region, again, program(again_program))

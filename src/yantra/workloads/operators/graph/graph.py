@@ -104,13 +104,15 @@ class Gradient(NamedTuple):
 
     It needs the gradients of the outputs `of`, in the placements dual to theirs, and the tensors
     `needs`, and makes gradients of inputs: `gives` are (input, placement) pairs. Without a program
-    the gradient of the one output is that of the inputs.
+    the gradient of the one output is that of the inputs. What it needs is kept in `kept_width`
+    bytes an element, a copy of its own; None: as it is.
     """
 
     program: tuple[Operation, ...]
     of: tuple[int, ...]
     needs: tuple[Use, ...] = ()
     gives: tuple[tuple[int, Placement], ...] = ()
+    kept_width: float | None = None
 
 
 class Operator(NamedTuple):

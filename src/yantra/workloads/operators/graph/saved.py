@@ -6,13 +6,20 @@ section 4.2.2), else in the needed placement. Recomputation drops what lies insi
 inside the attention core (selective) and keeps what goes into it. By operators it drops what lies
 inside a unit but what some operators give: attention, every second product, reduce-scatters.
 
-Source of the last: torchtitan's selective checkpointing with the option `op` (Liang et al.,
-"TorchTitan", ICLR 2025, section 2.2.1; `torchtitan/distributed/activation_checkpoint.py`).
+What products in fewer than 16 bits need is kept in their type, beside the tensor itself where
+another gradient reads that; products that are repeated make it again. Scales are not counted. So
+does Transformer Engine, whose linear layers keep their quantised inputs
+(`transformer_engine/pytorch/module/linear.py`).
+
+Source of recomputation by operators: torchtitan's selective checkpointing with the option `op`
+(Liang et al., "TorchTitan", ICLR 2025, section 2.2.1;
+`torchtitan/distributed/activation_checkpoint.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil
 
 from yantra.chakra import CollectiveType
 from yantra.workloads.operators.graph.emit import Key
@@ -71,7 +78,8 @@ def part_of(graph: Graph, operator: Operator) -> str:
 class Saved:
     """Items kept by the forward pass: `sizes` in bytes by tensor and placement.
 
-    `inside` are those that repeated parts make again, so that the forward pass drops them.
+    `inside` are those that repeated parts make again, so that the forward pass drops them. A tensor
+    that gradients read in several widths is kept in each of them.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -79,28 +87,44 @@ class Saved:
         self.sizes: dict[Key, int] = {}
         self.inside: dict[Key, int] = {}
         self.tensors: dict[Key, Tensor] = {}
+        self._widths: dict[Key, set[float]] = {}
         if not graph.setting.training:
             return
         makers = {out.number: operator for operator in graph.operators for out in operator.outputs}
         for operator in graph.operators:
             for out in kept_outputs(graph, operator):
                 key = (out.number, out.placement)
-                self.tensors[key], self.sizes[key] = out, graph.bytes(out)
-            for use, by_gradient in self._uses(operator):
-                self._keep(use, makers.get(use.tensor.number), operator, by_gradient)
+                self.tensors[key], self.sizes[key] = out, self._bytes(key, out, None)
+            for use, by_gradient, width in self._uses(operator):
+                maker = makers.get(use.tensor.number)
+                self._keep(use, maker, operator, by_gradient, width)
         for key in self.sizes:
             self.inside.pop(key, None)
 
-    def _uses(self, operator: Operator) -> Iterable[tuple[Use, bool]]:
-        """Yield what the backward pass reads, and whether a gradient reads it."""
+    def _uses(self, operator: Operator) -> Iterable[tuple[Use, bool, float | None]]:
+        """Yield what the backward pass reads, whether a gradient reads it, and in which width."""
+        repeated = is_repeated(self.graph, operator)
         for gradient in operator.gradients:
             for use in gradient.needs:
-                yield use, True
-        if is_repeated(self.graph, operator):
+                yield use, True, None if repeated else gradient.kept_width
+        if repeated:
             for use in operator.inputs:
-                yield use, False
+                yield use, False, None
 
-    def _keep(self, use: Use, maker: Operator | None, user: Operator, by_gradient: bool) -> None:
+    def _bytes(self, key: Key, tensor: Tensor, width: float | None) -> int:
+        """Return the bytes of a tensor in all widths in which it is kept, and in this one."""
+        widths = self._widths.setdefault(key, set())
+        widths.add(tensor.width if width is None else width)
+        return ceil(self.graph.local(tensor, key[1]) * sum(widths))
+
+    def _keep(
+        self,
+        use: Use,
+        maker: Operator | None,
+        user: Operator,
+        by_gradient: bool,
+        width: float | None,
+    ) -> None:
         """Keep a tensor outside of the part that repeats it, or inside for its own users."""
         together = (
             maker is not None
@@ -113,7 +137,7 @@ class Saved:
         placement = stored(use, self.graph.setting.gather_again)
         key = (use.tensor.number, placement)
         self.tensors[key] = use.tensor
-        (self.inside if together else self.sizes)[key] = self.graph.bytes(use.tensor, placement)
+        (self.inside if together else self.sizes)[key] = self._bytes(key, use.tensor, width)
 
     def _keeps_scattered(self, use: Use) -> bool:
         """Return whether the result of a reduce-scatter is kept although its operand is not."""

@@ -82,7 +82,7 @@ def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False
         dense = Sync("fsdp", plan.shard, repeats=True)
     weight = (
         4 if plan.dtype == "fp32" else 2
-    )  # fp8 and fp4 are for products; the weights stay 16 bits
+    )  # fp8 and fp4 are for products: 16 bits, or 8 and a transposed copy, as Hopper needs it
     moments = 8 if plan.optimizer == "adam" else 4
     return Sharding(
         zero=plan.zero,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from yantra.compute.products import RATE_TYPES
+from yantra.compute.products import NARROW, RATE_TYPES
 from yantra.workloads.operators.graph.formats import WIDTHS
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
@@ -73,7 +73,8 @@ def linear(
     forward, dgrad, wgrad = _programs(g, shape, copies, bias, dtype, sizes, packs=not precise)
     wanted = g.partial(needed, axis) if split == "out" else needed
     of_all = tuple(range(len(made)))
-    of_weight = Gradient((wgrad,), of_all, needs=(Use(x, needed),))
+    narrow = WIDTHS[RATE_TYPES.get(dtype, dtype)] if dtype in NARROW else None
+    of_weight = Gradient((wgrad,), of_all, needs=(Use(x, needed),), kept_width=narrow)
     of_input = () if is_first else (Gradient((dgrad,), of_all, gives=((0, wanted),)),)
     gradients = (*of_input, of_weight)
     again = _again(g, made, copies)
