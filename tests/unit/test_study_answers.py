@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from math import log, sqrt
+from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -27,7 +29,7 @@ from yantra.explore.study.point import scenario_of
 from yantra.explore.study.study import Finished, front_of, run_study
 from yantra.explore.study.study_file import Study, read_study, study_of
 from yantra.explore.study.trial import figures, plans_of
-from yantra.fabric import stacks
+from yantra.fabric import clusters, stacks
 from yantra.run.simulate import simulate
 from yantra.scenario.layout import STACK
 
@@ -49,6 +51,18 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Finished]:
     path.write_text(TEXT)
     study = read_study(str(path))
     return study, run_study(study, str(folder / "out"))
+
+
+@pytest.fixture(scope="module")
+def unpriced(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The same with a second machine that states no price."""
+    folder = tmp_path_factory.mktemp("unpriced")
+    text = Path(clusters.path_of("dgx-a100-80gb")).read_text(encoding="utf-8")
+    own = folder / "own.yaml"
+    own.write_text(re.sub(r"(?m)^  price: .*\n", "", text), encoding="utf-8")
+    path = folder / "study.yaml"
+    path.write_text(TEXT.replace("dgx-a100-80gb", str(own)))
+    return read_study(str(path))
 
 
 def test_an_offer_at_the_most_it_may_cost_leaves_the_price_of_a_token(
@@ -83,11 +97,11 @@ def test_offers_of_every_rate_agree_with_the_plans_at_that_rate(
     assert doubled.time_ns == float(more.judged.time_ns[more.best()])
 
 
-def test_without_a_price_nothing_pays_or_not(ran: tuple[Study, Finished]) -> None:
-    study, _ = ran
+def test_without_a_price_nothing_pays_or_not(unpriced: Study) -> None:
+    study = unpriced
     answer: NextDollar = next_dollar(study, 2, [read_offer("peak x2 0.5 USD/h")])
     assert answer.worths[0].pays is None and answer.worths[0].most_usd_per_h is None
-    assert list(dollar_words(study, answer))[-1].startswith("dgx-a100-80gb states no price")
+    assert "own.yaml states no price" in list(dollar_words(study, answer))[-1]
 
 
 @pytest.mark.parametrize(
@@ -260,9 +274,9 @@ def test_two_trials_cost_the_same_where_they_break_even(ran: tuple[Study, Finish
     assert "does not break even" in even_words(study, (1, 3), "latency", never)
 
 
-def test_an_objective_without_a_price_cannot_break_even(ran: tuple[Study, Finished]) -> None:
-    study = ran[0]._replace(objectives=("usd_per_million_tokens",))
-    with pytest.raises(ConfigError, match="trial 3 has no usd_per_million_tokens: dgx-a100-80gb"):
+def test_an_objective_without_a_price_cannot_break_even(unpriced: Study) -> None:
+    study = unpriced._replace(objectives=("usd_per_million_tokens",))
+    with pytest.raises(ConfigError, match="trial 3 has no usd_per_million_tokens: own"):
         break_even(study, 1, 3, "peak", 0.5, 2.0)
 
 
