@@ -60,7 +60,7 @@ def test_every_constraint_is_told_with_its_margin(study: Study) -> None:
     answer = why_not(bound, 0, read_plan("tp=1 pp=1 zero=0 recompute=none"))
     heads = [reason.partition(":")[0] for reason in answer.broken]
     assert heads == ["memory", "step_time", "memory"]
-    assert "40 GiB there are" in answer.broken[0]
+    assert "more than 40 GiB less 3.75 GiB reserved" in answer.broken[0]
     assert clusters.load("dgx-a100-40gb").memory_bytes == 40 << 30
     assert f"{(answer.other_ns or 0) / 1e9:.6g} is " in answer.broken[1]
 

@@ -142,7 +142,7 @@ def _broken(plans: Plans, row: int, most_tp: int | None) -> Iterator[str]:
     if need > cluster.usable_bytes:
         lacks = format_bytes(need - cluster.usable_bytes)
         has = room_text(cluster.memory_bytes, cluster.reserve_bytes)
-        yield f"memory: {format_bytes(need)} is {lacks} more than the {has} there are"
+        yield f"memory: {format_bytes(need)} is {lacks} more than {has}"
     yield from broken_bounds(plans.study, plans.cluster.name, figures(plans, row))
 
 

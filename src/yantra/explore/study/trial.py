@@ -58,9 +58,7 @@ class Plans(NamedTuple):
         if not len(fits):
             has = room_text(self.cluster.memory_bytes, self.cluster.reserve_bytes)
             over = self.judged.memory_bytes.min() - self.cluster.usable_bytes
-            problem = (
-                f"every plan needs at least {format_bytes(int(over))} more than the {has} there are"
-            )
+            problem = f"every plan needs at least {format_bytes(int(over))} more than {has}"
             raise CapacityError("memory", problem)
         return int(fits[np.argmin(self.judged.time_ns[fits])])
 
