@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.explore.study.study import TRIALS, front_of, run_study
+from yantra.explore.study.study import TRIALS, front_of, run_study, table_of
 from yantra.explore.study.study_file import Study, read_study
 from yantra.fabric import clusters
 
@@ -53,6 +53,23 @@ def test_law_8_two_workers_and_a_study_cut_off_give_the_same_bits(
     trials.write_text("".join(lines[:4]) + lines[4][:20])
     assert tuple(run_study(study, str(out), resume=True)) == whole
     assert trials.read_text().startswith("".join(lines[:4]))
+
+
+def test_every_trial_is_shown_with_cost_and_energy_per_million_tokens(tmp_path: Path) -> None:
+    """Devices x hours x price; no more than the power of the data sheet; nothing if not stated."""
+    machine = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(re.sub(r"(?m)^  (price|power): .*\n", "", machine))
+    text = TEXT.replace("dgx-a100-80gb", str(tmp_path / "own.yaml"))
+    text = re.sub(r"(?m)^(scale|prices|objectives): .*\n", "", text) + "objectives: [step_time]\n"
+    study = study_of(tmp_path, text)
+    head, priced, bare = table_of(study, run_study(study, str(tmp_path / "out")))
+    names = ["step_time", "usd_per_million_tokens", "kwh_per_million_tokens"]
+    assert head.split() == ["cluster", "ranks", "scale", *names]
+    seconds, usd, kwh = map(float, priced.split()[2:5])
+    each = 4 * seconds / 3600 / (16 * 1024) * 1e6
+    assert usd == pytest.approx(6.155 * each, rel=1e-5)
+    assert kwh == pytest.approx(0.7 * each, rel=1e-5)  # no idle power is stated
+    assert bare.removesuffix("front").split()[2:] == [f"{seconds:.6g}"]
 
 
 def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path, whole: object) -> None:

@@ -16,6 +16,7 @@ from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.explore.answers.next_dollar import NextDollar, Worth
 from yantra.explore.answers.why import plan_text, winner
+from yantra.explore.study.objectives import shown
 from yantra.explore.study.point import Run
 from yantra.explore.study.study import Finished
 from yantra.explore.study.study_file import Study
@@ -92,7 +93,7 @@ def _name(trial: dict[str, Any]) -> str:
 
 
 def _words(objective: str) -> str:
-    return objective.replace("_", " ").replace("usd", "USD")
+    return objective.replace("_", " ").replace("usd", "USD").replace("kwh", "kWh")
 
 
 def _axis_words(objective: str) -> str:
@@ -204,7 +205,7 @@ def _line(x1: float, x2: float, y1: float, y2: float) -> Html:
 def _trials(study: Study, finished: Finished, runs: Mapping[int, Run]) -> Html:
     heads = [
         Head("trial"), Head("cluster", False), Head("ranks"), Head("scale", False),
-        *(Head(_words(name)) for name in study.objectives),
+        *(Head(_words(name)) for name in shown(study.objectives, {})),
         *([Head("simulated step", about="Opens the report of the run")] if runs else []),
         Head("front, or broken", False), Head("plan", False),
     ]  # fmt: skip
@@ -214,7 +215,8 @@ def _trials(study: Study, finished: Finished, runs: Mapping[int, Run]) -> Html:
     for number in order:
         one = finished.trials[number]
         scale = " ".join(f"{rate} x{factor:g}" for rate, factor in one["scale"].items())
-        values = (Cell(_shown(name, one.get(name)), one.get(name)) for name in study.objectives)
+        told = shown(study.objectives, one).items()
+        values = (Cell(_shown(name, value), value) for name, value in told)
         said = "front" if number in on_front else "; ".join(one["broken"])
         plan = plan_text(one["plan"]) if "plan" in one else ""
         simulated = [_link(runs.get(number))] if runs else []

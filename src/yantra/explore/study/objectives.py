@@ -7,9 +7,9 @@ else names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
@@ -114,6 +114,20 @@ KNOWN: Final[dict[str, Kind]] = {
     ),
 }
 OBJECTIVES: Final = tuple(KNOWN)
+_PER_MILLION: Final = (
+    ("usd_per_million_tokens", "usd_per_million_tokens", 1.0),
+    ("kwh_per_million_tokens", "joules_per_token", 1e6 / 3.6e6),
+)
+"""What a table has besides the objectives: its name, the figure that it is, times what."""
+
+
+def shown(objectives: Sequence[str], trial: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return what a table shows of a finished trial: the objectives, then cost and energy."""
+    found = {name: trial.get(name) for name in objectives}
+    for name, of, factor in _PER_MILLION:
+        value = trial.get(of)
+        found.setdefault(name, None if value is None else value * factor)
+    return found
 
 
 class Objective(NamedTuple):

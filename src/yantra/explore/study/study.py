@@ -34,7 +34,7 @@ from yantra.base.output import make_folder
 from yantra.base.text import count, table
 from yantra.base.trust import Reading, require
 from yantra.explore.study.journal import TRIALS, Read, append, nothing, open_journal, read_journal
-from yantra.explore.study.objectives import sign
+from yantra.explore.study.objectives import shown, sign
 from yantra.explore.study.pareto import front
 from yantra.explore.study.study_file import Point, Study
 from yantra.explore.study.trial import judge_point
@@ -191,8 +191,8 @@ def table_of(study: Study, finished: Finished) -> list[str]:
     for number in (*finished.front, *rest):
         one = finished.trials[number]
         scale = " ".join(f"{name} x{factor:g}" for name, factor in one["scale"].items())
-        values = (one.get(name) for name in study.objectives)
-        shown = ["" if value is None else f"{value:.6g}" for value in values]
+        values = shown(study.objectives, one).values()
+        told = ["" if value is None else f"{value:.6g}" for value in values]
         said = "front" if number in on_front else "; ".join(one["broken"])
-        rows.append((one["cluster"], str(one["ranks"]), scale, *shown, said))
-    return table(("cluster", "ranks", "scale", *study.objectives, ""), rows)
+        rows.append((one["cluster"], str(one["ranks"]), scale, *told, said))
+    return table(("cluster", "ranks", "scale", *shown(study.objectives, {}), ""), rows)
