@@ -265,7 +265,9 @@ def test_every_built_in_cluster_states_its_price_and_what_people_own_its_power()
     for name in clusters.names():
         numbers = dict(clusters.load(name).numbers())
         price = numbers["device.price"]
-        assert price.source and ("list price not found" in price.source) == (price.basis == "estimate")
+        assert price.source and ("list price not found" in price.source) == (
+            price.basis == "estimate"
+        )
         assert ("device.power" in numbers) == (name not in OF_A_CLOUD)
 
 

@@ -8,8 +8,9 @@ inside a unit but what some operators give: attention, every second product, red
 
 What products in fewer than 16 bits need is kept in their type, beside the tensor itself where
 another gradient reads that; products that are repeated make it again. Scales are not counted. So
-does Transformer Engine, whose linear layers keep their quantised inputs
-(`transformer_engine/pytorch/module/linear.py`).
+does Transformer Engine: its linear layers save the quantised input, one of its two layouts alone
+(NVIDIA/TransformerEngine at 0004dbd, `transformer_engine/pytorch/module/linear.py`,
+`saved_inputmat`; since 2025 `update_usage(rowwise_usage=False, columnwise_usage=True)`).
 
 Source of recomputation by operators: torchtitan's selective checkpointing with the option `op`
 (Liang et al., "TorchTitan", ICLR 2025, section 2.2.1;

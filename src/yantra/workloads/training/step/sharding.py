@@ -80,9 +80,9 @@ def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False
                 f"dense weights are sharded over dp x cp = {replicas} and experts over edp"
             )
         dense = Sync("fsdp", plan.shard, repeats=True)
-    weight = (
-        4 if plan.dtype == "fp32" else 2
-    )  # fp8 and fp4 are for products: 16 bits, or 8 and a transposed copy, as Hopper needs it
+    # In fp8 and fp4 weights have 16 bits, or 8 and the transposed copy that Hopper's products need
+    # (NVIDIA/TransformerEngine, pull request 2514: "Hopper only supports TN GEMMs for FP8").
+    weight = 4 if plan.dtype == "fp32" else 2
     moments = 8 if plan.optimizer == "adam" else 4
     return Sharding(
         zero=plan.zero,
