@@ -354,6 +354,8 @@ def test_every_surface_names_what_ran_and_has_its_figures(
     _, row = capsys.readouterr().out.splitlines()
     assert f"{GPT}, tp 2, pp 2, 1f1b on hgx-h100, analytical" in row
     assert f"{100 * form['figures']['mfu']:.1f} %" in row
+    for name in ("usd_per_million_tokens", "kwh_per_million_tokens"):
+        assert f" {form['figures'][name]:.4g} " in row
     assert main(["explain", "r.json", "--no-runs"]) == 0
     assert capsys.readouterr().out.startswith(f"{GPT} training, tp 2, pp 2")
     schema = json.loads(

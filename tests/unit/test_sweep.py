@@ -276,7 +276,8 @@ def test_the_command_prints_a_line_for_each_scenario(files: list[str], capsys: C
     out, err = capsys.readouterr()
     assert err == ""
     head, *lines = out.splitlines()
-    assert " ".join(head.split()) == "scenario ranks makespan tokens/s MFU bound by what ran"
+    names = "scenario ranks makespan tokens/s MFU USD/Mtoken kWh/Mtoken bound by what ran"
+    assert " ".join(head.split()) == names
     assert [line.split()[:2] for line in lines] == [
         [name, size] for name, size in zip(files, "248", strict=True)
     ]

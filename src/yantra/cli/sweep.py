@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from yantra.scenario import Case
     from yantra.scenario.types import Fold
 
-_WIDTHS = (9, 15, 13, 7)  # of the columns of numbers
+_HEADS = ("tokens/s", "MFU", "USD/Mtoken", "kWh/Mtoken")
+_FIGURES = ("tokens_per_s", "mfu", "usd_per_million_tokens", "kwh_per_million_tokens")
+_WIDTHS = (9, 15, 13, 7, 10, 10)  # of the columns of numbers
 _BOUND_WIDTH = 16
 
 
@@ -174,7 +176,7 @@ class _Sheet:
     def begin(self) -> None:
         """Print the head."""
         if not self._as_json:
-            self._line("scenario", "ranks", "makespan", "tokens/s", "MFU", "bound by", "what ran")
+            self._line("scenario", "ranks", "makespan", *_HEADS, "bound by", "what ran")
 
     def found(self, number: int, why: str) -> None:
         """Note that a result was there; tell why it is made again, if it is."""
@@ -245,7 +247,7 @@ class _Sheet:
             else:
                 text = str(row)
                 sys.stderr.write(f"error: {text if name in text else f'{name}: {text}'}\n")
-                self._line(name, "-", "-", "-", "-", "failed", "-")
+                self._line(name, *("-" for _ in _WIDTHS), "failed", "-")
 
     def print_rest(self) -> None:
         """Print what is done and had to wait for a line before it, and how many were skipped."""
@@ -263,9 +265,13 @@ class _Sheet:
         sys.stdout.flush()
 
 
-def _quoted(figures: Mapping[str, Any]) -> tuple[str, str]:
-    """Return tokens per second and MFU, a dash where they are not known."""
+def _quoted(figures: Mapping[str, Any]) -> list[str]:
+    """Return what `_HEADS` names, a dash where it is not known."""
     from yantra.result.figures import count_text, share_text
 
-    rate, mfu = figures.get("tokens_per_s"), figures.get("mfu")
-    return "-" if rate is None else count_text(rate), "-" if mfu is None else share_text(mfu)
+    def per_million(each: float) -> str:
+        return f"{each:.4g}"
+
+    write = (count_text, share_text, per_million, per_million)
+    values = map(figures.get, _FIGURES)
+    return ["-" if one is None else told(one) for one, told in zip(values, write, strict=True)]
