@@ -226,7 +226,9 @@ def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
     bare = scenario.machine.replace(price_usd_per_h=None, power_w=None)
     without = simulate(scenario.replace(machine=bare)).figures
     assert without.cost_usd is None and without.energy_kwh is None
-    assert not {"cost", "energy"} & {name for name, _ in without.lines()}
+    said = dict(without.lines())
+    assert said["cost"] == "no price known: set cluster.machine.price"
+    assert said["energy"] == "no power known: set cluster.machine.power"
     stated = scenario.machine.replace(price_usd_per_h=3.6, power_w=500.0)
     result = simulate(scenario.replace(machine=stated))
     seconds, found = result.makespan_ns / 1e9, result.figures

@@ -293,10 +293,14 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         each = of.usd_per_million_tokens
         more = "" if each is None else f", {each:.4g} USD per million tokens"
         yield "cost", f"{of.cost_usd:.4g} USD{more} at {of.price_usd_per_h:g} USD/h"
+    elif of.tokens is not None:
+        yield "cost", "no price known: set cluster.machine.price"
     if of.energy_kwh is not None:
         each = of.kwh_per_million_tokens
         more = "" if each is None else f", {each:.4g} kWh per million tokens"
         yield "energy", f"{of.energy_kwh:.4g} kWh{more} at {of.power_w:g} W"
+    elif of.tokens is not None:
+        yield "energy", "no power known: set cluster.machine.power"
     if of.rests_on is not None:
         yield "rests on", of.rests_on
 
