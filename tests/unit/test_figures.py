@@ -21,6 +21,7 @@ from yantra.explore.closed_form.space import PlanSpace
 from yantra.export.stored import load_result
 from yantra.fabric import clusters
 from yantra.result import Result
+from yantra.result.figures import Interval
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.scenario.types import Device, Machine, Topology
@@ -242,6 +243,18 @@ def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
     lines = dict(found.lines())
     assert lines["cost"].endswith(" USD per million tokens at 3.6 USD/h")
     assert lines["energy"].endswith(" kWh per million tokens at 500 W")
+
+
+def test_what_tokens_cost_is_as_sure_as_the_time() -> None:
+    """Cost and energy go with the time, so their intervals are as wide as its own, in shares."""
+    found = simulate(step(Plan(dp=2, global_batch=4))).figures
+    lines = dict(found.within(Interval(0.8, 1.3, "a guess")).lines())
+    for name, each in (
+        ("cost", found.usd_per_million_tokens or 0),
+        ("energy", found.kwh_per_million_tokens or 0),
+    ):
+        assert f"{each:.4g} " in lines[name]
+        assert f" ({0.8 * each:.4g} to {1.3 * each:.4g}, 90 %) at " in lines[name]
 
 
 def test_a_cluster_file_states_price_and_power(tmp_path: Path) -> None:

@@ -291,13 +291,13 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         yield "pipeline bubble", share_text(of.bubble)
     if of.cost_usd is not None:
         each = of.usd_per_million_tokens
-        more = "" if each is None else f", {each:.4g} USD per million tokens"
+        more = "" if each is None else f", {each:.4g} USD per million tokens{_per_text(of, each)}"
         yield "cost", f"{of.cost_usd:.4g} USD{more} at {of.price_usd_per_h:g} USD/h"
     elif of.tokens is not None:
         yield "cost", "no price known: set cluster.machine.price"
     if of.energy_kwh is not None:
         each = of.kwh_per_million_tokens
-        more = "" if each is None else f", {each:.4g} kWh per million tokens"
+        more = "" if each is None else f", {each:.4g} kWh per million tokens{_per_text(of, each)}"
         yield "energy", f"{of.energy_kwh:.4g} kWh{more} at {of.power_w:g} W"
     elif of.tokens is not None:
         yield "energy", "no power known: set cluster.machine.power"
@@ -323,6 +323,15 @@ def _rates_text(of: Figures, rate: float, text: Callable[[float], str], name: st
         return ""
     low, high = rate * time / of.time_high_ns, rate * time / of.time_low_ns
     return f" ({name}{text(low)} to {text(high)}, 90 %)"
+
+
+def _per_text(of: Figures, each: float) -> str:
+    """Return the interval of what goes with the time."""
+    time = _time_of(of)
+    if of.time_low_ns is None or of.time_high_ns is None or time is None:
+        return ""
+    low, high = each * of.time_low_ns / time, each * of.time_high_ns / time
+    return f" ({low:.4g} to {high:.4g}, 90 %)"
 
 
 def _memory_text(of: Figures) -> str:
