@@ -297,7 +297,7 @@ def test_the_cost_of_a_plan_is_price_x_time_x_devices_and_its_energy_no_more_tha
         assert one.kwh_per_million_tokens == pytest.approx(most)  # busy or not: no idle power
     said = list(why(answer))
     assert "cost by a list price of 6.155 USD/h a device" in said
-    assert any(line.startswith("1 takes ") and "700 W" in line for line in said)
+    assert any(line.startswith("1 takes ") and "by the data sheet's 700 W" in line for line in said)
 
 
 def test_a_cluster_without_price_and_power_gets_neither_from_a_plan(tmp_path: Path) -> None:
@@ -309,6 +309,7 @@ def test_a_cluster_without_price_and_power_gets_neither_from_a_plan(tmp_path: Pa
     best, said = answer.ranked[0], list(why(answer))
     assert best.cost_usd is None and best.kwh_per_million_tokens is None
     assert "no cost: the cluster states no price; give --price" in said
+    assert "no energy: the cluster states no power" in said
     assert not [line for line in said if "kWh" in line]
 
 

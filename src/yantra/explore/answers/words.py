@@ -21,6 +21,13 @@ _PRICES = {
     "yours": "your price",
 }
 """Whose a price is, by its basis."""
+_POWERS = {
+    "published": "the data sheet's",
+    "derived": "a derived",
+    "estimate": "an estimated",
+    "yours": "your",
+}
+"""Whose a power is, by its basis."""
 _FIELD = {"overlap": "overlap_gradients"}
 
 
@@ -63,9 +70,11 @@ def why(answer: Answer) -> Iterator[str]:
         whose = _PRICES.get(answer.rates.basis or "", "a price")
         yield f"cost by {whose} of {answer.rates.usd_per_h:g} USD/h a device"
     each = best.kwh_per_million_tokens
-    if each is not None:
-        power = f"{answer.rates.power_w:g} W a device that computes"
-        yield f"1 takes {each:.4g} kWh per million tokens, by {power}"
+    if each is None:
+        yield "no energy: the cluster states no power"
+    else:
+        power = f"{_POWERS.get(answer.rates.power_basis or '', 'a')} {answer.rates.power_w:g} W"
+        yield f"1 takes {each:.4g} kWh per million tokens, by {power} a device that computes"
 
 
 def as_dict(answer: Answer) -> dict[str, Any]:

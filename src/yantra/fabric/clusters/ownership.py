@@ -28,7 +28,7 @@ _NEEDED = ("years", "utilisation", "pue", "electricity")
 class Rates(NamedTuple):
     """What a device costs in USD an hour, and draws in W at work and without; None: not stated.
 
-    `basis` says whose the price is: published, derived, estimate or yours.
+    `basis` says whose the price is: published, derived, estimate or yours; `power_basis` likewise.
     """
 
     usd_per_h: float | None = None
@@ -37,6 +37,7 @@ class Rates(NamedTuple):
     pue: float = 1.0
     mtbf_s: float | None = None
     basis: str | None = None
+    power_basis: str | None = None
 
     def cost_usd(self, seconds: float, devices: int) -> float | None:
         """Return what so many devices cost for a time."""
@@ -63,6 +64,7 @@ def rates_of(cluster: Cluster) -> Rates:
         idle_w=cluster.idle_power.value if cluster.idle_power else None,
         pue=owned["pue"].value if "pue" in owned else 1.0,
         mtbf_s=cluster.mtbf.value if cluster.mtbf else None,
+        power_basis=cluster.power.basis if cluster.power else None,
     )
     if cluster.price is not None:
         return of._replace(usd_per_h=cluster.price.value, basis=cluster.price.basis)
