@@ -85,10 +85,20 @@ class PartlyComparedError(KeyboardInterrupt):
 Refusal = ConfigError | UnsupportedError | DeadlockError
 
 
+On = Callable[[str], Scenario]
+"""Returns the scenario as it is read with another network: collectives may go as messages there."""
+
+
 def compare(
-    scenario: Scenario, *, fold: Fold | None = None, progress: Progress | None = None
+    scenario: Scenario,
+    *,
+    fold: Fold | None = None,
+    progress: Progress | None = None,
+    on: On | None = None,
 ) -> Networks:
     """Run a scenario on every network. `fold`, if given, comes before the scenario's.
+
+    With `on` it is read again for each network but its own; else only the network is another.
 
     Raises CapacityError where its devices lack memory, as `yantra run` does; TraceError; and where
     no network runs it, what the finest says: it runs what others cannot, so the fault is elsewhere.
@@ -99,7 +109,7 @@ def compare(
     rows: list[Row] = []
     refusals: list[tuple[int, Refusal]] = []
     try:
-        _run_all(choices, scenario, fold, progress, rows, refusals)
+        _run_all(choices, scenario, on, fold, progress, rows, refusals)
     except KeyboardInterrupt as error:
         if not any(row.cost for row in rows):
             raise
@@ -113,6 +123,7 @@ def compare(
 def _run_all(
     choices: tuple[PluginChoice, ...],
     scenario: Scenario,
+    on: On | None,
     fold: Fold | None,
     progress: Progress | None,
     rows: list[Row],
@@ -129,7 +140,10 @@ def _run_all(
         tell(0, 1)
         level = level_of(choice)
         try:
-            rows.append(_row(name, level, scenario.replace(network=choice), fold, tell))
+            read = scenario.replace(network=choice)
+            if on is not None and isinstance(choice, str) and choice != scenario.network:
+                read = on(choice)
+            rows.append(_row(name, level, read, fold, tell))
         except CapacityError:
             raise
         except DeadlockError as error:

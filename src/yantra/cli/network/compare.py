@@ -71,11 +71,16 @@ def command(
     from yantra.run.networks import PartlyComparedError, compare
     from yantra.scenario.text import placed
 
-    scenario = _scenario(file, all_reduce, ranks, cluster, read_settings(settings, stack))
+    chosen = read_settings(settings, stack)
+    scenario = _scenario(file, all_reduce, ranks, cluster, chosen)
+
+    def on(network: str) -> Scenario:
+        return _scenario(file, all_reduce, ranks, cluster, chosen | {"network": network})
+
     size = None if all_reduce is None else _whole_bytes(all_reduce)
     try:
         with progress("networks", counted=True) as report:
-            networks = compare(scenario, fold=fold, progress=report)
+            networks = compare(scenario, fold=fold, progress=report, on=on)
     except ConfigError as error:
         raise placed(error, file) from None
     except PartlyComparedError as partly:
