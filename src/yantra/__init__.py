@@ -36,6 +36,8 @@ _HOMES = {
     "allow": "base.trust",
     "compile": "compile",
     "load_result": "export.stored",
+    "Prediction": "asked",
+    "predict": "asked",
     "collect": "tracing.collect",
     "simulate": "run.simulate",
     "sweep": "run.sweep",

@@ -7,6 +7,8 @@ from yantra import result as result
 from yantra import run as run
 from yantra import scenario as scenario
 from yantra import workloads as workloads
+from yantra.asked import Prediction as Prediction
+from yantra.asked import predict as predict
 from yantra.base import errors as errors
 from yantra.base import units as units
 from yantra.base.errors import ConfigError as ConfigError

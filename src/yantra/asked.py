@@ -1,0 +1,132 @@
+"""`yantra.predict`: how long a job takes on a cluster, in one call.
+
+    said = yantra.predict("llama3-70b", ranks=64, cluster="hgx-h100", tp=8, pp=4)
+    said.time_s, said.interval_s, said.mfu
+
+The scenario is that of `yantra run` on the same job, so the answer is the same to the bit.
+Trade-off: what people ask first; all else is in `Prediction.result`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from yantra.base.errors import ConfigError
+from yantra.run.simulate import simulate
+from yantra.scenario.on_cluster import on_cluster
+
+if TYPE_CHECKING:
+    from yantra.base.documents import Path
+    from yantra.explain import Explanation
+    from yantra.result import Result
+    from yantra.result.figures import Figures
+
+_OF_RANKS = ("tp", "cp", "pp")
+
+
+class Prediction:
+    """What is predicted of a job; None where the job or the cluster does not state what it takes.
+
+    In a notebook it shows itself; `result` has tables, plots, reports and exports.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        """The whole answer of the run."""
+
+    @property
+    def figures(self) -> Figures:
+        """All figures, by name."""
+        return self.result.figures
+
+    @property
+    def time_s(self) -> float:
+        """The time of a step, or of the run where it is no step, in s."""
+        return (self.figures.step_time_ns or self.result.makespan_ns) / 1e9
+
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """The times between which 90 of 100 such jobs are, in s; None where nothing says it."""
+        low, high = self.figures.time_low_ns, self.figures.time_high_ns
+        return None if low is None or high is None else (low / 1e9, high / 1e9)
+
+    @property
+    def rests_on(self) -> str | None:
+        """What the time rests on: tables, collectives, the stack."""
+        return self.figures.rests_on
+
+    @property
+    def mfu(self) -> float | None:
+        """Model FLOPs over those of the dense peak, 0 to 1."""
+        return self.figures.mfu
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Tokens of all ranks, per second."""
+        return self.figures.tokens_per_s
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """What the fullest rank needs, in bytes."""
+        return self.figures.memory_need_bytes
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all devices cost for the run, in USD."""
+        return self.figures.cost_usd
+
+    @property
+    def bound_by(self) -> str:
+        """What bounds the run, in words."""
+        return str(self.result.bound_by.text)
+
+    def why(self) -> Explanation:
+        """Return what takes the time, and what each cause costs; it runs the job without each."""
+        from yantra.explain import explain
+
+        return explain(self.result)
+
+    def __repr__(self) -> str:
+        return self.result.summary()
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
+
+def predict(
+    model: Path,
+    *,
+    ranks: int,
+    cluster: str,
+    stack: str | None = None,
+    sequence: int | None = None,
+    **plan: Any,
+) -> Prediction:
+    """Predict a training step of a model, by name or file, on so many ranks of a cluster.
+
+    `plan` has fields of a plan as `yantra workload train` takes them (tp, pp, global_batch, ...);
+    what is left of the ranks are replicas. `stack` says at which speeds, `sequence` how many tokens
+    a sequence has. Raises ConfigError for what does not fit, and CapacityError for memory.
+    """
+    chosen = plan if "dp" in plan else plan | {"dp": _replicas(ranks, plan)}
+    workload: dict[str, Any] = {"model": str(model), "plan": chosen}
+    if sequence is not None:
+        workload["sequence"] = sequence
+    scenario = on_cluster(workload, cluster, stack=stack)
+    if scenario.topology.ranks != ranks:
+        problem = f"{ranks}, but the plan has {scenario.topology.ranks} (tp x cp x pp x dp)"
+        raise ConfigError("ranks", problem)
+    return Prediction(simulate(scenario))
+
+
+def _replicas(ranks: int, plan: dict[str, Any]) -> int:
+    """Return how many replicas so many ranks hold. Raises ConfigError where none fits."""
+    each = 1
+    for name in _OF_RANKS:
+        size = plan.get(name, 1)
+        if type(size) is int and size > 0:
+            each *= size
+    if ranks % each:
+        problem = f"{ranks} are not divided by tp x cp x pp, {each}"
+        raise ConfigError("ranks", problem)
+    return ranks // each

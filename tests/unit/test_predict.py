@@ -1,0 +1,106 @@
+"""One question through several doors has one answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import yantra
+from yantra.base.errors import ConfigError
+from yantra.cli import main
+from yantra.scenario import cluster_parts
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
+
+PLAN = {"tp": 4, "pp": 2, "global_batch": 16}
+JOB = "{model: llama3-8b, plan: {tp: 4, pp: 2, dp: 2, global_batch: 16}}"
+STACKS = ["unknown", "roofline", "nominal", "megatron-bridge-2026"]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_one_question_through_six_doors_has_the_same_bits(
+    stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = yantra.predict("llama3-8b", ranks=16, cluster="hgx-h100", stack=stack, **PLAN)
+    work = train("llama3-8b", Plan(dp=2, **PLAN))  # type: ignore[arg-type]
+    work.save("step.yw")
+    parts = cluster_parts("hgx-h100", 16, stack=stack)
+    templates = yantra.Templates(workload=work)
+    said = [yantra.simulate(yantra.Scenario(workload=templates, **parts)).figures.as_dict()]
+    Path("field.yaml").write_text(f"workload: {JOB}\ncluster: hgx-h100\nstack: {stack}\n")
+    Path("job.yaml").write_text(f"workload: {JOB}\ncluster: hgx-h100\n")
+    lines = (
+        f"run step.yw --cluster hgx-h100 --stack {stack} --json",
+        "run field.yaml --json",
+        f"run job.yaml --set stack={stack} --json",
+        f"sweep step.yw --cluster hgx-h100 --stack {stack} --json",
+        f"explain job.yaml --stack {stack} --json",
+    )
+    for line in lines:
+        assert main(line.split()) == 0
+        form = json.loads(capsys.readouterr().out)
+        assert form["makespan_ns"] == asked.result.makespan_ns
+        said += [form["figures"]] if "figures" in form else []
+    assert len(said) > len(lines) - 1
+    names = ("step_time_ns", "time_low_ns", "time_high_ns", "mfu", "cost_usd")
+    for one in said:
+        assert [one.get(name) for name in names] == [
+            asked.figures.as_dict().get(name) for name in names
+        ]
+    assert asked.interval_s is None or asked.interval_s[0] < asked.time_s < asked.interval_s[1]
+    assert (asked.interval_s is None) == (stack in ("roofline", "nominal"))
+
+
+def test_ranks_that_a_plan_does_not_fill_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^ranks: 60 are not divided by tp x cp x pp, 8$"):
+        yantra.predict("llama3-8b", ranks=60, cluster="hgx-h100", tp=8)
+    with pytest.raises(ConfigError, match=r"^ranks: 64, but the plan has 16 "):
+        yantra.predict("llama3-8b", ranks=64, cluster="hgx-h100", tp=8, dp=2)
+
+
+def test_what_there_was_is_answered_with_what_says_it_now(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for flag, value, now in (
+        ("--speeds", "measured", "--stack: achievable is roofline"),
+        ("--profile", "mine.yaml", "--stack FILE: a file with `kernels:`"),
+        ("--collectives", "mine.yaml", "--stack FILE: a file with `collectives:`"),
+        ("--dtype", "fp8", "what the workload says"),
+    ):
+        assert main(["run", "step.yw", "--cluster", "hgx-h100", flag, value]) == 2
+        assert f"{flag} is now {now}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("network: flow\n", "no interval"),
+        ("collectives: {all_reduce: [ring, ring]}\n", "no interval"),
+    ],
+)
+def test_messages_in_place_of_measured_collectives_have_no_interval(
+    more: str, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "step.yaml"
+    path.write_text(f"workload: {JOB}\ncluster: hgx-h100\nstack: unknown\n{more}")
+    result = yantra.simulate(path)
+    assert result.interval is None and result.figures.rests_on is not None
+    assert (
+        says in result.figures.rests_on and "(collectives as messages)" in result.figures.rests_on
+    )
+    assert result.messages > 0
+
+
+def test_an_interval_stands_beside_what_it_was_fitted_to_alone(tmp_path: Path) -> None:
+    path = tmp_path / "step.yaml"
+    path.write_text(
+        f"workload: {JOB}\nstack: megatron-2022\n"
+        "cluster: {name: hgx-h100, device: {compute: roofline}}\n"
+    )
+    with pytest.raises(
+        ConfigError, match=r"stack: megatron-2022.*: was fitted to"
+    ):
+        yantra.simulate(path)
