@@ -151,7 +151,7 @@ def _of(dtype: str) -> str:
 
 def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
     """Return the space of plans. Raises ConfigError at the flag that is wrong."""
-    from yantra.explore.closed_form.machine import check_rates
+    from yantra.explore.closed_form.on_stack import check_rates
     from yantra.explore.closed_form.space import PlanSpace
 
     try:

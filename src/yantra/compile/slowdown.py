@@ -13,7 +13,7 @@ from yantra.base.tuples import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.compute.model import Estimates, Kernels
-    from yantra.scenario import Scenario
+    from yantra.scenario import Scenario, Stack, Topology
 
 PRODUCTS = ("gemm", "grouped_gemm", "conv")
 ATTENTION = ("attention",)
@@ -68,16 +68,20 @@ NONE = Slowdown()
 
 def slowdown_of(scenario: Scenario) -> Slowdown:
     """Return what the stack of a scenario does; nothing where it has none."""
-    stack = scenario.stack
+    # A host that launches is not counted twice, as the least time of a kernel, too.
+    return slowdown_on(scenario.stack, scenario.topology, hosted=scenario.host is not None)
+
+
+def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False) -> Slowdown:
+    """Return what a stack does to jobs on a network; `hosted`: a host launches by itself."""
     if stack is None:
         return NONE
-    # A host that launches is not counted twice, as the least time of a kernel, too.
-    nodes = scenario.topology.ranks / scenario.topology.dimensions[0].size
+    nodes = topology.ranks / topology.dimensions[0].size
     straggling = 1.0 + stack.straggling * max(0.0, log2(nodes / STRAGGLING_FROM))
     return Slowdown(
         products=stack.products * straggling,
         attention=stack.attention * straggling,
         rest=stack.rest * straggling,
         communication=stack.rest * stack.communication * straggling,
-        launch_ns=0.0 if scenario.host else stack.launch_ns * stack.rest * straggling,
+        launch_ns=0.0 if hosted else stack.launch_ns * stack.rest * straggling,
     )

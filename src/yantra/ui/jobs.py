@@ -9,7 +9,7 @@ from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
 from yantra.base.whole_numbers import whole
 from yantra.explore.answers.best import best_plans
-from yantra.explore.closed_form.machine import parts_for
+from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
 from yantra.result import Result

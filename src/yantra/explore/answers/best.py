@@ -20,7 +20,8 @@ from yantra.base.text import format_bytes, room_text
 from yantra.explore.answers.causes import PARTS
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.exact import Budget
-from yantra.explore.closed_form.machine import Machine, parts_for
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
 from yantra.explore.closed_form.space import FIELDS, Columns, PlanSpace
 from yantra.fabric import clusters

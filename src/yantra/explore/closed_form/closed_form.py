@@ -29,7 +29,7 @@ from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.device_layers import DeviceLayers, Layers
 from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.passes import KEY, Part, Works, parts_of
-from yantra.explore.closed_form.replicas import Bytes, Domain, Held, costs_of, groups_of
+from yantra.explore.closed_form.replicas import Domain, Each, Held, costs_of, groups_of
 from yantra.explore.closed_form.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
@@ -79,12 +79,13 @@ class ClosedForm:
         self._known: dict[int, Part] = {}
         plan = Plan(dtype=machine.dtype)
         self._held = sharding_of(plan)
-        update, norm = update_operation(1, "", plan, self._held), norm_operation(1, self._held)
-        moved = update.bytes_read + update.bytes_written
-        self._each = Bytes(
-            self._held.weight_bytes, self._held.gradient_bytes, norm.bytes_read, moved
+        held = self._held
+        self._each = Each(
+            held.weight_bytes,
+            held.gradient_bytes,
+            lambda count: norm_operation(count, held),
+            lambda count: update_operation(count, "", plan, held),
         )
-        self._norm_bytes = norm.bytes_written
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
         """Return the memory of every plan; no group is measured for it."""
@@ -103,7 +104,9 @@ class ClosedForm:
         keys = np.stack([columns[name] for name in KEY], axis=1)
         first, back = distinct(keys)
         rows = [tuple(map(int, keys[at])) for at in first]
-        with nullcontext() if all(row in self._parts for row in rows) else uncollected():
+        missing = [row for row in rows if row not in self._parts]
+        with uncollected() if missing else nullcontext():
+            self._learn(missing)
             table = np.stack([self._entry(row) for row in rows])
         fields = np.ascontiguousarray(table.transpose(1, 2, 0))
         front, *kinds, tail = (Part(*(row[back] for row in part)) for part in fields)
@@ -123,14 +126,24 @@ class ClosedForm:
         bubble = passes - work
         return Judged(passes + behind, memory, kernels, work - kernels, bubble, behind)
 
+    def _plan(self, key: tuple[int, ...]) -> Plan:
+        tp, cp, ep, micro_batch, again, parts = key
+        names: Any = RECOMPUTE
+        return Plan(
+            tp=tp, cp=cp, ep=ep, dp=ep, micro_batch=micro_batch, recompute=names[again],
+            sequence_parallel=bool(parts) and tp > 1, dtype=self.machine.dtype,
+        )  # fmt: skip
+
+    def _learn(self, keys: list[tuple[int, ...]]) -> None:
+        """Ask for the kernels of all parts at once."""
+        works = [work for key in keys for work in self._works.of(self._plan(key))]
+        passes = [one for work in works for one in (work.forward, work.backward)]
+        self.machine.learn(operation for one in passes for operation in one.operations)
+
     def _entry(self, key: tuple[int, ...]) -> np.ndarray:
         if key not in self._parts:
-            tp, cp, ep, micro_batch, again, parts = key
-            names: Any = RECOMPUTE
-            plan = Plan(
-                tp=tp, cp=cp, ep=ep, dp=ep, micro_batch=micro_batch, recompute=names[again],
-                sequence_parallel=bool(parts) and tp > 1, dtype=self.machine.dtype,
-            )  # fmt: skip
+            plan = self._plan(key)
+            tp, cp, ep = plan.tp, plan.cp, plan.ep
             groups = {
                 "tp": (tp, 1),
                 "cp": (cp, tp),
@@ -198,9 +211,8 @@ class ClosedForm:
             closing = np.maximum(closing, np.where(there, own - device * drain, 0.0))
             last = np.maximum(last, np.where(there, after, 0.0))
         # All ranks add up their norms, each a number it wrote, before any updates its weights.
-        each, ranks = float(self._norm_bytes), self.machine.ranks
-        norm = self.machine.bytes_ns(each)
-        norm += self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, each)
+        each, ranks = float(self._each.norm(1).bytes_written), self.machine.ranks
+        norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, each)
         result: np.ndarray = opening + closing + norm + last
         if sizes.tied.any():
             result = result + self._tied(sizes.tied, columns)
@@ -209,10 +221,22 @@ class ClosedForm:
     def _tied(self, elements: np.ndarray, columns: Columns) -> np.ndarray:
         """Return the sum of a tied embedding's gradient over the first and the last stage."""
         far = columns["tp"] * columns["cp"] * columns["dp"] * (columns["pp"] - 1)
+        first = self.machine.timed(CollectiveType.ALL_REDUCE, 2, 1)
+        if first is not None:
+            return self._tied_as_measured(elements, far)
         two = np.minimum(columns["pp"], 2)
         # Of two ranks, each sends the other a half, and what it added up of the other half.
         half = self._held.gradient_bytes / 2 * elements
         return np.where(far > 0, 2.0 * self._messages(far, two, half), 0.0)
+
+    def _tied_as_measured(self, elements: np.ndarray, far: np.ndarray) -> np.ndarray:
+        result = np.zeros(len(far))
+        sizes = self._held.gradient_bytes * elements
+        for stride in np.unique(far[far > 0]):
+            rows = np.flatnonzero(far == stride)
+            kind = CollectiveType.ALL_REDUCE
+            result[rows] = self.machine.collective_ns(kind, 2, int(stride), sizes[rows])
+        return result
 
 
 def _blocks(columns: Columns) -> Iterator[Columns]:

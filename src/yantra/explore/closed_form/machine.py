@@ -1,8 +1,9 @@
 """A machine as a search sees it: times of kernels, of collectives of groups, and of messages.
 
-Kernels take the roofline's time at the rate of their type. Collectives are simulated once per group
-and kind, alone on the cluster, at powers of the root of two and where the compiler has another
-plan; others are on the lines between. A group is `size` ranks, `stride` apart.
+Kernels take the roofline's time at the rate of their type, or on a stack the measured one
+(`kernel_times.py`). Collectives that were measured take what their points say. Others are simulated
+once per group and kind, alone on the cluster, at powers of the root of two and where the compiler
+has another plan; sizes between are on the lines between. A group is `size` ranks, `stride` apart.
 
 Trade-off: nothing contends here. What two groups cost each other is left to the simulation.
 """
@@ -15,28 +16,38 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.collectives.schedule import Kind
+from yantra.collectives.selection import selection_of
+from yantra.collectives.selection.selection import Group as Ranks
+from yantra.collectives.selection.selection import Timed
 from yantra.compile import compile
-from yantra.compute.products import RATE_TYPES
+from yantra.compile.slowdown import slowdown_on
 from yantra.compute.roofline import Options, shares_of
-from yantra.fabric import clusters
-from yantra.fabric.clusters.parts import no_rate
+from yantra.explore.closed_form.kernel_times import KernelTimes
+from yantra.explore.closed_form.on_stack import DEFAULT_STACK, parts_for
+from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
+from yantra.fabric.topologies import topologies
 from yantra.run.simulate import run
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Stack, Templates
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from yantra.compile import Model
-    from yantra.fabric.clusters.types import Cluster
     from yantra.workloads.operators.operations import Operation
     from yantra.workloads.plan.plan import Dtype
 
+_KINDS = {
+    CollectiveType.ALL_REDUCE: Kind.ALL_REDUCE,
+    CollectiveType.ALL_GATHER: Kind.ALL_GATHER,
+    CollectiveType.REDUCE_SCATTER: Kind.REDUCE_SCATTER,
+    CollectiveType.ALL_TO_ALL: Kind.ALL_TO_ALL,
+}
 _HALF_POWERS = range(2 * 12, 2 * 28 + 1)
 _LONG = 1 << 26  # bytes, from which on latency is the same for any more
 _LARGEST = 1 << 36  # bytes of one collective that a plan may have
@@ -92,54 +103,100 @@ class Machine:
         like: Machine | None = None,
         tuned: Machine | None = None,
         dtype: Dtype = "bf16",
+        stack: str = DEFAULT_STACK,
     ) -> None:
         """Know a cluster at a scale; `like` is the same with other rates, whose groups it takes.
 
-        `dtype` is that of a plan: the type of the products of a step.
+        `dtype` is that of a plan: the type of the products of a step; `stack` says at which speeds,
+        as `yantra.fabric.stacks.choice` has it. What was measured changes with the rates by a law:
+        a kernel as the larger of its roofline's times, its launch as latencies; of a collective
+        what its least bytes take as latencies, the rest as the links of the dimension that bounds
+        it.
 
         Collectives run in the ways and chunks that suit `tuned`, the same with other rates, if
         given, and share links as they do there, so that times are smooth in the rates; else in
         those that suit this machine.
 
-        Raises ConfigError where the cluster has no such number of ranks, or no rate of the type.
+        Raises ConfigError where the cluster has no such number of ranks, or no rate of the type,
+        and for an unknown stack.
         """
         scale = scale or Scale()
-        self._tuned = tuned
-        self.ranks, self.dtype = ranks, dtype
-        self._parts = parts_for(cluster, ranks, dtype)
-        device = self._parts["device"]
+        self._tuned, self._scale = tuned, scale
+        self.ranks, self.dtype, self.stack = ranks, dtype, stack
+        self._parts = parts_for(cluster, ranks, dtype, stack)
+        terms = self._parts.get("stack")
+        given = self._parts["device"]
+        self._bound = given
+        if terms is not None:
+            self._bound = parts_for(cluster, ranks, dtype, ROOFLINE)["device"]
+        device = self._bound
         self._flops_per_ns = device.peak_flops / 1e9 * scale.peak
         self._by_type: dict[str, float] = {}
         self._bytes_per_ns = device.memory_bytes_per_s / 1e9 * scale.memory
-        self._parts["device"] = device.replace(
-            peak_flops=device.peak_flops * scale.peak,
-            memory_bytes_per_s=device.memory_bytes_per_s * scale.memory,
+        self._parts["device"] = given.replace(
+            peak_flops=given.peak_flops * scale.peak,
+            memory_bytes_per_s=given.memory_bytes_per_s * scale.memory,
         )
         topology = self._parts["topology"]
-        given = topology.dimensions
-        factors = (*scale.links, *[1.0] * len(given))[: len(given)]
+        along = topology.dimensions
+        factors = (*scale.links, *[1.0] * len(along))[: len(along)]
         self._dimensions = tuple(
             one.replace(
                 bytes_per_ns=one.bytes_per_ns * factor,
                 latency_ns=one.latency_ns / scale.latency,
             )
-            for one, factor in zip(given, factors, strict=True)
+            for one, factor in zip(along, factors, strict=True)
         )
         self._parts["topology"] = topology.replace(dimensions=self._dimensions)
         collectives = self._parts["collectives"]
         delays = (collectives.endpoint_delay_ns, collectives.local_reduction_delay_ns)
         self._delays_ns = tuple(delay / scale.latency for delay in delays)
+        slower = slowdown_on(terms, topology)
+        self._slower = slower.communication
+        self._selection = None
+        if terms is not None and collectives.selection is not None:
+            self._selection = selection_of(collectives.selection)
+        self._kernels = None
+        if terms is not None:
+            known = None if like is None or like.stack != stack else like._kernels
+            self._kernels = KernelTimes(
+                given,
+                slower._replace(launch_ns=slower.launch_ns / scale.latency),
+                self._longer if (scale.peak, scale.memory) != (1.0, 1.0) else None,
+                known,
+            )
         # What was measured does not hang on the other rates, so machines with equal links share it.
         own = self._dimensions, self._delays_ns
         shares = like is not None and own == (like._dimensions, like._delays_ns)
         if tuned is not None and tuned is not like:
             shares = shares and own == (tuned._dimensions, tuned._delays_ns)
+        shares = shares and like is not None and like.stack == stack
         self._measured: dict[tuple[CollectiveType, int, int], tuple[Line, ...]] = (
             like._measured if like is not None and shares else {}
         )
+        self._columns: dict[tuple[CollectiveType, int, int], np.ndarray] = {}
+
+    def learn(self, operations: Iterable[Operation]) -> None:
+        """Ask for the times of all kernels among operations at once, where a model has them."""
+        if self._kernels is not None:
+            self._kernels.learn(operations)
 
     def kernel_ns(self, operation: Operation) -> float:
-        """Return the roofline's time of a kernel."""
+        """Return the time of a kernel: the roofline's, or the measured one."""
+        if self._kernels is not None:
+            return self._kernels.of(operation)
+        return self._bound_ns(operation)
+
+    def _longer(self, operation: Operation) -> float:
+        """Return by what the rates of this scale make a kernel longer."""
+        flops = operation.tensor_flops + operation.vector_flops
+        moved = operation.bytes_read + operation.bytes_written
+        rate = self._by_type.get(operation.dtype) or self._rate(operation.dtype)
+        computes, moves = float(flops / rate), float(moved / self._bytes_per_ns)
+        before = max(computes * self._scale.peak, moves * self._scale.memory)
+        return max(computes, moves) / before if before else 1.0
+
+    def _bound_ns(self, operation: Operation) -> float:
         flops = operation.tensor_flops + operation.vector_flops
         moved = operation.bytes_read + operation.bytes_written
         rate = self._by_type.get(operation.dtype) or self._rate(operation.dtype)
@@ -147,15 +204,23 @@ class Machine:
 
     def _rate(self, dtype: str) -> float:
         """Return the operations of kernels of a type in a ns."""
-        compute = self._parts["device"].compute
+        compute = self._bound.compute
         share = 1.0
         if isinstance(compute, Plugin):
             share = shares_of(Options(**dict(compute.options)), (dtype,))[0]
         return self._by_type.setdefault(dtype, self._flops_per_ns * share)
 
-    def bytes_ns(self, size_bytes: Any) -> Any:
-        """Return how long the memory of a device takes to move so many bytes."""
-        return size_bytes / self._bytes_per_ns
+    def optimizer_ns(self, made: Callable[[int], Operation], elements: Any) -> Any:
+        """Return the times of kernels of the optimizer over so many elements, 0 for none.
+
+        Memory bounds them; what they compute never does at the rates of a roofline.
+        """
+        if self._kernels is not None:
+            return self._kernels.at(made, elements)
+        none, one = made(0), made(1)
+        fixed = none.bytes_read + none.bytes_written
+        each = one.bytes_read + one.bytes_written - fixed
+        return np.where(np.asarray(elements) > 0, fixed + each * elements, 0) / self._bytes_per_ns
 
     def collective_ns(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
         """Return the time of a collective alone; `size_bytes` per rank, a number or an array."""
@@ -167,9 +232,13 @@ class Machine:
 
     def lines_at(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
         """Return, for sizes, the start in ns and the slope by byte of the line that they are on."""
-        lines = np.array(self.lines_of(kind, size, stride))
-        at = np.searchsorted(lines[1:, 0], size_bytes, side="right")
-        return lines[at, 1], lines[at, 2]
+        key = kind, size, stride
+        lines = self._columns.get(key)
+        if lines is None:
+            lines = self._columns[key] = np.array(self.lines_of(*key)).T.copy()
+        begins, starts, slopes = lines
+        at = np.searchsorted(begins[1:], size_bytes, side="right")
+        return starts[at], slopes[at]
 
     def line_of(
         self, kind: CollectiveType, size: int, stride: int, size_bytes: float
@@ -184,8 +253,49 @@ class Machine:
             return (Line(0, 0.0, 0.0),)
         key = kind, size, stride
         if key not in self._measured:
-            self._measured[key] = self._measure(kind, size, stride)
+            timed = self.timed(kind, size, stride)
+            if timed is not None:
+                self._measured[key] = self._through(timed, size, stride)
+            else:
+                self._measured[key] = self._measure(kind, size, stride)
         return self._measured[key]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether gradients and weights take measured times, so that nothing shares links."""
+        return self.timed(CollectiveType.REDUCE_SCATTER, self.ranks, 1) is not None
+
+    def timed(self, kind: CollectiveType, size: int, stride: int) -> Timed | None:
+        """Return what was measured of a collective of a group; None where it is simulated."""
+        if self._selection is None:
+            return None
+        dimensions = tuple((topologies.shown(one.kind), one.size) for one in self._dimensions)
+        inner, lowest = 1, 0
+        while stride >= inner * dimensions[lowest][1]:
+            inner *= dimensions[lowest][1]
+            lowest += 1
+        local = min(size, max(-(-dimensions[0][1] // stride), 1))
+        group = Ranks(size, dimensions, None, lowest, local)
+        chosen = self._selection.choices(_KINDS[kind].value, group) if kind in _KINDS else ()
+        found = chosen[0].algorithms if chosen and chosen[0].from_bytes == 0 else None
+        return found if isinstance(found, Timed) else None
+
+    def _through(self, timed: Timed, size: int, stride: int) -> tuple[Line, ...]:
+        """Return the lines through measured points, at the scale of this machine."""
+        least = timed.points[0][1] * self._slower
+        uses = self.occupancy(size, stride)
+        links = (*self._scale.links, *[1.0] * len(uses))
+        faster = links[uses.index(max(uses))]
+        sizes = [one for one, _ in timed.points]
+        times = [
+            least / self._scale.latency + (ns * self._slower - least) / faster
+            for _, ns in timed.points
+        ]
+        lines = [Line(0, times[0], 0.0)]
+        for at in range(len(sizes) - 1):
+            slope = (times[at + 1] - times[at]) / (sizes[at + 1] - sizes[at])
+            lines.append(Line(sizes[at], times[at] - slope * sizes[at], slope))
+        return tuple(lines)
 
     def occupancy(self, size: int, stride: int) -> tuple[float, ...]:
         """Return the share of a collective's time in which it uses each dimension's links.
@@ -214,7 +324,7 @@ class Machine:
                 across = one
             inner *= one.size
         hops = 2 if across.kind == "switch" else 1
-        return hops * across.latency_ns + size_bytes / across.bytes_per_ns
+        return self._slower * (hops * across.latency_ns + size_bytes / across.bytes_per_ns)
 
     def hop_line(self, stride: int, stages: int) -> tuple[float, float]:
         """Return what a message between stages takes in the mean: with no bytes, and each byte."""
@@ -286,8 +396,12 @@ class Machine:
             for one in self._dimensions
         )
         device = self._parts["device"]
+        if self.stack not in WITHOUT_TERMS:
+            device = device.replace(compute="roofline")
+        stack = {} if self._slower == 1.0 else {"stack": Stack(communication=self._slower)}
         return {
             **self._parts,
+            **stack,
             "topology": self._parts["topology"].replace(dimensions=slow),
             "device": device.replace(
                 peak_flops=1e9, memory_bytes_per_s=device.memory_bytes_per_s / fine
@@ -316,24 +430,6 @@ class Machine:
     def rates(self) -> tuple[str, ...]:
         """The names of all rates, as `Scale.times` knows them."""
         return ("peak", "memory", "latency", *(f"links {at}" for at in range(self.dimensions)))
-
-
-def parts_for(cluster: Cluster | str, ranks: int, dtype: str) -> dict[str, Any]:
-    """Return the parts of a scenario whose products are in the type of a plan.
-
-    Raises ConfigError where the cluster has no such number of ranks, or no rate of the type.
-    """
-    check_rates(cluster, dtype, "dtype")
-    return cluster_parts(cluster, ranks, RATE_TYPES.get(dtype, dtype))
-
-
-def check_rates(cluster: Cluster | str, dtype: str, where: str) -> None:
-    """Raise ConfigError at `where` if a cluster states no rate of a plan's type."""
-    machine = clusters.load(cluster) if isinstance(cluster, str) else cluster
-    known, wanted = [name for name, _ in machine.peak], RATE_TYPES.get(dtype, dtype)
-    if wanted not in known:
-        problem = no_rate(wanted, machine.name, known)
-        raise ConfigError(where, f"{problem}; choose one of these, or another cluster")
 
 
 def _alone(

@@ -9,11 +9,13 @@ first device cuts its chunks into buckets, others have one a chunk
 (`yantra.workloads.training.step.buckets`). Without overlap all of it comes behind the passes, in
 one bucket a chunk.
 
-Trade-off: dense weights and experts take turns on links that both use, and else run side by side.
+Trade-off: dense weights and experts take turns on links that both use, and else run side by side;
+collectives that were measured as a whole always do, as they do in a run.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,8 +24,11 @@ from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.distinct import distinct
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yantra.explore.closed_form.machine import Machine
     from yantra.explore.closed_form.space import Columns
+    from yantra.workloads.operators.operations import Operation
 
 _BUCKET = 40e6
 _BUCKET_PER_RANK = 1e6
@@ -69,13 +74,13 @@ class Costs(NamedTuple):
     update: _Column
 
 
-class Bytes(NamedTuple):
-    """Of one element: its weight, its gradient, what its norm reads and its update moves."""
+class Each(NamedTuple):
+    """Bytes of an element's weight and gradient; the kernels of the norm and update of so many."""
 
     weight: float
     gradient: float
-    norm: float
-    update: float
+    norm: Callable[[int], Operation]
+    update: Callable[[int], Operation]
 
 
 def groups_of(size: _Column, stride: _Column) -> Groups:
@@ -99,7 +104,7 @@ def costs_of(
     device: int,
     passes: tuple[_Column, _Column],
     late: _Column,
-    each: Bytes,
+    each: Each,
 ) -> Costs:
     """Return what the first (0) or the last (1) device of each plan pays.
 
@@ -110,7 +115,7 @@ def costs_of(
     sharded = columns["zero"] >= 1
     reductions, gathers = [], []
     by_layer = np.zeros(len(p))
-    updated = np.zeros(len(p))
+    updated, update_ns = np.zeros(len(p)), np.zeros(len(p))
     copies = columns["dp"] * columns["cp"]
     overlaps = columns["overlap"] > 0
     least = np.maximum(_BUCKET, _BUCKET_PER_RANK * copies) if device == 0 else np.inf
@@ -121,7 +126,9 @@ def costs_of(
         reductions.append(_reduced(machine, domain, held.all, cut, sharded, each.gradient))
         by_layer = by_layer + held.layers / (held.layer_count * (least + held.grain))
         gathers.append(_gathered(machine, domain, held.all, cut, sharded, each.weight))
-        updated = updated + np.where(sharded, held.all / domain.size, held.all)
+        own = np.where(sharded, held.all / domain.size, held.all)
+        updated = updated + own
+        update_ns += cut.buckets * machine.optimizer_ns(each.update, own / cut.buckets)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
     hidden = backward * (1 - _share(reduced.first, reduced.all / v))
@@ -134,8 +141,8 @@ def costs_of(
     return Costs(
         np.where(overlaps, opening + rest - first_of_layer + late, gathered.all),
         np.where(overlaps, exposed, reduced.all),
-        machine.bytes_ns(each.norm * updated),
-        machine.bytes_ns(each.update * updated),
+        machine.optimizer_ns(each.norm, updated),
+        update_ns,
     )
 
 
@@ -192,6 +199,8 @@ def _together(machine: Machine, domains: list[Domain], sums: list[_Sums]) -> _Su
     """Return what the sums of all domains take: the dimension with most to do says how long."""
     if len(domains) == 1:
         return sums[0]
+    if machine.is_timed:
+        return _Sums(*(reduce(np.maximum, of) for of in zip(*sums, strict=True)))
     most = [np.zeros_like(sums[0].all) for _ in _Sums._fields]
     uses = []
     for domain in domains:

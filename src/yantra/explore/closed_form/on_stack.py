@@ -1,0 +1,94 @@
+"""The parts of a scenario at the speeds that a stack stands for: those of `yantra run --stack`.
+
+A choice is what `yantra.fabric.stacks.choice` says: a stack by name or file, with its measured
+kernels and collectives, its factors and its launches; or speeds alone (`roofline`, `nominal`).
+A search has no job's file that names a framework, so `auto` is `unknown` here.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin
+from yantra.compute.products import RATE_TYPES
+from yantra.fabric import clusters, stacks
+from yantra.fabric.clusters.parts import no_rate
+from yantra.fabric.stacks.choice import AUTO, ROOFLINE, UNKNOWN, WITHOUT_TERMS, speeds_of
+from yantra.scenario import Stack, cluster_parts
+from yantra.scenario.layout import STACK
+
+if TYPE_CHECKING:
+    from yantra.fabric.clusters.types import Cluster
+    from yantra.scenario import Collectives
+
+DEFAULT_STACK = ROOFLINE
+"""At which speeds plans are judged where nobody says."""
+
+
+def parts_for(
+    cluster: Cluster | str, ranks: int, dtype: str, stack: str = DEFAULT_STACK
+) -> dict[str, Any]:
+    """Return the parts of a scenario whose products are in the type of a plan, on a stack.
+
+    Raises ConfigError where the cluster has no such number of ranks, or no rate of the type, and
+    for an unknown stack.
+    """
+    check_rates(cluster, dtype, "dtype")
+    wanted, speeds = RATE_TYPES.get(dtype, dtype), speeds_of(stack)
+    if stack in WITHOUT_TERMS:
+        return cluster_parts(cluster, ranks, wanted, speeds=speeds)
+    name = _name(cluster)
+    chosen = stacks.load(file_of(stack), where="--stack")
+    profile = chosen.profile(name, wanted)
+    parts = cluster_parts(cluster, ranks, wanted, speeds=speeds, profile=profile)
+    if chosen.copies is not None:
+        parts["collectives"] = _sent_once(parts["collectives"], int(chosen.copies.value))
+    return parts | {"stack": terms_of(stack, name, dtype)}
+
+
+def file_of(stack: str) -> str:
+    """Return the name or the path of the file that a choice stands for."""
+    return UNKNOWN if stack == AUTO else stack
+
+
+@lru_cache(maxsize=64)
+def terms_of(stack: str, cluster: str, dtype: str) -> Stack:
+    """Return the terms of a stack, a name or a file, on a cluster of that name.
+
+    Raises ConfigError for an unknown stack.
+    """
+    part = stacks.load(file_of(stack), where="--stack").scenario_part(
+        cluster, RATE_TYPES.get(dtype, dtype)
+    )
+    found: Stack = STACK.read(part, "stack", "")
+    return found
+
+
+def check_stack(stack: str, where: str) -> None:
+    """Raise ConfigError at `where` for a choice that is none."""
+    if stack not in WITHOUT_TERMS:
+        stacks.load(file_of(stack), where=where)
+
+
+def check_rates(cluster: Cluster | str, dtype: str, where: str) -> None:
+    """Raise ConfigError at `where` if a cluster states no rate of a plan's type."""
+    machine = clusters.load(cluster) if isinstance(cluster, str) else cluster
+    known, wanted = [name for name, _ in machine.peak], RATE_TYPES.get(dtype, dtype)
+    if wanted not in known:
+        problem = no_rate(wanted, machine.name, known)
+        raise ConfigError(where, f"{problem}; choose one of these, or another cluster")
+
+
+def _name(cluster: Cluster | str) -> str:
+    return (clusters.load(cluster) if isinstance(cluster, str) else cluster).name
+
+
+def _sent_once(collectives: Collectives, copies: int) -> Collectives:
+    """Return collectives whose all-to-alls over nodes send a token once to each of them."""
+    selection = collectives.selection
+    if not isinstance(selection, Plugin):
+        return collectives
+    options = tuple((dict(selection.options) | {"copies": copies}).items())
+    return collectives.replace(selection=selection.replace(options=options))
