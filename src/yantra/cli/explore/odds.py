@@ -28,14 +28,13 @@ from yantra.cli.plugin_option import option as plugin_option
 )
 @click.option(
     "--stack",
-    default="unknown",
-    show_default=True,
     metavar="NAME",
-    help="The framework whose measured steps say how wide estimates are: a name or a file.",
+    help="The framework whose measured steps say how wide estimates are: a name or a file; by "
+    "default the study's own, unknown at speeds alone.",
 )
 @plugin_option
 @json_option()
-def command(study: str, widths: tuple[str, ...], stack: str, as_json: bool) -> int:
+def command(study: str, widths: tuple[str, ...], stack: str | None, as_json: bool) -> int:
     """Say how probable each trial in the folder STUDY is to be the best in the first objective.
 
     Trials of one cluster share the error of machine and framework, which changes no order between

@@ -29,6 +29,7 @@ from yantra.explore.closed_form.machine import Machine
 from yantra.explore.study.objectives import unstated
 from yantra.explore.study.study_file import Study
 from yantra.explore.study.trial import Plans, figures, plans_of
+from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.scenario import Scenario, Templates
 from yantra.workloads.training.train import train
 
@@ -144,6 +145,9 @@ def confirm(study: Study, number: int, rate: str, reaches: tuple[Reach, ...]) ->
         problem = "peak, memory or links; latency stands for fixed times of many kinds"
         raise ConfigError("--simulate", expected_got(problem, rate))
     plans, budget = plans_of(study, number), Budget()
+    if plans.machine.stack not in WITHOUT_TERMS:
+        problem = f"times of stack {plans.machine.stack} at other rates are by closed form alone"
+        raise ConfigError("--simulate", f"{problem}; give the study stack: {ROOFLINE}")
     return [_confirm(plans, rate, budget, below, above) for below, above in pairwise(reaches)]
 
 
@@ -165,7 +169,9 @@ def _confirm(plans: Plans, rate: str, budget: Budget, below: Reach, above: Reach
 def _simulated(plans: Plans, budget: Budget, rows: tuple[int, int]) -> tuple[float, float] | str:
     """Return the times of two plans in ns, or why there are none."""
     space = plans.space
-    parts = Machine(plans.cluster, space.ranks, plans.scale, dtype=space.dtype).parts
+    parts = Machine(
+        plans.cluster, space.ranks, plans.scale, dtype=space.dtype, stack=plans.machine.stack
+    ).parts
     times = []
     for row in rows:
         workload = train(plans.model, space.plan(plans.columns, row), space.sequence)
@@ -212,7 +218,7 @@ def words(
     study: Study, number: int, rate: str, reaches: tuple[Reach, ...], found: list[Confirmed]
 ) -> Iterator[str]:
     """Yield which plan is best where, for a terminal, and what the simulations say."""
-    name, ranks, _ = study.trials()[number]
+    name, ranks, *_ = study.trials()[number]
     yield f"trial {number}: {name}, {ranks} ranks; the best plan by the factor of {rate}"
     rows = [
         (

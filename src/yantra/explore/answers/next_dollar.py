@@ -145,7 +145,7 @@ def _plan(plans: Plans, row: int) -> dict[str, int]:
 
 def words(study: Study, answer: NextDollar) -> Iterator[str]:
     """Yield the answer for a terminal."""
-    name, ranks, _ = study.trials()[answer.trial]
+    name, ranks, *_ = study.trials()[answer.trial]
     price = "" if answer.usd_per_h is None else f", {answer.usd_per_h:g} USD/h a device"
     time = format_time(answer.time_ns)
     yield f"trial {answer.trial}: {name}, {ranks} ranks, {time} a step{price}"

@@ -26,10 +26,10 @@ import numpy as np
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import table
-from yantra.explore.answers.widths import NO_STACK, Width, deviation_of, widths_of
+from yantra.explore.answers.widths import Width, deviation_of, widths_of
 from yantra.explore.study.objectives import sign
 from yantra.explore.study.study import Finished
-from yantra.explore.study.study_file import Study
+from yantra.explore.study.study_file import Study, scale_words
 
 _DRAWS = 1 << 16
 _STEPS = 4001
@@ -61,11 +61,12 @@ def odds_of(
     study: Study,
     finished: Finished,
     within: Mapping[str, float] | None = None,
-    stack: str = NO_STACK,
+    stack: str | None = None,
 ) -> tuple[Odds, ...]:
     """Return the odds of all feasible trials in the first objective, the likeliest first.
 
-    Intervals are those of the estimates under a `stack`, a name or a file. `within` are half-widths
+    Intervals are those of the estimates under the stack of each trial, or under a `stack`, a name
+    or a file; at speeds alone under `unknown`. `within` are half-widths
     of 90 % intervals by cluster, "" for the others, in place of them. Raises ConfigError where
     nothing is feasible, for a cluster the study does not have and for an unknown stack.
     """
@@ -160,7 +161,7 @@ def words(study: Study, finished: Finished, found: tuple[Odds, ...]) -> Iterator
     rows = []
     for one in found:
         trial = finished.trials[one.trial]
-        scale = " ".join(f"{name} x{factor:g}" for name, factor in trial["scale"].items())
+        scale = scale_words(study, trial)
         rows.append(
             (
                 str(one.trial),

@@ -168,7 +168,7 @@ def _illegal(plans: Plans, given: Mapping[str, Any]) -> Iterator[str]:
 
 def words(study: Study, answer: Why) -> Iterator[str]:
     """Yield the answer for a terminal."""
-    name, ranks, factors = study.trials()[answer.trial]
+    name, ranks, factors, _ = study.trials()[answer.trial]
     scale = "".join(f", {rate} x{factor:g}" for rate, factor in factors.items())
     yield f"trial {answer.trial}: {name}, {ranks} ranks{scale}"
     yield f"best: {plan_text(answer.best)}, {format_time(answer.best_ns)}"

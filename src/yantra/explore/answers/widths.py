@@ -1,39 +1,41 @@
 """How wide the value of a trial is: the interval of its estimate, and the closed form's error.
 
-The interval is `Result.interval` of the trial's plan, simulated on its cluster at its scale under a
-stack; without one it is that of a framework of which nothing is known. Only trials that could be
-the best are simulated, the others have what the stack states for plans like theirs.
+The interval is `Result.interval` of the trial's plan, simulated on its cluster at its scale under
+the stack of the trial; one at speeds alone has that of a framework of which nothing is known. Only
+trials that could be the best are simulated, the others have what the stack states for plans like
+theirs. What errs together is a cluster with its stack.
 
-Trade-off: a study's values are without the factors of a stack; only its interval is taken.
+Trade-off: a value at speeds alone is without the factors of a stack; only its interval is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from math import expm1, hypot, log, log1p
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from yantra.base.errors import UnsupportedError
 from yantra.base.normal import WITHIN_90
-from yantra.compute.products import RATE_TYPES
 from yantra.explore.closed_form.exact import Budget
+from yantra.explore.closed_form.on_stack import terms_of
 from yantra.explore.study.point import scenario_of
 from yantra.explore.study.study import Finished
 from yantra.explore.study.study_file import Study
-from yantra.fabric import stacks
 from yantra.fabric.clusters import load
-from yantra.scenario.layout import STACK
+from yantra.fabric.stacks.choice import UNKNOWN, WITHOUT_TERMS
 from yantra.scenario.types import Stack
 
 CLOSED_FORM = 0.035
 """Nine tenths of plans are within this of their simulation; `benchmarks.closed_form_error`."""
-NO_STACK = "unknown"
 _MOST = 12
 _REACH = 3.0
 
 
 class Width(NamedTuple):
-    """Standard deviations of the logarithm of a value: its own, and that of its cluster."""
+    """Standard deviations of the logarithm of a value: its own, and that of its cluster.
+
+    `cluster` names what trials share that error: the cluster and the stack.
+    """
 
     own: float
     of_cluster: float = 0.0
@@ -58,42 +60,47 @@ def deviation_of(within: float) -> float:
 
 
 def widths_of(
-    study: Study, finished: Finished, values: Mapping[int, float], stack: str
+    study: Study, finished: Finished, values: Mapping[int, float], stack: str | None
 ) -> dict[int, Width]:
-    """Return the widths of trials; `values` are theirs in the first objective, less is better."""
+    """Return the widths of trials; `values` are theirs in the first objective, less is better.
+
+    Intervals are those of a `stack`, None for that of each trial.
+    """
     own = deviation_of(CLOSED_FORM)
     found = {}
     for number in values:
         trial = finished.trials[number]
         plan = trial["plan"]
-        stated = _stack(stack, trial["cluster"], study.dtype).interval_of(
-            plan["tp"], plan["micro_batch"]
-        )
-        found[number] = Width(own, stated / WITHIN_90, trial["cluster"])
+        of, shared = _of(study, trial, stack)
+        stated = of.interval_of(plan["tp"], plan["micro_batch"])
+        found[number] = Width(own, stated / WITHIN_90, shared)
     best = min(values, key=values.__getitem__)
     near = [
         number
         for number in sorted(values, key=values.__getitem__)
         if log(values[number] / values[best]) <= _REACH * found[number].apart(found[best])
     ]
-    if len({finished.trials[number]["cluster"] for number in near}) == 1:
+    if len({found[number].cluster for number in near}) == 1:
         return found  # of one cluster: what they share changes nothing
     budget = Budget()
     for number in near[:_MOST]:
-        cluster = finished.trials[number]["cluster"]
-        scenario = scenario_of(study, finished, number)
-        result = budget.simulate(scenario.replace(stack=_stack(stack, cluster, study.dtype))).result
+        of, shared = _of(study, finished.trials[number], stack)
+        try:
+            scenario = scenario_of(study, finished, number)
+        except UnsupportedError:
+            continue  # measured times at other rates, of which there is no run
+        result = budget.simulate(scenario.replace(stack=of)).result
         interval = None if result is None else result.interval
         if interval is not None:
             deviation = log(interval.high / interval.low) / (2.0 * WITHIN_90)
-            found[number] = Width(own, deviation, cluster)
+            found[number] = Width(own, deviation, shared)
     return found
 
 
-@lru_cache(maxsize=64)
-def _stack(name: str, cluster: str, dtype: str) -> Stack:
-    part = stacks.load(name, where="--stack").scenario_part(
-        load(cluster).name, RATE_TYPES.get(dtype, dtype)
-    )
-    found: Stack = STACK.read(part, "stack", "")
-    return found
+def _of(study: Study, trial: Mapping[str, Any], stack: str | None) -> tuple[Stack, str]:
+    """Return the terms that say how wide a trial is, and the name of what it shares them with."""
+    name = stack or trial.get("stack", study.stacks[0])
+    if name in WITHOUT_TERMS:
+        name = UNKNOWN
+    cluster = load(trial["cluster"]).name
+    return terms_of(name, cluster, study.dtype), f"{cluster} {name}"

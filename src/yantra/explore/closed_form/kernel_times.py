@@ -97,7 +97,7 @@ def _key(one: Operation) -> Key:
 
 def _columns(operations: Sequence[Operation]) -> Kernels:
     """Return the kernels that the nodes of operations are; a node has at least 1 of each amount."""
-    sizes = {name: np.zeros(len(operations), np.int64) for name in SIZES}
+    sizes: dict[str, Any] = {name: np.zeros(len(operations), np.int64) for name in SIZES}
     for row, one in enumerate(operations):
         for name, size in zip(_PRODUCT[4 - len(one.shape) :], one.shape, strict=True):
             sizes[name][row] = size

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from yantra.base.errors import UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.schedule import Kind
@@ -418,7 +419,14 @@ class Machine:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parts of a scenario, at the scale of this machine; delays in whole ns."""
+        """The parts of a scenario, at the scale of this machine; delays in whole ns.
+
+        Raises UnsupportedError for measured times at a scale: a run does not know the law that they
+        are scaled by here.
+        """
+        if self.stack not in WITHOUT_TERMS and self._scale != Scale():
+            problem = f"times of stack {self.stack} at other rates are by closed form alone"
+            raise UnsupportedError(f"scale: {problem}; simulate with stack: {ROOFLINE}")
         return {**self._parts, "collectives": self._collectives(1)}
 
     @property

@@ -23,7 +23,6 @@ from yantra.base.records import Record
 from yantra.explore.answers.next_dollar import NextDollar, next_dollar, read_offer
 from yantra.explore.answers.odds import Odds, odds_of, read_within
 from yantra.explore.answers.why import Why, read_plan, why_not, winner
-from yantra.explore.answers.widths import NO_STACK
 from yantra.explore.closed_form.space import FIELDS, RECOMPUTE, SWITCHES
 from yantra.explore.pages.study_page import study_page
 from yantra.explore.study.confirmed import USUAL, Confirmed, confirm
@@ -74,6 +73,8 @@ class Space(Record):
     """Steps of the whole training, for `time_to_train`."""
     dtype: str | None = None
     """The type of products of every plan, such as fp8; None for bf16."""
+    stack: str | Sequence[str] | None = None
+    """At which speeds: a stack by name or file, unknown, roofline or nominal; several are tried."""
     failures: Mapping[str, str] = {}
     """What `time_to_train` counts for failures: times of a checkpoint and a restart."""
 
@@ -184,7 +185,7 @@ class Explored:
         """Say what offers such as "links 1 x2 0.15 USD/h" are worth; see `NextDollar`."""
         return next_dollar(self.study, self._number(trial), [read_offer(one) for one in offers])
 
-    def odds(self, *within: str, stack: str = NO_STACK) -> tuple[Odds, ...]:
+    def odds(self, *within: str, stack: str | None = None) -> tuple[Odds, ...]:
         """Return how probable it is that each trial is the best.
 
         It follows from the intervals of the estimates under a stack, a name or a file. Texts in
@@ -231,6 +232,8 @@ class Explored:
             "cluster": column("text", [one["cluster"] for one in trials]),
             "ranks": column("whole", [one["ranks"] for one in trials]),
         }
+        if len(self.study.stacks) > 1:
+            columns["stack"] = column("text", [one["stack"] for one in trials])
         for rate in (rate for rate, _ in (*self.study.scale, *self.study.between)):
             columns[f"{rate} factor"] = column("real", [one["scale"][rate] for one in trials])
         for objective in OBJECTIVES:

@@ -19,7 +19,7 @@ from yantra.explore.answers.why import plan_text, winner
 from yantra.explore.study.objectives import shown
 from yantra.explore.study.point import Run
 from yantra.explore.study.study import Finished
-from yantra.explore.study.study_file import Study
+from yantra.explore.study.study_file import Study, scale_words
 from yantra.export.report.markup import Cell, Head, Html, element, join
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
@@ -214,7 +214,7 @@ def _trials(study: Study, finished: Finished, runs: Mapping[int, Run]) -> Html:
     rows = []
     for number in order:
         one = finished.trials[number]
-        scale = " ".join(f"{rate} x{factor:g}" for rate, factor in one["scale"].items())
+        scale = scale_words(study, one)
         told = shown(study.objectives, one).items()
         values = (Cell(_shown(name, value), value) for name, value in told)
         said = "front" if number in on_front else "; ".join(one["broken"])

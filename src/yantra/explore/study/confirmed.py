@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.text import table
 from yantra.base.units import format_time
 from yantra.explore.closed_form.exact import Budget
@@ -65,7 +65,7 @@ def _exact(budget: Budget, of: Study, finished: Finished, number: int) -> tuple[
     """Return the simulated time of a trial, or why there is none: its steps may be too many."""
     try:
         exact = budget.simulate(scenario_of(of, finished, number))
-    except ConfigError as error:
+    except (ConfigError, UnsupportedError) as error:
         return None, str(error).partition("\n")[0]
     return None if exact.result is None else float(exact.result.makespan_ns), exact.reason
 

@@ -172,9 +172,12 @@ def _fits(told: Mapping[str, Any], study: Study, points: list[Point] | None) -> 
     if type(number) is not int or not 0 <= number < study.trial_count:
         return False
     if points is not None:
-        if (name, told["ranks"], told["scale"]) != points[number]:
+        stack = told.get("stack", study.stacks[0])
+        if (name, told["ranks"], told["scale"], stack) != points[number]:
             return False
     elif name not in study.clusters or told["ranks"] not in study.ranks:
+        return False
+    if (told.get("stack") in study.stacks) != (len(study.stacks) > 1):
         return False
     if not all(_is_figure(told.get(one)) for one in (*OBJECTIVES, "excess")):
         return False

@@ -47,7 +47,8 @@ def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:
     columns = {name: [value] for name, value in told["plan"].items()}
     plan = PlanSpace.plan(space, columns, 0)  # type: ignore[arg-type]
     workload = train(model, plan, space.sequence)
-    parts = Machine(cluster, space.ranks, scale, dtype=space.dtype).parts
+    stack = study.trials()[number][3]
+    parts = Machine(cluster, space.ranks, scale, dtype=space.dtype, stack=stack).parts
     return Scenario(workload=Templates(workload=workload), **parts)
 
 

@@ -1,4 +1,4 @@
-"""Draws the trials of a study by Optuna: cluster, ranks, and rates, discrete or between two ends.
+"""Draws the trials of a study by Optuna: cluster, ranks, stack, and rates, discrete or between two ends.
 
 Trials are drawn a batch at a time. All of a batch are drawn before any is judged, and what came of
 them is told in their order, each with a sampler of its own seed. So what is drawn next depends on
@@ -99,6 +99,8 @@ class _Drawn:
         """Draw a trial; one that is finished already is where it was."""
         if found is not None:
             of = {"cluster": found["cluster"], "ranks": found["ranks"], **found["scale"]}
+            if len(self._study.stacks) > 1:
+                of["stack"] = found["stack"]
             self._of.enqueue_trial(of)
         self._of.sampler = self._sampler(number)
         self._ids[number] = asked = self._of.ask(self._space)
@@ -109,7 +111,8 @@ class _Drawn:
         params = dict(asked.params)
         cluster, ranks = params.pop("cluster"), params.pop("ranks")
         names = [name for name, _ in (*self._study.scale, *self._study.between)]
-        return cluster, ranks, {name: params[name] for name in names}
+        stack = params.get("stack", self._study.stacks[0])
+        return cluster, ranks, {name: params[name] for name in names}, stack
 
     def tell(self, number: int, found: Mapping[str, Any]) -> None:
         """Tell Optuna what came of a trial."""
@@ -129,6 +132,8 @@ class _Drawn:
             "cluster": of.CategoricalDistribution(study.clusters),
             "ranks": of.CategoricalDistribution(study.ranks),
         }
+        if len(study.stacks) > 1:
+            space["stack"] = of.CategoricalDistribution(study.stacks)
         for name, factors in study.scale:
             space[name] = of.CategoricalDistribution(factors)
         for name, (low, high) in study.between:

@@ -9,8 +9,9 @@
     upgrades: {peak: 1.00 USD/h, links 0: 0.20 USD/h}
     objectives: [step_time, usd_per_million_tokens]
     at_most: {usd_per_million_tokens: 0.2}
+    stack: [megatron-bridge-2026, unknown]
 
-A trial is one cluster of one size at one scale: all its plans by the closed form, the best of those
+A trial is one cluster of one size at one scale, on one stack: all its plans by the closed form, the best of those
 that fit. With `search: {trials: 200}` trials are drawn (`sampling.py`), also from rates `between`
 two ends; without, all there are are judged. Each finished trial is a line of the journal
 (`journal.py`), so a study that was killed loses only what was under way. Another study in the same
@@ -36,7 +37,7 @@ from yantra.base.trust import Reading, require
 from yantra.explore.study.journal import TRIALS, Read, append, nothing, open_journal, read_journal
 from yantra.explore.study.objectives import shown, sign
 from yantra.explore.study.pareto import front
-from yantra.explore.study.study_file import Point, Study
+from yantra.explore.study.study_file import Point, Study, scale_words
 from yantra.explore.study.trial import judge_point
 from yantra.run.backends import backends
 
@@ -115,7 +116,10 @@ def as_points(study: Study, trials: list[dict[str, Any]]) -> Study:
     """Return a study that knows which points were drawn."""
     if study.search is None:
         return study
-    points = [(one["cluster"], one["ranks"], one["scale"]) for one in trials]
+    points = [
+        (one["cluster"], one["ranks"], one["scale"], one.get("stack", study.stacks[0]))
+        for one in trials
+    ]
     return study._replace(points=tuple(points))
 
 
@@ -190,7 +194,7 @@ def table_of(study: Study, finished: Finished) -> list[str]:
     rows = []
     for number in (*finished.front, *rest):
         one = finished.trials[number]
-        scale = " ".join(f"{name} x{factor:g}" for name, factor in one["scale"].items())
+        scale = scale_words(study, one)
         values = shown(study.objectives, one).values()
         told = ["" if value is None else f"{value:.6g}" for value in values]
         said = "front" if number in on_front else "; ".join(one["broken"])

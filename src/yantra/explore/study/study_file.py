@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from itertools import product
 from math import isfinite
+from os import path as paths
 from typing import Any, NamedTuple
 
 from yantra import __version__
@@ -18,11 +19,12 @@ from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.trust import Reading
-from yantra.explore.closed_form.on_stack import check_rates
+from yantra.explore.closed_form.on_stack import DEFAULT_STACK, check_rates, check_stack
 from yantra.explore.closed_form.space import SWITCHES, PlanSpace
 from yantra.explore.study.objectives import OBJECTIVES, known
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Cluster
+from yantra.fabric.stacks.choice import ROOFLINE
 from yantra.scenario import cluster_parts
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import CHOICES, Dtype
@@ -32,6 +34,7 @@ _REQUIRED = ("model", "global_batch", "clusters", "ranks")
 _OPTIONAL = (
     "sequence",
     "dtype",
+    "stack",
     "scale",
     "prices",
     "objectives",
@@ -48,8 +51,8 @@ _DTYPE: Dtype = "bf16"
 _CHOSEN = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute", *SWITCHES)
 DTYPES = CHOICES["dtype"]
 SAMPLERS = ("tpe", "nsga2", "random")
-Point = tuple[str, int, dict[str, float]]
-"""A cluster, a number of ranks, and factors of rates: what a trial is of."""
+Point = tuple[str, int, dict[str, float], str]
+"""A cluster, a number of ranks, factors of rates, and a stack: what a trial is of."""
 
 
 class Search(NamedTuple):
@@ -68,7 +71,8 @@ class Study(NamedTuple):
 
     `upgrades` are in USD/h a device for each 100 % more of a rate; `between` the ends of rates that
     a search draws from. `points` are those that a search drew; without one, all there are. `dtype`
-    is the type of products of every plan.
+    is the type of products of every plan. `stacks` say at which speeds, as
+    `yantra.fabric.stacks.choice` has it; several are an axis of the trials.
     """
 
     model: str
@@ -89,6 +93,7 @@ class Study(NamedTuple):
     search: tuple[int, str, int] | None = None
     points: tuple[Point, ...] | None = None
     dtype: Dtype = _DTYPE
+    stacks: tuple[str, ...] = (DEFAULT_STACK,)
 
     @classmethod
     def of(cls, fields: Any) -> Study:
@@ -99,10 +104,13 @@ class Study(NamedTuple):
     def digest(self) -> str:
         """What a folder remembers of the study and of the version that ran it.
 
-        The usual type is left out, as in folders of before there was a choice.
+        The usual type and the roofline are left out, as in folders of before there was a choice.
         """
-        fields: list[Any] = [*self._replace(points=None)]
-        told = fields[:-1] if self.dtype == _DTYPE else fields
+        told: list[Any] = [*self._replace(points=None)]
+        for usual in ((ROOFLINE,), _DTYPE):
+            if told[-1] != usual:
+                break
+            told.pop()
         return sha256(json.dumps([__version__, *told]).encode()).hexdigest()
 
     @property
@@ -111,13 +119,19 @@ class Study(NamedTuple):
         return self.search[0] if self.search else len(self.trials())
 
     def trials(self) -> list[Point]:
-        """Return every cluster, size and scale, in the order of the file, or those drawn."""
+        """Return every cluster, size, scale and stack, in the order of the file, or those drawn."""
         if self.points is not None:
             return list(self.points)
         names = [name for name, _ in self.scale]
         factors = product(*[values for _, values in self.scale])
         scales = [dict(zip(names, one, strict=True)) for one in factors]
-        return list(product(self.clusters, self.ranks, scales))
+        return list(product(self.clusters, self.ranks, scales, self.stacks))
+
+
+def scale_words(study: Study, trial: Mapping[str, Any]) -> str:
+    """Return the factors of a trial, behind its stack where the study has several."""
+    words = [f"{name} x{factor:g}" for name, factor in trial["scale"].items()]
+    return " ".join([trial["stack"], *words] if len(study.stacks) > 1 else words)
 
 
 def read_study(path: str) -> Study:
@@ -169,6 +183,7 @@ def study_of(tree: Any, path: str) -> Study:
         upgrades=_prices(tree, "upgrades", path, least=None),
         search=_search(tree, path),
         dtype=_dtype(tree, path),
+        stacks=_stacks(tree, path),
     )
     _check(study, path)
     return study
@@ -315,6 +330,20 @@ def _dtype(tree: Mapping[str, Any], path: str) -> Any:
         problem = expected_got(f"one of {', '.join(DTYPES)}", given)
         raise ConfigError(f"{path}: dtype", problem + did_you_mean(str(given), DTYPES))
     return given
+
+
+def _stacks(tree: Mapping[str, Any], path: str) -> tuple[str, ...]:
+    """Return the stacks of a study: one, or a list of them; files lie beside the study's file."""
+    given = tree.get("stack", DEFAULT_STACK)
+    if isinstance(given, str):
+        given = [given]
+    found = []
+    for name in _list({"stack": given}, "stack", path, str):
+        if "/" in name or name.endswith(".yaml"):
+            name = paths.join(paths.dirname(path), name)
+        check_stack(name, f"{path}: stack")
+        found.append(name)
+    return tuple(found)
 
 
 def _search(tree: Mapping[str, Any], path: str) -> tuple[int, str, int] | None:

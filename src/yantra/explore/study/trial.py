@@ -46,8 +46,9 @@ class Plans(NamedTuple):
     def at(self, scale: Scale) -> Plans:
         """Return the same plans at another scale; only groups on other links are measured."""
         machine = Machine(
-            self.cluster, self.space.ranks, scale, like=self.machine, dtype=self.space.dtype
-        )
+            self.cluster, self.space.ranks, scale, like=self.machine, dtype=self.space.dtype,
+            stack=self.machine.stack,
+        )  # fmt: skip
         form = ClosedForm(self.model, machine, self.space.sequence, self.works)
         judged = form.judge(self.columns, self.space.global_batch)
         return self._replace(scale=scale, judged=judged)
@@ -65,7 +66,7 @@ class Plans(NamedTuple):
 
 def space_of(study: Study, number: int) -> tuple[Any, Cluster, Scale, PlanSpace]:
     """Return the model, the cluster, the scale and the space of a trial."""
-    name, ranks, factors = study.trials()[number]
+    name, ranks, factors, _ = study.trials()[number]
     cluster = _cluster(name)
     members = cluster.network[0].members
     chosen: dict[str, Any] = dict(study.plan)
@@ -98,8 +99,8 @@ def _works(name: str, sequence: int) -> Works:
 
 
 @lru_cache(maxsize=64)
-def _machine(name: str, ranks: int, dtype: Any) -> Machine:
-    return Machine(_cluster(name), ranks, dtype=dtype)
+def _machine(name: str, ranks: int, dtype: Any, stack: str) -> Machine:
+    return Machine(_cluster(name), ranks, dtype=dtype, stack=stack)
 
 
 @lru_cache(maxsize=32)
@@ -115,8 +116,9 @@ def plans_of(study: Study, number: int, **chosen: Any) -> Plans:
     model, cluster, scale, space = space_of(study, number)
     space = space.replace(**chosen)
     columns = _columns(study.model, space)
-    like = _machine(study.trials()[number][0], space.ranks, space.dtype)
-    machine = Machine(cluster, space.ranks, scale, like=like, dtype=space.dtype)
+    name, _, _, stack = study.trials()[number]
+    like = _machine(name, space.ranks, space.dtype, stack)
+    machine = Machine(cluster, space.ranks, scale, like=like, dtype=space.dtype, stack=stack)
     works = _works(study.model, space.sequence or model.sequence)
     form = ClosedForm(model, machine, space.sequence, works)
     judged = form.judge(columns, space.global_batch)
@@ -129,8 +131,10 @@ def trial(study: Study, number: int) -> dict[str, Any]:
     `excess` is by how much of each bound it is beyond it, summed: 0 where none is broken, and None
     where there is no plan to ask.
     """
-    name, ranks, factors = study.trials()[number]
+    name, ranks, factors, stack = study.trials()[number]
     told: dict[str, Any] = {"cluster": name, "ranks": ranks, "scale": factors, "broken": []}
+    if len(study.stacks) > 1:
+        told["stack"] = stack
     try:
         plans = plans_of(study, number)
         told |= figures(plans, plans.best())
