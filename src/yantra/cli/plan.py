@@ -12,6 +12,7 @@ from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.plugin_option import option as plugin_option
+from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.workloads.plan.fields import MEANINGS
 from yantra.workloads.plan.plan import CHOICES
 
@@ -29,6 +30,9 @@ _SWITCHES = {
 
 
 _DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
+_STACK = (
+    "At which speeds: a stack by name (yantra stack list) or file, unknown, roofline or nominal."
+)
 _ADAPTERS = ("lora_rank", "lora_targets")
 
 
@@ -70,6 +74,7 @@ def _choices(command: Any) -> Any:
 @click.option("--global-batch", type=int, required=True, help="Sequences per step.")
 @click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
 @click.option("--dtype", default="bf16", show_default=True, help=_DTYPE)
+@click.option("--stack", default=DEFAULT_STACK, show_default=True, metavar="NAME", help=_STACK)
 @_choices
 @click.option(
     "--top",
@@ -90,6 +95,7 @@ def command(
     global_batch: int,
     seq: int | None,
     dtype: str,
+    stack: str,
     top: int,
     price: str | None,
     sensitivity: bool,
@@ -109,10 +115,12 @@ def command(
     from yantra.explore.answers.best import Shared, best_plans
     from yantra.explore.answers.sensitivity import sensitivities, words
     from yantra.explore.answers.words import as_dict, lines, page
+    from yantra.explore.closed_form.on_stack import check_stack
     from yantra.workloads.models.catalogue import find
 
     if output is not None and not output.endswith((".html", ".json")):
         raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
+    check_stack(stack, "--stack")
     machines = [_priced(name, price) for name in names]
     described = find(model)
     adapters = {name: value for name in _ADAPTERS if (value := chosen.pop(name)) is not None}
@@ -125,8 +133,14 @@ def command(
     given |= {"dtype": dtype, "ranks": ranks, "global_batch": global_batch, "sequence": seq}
     space = _space(given, machines)
     shared = Shared(described, seq, space.adapters)
-    answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
-    rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []
+    answers = [
+        best_plans(described, one, space, top=top, shared=shared, stack=stack) for one in machines
+    ]
+    rates = (
+        [sensitivities(described, one, space, stack=stack) for one in machines]
+        if sensitivity
+        else []
+    )
     title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}{_of(dtype)}"
     form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}
     for told, of in zip(form["clusters"], rates, strict=False):

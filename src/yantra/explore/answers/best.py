@@ -17,9 +17,12 @@ import numpy as np
 
 from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes, room_text
+from yantra.compile import compile
 from yantra.explore.answers.causes import PARTS
+from yantra.explore.answers.sure import Sure, sure_of
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
-from yantra.explore.closed_form.exact import Budget
+from yantra.explore.closed_form.default_stack import DEFAULT_STACK
+from yantra.explore.closed_form.exact import Budget, Exact
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
@@ -52,7 +55,8 @@ class Ranked(NamedTuple):
 
     `not_simulated` says why the time is that of the closed form, and is empty where it is not.
     `parts_ns` is the closed form's time in the parts of `Judged`, scaled to the simulated time, so
-    that differences of two plans by cause add up to the difference of their times.
+    that differences of two plans by cause add up to the difference of their times. `sure` has the
+    interval and the chance to win, None where the stack states none.
     """
 
     plan: Plan
@@ -67,6 +71,7 @@ class Ranked(NamedTuple):
     kwh_per_million_tokens: float | None
     parts_ns: tuple[float, float, float, float]
     not_simulated: str
+    sure: Sure | None = None
 
 
 class Lost(NamedTuple):
@@ -82,7 +87,8 @@ class Answer(NamedTuple):
 
     `legal` plans were checked, `judged` of them had their time counted: those that need at most
     a quarter more memory than there is. `error` is the closed form's largest on what was simulated,
-    None where nothing was. `shown` are the fields that say which plan of the space one is.
+    None where nothing was. `shown` are the fields that say which plan of the space one is. `stack`
+    says at which speeds.
     """
 
     cluster: str
@@ -98,6 +104,7 @@ class Answer(NamedTuple):
     lost: tuple[Lost, ...]
     rates: Rates
     shown: tuple[str, ...] = FIELDS
+    stack: str = DEFAULT_STACK
 
 
 def best_plans(
@@ -108,10 +115,12 @@ def best_plans(
     top: int = 5,
     tell: Callable[[str], None] | None = None,
     shared: Shared | None = None,
+    stack: str = DEFAULT_STACK,
 ) -> Answer:
     """Return the best plans of a space on a cluster, the fastest first.
 
-    `shared` is that of an earlier search for the same model and sequence.
+    `shared` is that of an earlier search for the same model and sequence. `stack` says at which
+    speeds, as `yantra run --stack`.
 
     Raises ConfigError where no plan is legal or the cluster has no such number of ranks, and
     CapacityError where none fits into the memory of a device.
@@ -123,9 +132,8 @@ def best_plans(
         space = space.replace(most_tp=None if members is None else int(members.value))
     shared = shared or Shared(model, space.sequence, space.adapters)
     every = space.columns(model)
-    form = ClosedForm(
-        model, Machine(machine, space.ranks, dtype=space.dtype), space.sequence, shared.works
-    )
+    on = Machine(machine, space.ranks, dtype=space.dtype, stack=stack)
+    form = ClosedForm(model, on, space.sequence, shared.works)
     memory = form.memory(every, space.global_batch)
     if memory.min() > machine.usable_bytes:
         raise _none_fits(model, machine, space, every, memory)
@@ -135,7 +143,7 @@ def best_plans(
     seconds = perf_counter() - start
     fits = judged.memory_bytes <= machine.usable_bytes
     order = _by_kind(columns, judged, fits)
-    runner = _Runner(model, machine, space, columns, judged, shared)
+    runner = _Runner(model, machine, space, columns, judged, shared, stack)
     found = runner.all_of(order, top, tell, fits, len(near) <= _SMALL)
     exact = [one for one in found if not one.not_simulated]
     return Answer(
@@ -148,10 +156,11 @@ def best_plans(
         judged_s=seconds,
         simulated=runner.simulated,
         error=max((_error(one) for one in exact), default=None),
-        ranked=tuple(sorted(found, key=lambda one: one.time_ns))[:top],
+        ranked=runner.with_sure(sorted(found, key=lambda one: one.time_ns)[:top]),
         lost=_lost(machine, space, columns, judged, found),
         rates=runner.rates,
         shown=space.shown,
+        stack=stack,
     )
 
 
@@ -187,12 +196,13 @@ class _Runner:
         columns: Columns,
         judged: Judged,
         shared: Shared,
+        stack: str,
     ) -> None:
         self.cluster, self.space, self.shared = cluster, space, shared
         self.columns, self.judged = columns, judged
         self.budget = Budget()
         self.simulated = 0
-        self.parts = parts_for(cluster, space.ranks, space.dtype)
+        self.parts = parts_for(cluster, space.ranks, space.dtype, stack)
         self.rates = rates_of(cluster)
         self.tokens = space.global_batch * (space.sequence or model.sequence)
 
@@ -258,6 +268,24 @@ class _Runner:
         best = min((one.time_ns for one in found), default=np.inf)
         return float(self.judged.time_ns[row]) * (1 - band) > best
 
+    def with_sure(self, ranked: list[Ranked]) -> tuple[Ranked, ...]:
+        """Return plans with what is known of how sure they are; each is run again for it."""
+        if self.parts.get("stack") is None:
+            return tuple(ranked)
+        exacts = [
+            Exact(compile(self._scenario(one.plan)), None, one.not_simulated)
+            if one.not_simulated
+            else self.budget.simulate(self._scenario(one.plan))
+            for one in ranked
+        ]
+        found = sure_of([one.time_ns for one in ranked], exacts)
+        if found is None:
+            return tuple(ranked)
+        return tuple(one._replace(sure=of) for one, of in zip(ranked, found, strict=True))
+
+    def _scenario(self, plan: Plan) -> Scenario:
+        return Scenario(workload=Templates(workload=self.shared.step(plan)), **self.parts)
+
     def one(self, row: int) -> Ranked | None:
         """Simulate a row; None if its step needs more memory than the closed form has it."""
         plan = self.space.plan(self.columns, row)
@@ -265,7 +293,7 @@ class _Runner:
         need = max(workload.peaks().values())
         if need > self.cluster.usable_bytes:
             return None
-        exact = self.budget.simulate(Scenario(workload=Templates(workload=workload), **self.parts))
+        exact = self.budget.simulate(self._scenario(plan))
         self.simulated += exact.result is not None
         closed = float(self.judged.time_ns[row])
         time = closed if exact.result is None else exact.result.makespan_ns

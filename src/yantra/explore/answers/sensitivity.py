@@ -19,6 +19,7 @@ import numpy as np
 from yantra.base.errors import CapacityError
 from yantra.base.text import table
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
+from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.explore.closed_form.machine import Machine, Scale
 from yantra.explore.closed_form.passes import Works
 from yantra.explore.closed_form.space import Columns, PlanSpace
@@ -43,19 +44,25 @@ class Sensitivity(NamedTuple):
 
 
 def sensitivities(
-    model: Any, cluster: Cluster, space: PlanSpace, row: int | None = None
+    model: Any,
+    cluster: Cluster,
+    space: PlanSpace,
+    row: int | None = None,
+    stack: str = DEFAULT_STACK,
 ) -> tuple[Sensitivity, ...]:
     """Return the sensitivity to each rate, by the closed form, around a row or else the best.
+
+    What was measured of a `stack` changes with rates by the law of `Machine`.
 
     Raises ConfigError where the space has no legal plan, CapacityError where none fits.
     """
     columns = space.columns(model)
-    machine = Machine(cluster, space.ranks, dtype=space.dtype)
+    machine = Machine(cluster, space.ranks, dtype=space.dtype, stack=stack)
     works = Works(model, space.sequence or model.sequence, space.adapters)
 
     def judge(scale: Scale, of: Columns) -> Judged:
         scaled = Machine(
-            cluster, space.ranks, scale, like=machine, tuned=machine, dtype=space.dtype
+            cluster, space.ranks, scale, like=machine, tuned=machine, dtype=space.dtype, stack=stack
         )
         form = ClosedForm(model, scaled, space.sequence, works)
         return form.judge(of, space.global_batch)

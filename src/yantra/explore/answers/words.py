@@ -12,6 +12,7 @@ from yantra.explore.answers.causes import CAUSES, PARTS
 from yantra.export.report.markup import Head, element
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
+from yantra.fabric.stacks.choice import NOMINAL, ROOFLINE
 
 _HEAD = ("#", "time", "MFU", "tokens/s", "memory", "USD/Mtoken")
 _PRICES = {
@@ -28,13 +29,18 @@ _POWERS = {
     "yours": "your",
 }
 """Whose a power is, by its basis."""
+_SURE = ("90 %", "wins")
+_AT_SPEEDS = {
+    ROOFLINE: "at speeds of the roofline: usually 20 to 55 % too fast; give --stack",
+    NOMINAL: "at speeds of the data sheet: further from any machine than the roofline",
+}
 _FIELD = {"overlap": "overlap_gradients"}
 
 
 def lines(answer: Answer) -> Iterator[str]:
     """Yield the answer for a terminal."""
     yield f"{answer.cluster}: {count_words(answer)}"
-    yield from (f"  {line}" for line in table((*_HEAD, *answer.shown), _rows(answer)))
+    yield from (f"  {line}" for line in table((*_head(answer), *answer.shown), _rows(answer)))
     yield from (f"  {text}" for text in why(answer))
 
 
@@ -60,6 +66,10 @@ def why(answer: Answer) -> Iterator[str]:
         lost = format_time(one.time_ns - best.time_ns)
         yield f"{number} loses {lost}: {', '.join(_by(one, best))}"
     yield from (_lost_words(lost, answer.shown) for lost in answer.lost)
+    if best.sure is not None:
+        yield f"rests on: {best.sure.rests_on}"
+    elif answer.stack in _AT_SPEEDS:
+        yield _AT_SPEEDS[answer.stack]
     numbers = [str(n) for n, one in enumerate(answer.ranked, start=1) if one.not_simulated]
     if numbers:
         reason = next(one.not_simulated for one in answer.ranked if one.not_simulated)
@@ -112,13 +122,17 @@ def page(title: str, answers: Sequence[Answer]) -> str:
             " ".join(f"{text}." for text in why(answer)),
             html_table(
                 f"plans{at}",
-                [Head(name, name != "recompute") for name in (*_HEAD, *answer.shown)],
+                [Head(name, name != "recompute") for name in (*_head(answer), *answer.shown)],
                 _rows(answer),
             ),
         )
         for at, answer in enumerate(answers)
     ]
     return render(Page(title, head, sections, ("plain.js",), ("report.css",)))
+
+
+def _head(answer: Answer) -> tuple[str, ...]:
+    return (*_HEAD, *(_SURE if answer.ranked[0].sure is not None else ()))
 
 
 def _rows(answer: Answer) -> list[tuple[str, ...]]:
@@ -134,8 +148,16 @@ def _row(number: int, one: Ranked, shown: Sequence[str]) -> tuple[str, ...]:
         f"{one.tokens_per_s:,.0f}",
         format_bytes(one.memory_bytes),
         "" if each is None else f"{each:.4g}",
+        *_sure(one),
         *(str(value) for value in _split_of(one, shown).values()),
     )
+
+
+def _sure(one: Ranked) -> tuple[str, ...]:
+    if one.sure is None:
+        return ()
+    ends = (format_time(one.time_ns * end) for end in (one.sure.low, one.sure.high))
+    return " to ".join(ends), f"{100 * one.sure.wins:.0f} %"
 
 
 def _split_of(one: Ranked | Lost, shown: Sequence[str]) -> dict[str, Any]:
@@ -161,4 +183,5 @@ def _lost_words(lost: Lost, shown: Sequence[str]) -> str:
 
 def _plain(one: Ranked) -> dict[str, Any]:
     parts = dict(zip(PARTS, one.parts_ns, strict=True))
-    return {**one._asdict(), "plan": dict(vars(one.plan)), "parts_ns": parts}
+    sure = None if one.sure is None else one.sure._asdict()
+    return {**one._asdict(), "plan": dict(vars(one.plan)), "parts_ns": parts, "sure": sure}

@@ -26,8 +26,9 @@ from yantra.collectives.selection.selection import Timed
 from yantra.compile import compile
 from yantra.compile.slowdown import slowdown_on
 from yantra.compute.roofline import Options, shares_of
+from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.explore.closed_form.kernel_times import KernelTimes
-from yantra.explore.closed_form.on_stack import DEFAULT_STACK, parts_for
+from yantra.explore.closed_form.on_stack import parts_for
 from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.fabric.topologies import topologies
 from yantra.run.simulate import run

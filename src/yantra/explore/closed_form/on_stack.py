@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
 from yantra.compute.products import RATE_TYPES
+from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.fabric import clusters, stacks
 from yantra.fabric.clusters.parts import no_rate
-from yantra.fabric.stacks.choice import AUTO, ROOFLINE, UNKNOWN, WITHOUT_TERMS, speeds_of
+from yantra.fabric.stacks.choice import AUTO, UNKNOWN, WITHOUT_TERMS, speeds_of
 from yantra.scenario import Stack, cluster_parts
 from yantra.scenario.layout import STACK
 
 if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
     from yantra.scenario import Collectives
-
-DEFAULT_STACK = ROOFLINE
-"""At which speeds plans are judged where nobody says."""
 
 
 def parts_for(

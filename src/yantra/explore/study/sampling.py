@@ -1,4 +1,4 @@
-"""Draws the trials of a study by Optuna: cluster, ranks, stack, and rates, discrete or between two ends.
+"""Draws the trials of a study by Optuna: cluster, ranks, stack; rates, discrete or between ends.
 
 Trials are drawn a batch at a time. All of a batch are drawn before any is judged, and what came of
 them is told in their order, each with a sampler of its own seed. So what is drawn next depends on

@@ -11,9 +11,9 @@
     at_most: {usd_per_million_tokens: 0.2}
     stack: [megatron-bridge-2026, unknown]
 
-A trial is one cluster of one size at one scale, on one stack: all its plans by the closed form, the best of those
-that fit. With `search: {trials: 200}` trials are drawn (`sampling.py`), also from rates `between`
-two ends; without, all there are are judged. Each finished trial is a line of the journal
+A trial is one cluster of one size at one scale, on one stack: all its plans by the closed form, the
+best of those that fit. With `search: {trials: 200}` trials are drawn (`sampling.py`), also from
+rates `between` two ends; without, all there are are judged. Each finished trial is a line of the journal
 (`journal.py`), so a study that was killed loses only what was under way. Another study in the same
 folder is refused, and so is a second process.
 

@@ -19,7 +19,8 @@ from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.trust import Reading
-from yantra.explore.closed_form.on_stack import DEFAULT_STACK, check_rates, check_stack
+from yantra.explore.closed_form.default_stack import DEFAULT_STACK
+from yantra.explore.closed_form.on_stack import check_rates, check_stack
 from yantra.explore.closed_form.space import SWITCHES, PlanSpace
 from yantra.explore.study.objectives import OBJECTIVES, known
 from yantra.fabric import clusters

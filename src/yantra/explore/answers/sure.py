@@ -1,0 +1,102 @@
+"""How sure a search is of its best plan: the interval of each time, and the chance that it wins.
+
+A plan's interval is that of its run (`yantra.run.interval`), to the bit. Of it, plans of one
+machine and framework share the most: kernels of one class are wrong together, and a factor of
+machine and framework is the same for all. So a plan is drawn as
+
+    T_i x (sum of share_ic x exp(w_ic z_c)) x exp(o_i n_i)
+
+with one z for each class of kernels (products, attention, the rest) and all plans, and one n for
+each plan: what of the interval its classes leave, in the part that is a plan's own (`OWN`), and the
+error of the closed form where that is all there is. The chance of a plan is the share of draws in
+which it is the least.
+
+Trade-off: the chance is among the plans that are told, and not among all of a space.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from yantra.base.normal import WITHIN_90
+from yantra.explore.answers.widths import CLOSED_FORM, deviation_of
+from yantra.result.what_ran import about_of, plan_of, whole
+from yantra.run.interval import bounds, class_widths, responses, rests_on
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yantra.explore.closed_form.exact import Exact
+
+OWN = 0.7
+"""Which part of the deviation of a step is its plan's own, of steps of one machine and framework
+that was fitted to others; see docs/reference/accuracy.md."""
+_DRAWS = 1 << 13
+
+
+class Sure(NamedTuple):
+    """Of one plan: shares of its time that hold 90 %, and the chance to be the fastest told.
+
+    `rests_on` is what the time rests on, in words.
+    """
+
+    low: float
+    high: float
+    wins: float
+    rests_on: str
+
+
+class _Drawn(NamedTuple):
+    shares: np.ndarray
+    widths: np.ndarray
+    own: float
+
+
+def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure] | None:
+    """Return how sure the plans of a search are, from their runs; None where nothing is known.
+
+    A plan without a result has the interval that its stack states, and classes as the others have.
+    """
+    known = [_drawn(exact) for exact in exacts]
+    shares = [one.shares for one in known if one is not None]
+    if not shares:
+        return None
+    usual = np.mean(shares, axis=0)
+    found = [one or _Drawn(usual, np.zeros(len(usual)), deviation_of(CLOSED_FORM)) for one in known]
+    wins = _chances(np.asarray(times_ns, float), found)
+    told = []
+    for exact, one, chance in zip(exacts, found, wins, strict=True):
+        low, high = bounds(one.shares, list(one.widths), _stated(exact))
+        told.append(Sure(low, high, float(chance), rests_on(exact.model)))
+    return told
+
+
+def _stated(exact: Exact) -> float:
+    stack = exact.model.scenario.stack
+    plan = plan_of(about_of(exact.model))
+    assert stack is not None
+    return float(stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch")))
+
+
+def _drawn(exact: Exact) -> _Drawn | None:
+    """Return what a plan is drawn from; None without a run, or where its stack states nothing."""
+    stack = exact.model.scenario.stack
+    if exact.result is None or stack is None or not stack.interval:
+        return None
+    shares, widths = responses(exact.result), np.array(class_widths(exact.model))
+    of_classes = sqrt(float(np.sum((shares * widths) ** 2)))
+    rest = sqrt(max((_stated(exact) / WITHIN_90) ** 2 - of_classes**2, 0.0))
+    return _Drawn(shares, widths, OWN * rest)
+
+
+def _chances(times_ns: np.ndarray, plans: Sequence[_Drawn]) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((_DRAWS, len(plans[0].shares)))
+    drawn = np.stack([np.exp(z * one.widths) @ one.shares for one in plans], axis=1)
+    own = np.array([one.own for one in plans])
+    drawn *= times_ns * np.exp(rng.standard_normal(drawn.shape) * own)
+    counts: np.ndarray = np.bincount(drawn.argmin(axis=1), minlength=len(plans)) / _DRAWS
+    return counts
