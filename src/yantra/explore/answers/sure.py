@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from yantra.explore.closed_form.exact import Exact
 
-OWN = 0.7
+OWN = 0.5
 """Which part of the deviation of a step is its plan's own, of steps of one machine and framework
 that was fitted to others; see docs/reference/accuracy.md."""
 _DRAWS = 1 << 13

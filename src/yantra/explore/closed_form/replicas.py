@@ -4,8 +4,8 @@ With ZeRO-1 weights are gathered in the first forward pass of each chunk, a buck
 ahead of its use: the first bucket of a chunk has nothing before it to hide it, and of several that
 one layer needs only the first is on its way before the layer begins. Gradients are reduced
 in the last backward pass of a chunk, a bucket as soon as it is there; the passes of the chunks
-before it (p each, with their messages) hide them, and the last bucket has nothing behind it. The
-first device cuts its chunks into buckets, others have one a chunk
+before it (p each, with their messages) hide them, and the last bucket has nothing behind it. Only
+chunk 0 of the first device is cut into buckets, others are one each
 (`yantra.workloads.training.step.buckets`). Without overlap all of it comes behind the passes, in
 one bucket a chunk.
 
@@ -90,11 +90,12 @@ def groups_of(size: _Column, stride: _Column) -> Groups:
 
 
 class _Sums(NamedTuple):
-    """Times of one domain: all of a kind, in the bucket that nothing hides, of each chunk."""
+    """Times of one domain: of chunk 0, of its last bucket, of each further chunk and the last."""
 
-    all: _Column
     first: _Column
-    others: _Column
+    opening: _Column
+    chunk: _Column
+    last: _Column
 
 
 def costs_of(
@@ -123,75 +124,128 @@ def costs_of(
     for domain in domains:
         held = domain.held[device]
         cut = _cut(held, v, least)
-        reductions.append(_reduced(machine, domain, held.all, cut, sharded, each.gradient))
+        reductions.append(_reduced(machine, domain, cut, v, sharded, each.gradient))
         by_layer = by_layer + held.layers / (held.layer_count * (least + held.grain))
-        gathers.append(_gathered(machine, domain, held.all, cut, sharded, each.weight))
-        own = np.where(sharded, held.all / domain.size, held.all)
-        updated = updated + own
-        update_ns += cut.buckets * machine.optimizer_ns(each.update, own / cut.buckets)
+        gathers.append(_gathered(machine, domain, cut, v, sharded, each.weight))
+        shares = np.where(sharded, domain.size, 1)
+        updated = updated + held.all / shares
+        for elements, times in (
+            (cut.first / cut.buckets, cut.buckets),
+            (cut.chunk, np.maximum(v - 2, 0)),
+            (cut.last, v > 1),
+        ):
+            update_ns += times * machine.optimizer_ns(each.update, elements / shares)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
-    hidden = backward * (1 - _share(reduced.first, reduced.all / v))
-    hidden = hidden + (v - 1) * p * (backward + late)
-    exposed = np.maximum(reduced.first, reduced.all - hidden)
-    opening = gathered.first + (v - 1) * gathered.others if device == 0 else gathered.all
-    rest = np.maximum(gathered.all - opening, 0.0)
-    first_of_layer = rest / np.maximum(by_layer, 1.0)
-    late = np.maximum(first_of_layer - v * forward * (1 - _share(opening, gathered.all)), 0.0)
     return Costs(
-        np.where(overlaps, opening + rest - first_of_layer + late, gathered.all),
-        np.where(overlaps, exposed, reduced.all),
+        np.where(overlaps, _late_gathers(gathered, v, by_layer, forward, device), _all(gathered, v)),
+        np.where(overlaps, _exposed(reduced, p, v, backward, late), _all(reduced, v)),
         machine.optimizer_ns(each.norm, updated),
         update_ns,
     )
 
 
+def _all(sums: _Sums, v: _Column) -> _Column:
+    return sums.first + _further(sums, v)
+
+
+def _further(sums: _Sums, v: _Column) -> _Column:
+    """Return the times of all chunks but the first."""
+    result: _Column = np.where(v > 1, (v - 2) * sums.chunk + sums.last, 0.0)
+    return result
+
+
+def _exposed(sums: _Sums, p: _Column, v: _Column, backward: _Column, late: _Column) -> _Column:
+    """Return how long behind the last backward pass the last reduction ends.
+
+    A chunk's one bucket is ready when its last pass ends, and p passes of each chunk in front of it
+    come before the end. Those of chunk 0 are ready one after the other while its last pass runs.
+    """
+    between = p * (backward + late)
+    nearest = np.where(v > 2, sums.chunk, sums.last) - between
+    all_of_them = _further(sums, v) - (v - 1) * between
+    before = np.where(v > 1, np.maximum(nearest, all_of_them), -np.inf)
+    ready = -backward * (1 - _share(sums.opening, sums.first))
+    result: _Column = np.maximum(sums.opening, np.maximum(before, ready) + sums.first)
+    return result
+
+
+def _late_gathers(
+    sums: _Sums, v: _Column, by_layer: _Column, forward: _Column, device: int
+) -> _Column:
+    """Return for how long passes wait for weights."""
+    if device:
+        return _all(sums, v)
+    rest = np.maximum(sums.first - sums.opening, 0.0)
+    first_of_layer = rest / np.maximum(by_layer, 1.0)
+    hides = forward * (1 - _share(sums.opening, sums.first))
+    late = np.maximum(first_of_layer - hides, 0.0)
+    return sums.opening + _further(sums, v) + rest - first_of_layer + late
+
+
 class _Cut(NamedTuple):
-    """Shares of a device's weights in its first bucket, and in the first of each other chunk."""
+    """Elements of chunk 0, of its opening and its usual bucket, of each further chunk and the last.
+
+    `buckets` are those of chunk 0; each other chunk is one.
+    """
 
     first: _Column
-    others: _Column
+    opening: _Column
+    usual: _Column
+    chunk: _Column
+    last: _Column
     buckets: _Column
 
 
 def _cut(held: Held, v: _Column, least: _Column | float) -> _Cut:
-    whole = np.maximum(held.all, 1.0)
-    chunk = np.where(v == 1, held.all - held.front, held.layers / v)  # the one has the tail, too
+    chunk = held.layers / v
+    first = np.where(v == 1, held.all, chunk + held.front)
+    last = np.maximum(held.all - first - (v - 2) * chunk, 0.0)  # the one has the tail, too
     usual = least + held.grain
-    opening = np.minimum(chunk + held.front, np.maximum(usual, held.front + usual / 2))
-    others = np.minimum(chunk, usual)
-    return _Cut(opening / whole, others / whole, np.maximum(np.ceil(whole / usual), v))
+    opening = np.minimum(first, np.maximum(usual, held.front + usual / 2))
+    buckets = np.maximum(np.ceil(first / usual), 1)
+    return _Cut(first, opening, np.minimum(first, usual), chunk, last, buckets)
 
 
 def _reduced(
-    machine: Machine, domain: Domain, elements: _Column, cut: _Cut, sharded: _Column, width: float
+    machine: Machine, domain: Domain, cut: _Cut, v: _Column, sharded: _Column, width: float
 ) -> _Sums:
-    start, slope = np.zeros_like(elements), np.zeros_like(elements)
-    each = width * elements * cut.others
-    for kind, rows in (
+    kinds = (
         (CollectiveType.ALL_REDUCE, np.flatnonzero(~sharded)),
         (CollectiveType.REDUCE_SCATTER, np.flatnonzero(sharded)),
-    ):
-        _lines(machine, kind, domain.groups, rows, each, start, slope)
-    return _sums(start, slope * width * elements, cut, elements > 0)
+    )
+    return _sums(machine, domain.groups, kinds, cut, v, np.full(len(v), width))
 
 
 def _gathered(
-    machine: Machine, domain: Domain, elements: _Column, cut: _Cut, sharded: _Column, width: float
+    machine: Machine, domain: Domain, cut: _Cut, v: _Column, sharded: _Column, width: float
 ) -> _Sums:
-    start, slope = np.zeros_like(elements), np.zeros_like(elements)
-    rows = np.flatnonzero(sharded)
-    each = width * elements / domain.size * cut.others
-    _lines(machine, CollectiveType.ALL_GATHER, domain.groups, rows, each, start, slope)
-    return _sums(start, slope * width * elements / domain.size, cut, elements > 0)
+    kinds = ((CollectiveType.ALL_GATHER, np.flatnonzero(sharded)),)
+    return _sums(machine, domain.groups, kinds, cut, v, width / domain.size)
 
 
-def _sums(start: _Column, whole: _Column, cut: _Cut, there: _Column) -> _Sums:
-    start = np.where(there, start, 0.0)
+def _sums(
+    machine: Machine,
+    groups: Groups,
+    kinds: tuple[tuple[CollectiveType, _Column], ...],
+    cut: _Cut,
+    v: _Column,
+    width: _Column,
+) -> _Sums:
+    """Return the times of a domain; `kinds` are the rows of each kind of collective."""
+    lines = np.zeros((4, len(v)))
+    start, slope, far_start, far_slope = lines
+    for kind, rows in kinds:
+        _lines(machine, kind, groups, rows, width * cut.usual, start, slope)
+        far = rows[v[rows] > 1]
+        _lines(machine, kind, groups, far, width * cut.chunk, far_start, far_slope)
+    there = cut.first > 0
+    start, far_start = np.where(there, start, 0.0), np.where(cut.last > 0, far_start, 0.0)
     return _Sums(
-        np.maximum(start * cut.buckets + whole, 0.0),
-        np.maximum(start + whole * cut.first, 0.0),
-        np.maximum(start + whole * cut.others, 0.0),
+        np.maximum(start * cut.buckets + slope * width * cut.first, 0.0),
+        np.maximum(start + slope * width * cut.opening, 0.0),
+        np.maximum(far_start + far_slope * width * cut.chunk, 0.0),
+        np.maximum(far_start + far_slope * width * cut.last, 0.0),
     )
 
 
@@ -201,7 +255,7 @@ def _together(machine: Machine, domains: list[Domain], sums: list[_Sums]) -> _Su
         return sums[0]
     if machine.is_timed:
         return _Sums(*(reduce(np.maximum, of) for of in zip(*sums, strict=True)))
-    most = [np.zeros_like(sums[0].all) for _ in _Sums._fields]
+    most = [np.zeros_like(sums[0].first) for _ in _Sums._fields]
     uses = []
     for domain in domains:
         pairs = zip(domain.groups.size, domain.groups.stride, strict=True)
