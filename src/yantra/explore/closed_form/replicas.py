@@ -115,7 +115,7 @@ def costs_of(
     p, v = columns["pp"], columns["vpp"]
     sharded = columns["zero"] >= 1
     reductions, gathers = [], []
-    by_layer = np.zeros(len(p))
+    by_layer = []
     updated, update_ns = np.zeros(len(p)), np.zeros(len(p))
     copies = columns["dp"] * columns["cp"]
     overlaps = columns["overlap"] > 0
@@ -125,7 +125,7 @@ def costs_of(
         held = domain.held[device]
         cut = _cut(held, v, least)
         reductions.append(_reduced(machine, domain, cut, v, sharded, each.gradient))
-        by_layer = by_layer + held.layers / (held.layer_count * (least + held.grain))
+        by_layer.append(held.layers / (held.layer_count * (least + held.grain)))
         gathers.append(_gathered(machine, domain, cut, v, sharded, each.weight))
         shares = np.where(sharded, domain.size, 1)
         updated = updated + held.all / shares
@@ -137,8 +137,11 @@ def costs_of(
             update_ns += times * machine.optimizer_ns(each.update, elements / shares)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
+    awaited = gathered
+    if device == 0:
+        awaited = _together(machine, domains, _awaited(gathers, by_layer, forward))
     return Costs(
-        np.where(overlaps, _late_gathers(gathered, v, by_layer, forward, device), _all(gathered, v)),
+        np.where(overlaps, _all(awaited, v), _all(gathered, v)),
         np.where(overlaps, _exposed(reduced, p, v, backward, late), _all(reduced, v)),
         machine.optimizer_ns(each.norm, updated),
         update_ns,
@@ -170,17 +173,22 @@ def _exposed(sums: _Sums, p: _Column, v: _Column, backward: _Column, late: _Colu
     return result
 
 
-def _late_gathers(
-    sums: _Sums, v: _Column, by_layer: _Column, forward: _Column, device: int
-) -> _Column:
-    """Return for how long passes wait for weights."""
-    if device:
-        return _all(sums, v)
-    rest = np.maximum(sums.first - sums.opening, 0.0)
-    first_of_layer = rest / np.maximum(by_layer, 1.0)
-    hides = forward * (1 - _share(sums.opening, sums.first))
-    late = np.maximum(first_of_layer - hides, 0.0)
-    return sums.opening + _further(sums, v) + rest - first_of_layer + late
+def _awaited(sums: list[_Sums], by_layer: list[_Column], forward: _Column) -> list[_Sums]:
+    """Return the gathers that the first passes wait for.
+
+    One bucket is gathered ahead, while the layer before works. Of several that a layer needs that
+    is the first, and one of dense weights where they have one; `by_layer` are the buckets of each
+    domain that begin at a layer. Where there are experts, theirs of the first layer wait, too.
+    """
+    found: list[_Sums] = []
+    alone = np.ones_like(forward)
+    for one, count in zip(sums, by_layer, strict=True):
+        rest = one.first if found else np.maximum(one.first - one.opening, 0.0)
+        hides = forward * (1 - _share(one.opening, one.first))
+        ahead = alone * np.minimum(rest / np.maximum(count, 1.0), hides)
+        found.append(one._replace(first=one.first - ahead))
+        alone = 1 - np.minimum(count, 1.0)
+    return found
 
 
 class _Cut(NamedTuple):
