@@ -66,6 +66,14 @@ class Line(NamedTuple):
     slope: float
 
 
+class LineTable(NamedTuple):
+    """Lines of groups (rows) by size: column k holds from `begins[k - 1]` bytes on."""
+
+    begins: np.ndarray
+    starts: np.ndarray
+    slopes: np.ndarray
+
+
 class Scale(NamedTuple):
     """Factors on the rates of a machine; `links` by dimension, innermost first, 1 beyond them.
 
@@ -177,6 +185,8 @@ class Machine:
             like._measured if like is not None and shares else {}
         )
         self._columns: dict[tuple[CollectiveType, int, int], np.ndarray] = {}
+        self._timed: dict[tuple[CollectiveType, int, int], Timed | None] = {}
+        self._tables: dict[tuple[CollectiveType, tuple[tuple[int, int], ...]], LineTable] = {}
 
     def learn(self, operations: Iterable[Operation]) -> None:
         """Ask for the times of all kernels among operations at once, where a model has them."""
@@ -242,6 +252,20 @@ class Machine:
         at = np.searchsorted(begins[1:], size_bytes, side="right")
         return starts[at], slopes[at]
 
+    def table_of(self, kind: CollectiveType, groups: tuple[tuple[int, int], ...]) -> LineTable:
+        """Return the lines of several groups, each a size and a stride, over the same sizes."""
+        if (kind, groups) not in self._tables:
+            every = [np.array(self.lines_of(kind, *group)).T for group in groups]
+            begins = np.unique(np.concatenate([lines[0, 1:] for lines in every]))
+            ends = np.concatenate([[0.0], begins])
+            places = [lines[0, 1:].searchsorted(ends, side="right") for lines in every]
+            starts, slopes = (
+                np.stack([lines[row][at] for lines, at in zip(every, places, strict=True)])
+                for row in (1, 2)
+            )
+            self._tables[kind, groups] = LineTable(begins, starts, slopes)
+        return self._tables[kind, groups]
+
     def line_of(
         self, kind: CollectiveType, size: int, stride: int, size_bytes: float
     ) -> tuple[float, float]:
@@ -271,6 +295,13 @@ class Machine:
         """Return what was measured of a collective of a group; None where it is simulated."""
         if self._selection is None:
             return None
+        key = kind, size, stride
+        if key not in self._timed:
+            self._timed[key] = self._found(*key)
+        return self._timed[key]
+
+    def _found(self, kind: CollectiveType, size: int, stride: int) -> Timed | None:
+        assert self._selection is not None
         dimensions = tuple((topologies.shown(one.kind), one.size) for one in self._dimensions)
         inner, lowest = 1, 0
         while stride >= inner * dimensions[lowest][1]:

@@ -50,10 +50,9 @@ class Held(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """The different groups of some rows, and which of them each row has."""
+    """The different groups of some rows, each a size and a stride, and which of them a row has."""
 
-    size: _Column
-    stride: _Column
+    pairs: tuple[tuple[int, int], ...]
     back: _Column
 
 
@@ -86,7 +85,7 @@ class Each(NamedTuple):
 def groups_of(size: _Column, stride: _Column) -> Groups:
     """Return the groups of `size` ranks, `stride` apart."""
     first, back = distinct(np.stack([size, stride], axis=1))
-    return Groups(size[first], stride[first], back)
+    return Groups(tuple(zip(size[first].tolist(), stride[first].tolist(), strict=True)), back)
 
 
 class _Sums(NamedTuple):
@@ -129,12 +128,7 @@ def costs_of(
         gathers.append(_gathered(machine, domain, cut, v, sharded, each.weight))
         shares = np.where(sharded, domain.size, 1)
         updated = updated + held.all / shares
-        for elements, times in (
-            (cut.first / cut.buckets, cut.buckets),
-            (cut.chunk, np.maximum(v - 2, 0)),
-            (cut.last, v > 1),
-        ):
-            update_ns += times * machine.optimizer_ns(each.update, elements / shares)
+        update_ns += _update(machine, each.update, cut, v, shares)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
     awaited = gathered
@@ -146,6 +140,22 @@ def costs_of(
         machine.optimizer_ns(each.norm, updated),
         update_ns,
     )
+
+
+def _update(
+    machine: Machine,
+    made: Callable[[int], Operation],
+    cut: _Cut,
+    v: _Column,
+    shares: _Column,
+) -> _Column:
+    """Return the times of the kernels that update a domain, one for each bucket."""
+    result: _Column = cut.buckets * machine.optimizer_ns(made, cut.first / cut.buckets / shares)
+    far = np.flatnonzero(v > 1)
+    if len(far):
+        middle, last = (machine.optimizer_ns(made, of[far] / shares[far]) for of in (cut.chunk, cut.last))
+        result[far] += (v[far] - 2) * middle + last
+    return result
 
 
 def _all(sums: _Sums, v: _Column) -> _Column:
@@ -266,8 +276,7 @@ def _together(machine: Machine, domains: list[Domain], sums: list[_Sums]) -> _Su
     most = [np.zeros_like(sums[0].first) for _ in _Sums._fields]
     uses = []
     for domain in domains:
-        pairs = zip(domain.groups.size, domain.groups.stride, strict=True)
-        each = np.array([machine.occupancy(int(size), int(stride)) for size, stride in pairs])
+        each = np.array([machine.occupancy(*pair) for pair in domain.groups.pairs])
         uses.append(each[domain.groups.back])
     for dimension in range(machine.dimensions):
         for place, best in enumerate(most):
@@ -291,8 +300,8 @@ def _lines(
     slope: _Column,
 ) -> None:
     """Write the line that one collective of each row's group is on, for those rows."""
-    back = groups.back[rows]
-    for at in np.unique(back):
-        own = rows[back == at]
-        group = int(groups.size[at]), int(groups.stride[at])
-        start[own], slope[own] = machine.lines_at(kind, *group, each[own])
+    if len(rows):
+        table = machine.table_of(kind, groups.pairs)
+        back = groups.back[rows]
+        at = table.begins.searchsorted(each[rows], side="right")
+        start[rows], slope[rows] = table.starts[back, at], table.slopes[back, at]
