@@ -51,15 +51,17 @@ def file_of(stack: str) -> str:
     return UNKNOWN if stack == AUTO else stack
 
 
-@lru_cache(maxsize=64)
 def terms_of(stack: str, cluster: str, dtype: str) -> Stack:
     """Return the terms of a stack, a name or a file, on a cluster of that name.
 
     Raises ConfigError for an unknown stack.
     """
-    part = stacks.load(file_of(stack), where="--stack").scenario_part(
-        cluster, RATE_TYPES.get(dtype, dtype)
-    )
+    return _terms(stacks.load(file_of(stack), where="--stack"), cluster, dtype)
+
+
+@lru_cache(maxsize=64)
+def _terms(stack: stacks.Stack, cluster: str, dtype: str) -> Stack:
+    part = stack.scenario_part(cluster, RATE_TYPES.get(dtype, dtype))
     found: Stack = STACK.read(part, "stack", "")
     return found
 

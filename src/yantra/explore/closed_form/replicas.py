@@ -153,7 +153,8 @@ def _update(
     result: _Column = cut.buckets * machine.optimizer_ns(made, cut.first / cut.buckets / shares)
     far = np.flatnonzero(v > 1)
     if len(far):
-        middle, last = (machine.optimizer_ns(made, of[far] / shares[far]) for of in (cut.chunk, cut.last))
+        each = (cut.chunk[far], cut.last[far])
+        middle, last = (machine.optimizer_ns(made, of / shares[far]) for of in each)
         result[far] += (v[far] - 2) * middle + last
     return result
 

@@ -14,8 +14,8 @@
 A trial is one cluster of one size at one scale, on one stack: all its plans by the closed form, the
 best of those that fit. With `search: {trials: 200}` trials are drawn (`sampling.py`), also from
 rates `between` two ends; without, all there are are judged. Each finished trial is a line of the
-journal (`journal.py`), so a study that was killed loses only what was under way. Another study in the same
-folder is refused, and so is a second process.
+journal (`journal.py`), so a study that was killed loses only what was under way. Another study in
+the same folder is refused, and so is a second process.
 
 Trade-off: trials are by closed form alone; `yantra plan` simulates.
 """
