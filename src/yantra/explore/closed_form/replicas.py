@@ -160,7 +160,8 @@ def _update(
 
 
 def _all(sums: _Sums, v: _Column) -> _Column:
-    return sums.first + _further(sums, v)
+    result: _Column = sums.first + _further(sums, v)
+    return result
 
 
 def _further(sums: _Sums, v: _Column) -> _Column:
