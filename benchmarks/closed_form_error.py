@@ -2,8 +2,8 @@
 
 Eight models, dense and mixtures of experts, on 16 to 128 devices of five kinds; all plans of a
 space are equally likely, whether they fit into memory or not. Both sides are at the speeds of one
-stack. Prints the median, the nine tenths and the largest error of each job and of all, and Kendall's
-tau between the plans of a job. The goals are a median of 1 %, nine tenths within 4 %, a tau of 0.95.
+stack. Prints the median, the nine tenths and the largest error of each job and of all, and the
+Kendall tau of the plans of a job. Goals: a median of 1 %, nine tenths within 4 %, a tau of 0.95.
 
     python -m benchmarks.closed_form_error [PLANS] [SEED] [--stack NAME]
 """

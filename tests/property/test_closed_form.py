@@ -17,7 +17,8 @@ from yantra.explore.answers.words import lines
 from yantra.explore.closed_form import exact as exact_runs
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.exact import Budget
-from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import FIELDS, SWITCHES, PlanSpace
 from yantra.run import simulate as simulate_runs
 from yantra.run import work

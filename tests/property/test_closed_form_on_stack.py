@@ -22,8 +22,9 @@ from yantra.explore.answers.best import best_plans
 from yantra.explore.answers.sensitivity import sensitivities
 from yantra.explore.answers.words import lines
 from yantra.explore.closed_form.closed_form import ClosedForm
-from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.explore.study.study import run_study
 from yantra.explore.study.study_file import study_of

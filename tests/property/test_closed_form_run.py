@@ -15,7 +15,8 @@ import pytest
 
 from yantra.base.documents import parse_yaml
 from yantra.explore.closed_form.closed_form import ClosedForm
-from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import FIELDS, SWITCHES, PlanSpace
 from yantra.fabric.clusters.reader import cluster_of
 from yantra.run.simulate import simulate

@@ -31,8 +31,9 @@ from hypothesis import strategies as st
 from yantra.explore import Space, explore
 from yantra.explore.answers.best import best_plans
 from yantra.explore.closed_form.closed_form import ClosedForm
-from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.passes import Works
+from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import Columns, PlanSpace
 from yantra.explore.study.pareto import front
 from yantra.run.simulate import simulate

@@ -16,7 +16,8 @@ from yantra.cli import main
 from yantra.explore.answers.best import Answer, best_plans
 from yantra.explore.answers.sensitivity import sensitivities
 from yantra.explore.closed_form.closed_form import ClosedForm
-from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.explore.study.point import scenario_of
 from yantra.explore.study.study import run_study

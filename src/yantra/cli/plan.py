@@ -19,6 +19,8 @@ from yantra.workloads.plan.plan import CHOICES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from yantra.explore.answers.best import Answer
+    from yantra.explore.answers.sensitivity import Sensitivity
     from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.clusters.types import Cluster
 
@@ -108,13 +110,9 @@ def command(
     Each plan is a split over tensors, context, experts, pipeline and replicas, with ZeRO, a
     micro-batch and recomputation. Differences to the best plan are given by cause and add up.
     """
-    from json import dumps
-
-    from yantra.base.output import write_text
     from yantra.base.text import count
     from yantra.explore.answers.best import Shared, best_plans
-    from yantra.explore.answers.sensitivity import sensitivities, words
-    from yantra.explore.answers.words import as_dict, lines, page
+    from yantra.explore.answers.sensitivity import sensitivities
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.workloads.models.catalogue import find
 
@@ -136,27 +134,41 @@ def command(
     answers = [
         best_plans(described, one, space, top=top, shared=shared, stack=stack) for one in machines
     ]
-    rates = (
-        [sensitivities(described, one, space, stack=stack) for one in machines]
-        if sensitivity
-        else []
-    )
+    rates = [sensitivities(described, one, space, stack=stack) for one in machines if sensitivity]
     title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}{_of(dtype)}"
+    _tell(title, answers, rates, output, as_json=as_json)
+    return 0
+
+
+def _tell(
+    title: str,
+    answers: Sequence[Answer],
+    rates: Sequence[tuple[Sensitivity, ...]],
+    output: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write and print the answers, and what faster parts would gain where that was asked."""
+    from json import dumps
+
+    from yantra.base.output import write_text
+    from yantra.explore.answers.sensitivity import words
+    from yantra.explore.answers.words import as_dict, lines, page
+
     form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}
-    for told, of in zip(form["clusters"], rates, strict=False):
-        told["sensitivity"] = [one._asdict() for one in of]  # type: ignore[index]
+    for written, of in zip(form["clusters"], rates, strict=False):
+        written["sensitivity"] = [one._asdict() for one in of]  # type: ignore[index]
     if output is not None:
         is_page = output.endswith(".html")
         write_text(output, page(title, answers) if is_page else dumps(form, indent=1) + "\n")
     if as_json:
         print_json(form)
-        return 0
+        return
     text = [title, *(line for answer in answers for line in lines(answer))]
-    for machine, of in zip(machines, rates, strict=False):
-        text += [f"{machine.name}: step time by rate, at the best plan and with plans chosen again"]
+    for told, of in zip(answers, rates, strict=False):
+        text += [f"{told.cluster}: step time by rate, at the best plan and with plans chosen again"]
         text += [f"  {line}" for line in words(of)]
     sys.stdout.write("\n".join(text) + "\n")
-    return 0
 
 
 def _of(dtype: str) -> str:

@@ -20,8 +20,9 @@ from yantra.base.errors import CapacityError
 from yantra.base.text import table
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.default_stack import DEFAULT_STACK
-from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.passes import Works
+from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import Columns, PlanSpace
 from yantra.fabric.clusters.types import Cluster
 

@@ -29,6 +29,7 @@ from yantra.compute.roofline import Options, shares_of
 from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.explore.closed_form.kernel_times import KernelTimes
 from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.closed_form.scale import Scale
 from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.fabric.topologies import topologies
 from yantra.run.simulate import run
@@ -74,34 +75,6 @@ class LineTable(NamedTuple):
     slopes: np.ndarray
 
 
-class Scale(NamedTuple):
-    """Factors on the rates of a machine; `links` by dimension, innermost first, 1 beyond them.
-
-    `latency` is a rate, too: twice as much halves all fixed times.
-    """
-
-    peak: float = 1.0
-    memory: float = 1.0
-    latency: float = 1.0
-    links: tuple[float, ...] = ()
-
-    def times(self, rate: str, factor: float) -> Scale:
-        """Return the factors with one rate multiplied; `links 0` is the innermost dimension."""
-        if not rate.startswith("links "):
-            return self._replace(**{rate: getattr(self, rate) * factor})
-        at = int(rate.removeprefix("links "))
-        links = [*self.links, *[1.0] * (at + 1 - len(self.links))]
-        links[at] *= factor
-        return self._replace(links=tuple(links))
-
-    def of(self, rate: str) -> float:
-        """Return the factor of a rate, named as in `times`."""
-        if not rate.startswith("links "):
-            return float(getattr(self, rate))
-        at = int(rate.removeprefix("links "))
-        return self.links[at] if at < len(self.links) else 1.0
-
-
 class Machine:
     """The times of one cluster of so many ranks, in ns."""
 
@@ -134,18 +107,52 @@ class Machine:
         self._tuned, self._scale = tuned, scale
         self.ranks, self.dtype, self.stack = ranks, dtype, stack
         self._parts = parts_for(cluster, ranks, dtype, stack)
-        terms = self._parts.get("stack")
-        given = self._parts["device"]
-        self._bound = given
-        if terms is not None:
+        self._bound = self._parts["device"]
+        if "stack" in self._parts:
             self._bound = parts_for(cluster, ranks, dtype, ROOFLINE)["device"]
-        device = self._bound
-        self._flops_per_ns = device.peak_flops / 1e9 * scale.peak
+        self._flops_per_ns = self._bound.peak_flops / 1e9 * scale.peak
         self._by_type: dict[str, float] = {}
-        self._bytes_per_ns = device.memory_bytes_per_s / 1e9 * scale.memory
-        self._parts["device"] = given.replace(
-            peak_flops=given.peak_flops * scale.peak,
-            memory_bytes_per_s=given.memory_bytes_per_s * scale.memory,
+        self._bytes_per_ns = self._bound.memory_bytes_per_s / 1e9 * scale.memory
+        self._set_terms(like if like is not None and like.stack == stack else None)
+        self._set_rates()
+        # What was measured does not hang on the other rates, so machines with equal links share it.
+        own = self._dimensions, self._delays_ns
+        shares = like is not None and own == (like._dimensions, like._delays_ns)
+        if tuned is not None and tuned is not like:
+            shares = shares and own == (tuned._dimensions, tuned._delays_ns)
+        shares = shares and like is not None and like.stack == stack
+        self._measured: dict[tuple[CollectiveType, int, int], tuple[Line, ...]] = (
+            like._measured if like is not None and shares else {}
+        )
+        self._columns: dict[tuple[CollectiveType, int, int], np.ndarray] = {}
+        self._timed: dict[tuple[CollectiveType, int, int], Timed | None] = {}
+        self._tables: dict[tuple[CollectiveType, tuple[tuple[int, int], ...]], LineTable] = {}
+
+    def _set_terms(self, like: Machine | None) -> None:
+        """Take what the stack says: its slowdown, its kernels and its collectives."""
+        terms, selection = self._parts.get("stack"), self._parts["collectives"].selection
+        slower = slowdown_on(terms, self._parts["topology"])
+        self._slower = slower.communication
+        self._kernels: KernelTimes | None = None
+        self._selection = None
+        if terms is None:
+            return
+        scale = self._scale
+        self._kernels = KernelTimes(
+            self._parts["device"],
+            slower._replace(launch_ns=slower.launch_ns / scale.latency),
+            self._longer if (scale.peak, scale.memory) != (1.0, 1.0) else None,
+            None if like is None else like._kernels,
+        )
+        if selection is not None:
+            self._selection = selection_of(selection)
+
+    def _set_rates(self) -> None:
+        """Multiply the rates of the device and the network by those of the scale."""
+        scale, device = self._scale, self._parts["device"]
+        self._parts["device"] = device.replace(
+            peak_flops=device.peak_flops * scale.peak,
+            memory_bytes_per_s=device.memory_bytes_per_s * scale.memory,
         )
         topology = self._parts["topology"]
         along = topology.dimensions
@@ -161,32 +168,6 @@ class Machine:
         collectives = self._parts["collectives"]
         delays = (collectives.endpoint_delay_ns, collectives.local_reduction_delay_ns)
         self._delays_ns = tuple(delay / scale.latency for delay in delays)
-        slower = slowdown_on(terms, topology)
-        self._slower = slower.communication
-        self._selection = None
-        if terms is not None and collectives.selection is not None:
-            self._selection = selection_of(collectives.selection)
-        self._kernels = None
-        if terms is not None:
-            known = None if like is None or like.stack != stack else like._kernels
-            self._kernels = KernelTimes(
-                given,
-                slower._replace(launch_ns=slower.launch_ns / scale.latency),
-                self._longer if (scale.peak, scale.memory) != (1.0, 1.0) else None,
-                known,
-            )
-        # What was measured does not hang on the other rates, so machines with equal links share it.
-        own = self._dimensions, self._delays_ns
-        shares = like is not None and own == (like._dimensions, like._delays_ns)
-        if tuned is not None and tuned is not like:
-            shares = shares and own == (tuned._dimensions, tuned._delays_ns)
-        shares = shares and like is not None and like.stack == stack
-        self._measured: dict[tuple[CollectiveType, int, int], tuple[Line, ...]] = (
-            like._measured if like is not None and shares else {}
-        )
-        self._columns: dict[tuple[CollectiveType, int, int], np.ndarray] = {}
-        self._timed: dict[tuple[CollectiveType, int, int], Timed | None] = {}
-        self._tables: dict[tuple[CollectiveType, tuple[tuple[int, int], ...]], LineTable] = {}
 
     def learn(self, operations: Iterable[Operation]) -> None:
         """Ask for the times of all kernels among operations at once, where a model has them."""

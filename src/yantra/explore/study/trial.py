@@ -16,8 +16,9 @@ import numpy as np
 from yantra.base.errors import CapacityError, ConfigError, YantraError
 from yantra.base.text import format_bytes, room_text
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
-from yantra.explore.closed_form.machine import Machine, Scale
+from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.passes import Works
+from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import Columns, PlanSpace
 from yantra.explore.study.goodput import best_goodput, mtti_of
 from yantra.explore.study.objectives import Facts, computed, unstated
