@@ -15,10 +15,10 @@ import argparse
 import numpy as np
 
 from yantra.explore.closed_form.closed_form import ClosedForm
-from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.space import PlanSpace
+from yantra.fabric.stacks.choice import DEFAULT
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates
 from yantra.workloads.models.catalogue import find
@@ -75,7 +75,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("plans", type=int, nargs="?", default=20)
     parser.add_argument("seed", type=int, nargs="?", default=11)
-    parser.add_argument("--stack", default=DEFAULT_STACK)
+    parser.add_argument("--stack", default=DEFAULT)
     given = parser.parse_args()
     every, agree = [], []
     for job in JOBS:

@@ -100,7 +100,5 @@ def test_an_interval_stands_beside_what_it_was_fitted_to_alone(tmp_path: Path) -
         f"workload: {JOB}\nstack: megatron-2022\n"
         "cluster: {name: hgx-h100, device: {compute: roofline}}\n"
     )
-    with pytest.raises(
-        ConfigError, match=r"stack: megatron-2022.*: was fitted to"
-    ):
+    with pytest.raises(ConfigError, match=r"stack: megatron-2022.*: was fitted to"):
         yantra.simulate(path)

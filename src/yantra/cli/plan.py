@@ -12,7 +12,7 @@ from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.plugin_option import option as plugin_option
-from yantra.explore.closed_form.default_stack import DEFAULT_STACK
+from yantra.fabric.stacks.choice import DEFAULT
 from yantra.workloads.plan.fields import MEANINGS
 from yantra.workloads.plan.plan import CHOICES
 
@@ -76,7 +76,7 @@ def _choices(command: Any) -> Any:
 @click.option("--global-batch", type=int, required=True, help="Sequences per step.")
 @click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
 @click.option("--dtype", default="bf16", show_default=True, help=_DTYPE)
-@click.option("--stack", default=DEFAULT_STACK, show_default=True, metavar="NAME", help=_STACK)
+@click.option("--stack", default=DEFAULT, show_default=True, metavar="NAME", help=_STACK)
 @_choices
 @click.option(
     "--top",

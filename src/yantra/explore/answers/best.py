@@ -21,7 +21,6 @@ from yantra.compile import compile
 from yantra.explore.answers.causes import PARTS
 from yantra.explore.answers.sure import Sure, sure_of
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
-from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.explore.closed_form.exact import Budget, Exact
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.on_stack import parts_for
@@ -29,6 +28,7 @@ from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
 from yantra.explore.closed_form.space import FIELDS, Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates, kwh, rates_of
+from yantra.fabric.stacks.choice import DEFAULT
 from yantra.result.figures import utilisation
 from yantra.result.what_ran import about_of
 from yantra.scenario import Scenario, Templates
@@ -104,7 +104,7 @@ class Answer(NamedTuple):
     lost: tuple[Lost, ...]
     rates: Rates
     shown: tuple[str, ...] = FIELDS
-    stack: str = DEFAULT_STACK
+    stack: str = DEFAULT
 
 
 def best_plans(
@@ -115,7 +115,7 @@ def best_plans(
     top: int = 5,
     tell: Callable[[str], None] | None = None,
     shared: Shared | None = None,
-    stack: str = DEFAULT_STACK,
+    stack: str = DEFAULT,
 ) -> Answer:
     """Return the best plans of a space on a cluster, the fastest first.
 

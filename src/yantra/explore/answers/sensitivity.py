@@ -19,12 +19,12 @@ import numpy as np
 from yantra.base.errors import CapacityError
 from yantra.base.text import table
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
-from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.passes import Works
 from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import Columns, PlanSpace
 from yantra.fabric.clusters.types import Cluster
+from yantra.fabric.stacks.choice import DEFAULT
 
 _STEP = 1e-4
 _CHANGE = 0.05
@@ -49,7 +49,7 @@ def sensitivities(
     cluster: Cluster,
     space: PlanSpace,
     row: int | None = None,
-    stack: str = DEFAULT_STACK,
+    stack: str = DEFAULT,
 ) -> tuple[Sensitivity, ...]:
     """Return the sensitivity to each rate, by the closed form, around a row or else the best.
 

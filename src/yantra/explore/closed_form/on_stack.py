@@ -11,22 +11,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError
-from yantra.base.fields import Plugin
 from yantra.compute.products import RATE_TYPES
-from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.fabric import clusters, stacks
 from yantra.fabric.clusters.parts import no_rate
-from yantra.fabric.stacks.choice import AUTO, UNKNOWN, WITHOUT_TERMS, speeds_of
+from yantra.fabric.stacks.choice import AUTO, DEFAULT, UNKNOWN, WITHOUT_TERMS
 from yantra.scenario import Stack, cluster_parts
 from yantra.scenario.layout import STACK
 
 if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
-    from yantra.scenario import Collectives
 
 
 def parts_for(
-    cluster: Cluster | str, ranks: int, dtype: str, stack: str = DEFAULT_STACK
+    cluster: Cluster | str, ranks: int, dtype: str, stack: str = DEFAULT
 ) -> dict[str, Any]:
     """Return the parts of a scenario whose products are in the type of a plan, on a stack.
 
@@ -34,16 +31,7 @@ def parts_for(
     for an unknown stack.
     """
     check_rates(cluster, dtype, "dtype")
-    wanted, speeds = RATE_TYPES.get(dtype, dtype), speeds_of(stack)
-    if stack in WITHOUT_TERMS:
-        return cluster_parts(cluster, ranks, wanted, speeds=speeds)
-    name = _name(cluster)
-    chosen = stacks.load(file_of(stack), where="--stack")
-    profile = chosen.profile(name, wanted)
-    parts = cluster_parts(cluster, ranks, wanted, speeds=speeds, profile=profile)
-    if chosen.copies is not None:
-        parts["collectives"] = _sent_once(parts["collectives"], int(chosen.copies.value))
-    return parts | {"stack": terms_of(stack, name, dtype)}
+    return cluster_parts(cluster, ranks, RATE_TYPES.get(dtype, dtype), stack=stack)
 
 
 def file_of(stack: str) -> str:
@@ -79,16 +67,3 @@ def check_rates(cluster: Cluster | str, dtype: str, where: str) -> None:
     if wanted not in known:
         problem = no_rate(wanted, machine.name, known)
         raise ConfigError(where, f"{problem}; choose one of these, or another cluster")
-
-
-def _name(cluster: Cluster | str) -> str:
-    return (clusters.load(cluster) if isinstance(cluster, str) else cluster).name
-
-
-def _sent_once(collectives: Collectives, copies: int) -> Collectives:
-    """Return collectives whose all-to-alls over nodes send a token once to each of them."""
-    selection = collectives.selection
-    if not isinstance(selection, Plugin):
-        return collectives
-    options = tuple((dict(selection.options) | {"copies": copies}).items())
-    return collectives.replace(selection=selection.replace(options=options))

@@ -19,13 +19,12 @@ from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.trust import Reading
-from yantra.explore.closed_form.default_stack import DEFAULT_STACK
 from yantra.explore.closed_form.on_stack import check_rates, check_stack
 from yantra.explore.closed_form.space import SWITCHES, PlanSpace
 from yantra.explore.study.objectives import OBJECTIVES, known
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Cluster
-from yantra.fabric.stacks.choice import ROOFLINE
+from yantra.fabric.stacks.choice import DEFAULT, ROOFLINE
 from yantra.scenario import cluster_parts
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import CHOICES, Dtype
@@ -94,7 +93,7 @@ class Study(NamedTuple):
     search: tuple[int, str, int] | None = None
     points: tuple[Point, ...] | None = None
     dtype: Dtype = _DTYPE
-    stacks: tuple[str, ...] = (DEFAULT_STACK,)
+    stacks: tuple[str, ...] = (DEFAULT,)
 
     @classmethod
     def of(cls, fields: Any) -> Study:
@@ -335,7 +334,7 @@ def _dtype(tree: Mapping[str, Any], path: str) -> Any:
 
 def _stacks(tree: Mapping[str, Any], path: str) -> tuple[str, ...]:
     """Return the stacks of a study: one, or a list of them; files lie beside the study's file."""
-    given = tree.get("stack", DEFAULT_STACK)
+    given = tree.get("stack", DEFAULT)
     if isinstance(given, str):
         given = [given]
     found = []
