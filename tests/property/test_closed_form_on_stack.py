@@ -31,7 +31,8 @@ from yantra.explore.study.study_file import study_of
 from yantra.fabric import clusters, stacks
 from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
+from yantra.scenario.named import parts_at
 from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.one_collective import collective_on
 from yantra.workloads.models.assemble import model_of
@@ -114,7 +115,7 @@ def test_a_plan_takes_what_its_run_takes(
 def test_a_stack_that_changes_nothing_has_the_measured_times(cluster: str, tmp_path: Path) -> None:
     space = PlanSpace(ranks=8, global_batch=8, tp=(1,), pp=(1,), overlap=(False,))
     columns, times = closed(small(), space, cluster, written(tmp_path))
-    parts = cluster_parts(cluster, 8, "bf16", speeds="measured")
+    parts = parts_at(cluster, 8, "bf16", speeds="measured")
     for row in range(0, len(times), 2):
         assert times[row] == pytest.approx(ran(small(), space, columns, row, parts), rel=2e-3)
 

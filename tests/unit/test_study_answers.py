@@ -177,23 +177,23 @@ def test_the_winner_of_the_study_is_the_likeliest(ran: tuple[Study, Finished]) -
 
 
 def test_how_wide_a_trial_is_follows_from_the_interval_of_its_estimate() -> None:
-    study, finished = _near_study()
-    values = {n: one["step_time"] for n, one in enumerate(finished.trials)}
     for name in ("unknown", "megatron-2021"):
-        found = widths_of(study, finished, values, name)
+        study, finished = _near_study(name)
+        values = {n: one["step_time"] for n, one in enumerate(finished.trials)}
+        found = widths_of(study, finished, values, None)
         for number, width in found.items():
             cluster = finished.trials[number]["cluster"]
             part = stacks.load(name).scenario_part(cluster)
             scenario = scenario_of(study, finished, number)
-            with_stack = scenario.replace(stack=STACK.read(part, "stack", ""))
-            interval = simulate(with_stack).interval
+            assert scenario.stack == STACK.read(part, "stack", "")
+            interval = simulate(scenario).interval
             assert interval is not None
-            deviation = log(interval.high / interval.low) / 2 / NormalDist().inv_cdf(0.95)
-            assert width.of_cluster == pytest.approx(deviation)
-            assert width.within > interval.high - 1 > CLOSED_FORM
+            half = log(interval.high / interval.low) / 2
+            assert width.of_cluster == pytest.approx(half / NormalDist().inv_cdf(0.95))
+            assert width.within > exp(half) - 1 > CLOSED_FORM
 
 
-def _near_study() -> tuple[Study, Finished]:
+def _near_study(stack: str) -> tuple[Study, Finished]:
     """Return a study whose two clusters are near enough to have their trials simulated."""
     study = study_of(
         {
@@ -203,6 +203,7 @@ def _near_study() -> tuple[Study, Finished]:
             "clusters": ["hgx-h100", "hgx-h200"],
             "ranks": [8],
             "objectives": ["step_time"],
+            "stack": stack,
         },
         "study",
     )

@@ -84,6 +84,9 @@ def widths_of(
         return found  # of one cluster: what they share changes nothing
     budget = Budget()
     for number in near[:_MOST]:
+        own_stack = _stack_of(study, finished.trials[number])
+        if own_stack in WITHOUT_TERMS or stack not in (None, own_stack):
+            continue  # its run has no such interval
         of, shared = _of(study, finished.trials[number], stack)
         try:
             scenario = scenario_of(study, finished, number)
@@ -99,8 +102,12 @@ def widths_of(
 
 def _of(study: Study, trial: Mapping[str, Any], stack: str | None) -> tuple[Stack, str]:
     """Return the terms that say how wide a trial is, and the name of what it shares them with."""
-    name = stack or trial.get("stack", study.stacks[0])
+    name = stack or _stack_of(study, trial)
     if name in WITHOUT_TERMS:
         name = UNKNOWN
     cluster = load(trial["cluster"]).name
     return terms_of(name, cluster, study.dtype), f"{cluster} {name}"
+
+
+def _stack_of(study: Study, trial: Mapping[str, Any]) -> str:
+    return str(trial.get("stack", study.stacks[0]))
