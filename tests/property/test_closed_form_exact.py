@@ -125,8 +125,7 @@ def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the
         cut.append(buckets_of(weights, plan, is_first=True)[-1].elements)
         layers, whole = float(count * element), float(count * element + front)
         columns = (np.array([one]) for one in (whole, layers, float(front), 0.0, float(count)))
-        opening = _cut(Held(*columns), np.array([1.0]), float(plan.bucket_size)).first[0]
-        said.append(opening * whole)
+        said.append(_cut(Held(*columns), np.array([1.0]), float(plan.bucket_size)).opening[0])
     assert np.mean(said) == pytest.approx(np.mean(cut), rel=0.02)
     assert plan.bucket_size < np.mean(cut) < front + plan.bucket_size
 

@@ -28,7 +28,8 @@ from yantra.base.garbage import uncollected
 from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.device_layers import DeviceLayers, Layers
 from yantra.explore.closed_form.distinct import distinct
-from yantra.explore.closed_form.passes import KEY, Part, Works, parts_of
+from yantra.explore.closed_form.micro_batches import Amounts, Key, amounts_of
+from yantra.explore.closed_form.passes import KEY, Part, Works, part_of
 from yantra.explore.closed_form.replicas import Domain, Each, Held, costs_of, groups_of
 from yantra.explore.closed_form.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from yantra.explore.closed_form.machine import Machine
-    from yantra.workloads.operators.operations import Operation
+    from yantra.workloads.operators.operations import Operation, StageWork
     from yantra.workloads.training.step.sharding import Sharding
 
 _BLOCK = 1 << 14
+_MICRO_BATCH = KEY.index("micro_batch")
 
 
 class Judged(NamedTuple):
@@ -76,7 +78,8 @@ class ClosedForm:
         self._works = works or Works(model, sequence or model.sequence)
         self._layers = DeviceLayers(self._works.kinds)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
-        self._known: dict[int, Part] = {}
+        self._known: dict[tuple[int, int], np.ndarray] = {}
+        self._kernels: dict[Key, np.ndarray] = {}
         plan = Plan(dtype=machine.dtype)
         self._held = sharding_of(plan)
         held = self._held
@@ -107,7 +110,7 @@ class ClosedForm:
         missing = [row for row in rows if row not in self._parts]
         with uncollected() if missing else nullcontext():
             self._learn(missing)
-            table = np.stack([self._entry(row) for row in rows])
+            table = np.stack([self._parts[row] for row in rows])
         fields = np.ascontiguousarray(table.transpose(1, 2, 0))
         front, *kinds, tail = (Part(*(row[back] for row in part)) for part in fields)
         m = global_batch / (c["micro_batch"] * c["dp"])
@@ -135,37 +138,59 @@ class ClosedForm:
         )  # fmt: skip
 
     def _learn(self, keys: list[tuple[int, ...]]) -> None:
-        """Ask for the kernels of all parts at once."""
-        works = [work for key in keys for work in self._works.of(self._plan(key))]
-        passes = [one for work in works for one in (work.forward, work.backward)]
-        self.machine.learn(operation for one in passes for operation in one.operations)
+        """Find the parts of some keys: works of all, their kernels asked for at once, times."""
+        splits: dict[tuple[int, ...], list[int]] = {}
+        for key in keys:
+            splits.setdefault(_split(key), []).append(key[_MICRO_BATCH])
+        found = []
+        for split, sizes in splits.items():
+            made = self._amounts(split, sorted(sizes))
+            some = [(sorted(sizes), made)] if made else []
+            for size in () if made else sizes:
+                some.append(([size], self._amounts(split, [size]) or []))
+            found += [(split, batches, parts) for batches, parts in some]
+        self._ask([of for _, _, parts in found for _, of in parts])
+        for split, batches, parts in found:
+            plan = self._plan(_key(split, 1))
+            columns = [self._part(plan, work, of, len(batches)) for work, of in parts]
+            for at, size in enumerate(batches):
+                self._parts[_key(split, size)] = np.array([of[:, at] for of in columns])
 
-    def _entry(self, key: tuple[int, ...]) -> np.ndarray:
-        if key not in self._parts:
-            plan = self._plan(key)
+    def _amounts(self, split: tuple[int, ...], sizes: list[int]) -> Any:
+        return amounts_of(lambda size: self._works.of(self._plan(_key(split, size))), sizes)
+
+    def _ask(self, every: list[Amounts]) -> None:
+        """Ask for the times of all kernels that were not met before."""
+        new: dict[Key, list[Operation]] = {}
+        for of in every:
+            for at, one in enumerate(of.operations):
+                key = None if one.communicates else of.key(at)
+                if key is not None and key not in self._kernels and key not in new:
+                    new[key] = of.kernels(at)
+        self.machine.learn(one for some in new.values() for one in some)
+        for key, some in new.items():
+            self._kernels[key] = np.array([self.machine.kernel_ns(one) for one in some])
+
+    def _part(self, plan: Plan, work: StageWork, of: Amounts, count: int) -> np.ndarray:
+        """Return the fields of a part (fields, micro-batches)."""
+        key = id(work), count  # works are kept, so that a number means one
+        if key not in self._known:
+            times = [self._times(plan, of, at) for at in range(len(of.operations))]
+            fields = part_of(work, of, times)
+            self._known[key] = np.stack([np.broadcast_to(one, count) for one in fields])
+        return self._known[key]
+
+    def _times(self, plan: Plan, of: Amounts, at: int) -> np.ndarray:
+        """Return how long an operation takes, for each micro-batch."""
+        operation, sent = of.operations[at], of.sent(at)
+        if operation.collective is not None:
             tp, cp, ep = plan.tp, plan.cp, plan.ep
-            groups = {
-                "tp": (tp, 1),
-                "cp": (cp, tp),
-                "tp_cp": (tp * cp, 1),
-                "ep": (ep, 1),
-            }
-
-            def duration(operation: Operation) -> float:
-                if operation.collective is not None:
-                    size, stride = groups.get(operation.group, (1, 1))
-                    if size == 1 or not operation.size_bytes:
-                        return 0.0
-                    start, slope = self.machine.line_of(
-                        operation.collective, size, stride, operation.size_bytes
-                    )
-                    return max(start + slope * operation.size_bytes, 0.0)
-                if operation.peer:
-                    return float(self.machine.message_ns(tp, operation.size_bytes))
-                return self.machine.kernel_ns(operation)
-
-            self._parts[key] = np.array(parts_of(self._works, plan, duration, self._known))
-        return self._parts[key]
+            groups = {"tp": (tp, 1), "cp": (cp, tp), "tp_cp": (tp * cp, 1), "ep": (ep, 1)}
+            size, stride = groups.get(operation.group, (1, 1))
+            return np.asarray(self.machine.collective_ns(operation.collective, size, stride, sent))
+        if operation.peer:
+            return np.asarray(self.machine.message_ns(plan.tp, sent.astype(float)))
+        return self._kernels[of.key(at)]
 
     def _messages(
         self, stride: np.ndarray, stages: np.ndarray, size_bytes: np.ndarray
@@ -237,6 +262,15 @@ class ClosedForm:
             kind = CollectiveType.ALL_REDUCE
             result[rows] = self.machine.collective_ns(kind, 2, int(stride), sizes[rows])
         return result
+
+
+def _split(key: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a key without its micro-batch."""
+    return (*key[:_MICRO_BATCH], *key[_MICRO_BATCH + 1 :])
+
+
+def _key(split: tuple[int, ...], micro_batch: int) -> tuple[int, ...]:
+    return (*split[:_MICRO_BATCH], micro_batch, *split[_MICRO_BATCH:])
 
 
 def _blocks(columns: Columns) -> Iterator[Columns]:

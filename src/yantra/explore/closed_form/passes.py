@@ -1,7 +1,8 @@
 """Times and bytes of the parts of a model under one split: front, kinds of layers, tail.
 
 One entry is for a key (tp, cp, ep, micro-batch, recompute, sequence parallelism), and for the type
-of products, of which a search has one: plans that differ in the rest share it.
+of products, of which a search has one: plans that differ in the rest share it. All micro-batches of
+a split are walked at once (`micro_batches.py`): times and amounts are columns over them.
 A pass is walked operation by operation in the order of its graph, as the simulation runs it:
 kernels in one chain, the collectives of a group in another, each after what it needs. A layer takes
 what a second one behind a first of its kind adds.
@@ -11,12 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from yantra.workloads.training.stage import Chunks, setting_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from yantra.workloads.operators.operations import Operation, Pass, StageWork
+    from yantra.explore.closed_form.micro_batches import Amounts
+    from yantra.workloads.operators.operations import Pass, StageWork
     from yantra.workloads.plan.plan import Plan
 
 KEY = ("tp", "cp", "ep", "micro_batch", "recompute", "sequence_parallel")
@@ -33,7 +35,7 @@ NO_ADAPTERS = Adapters(0, ())
 
 
 class Part(NamedTuple):
-    """One part on one rank: times in ns, elements of weights, bytes of a micro-batch.
+    """One part on one rank, numbers or columns: times in ns, elements of weights, bytes.
 
     `saves` stays from the forward to the backward pass; `peak` is the most that the backward pass
     has beyond what was saved before it; `border` crosses to the next stage. `kernels` is the
@@ -45,19 +47,19 @@ class Part(NamedTuple):
     that are updated row by row, or frozen, and have no gradients.
     """
 
-    forward: float
-    backward: float
-    dense: float
-    expert: float
-    saves: float
-    peak: float
-    border: float
-    kernels: float
-    lead: float
-    dense_grain: float
-    expert_grain: float
-    tied: float
-    table: float
+    forward: Any
+    backward: Any
+    dense: Any
+    expert: Any
+    saves: Any
+    peak: Any
+    border: Any
+    kernels: Any
+    lead: Any
+    dense_grain: Any
+    expert_grain: Any
+    tied: Any
+    table: Any
 
 
 class Works:
@@ -95,44 +97,29 @@ class Works:
         return [front, *layers, tail]
 
 
-def parts_of(
-    works: Works, plan: Plan, duration: Callable[[Operation], float], known: dict[int, Part]
-) -> list[Part]:
-    """Return the parts of a model under a plan: front, each kind of layer, tail.
-
-    `known` are those of works that were met before at the same durations; it grows.
-    """
-    found = works.of(plan)
-    for work in found:
-        if id(work) not in known:  # works are kept, so that a number means one
-            known[id(work)] = _part(work, duration)
-    return [known[id(work)] for work in found]
-
-
-def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
-    passes = work.forward, work.backward
-    times = [[duration(operation) for operation in one.operations] for one in passes]
-    forward, backward = map(_steady, passes, times)
-    saves = sum(operation.saves for operation in work.forward.operations)
-    now = peak = 0
-    for operation in work.backward.operations:
-        now += operation.saves
-        peak = max(peak, now)
-        now -= operation.frees
+def part_of(work: StageWork, amounts: Amounts, times: list[np.ndarray]) -> Part:
+    """Return a part for all micro-batches of its amounts; `times` are of its operations."""
+    count = len(work.forward.operations)
+    there, back = times[:count], times[count:]
+    saves, frees = amounts.saves, amounts.frees
+    now = saves[count:].cumsum(axis=0)
+    now[1:] -= frees[count:-1].cumsum(axis=0)
     trained = [weight for weight in work.weights if not weight.is_frozen]
     frozen = [weight.elements for weight in work.weights if weight.is_frozen]
     dense = [weight.elements for weight in trained if weight.domain == "dense"]
     experts = [weight.elements for weight in trained if weight.domain == "expert"]
+    none = np.zeros(saves.shape[1])
+    lead = min(work.backward.entries, default=0)
     return Part(
-        forward,
-        backward,
+        _steady(work.forward, there, none),
+        _steady(work.backward, back, none),
         sum(dense),
         sum(experts),
-        saves,
-        peak,
-        work.output_bytes or work.input_bytes,
-        sum(_kernels(work.forward, times[0])) + sum(_kernels(work.backward, times[1])),
-        sum(_kernels(work.backward, times[1], min(work.backward.entries, default=0))),
+        saves[:count].sum(axis=0),
+        now.max(axis=0, initial=0),
+        amounts.border,
+        none + _kernels(work.forward, there) + _kernels(work.backward, back),
+        none + _kernels(work.backward, back, lead),
         _grain(dense),
         _grain(experts),
         sum(weight.elements for weight in trained if weight.is_tied),
@@ -140,11 +127,10 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
     )
 
 
-def _kernels(one: Pass, times: list[float], count: int | None = None) -> Iterator[float]:
-    """Yield the times of the kernels of a pass, of the first `count` operations or all."""
-    for operation, time in zip(one.operations[:count], times, strict=False):
-        if not operation.communicates:
-            yield time
+def _kernels(one: Pass, times: list[np.ndarray], count: int | None = None) -> Any:
+    """Return the times of the kernels of a pass together, of its first operations or all."""
+    pairs = zip(one.operations[:count], times, strict=False)
+    return sum(time for operation, time in pairs if not operation.communicates)
 
 
 def _grain(weights: list[int]) -> float:
@@ -152,28 +138,27 @@ def _grain(weights: list[int]) -> float:
     return sum(one * one for one in weights) / (2 * sum(weights)) if weights else 0.0
 
 
-def _steady(one: Pass, times: list[float]) -> float:
+def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray) -> np.ndarray:
     """Return what a second copy of a pass adds behind a first; `times` are of its operations."""
     if not one.operations:
-        return 0.0
-    chains: dict[str, float] = {}
-    exit_end = 0.0
+        return none
+    chains: dict[str, np.ndarray] = {}
+    exit_end = none
     spans = []
     entries = frozenset(one.entries)
     # Ranks of a group do alike, so a message comes as the rank's own goes.
-    sent: dict[int, float] = {}
+    sent: dict[int, np.ndarray] = {}
     chain_of = [op.group if op.communicates else "" for op in one.operations]
     rows = [
         (op.after, op.kind, op.peer, op.tag, chain, time, at in entries)
         for at, (op, chain, time) in enumerate(zip(one.operations, chain_of, times, strict=True))
     ]
     for _ in range(2):
-        ends: list[float] = []
+        ends: list[np.ndarray] = []
         for after, kind, peer, tag, chain, time, is_entry in rows:
-            start = exit_end if is_entry else 0.0
+            start = exit_end if is_entry else none
             for needed in after:
-                if ends[needed] > start:
-                    start = ends[needed]
+                start = _later(start, ends[needed], none)
             if peer:
                 end = start + time
                 if kind == "send":
@@ -181,8 +166,17 @@ def _steady(one: Pass, times: list[float]) -> float:
                 else:
                     end = sent.get(tag, end)
             else:
-                end = chains[chain] = max(start, chains.get(chain, 0.0)) + time
+                end = chains[chain] = _later(start, chains.get(chain, none), none) + time
             ends.append(end)
         exit_end = ends[one.exit] if one.exit is not None else ends[-1]
-        spans.append(max(exit_end, chains.get("", 0.0)))
-    return spans[1] - spans[0]
+        spans.append(_later(exit_end, chains.get("", none), none))
+    steady: np.ndarray = spans[1] - spans[0]
+    return steady
+
+
+def _later(one: np.ndarray, other: np.ndarray, none: np.ndarray) -> np.ndarray:
+    """Return the later of two times in each row; most often one is the other, or no time."""
+    if one is other or other is none:
+        return one
+    later: np.ndarray = other if one is none else np.maximum(one, other)
+    return later

@@ -224,7 +224,7 @@ def _cut(held: Held, v: _Column, least: _Column | float) -> _Cut:
     usual = least + held.grain
     opening = np.minimum(first, np.maximum(usual, held.front + usual / 2))
     buckets = np.maximum(np.ceil(first / usual), 1)
-    return _Cut(first, opening, np.minimum(first, usual), chunk, last, buckets)
+    return _Cut(first, opening, np.minimum(first - held.front, usual), chunk, last, buckets)
 
 
 def _reduced(
