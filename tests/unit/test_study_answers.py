@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from math import log, sqrt
+from math import exp, log, sqrt
 from pathlib import Path
 from statistics import NormalDist
 
