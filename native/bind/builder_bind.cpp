@@ -129,6 +129,11 @@ void bind_programs(nb::module_& module) {
         .def(nb::init<GraphOp::Kind, u32, Share, Share, Vector<u32>, bool, bool, bool>(),
              nb::kw_only(), "kind"_a, "peer"_a, "bytes"_a, "reduce"_a, "dependencies"_a,
              "from_memory"_a, "back"_a, "back_if_last"_a);
+    nb::class_<TimedProgram::Charge>(module, "Charge")
+        .def("__init__", [](TimedProgram::Charge* self, u32 node, u32 place, double share, u64 messages,
+                            std::optional<u32> from_node) {
+            new (self) TimedProgram::Charge{from_node.value_or(none), node, place, share, messages};
+        }, nb::kw_only(), "node"_a, "place"_a, "share"_a, "messages"_a, "from_node"_a = nb::none());
 }
 
 void bind_layouts(nb::module_& module) {
@@ -204,13 +209,18 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
         }, nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a,
            "switches"_a = Vector<u32>{}, "hosts"_a = Vector<u32>{}, "step"_a = 0)
         .def("add_switch", &ModelBuilder::add_switch, "device"_a)
-        .def("add_timed", [](ModelBuilder& self, const Vector<std::pair<u64, u64>>& points) {
+        .def("add_timed", [](ModelBuilder& self, const Vector<std::pair<u64, u64>>& points, u32 local,
+                             const Vector<std::pair<u64, Vector<TimedProgram::Charge>>>& charges) {
             TimedProgram program;
             for (const auto& [bytes, ticks] : points) {
                 program.points.push_back({bytes, ticks});
             }
+            program.local = local;
+            for (const auto& [bytes, of] : charges) {
+                program.charges.push_back({bytes, of});
+            }
             return self.add_program({std::move(program), {}, false});
-        }, "points"_a)
+        }, "points"_a, "local"_a = 1, "charges"_a = Vector<std::pair<u64, Vector<TimedProgram::Charge>>>{})
         .def("add_phase_counter", &ModelBuilder::add_phase_counter)
         .def("add_custom", &ModelBuilder::add_custom, "graphs"_a, "over_members"_a)
         .def("add_plan", [](ModelBuilder& self, Vector<AddedLevel> levels, bool over_members,

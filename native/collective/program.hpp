@@ -102,13 +102,38 @@ struct GraphProgram {
 // A phase of which the time alone is known, as it was measured, and no message: all members end together,
 // so long after the last of them has come. `points` ascend in bytes and are one or more. Between two of
 // them the time follows a straight line; beyond them it goes on as between the nearest two, not below the
-// first.
+// first. `charges` say what the algorithm that was measured puts on links (run/charges.hpp).
 struct TimedProgram {
     struct Point {
         u64 bytes;
         u64 ticks;
     };
+    // What members send to others in all, as a share of the phase's data. Members in ascending order are nodes of
+    // `local` each: the one at (node, place) sends to (node + `node`, place + `place`), each modulo how many there
+    // are. With `from_node` only those of that node do, and `node` is the other's.
+    struct Charge {
+        u32 from_node = none;
+        u32 node = 0;
+        u32 place = 0;
+        double share = 0.0;
+        u64 messages = 0;
+    };
+    // From so many bytes on.
+    struct Charges {
+        u64 bytes = 0;
+        Vector<Charge> of;
+    };
     Vector<Point> points;
+    u32 local = 1;
+    Vector<Charges> charges;   // ascending in bytes; empty where nobody knows
+
+    const Vector<Charge>* charges_of(u64 data) const {
+        const Vector<Charge>* found = nullptr;
+        for (const Charges& from : charges) {
+            found = found == nullptr || from.bytes <= data ? &from.of : found;
+        }
+        return found;
+    }
 
     u64 ticks(u64 data) const {
         const auto after = std::upper_bound(points.begin(), points.end(), data,

@@ -71,6 +71,13 @@ public:
         const Part& back() const { return later_.empty() ? first_ : later_.back(); }
         bool are_several() const { return !first_.is_alone; }
         const Part& of(NodeId node) const { return first_.is_alone ? first_ : of_several(node); }
+        template <class Visit>
+        void for_each(Visit&& visit) const {
+            visit(first_);
+            for (const Part& part : later_) {
+                visit(part);
+            }
+        }
 
     private:
         [[gnu::noinline]] const Part& of_several(NodeId node) const;

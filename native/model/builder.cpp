@@ -254,6 +254,8 @@ ProgramId ModelBuilder::add_program(Program program) {
                "model builder: points of a known time that do not ascend");
         ensure(std::all_of(points.begin(), points.end(), [](const auto& p) { return p.ticks > 0; }),
                "model builder: a phase that takes no time");
+        ensure(timed->local > 0 && (timed->charges.empty() || timed->charges.front().bytes == 0),
+               "model builder: charges that do not begin with the first byte");
     }
     model().programs.push_back(std::move(program));
     return ProgramId(static_cast<u32>(model().programs.size() - 1));

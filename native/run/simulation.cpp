@@ -327,7 +327,21 @@ Outcome Simulation::without_nodes() const {
     out.events = engine_.queue.processed();
     out.messages = transport_.state().messages;
     out.last_tick = engine_.now();
+    if (out.finished && actors_.classes() == nullptr && Charges::are_in(model_)) {
+        add_charges(model_, grid_, jobs(), out);
+    }
     return out;
+}
+
+// Those that actors began with, and those that arrived.
+Vector<JobOfRank> Simulation::jobs() const {
+    Vector<JobOfRank> found;
+    for (u32 rank = 0; rank < actors_.count(); ++rank) {
+        executor_.state().actors[ActorId(rank)].parts.for_each([&](const Executor::Part& part) {
+            found.push_back({rank, part.job.get(), part.arrival == none});
+        });
+    }
+    return found;
 }
 
 }  // namespace yantra

@@ -21,6 +21,7 @@
 #include "memory/shared_bus.hpp"
 #include "network/network.hpp"
 #include "model/model.hpp"
+#include "run/charges.hpp"
 #include "run/look_ahead.hpp"
 #include "run/outcome.hpp"
 #include "transport/transport.hpp"
@@ -82,6 +83,7 @@ public:
 
 private:
     Outcome without_nodes() const;
+    Vector<JobOfRank> jobs() const;
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
     [[gnu::noinline]] void finish_batch();

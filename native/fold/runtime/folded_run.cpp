@@ -7,6 +7,7 @@
 #include "base/vector.hpp"
 #include "fold/runtime/folded_ways.hpp"
 #include "network/level.hpp"
+#include "run/charges.hpp"
 
 namespace yantra {
 
@@ -89,6 +90,9 @@ Outcome FoldedRun::of_all(Outcome out) const {
         shortcuts_->add_to(out.messages, out.dimensions);
     }
     write_links(out);
+    if (out.finished && Charges::are_in(model_)) {
+        add_charges(model_, Grid(model_.dimensions, model_.tables), jobs_of(model_), out);
+    }
     return out;
 }
 

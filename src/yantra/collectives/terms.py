@@ -23,6 +23,12 @@ has. Over nodes the bandwidth is what a rank's adapters have together with those
 or that of the links within a node if that is less. Beyond 8 ranks of a node, or the
 most that were measured, hops grow with the logarithm, as trees and switches spare the chain.
 
+**Other links** (`Faster`). The constant is the launch: it stays. Steps are latency: x k with that
+of the links that they cross. The wire is bandwidth: / k; over nodes B is at most what the links in
+the node reach. A collective takes the best of its terms there, but never less than launch and steps
+of the term that was measured at its size, so an infinite bandwidth leaves these, and a network
+without latency as well leaves the launch. So times never grow with bandwidth nor fall with latency.
+
 Trade-off: NCCL takes what its tuner expects to be best, which is not always so; a term is what runs
 where it is best. It holds for the machine that was measured: another site of the same machine
 differs by 20 to 30 %. Sources: Hu et al., "Demystifying NCCL", arXiv 2507.04786 (2025), for the
@@ -82,6 +88,24 @@ class Points(NamedTuple):
     once: float = 1.0
 
 
+class Faster(NamedTuple):
+    """Links by what was measured on: factors of bandwidth and latency in a node and between nodes.
+
+    `most_in_node` is the bandwidth that links in the node reach, in bytes per microsecond.
+    """
+
+    bandwidth: float = 1.0
+    latency: float = 1.0
+    bandwidth_over: float = 1.0
+    latency_over: float = 1.0
+    most_in_node: float = float("inf")
+
+    @property
+    def is_as_measured(self) -> bool:
+        """Return whether nothing is faster or slower."""
+        return self[:4] == (1.0, 1.0, 1.0, 1.0)
+
+
 def points(
     kind: str, ranks: int, nodes: float, sizes: Sequence[float] | Reals, most: int = USUAL_LOCAL,
     once: float = 1.0,
@@ -94,15 +118,53 @@ def points(
     return Points(kind, whole, np.full(len(size), float(nodes)), size, most, once)
 
 
-def taken(terms: Sequence[Term], at: Points) -> tuple[Reals, NDArray[np.intp]]:
-    """Return the microseconds of each collective, and which of the terms it takes."""
+def taken(
+    terms: Sequence[Term], at: Points, faster: Faster | None = None
+) -> tuple[Reals, NDArray[np.intp]]:
+    """Return the microseconds of each collective, and which of the terms it takes.
+
+    With `faster` on links that are by that much faster than those that were measured.
+    """
     import numpy as np
 
     numbers = np.array([one[2:] for one in terms])
     numbers[:, 2] = 1.0 / numbers[:, 2]
-    us = np.einsum("kni,ki->kn", features(terms, at), numbers)
+    found = features(terms, at)
+    us = np.einsum("kni,ki->kn", found, numbers)
     best = us.argmin(axis=0)
-    return us[best, np.arange(us.shape[1])], best
+    rows = np.arange(us.shape[1])
+    if faster is None or faster.is_as_measured:
+        return us[best, rows], best
+    parts = found * numbers[:, None, :]
+    for term, part in zip(terms, parts, strict=True):
+        part[:, 1] *= _slower_steps(term, at, faster)
+        part[:, 2] *= _slower_bytes(term, at, faster)
+    kept = (parts[:, :, 0] + parts[:, :, 1])[best, rows]
+    us = parts.sum(axis=2)
+    best = us.argmin(axis=0)
+    return np.maximum(us[best, rows], kept), best
+
+
+def _slower_steps(term: Term, at: Points, faster: Faster) -> Reals:
+    """Return by how much longer steps take: those of a ring over nodes cross a node as well."""
+    import numpy as np
+
+    over = np.full_like(at.size, faster.latency_over)
+    if term.algorithm == "Ring":
+        inside = np.maximum(at.ranks / at.nodes - 1.0, 0.0)
+        across = _across(term.protocol)
+        over = (inside * faster.latency + across * faster.latency_over) / (inside + across)
+    return np.where(at.nodes > 1, over, faster.latency)
+
+
+def _slower_bytes(term: Term, at: Points, faster: Faster) -> Reals:
+    """Return by how much longer bytes take: over nodes links in the node may be what bounds."""
+    import numpy as np
+
+    most = max(faster.most_in_node, term.bytes_per_us)
+    within = faster.bandwidth * (most / term.bytes_per_us)
+    over = min(faster.bandwidth_over, within)
+    return np.where(at.nodes > 1, 1.0 / over, 1.0 / faster.bandwidth)
 
 
 def features(terms: Sequence[Term], at: Points) -> Reals:
@@ -138,9 +200,14 @@ def crossing(protocol: str, local: Reals) -> Reals:
 
     A network hop counts as many hops of NVLink as in the tables of NCCL's tuner; of Simple twice.
     """
-    at = PROTOCOLS.index(protocol)
-    across = NETWORK["Ring"][at] / NVLINK["Ring"][at] * (2.0 if protocol == "Simple" else 1.0)
+    across = _across(protocol)
     return (local - 1.0 + across) / (USUAL_LOCAL - 1.0 + across)
+
+
+def _across(protocol: str) -> float:
+    """Return as how many hops of NVLink a network hop of a ring counts."""
+    at = PROTOCOLS.index(protocol)
+    return NETWORK["Ring"][at] / NVLINK["Ring"][at] * (2.0 if protocol == "Simple" else 1.0)
 
 
 def wire(term: Term, at: Points) -> Reals:
@@ -192,6 +259,6 @@ def usual(kind: str, over_nodes: bool, switches_add: bool) -> tuple[Term, ...]:
 
 
 __all__ = [
-    "ALGORITHMS", "FACTORS", "USUAL_LOCAL", "Points", "Protocol", "Term", "crossing", "features",
+    "ALGORITHMS", "FACTORS", "USUAL_LOCAL", "Faster", "Points", "Protocol", "Term", "crossing", "features",
     "hops", "points", "taken", "usual", "wire",
 ]  # fmt: skip

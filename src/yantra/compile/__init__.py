@@ -107,6 +107,8 @@ class Model:
         """By device, kernels whose time the core does not compute, and their estimates."""
         self.rests_on = rests_on
         """What measured collectives rest on, in words."""
+        self.uncharged = False
+        """Whether some collectives of known time put no bytes on links."""
         self.chosen: tuple[Chosen, ...] = ()
         """What runs each kind of collective."""
         self.failures = NO_FAILURES
@@ -327,6 +329,7 @@ def _compile(
     timed = kernels.timed
     model = Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
     model.failures, model.drawn_ns, model.background = failures, drawn_ns, background
+    model.uncharged = planner.uncharged
     model.has_switches, model.chosen = planner.has_switches, tuple(planner.chosen)
     model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
     model.graph = None if on_fabric is None else on_fabric.graph

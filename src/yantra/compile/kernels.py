@@ -106,10 +106,20 @@ class KernelTimes:
         return TimedKernels(device, kernels, estimates, model.basis(kernels, seen))
 
 
-def roofline_of(device: Device, without: Without = NOTHING) -> _core.Roofline:
-    """Return the roofline of a device, less what takes no time."""
+def has_roofs(device: Device) -> bool:
+    """Return whether kernels of a device have a part by its peak and one by its bandwidth."""
+    return computes.models.get(kind_of(device.compute), WHERE).splits_by_rates
+
+
+def roofline_of(
+    device: Device, without: Without = NOTHING, *, measured: bool = False
+) -> _core.Roofline:
+    """Return the roofline of a device, less what takes no time.
+
+    With `measured` also of one whose kernels are asked of a model that splits by the same rates.
+    """
     roofline = _core.Roofline()
-    roofline.enabled = _form_of(device) == "roofline"
+    roofline.enabled = _form_of(device) == "roofline" or (measured and has_roofs(device))
     roofline.peak_flops = inf if "peak" in without else device.peak_flops
     is_free = "memory_bandwidth" in without
     roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s

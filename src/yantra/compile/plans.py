@@ -6,6 +6,8 @@ harm until a collective needs it.
 
 from __future__ import annotations
 
+from math import inf
+
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError, did_you_mean
 from yantra.base.fields import named
@@ -23,7 +25,7 @@ from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
-from yantra.compile.removal import NOTHING, Without
+from yantra.compile.removal import NOTHING, Without, bandwidth_of
 from yantra.compile.slowdown import slowdown_of
 from yantra.fabric.topologies import topologies
 from yantra.scenario import Custom, Scenario
@@ -139,7 +141,8 @@ class Planner:
 
     After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
     give over all ranks, `covered[kind]` the dimensions the all-rank plan covers, `chosen` what runs
-    each kind, `rests_on` what measured times rest on, `has_switches` whether switches take part,
+    each kind, `rests_on` what measured times rest on, `uncharged` whether some of them put no bytes
+    on links, `has_switches` whether switches take part,
     `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
     visited or before it, and `custom_by_node` the custom collectives of single nodes.
     """
@@ -160,6 +163,7 @@ class Planner:
         self._tuned = tuned or scenario
         self.on_fabric = on_fabric
         self.has_switches = False
+        self.uncharged = False
         self._switches: FabricSwitches | None = None
         self.without = without
         self._slower = slowdown_of(scenario).communication
@@ -428,7 +432,7 @@ class Planner:
         usual = self._algorithms(kind)
         found: dict[int, Choices] = {} if usual is None else {0: usual}
         if self._selection is not None:
-            from yantra.collectives.selection.selection import Group
+            from yantra.collectives.selection.selection import Group, Link
 
             dimensions = self.scenario.topology.dimensions
             group = Group(
@@ -437,6 +441,15 @@ class Planner:
                 whole=None if layout.whole is None else tuple(sorted(layout.whole)),
                 lowest=layout.lowest,
                 local=layout.local,
+                links=tuple(
+                    Link(
+                        d.bytes_per_ns,
+                        d.latency_ns,
+                        bandwidth_of(at, d, self.without) == inf,
+                        "latency" in self.without,
+                    )
+                    for at, d in enumerate(dimensions)
+                ),
             )
             chosen = checked_choices(self._selection, kind.value, group)
             self._check_names(chosen, kind)
@@ -505,7 +518,31 @@ class Planner:
         self.rests_on[chosen.basis] = None
         self._cover_all(layout, kind)
         points = [(size, self._ticks_of(ns, chosen)) for size, ns in chosen.points]
-        return self._plan_of_members(layout, kind, self.builder.add_timed(points), chunks=1)
+        local = max(1, min(layout.local, layout.size))
+        local = local if layout.size % local == 0 else 1
+        program = self.builder.add_timed(points, local, self._charges(layout, kind, chosen, local))
+        return self._plan_of_members(layout, kind, program, chunks=1)
+
+    def _charges(
+        self, layout: Layout, kind: Kind, chosen: Timed, local: int
+    ) -> list[tuple[int, list[_core.Charge]]]:
+        """Return what a collective of known time puts on links, from so many bytes on.
+
+        Nothing where it is not known of every size which algorithm runs: part of it would mislead.
+        """
+        from yantra.collectives.charges import charges, knows
+
+        ran = [(size, name.partition(" ")[0]) for size, name in chosen.runs]
+        if not ran or not all(knows(name, kind.value) for _, name in ran):
+            self.uncharged = True
+            return []
+        found: list[tuple[int, list[_core.Charge]]] = []
+        for at, (size, name) in enumerate(ran):
+            if at and name == ran[at - 1][1]:
+                continue
+            sent = charges(name, kind.value, layout.size, local, chosen.once)
+            found.append((size, [_core.Charge(**one._asdict()) for one in sent]))
+        return found
 
     def _counts(self, layout: Layout, kind: Kind, chosen: Choices) -> Counts | None:
         """Return what pairs of a group exchange in an all-to-all, None where it is all the same."""
@@ -563,7 +600,12 @@ class Planner:
         )
 
     def _ticks_of(self, ns: float, timed: Timed) -> int:
-        """Return the ticks of a measured time; the least bytes take the latency, more the rest."""
+        """Return the ticks of a measured time.
+
+        Of one that does not say what it is made of, the least bytes take the latency, more the rest.
+        """
+        if timed.follows_links:
+            return max(1, round(ns * self._slower * self._ticks_per_ns))
         latency = timed.points[0][1]
         kept = 0.0 if "latency" in self.without else latency
         kept += 0.0 if "bandwidth" in self.without else max(ns - latency, 0.0)

@@ -81,6 +81,7 @@ class Measured(ComputeModel):
         | {name: (name, RATE, f"peak of {name}, by default scaled") for name in RATES},
     )
     may_beat_the_roofline = True
+    splits_by_rates = True
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
         """Return what each kernel's family says, as the profile corrects it; see the base."""

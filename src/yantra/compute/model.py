@@ -166,7 +166,8 @@ class ComputeModel(ABC):
     `options` describes what a scenario may set, None for nothing. `needs` are what the model cannot
     answer without: a trace whose kernels lack it is refused, and so is a device. `native` names the
     form the core computes itself, to the same ticks. `may_beat_the_roofline` says that the device's
-    peak and bandwidth bound nothing here. `example` has options by name to check a model with,
+    peak and bandwidth bound nothing here. `splits_by_rates` says that either rate may be infinite, and
+    what is left is what the other roof and the launch take. `example` has options by name to check a model with,
     where some have no default.
     """
 
@@ -174,6 +175,7 @@ class ComputeModel(ABC):
     needs: ClassVar[tuple[Need, ...]] = ("flops", "bytes", "peak", "memory_bandwidth")
     native: ClassVar[Literal["recorded", "roofline"] | None] = None
     may_beat_the_roofline: ClassVar[bool] = False
+    splits_by_rates: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, options: Any = None) -> None:

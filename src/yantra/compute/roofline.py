@@ -49,6 +49,7 @@ class Roofline(ComputeModel):
     """The roofline of the device's peak and memory bandwidth."""
 
     native = "roofline"
+    splits_by_rates = True
     options = Section(
         Options,
         {

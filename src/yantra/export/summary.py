@@ -89,11 +89,14 @@ def summarise(result: Result | StoredResult) -> Summary:
 
 
 def _of_tables(result: Result | StoredResult) -> tuple[str, ...]:
-    """Say which messages the dimensions do not count: those of collectives from tables."""
+    """Say that the dimensions do not count what collectives of known time put on them, if so."""
     model = getattr(result, "model", None)
-    if model is None or not model.rests_on:
+    if model is None or not model.uncharged:
         return ()
-    return ("collectives are timed from tables: the dimensions count no messages of theirs",)
+    return (
+        "of some collectives the time alone is known, not the algorithm: the dimensions count no "
+        "messages of theirs",
+    )
 
 
 def _ranks(result: Result | StoredResult) -> Grid:

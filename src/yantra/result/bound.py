@@ -155,7 +155,7 @@ def _with_bubble(gain: Gain, bubble: int, makespan: int) -> Gain:
 
 def _of_kernels(model: Model, outcome: _core.Outcome, rank: int, computing: int) -> Iterable[Gain]:
     """Split the time of a rank's kernels by what the roofline says of them, where it does."""
-    roofline = roofline_of(model.scenario.device_of(rank), model.without)
+    roofline = roofline_of(model.scenario.device_of(rank), model.without, measured=True)
     statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
     if not roofline.enabled or model.scenario.replay_only or not statistics.memory_utilisation:
         yield Gain("compute", "compute", "kernels that take no time", computing)

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from yantra import _core
-from yantra.base.fields import kind_of
 from yantra.compile import Model, quirks_of
+from yantra.compile.kernels import has_roofs
 from yantra.compile.removal import bandwidth_of_dimension
 from yantra.network import level_of
 from yantra.scenario import Custom, Scenario
@@ -55,8 +55,7 @@ def _takes_turns(scenario: Scenario) -> bool:
 
 
 def _has_roofline(scenario: Scenario) -> bool:
-    compute = [kind_of(device.compute) for device in scenario.all_devices()]
-    return "roofline" in compute and not scenario.replay_only
+    return any(map(has_roofs, scenario.all_devices())) and not scenario.replay_only
 
 
 def _is_custom(scenario: Scenario) -> bool:

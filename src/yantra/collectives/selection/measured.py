@@ -7,8 +7,12 @@ bandwidth (yantra.collectives.terms). The numbers are in `measured.csv` beside t
 error of each fit and its source; `python -m yantra.accuracy.collectives --write` makes them.
 
 A collective then is one phase without messages: all members end together, so long after the last
-of them came. Trade-off: nothing that shares a link slows it down, and neither does it slow down
-others. So it is for predictions of machines that exist, and not for comparing networks.
+of them came, and its bytes are charged to links afterwards (`yantra.collectives.charges`).
+Trade-off: nothing that shares a link slows it down, and neither does it slow down others.
+
+`links` say which network was measured, a bandwidth and a latency for each dimension. Where the
+cluster has others, and in what-if bounds, each part of a time follows the links that govern it
+(`yantra.collectives.terms`). Without them the cluster's network is what was measured.
 
 What rests on less says so in `Timed.basis`:
 
@@ -33,17 +37,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import inf
 from os import path as paths
 
 from yantra.base.documents import read_text
-from yantra.base.errors import ConfigError, did_you_mean
-from yantra.base.fields import Quantity, Section, Text, Whole
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.fields import Many, Quantity, Section, Text, Whole
 from yantra.base.fields.named_file import COLLECTIVES_FILE, NamedFile
 from yantra.base.records import Record
 from yantra.collectives.nccl.constants import BASE, NVLINK, PROTOCOLS
 from yantra.collectives.selection.own import HEAD, Fit, fits_of, load
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
-from yantra.collectives.terms import FACTORS, USUAL_LOCAL, Term
+from yantra.collectives.terms import FACTORS, USUAL_LOCAL, Faster, Term
 
 _FOLDER = paths.dirname(__file__)
 FILE = paths.join(_FOLDER, "measured.csv")
@@ -66,6 +71,8 @@ class Options(Record):
     nodes: str = ""
     copies: int = 1
     file: str = ""
+    bandwidths: tuple[float, ...] = ()
+    latencies: tuple[float, ...] = ()
 
 
 Known = dict[tuple[str, str, str], Fit]
@@ -99,6 +106,16 @@ class Measured(Selection):
                 NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
                 "collectives of that machine, by yantra calibrate --cluster; these go first",
             ),
+            "bandwidths": (
+                "bandwidths",
+                Many(Quantity("bandwidth", "GB/s", above=0)),
+                "bandwidth of each dimension of the network that was measured; none: the cluster's",
+            ),
+            "latencies": (
+                "latencies",
+                Many(Quantity("time", "ns", at_least=0)),
+                "latency of each dimension of the network that was measured; none: the cluster's",
+            ),
         },
     )
 
@@ -113,14 +130,64 @@ class Measured(Selection):
             return []
         known, name = _known(given.file)
         local = max(1, group.local)
+        faster = _faster(given, group)
+        system = _system(given, kind, known)
         if local >= group.ranks:
-            system = _system(given, kind, known)
-            return [Choice(0, _in_node(system, kind, group.ranks, known, name))] if system else []
-        if (_OWN, kind, "nodes") in known:
-            return [Choice(0, _over_own_nodes(given, kind, group.ranks, local, known, name))]
-        if not given.system or not (given.adapter_bytes_per_ns or given.nodes):
+            if not system:
+                return []
+            timed = _in_node(system, kind, group.ranks, known, name, faster)
+        elif (_OWN, kind, "nodes") in known:
+            timed = _over_own_nodes(given, kind, group.ranks, local, known, name, faster)
+        elif given.system and (given.adapter_bytes_per_ns or given.nodes):
+            timed = _over_nodes(given, kind, group.ranks, local, known, faster)
+        else:
             return []
-        return [Choice(0, _over_nodes(given, kind, group.ranks, local, known))]
+        if not _is_as_named(given, group):
+            timed = timed._replace(
+                basis=f"{timed.basis}, scaled to other links",
+                interval=max(timed.interval, _OTHER_SITE),
+            )
+        return [Choice(0, timed._replace(follows_links=bool(group.links)))]
+
+
+def _faster(given: Options, group: Group) -> Faster:
+    """Return by how much the links of a group are faster than those that were measured.
+
+    Between nodes its slowest dimension is what counts. Raises ConfigError for a list that does not
+    fit the dimensions, and where a latency of nothing would have to be scaled.
+    """
+    if not group.links:
+        return Faster()
+    dimensions = len(group.links)
+    for name, values in (("bandwidths", given.bandwidths), ("latencies", given.latencies)):
+        if values and len(values) != dimensions:
+            where = f"collectives.selection.options.{name}"
+            raise ConfigError(where, expected_got(f"one for each of {dimensions} dimensions", len(values)))
+    bandwidth, latency = [], []
+    for at, link in enumerate(group.links):
+        named = given.bandwidths[at] if given.bandwidths else link.bytes_per_ns
+        bandwidth.append(inf if link.free_bytes else link.bytes_per_ns / named)
+        usual = given.latencies[at] if given.latencies else link.latency_ns
+        if not usual and link.latency_ns:
+            where = "collectives.selection.options.latencies"
+            problem = f"steps that were measured at 0 ns cannot be scaled to {link.latency_ns:g} ns"
+            raise ConfigError(where, f"dimension {at}: {problem}")
+        latency.append(0.0 if link.free_latency else link.latency_ns / usual if usual else 1.0)
+    over = range(1, dimensions) if group.whole is None else [at for at in group.whole if at]
+    used = [*over] or [max(dimensions - 1, 0)]
+    return Faster(
+        bandwidth[0], latency[0],
+        min(bandwidth[at] for at in used), max(latency[at] for at in used),
+    )  # fmt: skip
+
+
+def _is_as_named(given: Options, group: Group) -> bool:
+    """Return whether the cluster has the network that was measured, whatever a what-if removes."""
+    found = (
+        (given.bandwidths, [link.bytes_per_ns for link in group.links]),
+        (given.latencies, [link.latency_ns for link in group.links]),
+    )
+    return all(not named or list(named) == has for named, has in found if has)
 
 
 def _known(file: str) -> tuple[Known, str]:
@@ -136,9 +203,11 @@ def _system(given: Options, kind: str, known: Known) -> str:
     return _OWN if (_OWN, kind, "node") in known else given.system
 
 
-def _in_node(system: str, kind: str, ranks: int, known: Known, name: str) -> Timed:
+def _in_node(
+    system: str, kind: str, ranks: int, known: Known, name: str, faster: Faster
+) -> Timed:
     fit = known[system, kind, "node"]
-    timed = _timed(fit.terms, kind, ranks, 1, most=fit.most_ranks)
+    timed = _timed(fit.terms, kind, ranks, 1, faster, most=fit.most_ranks)
     basis = f"collectives of NCCL measured in a node of {name if system == _OWN else system}"
     interval = fit.interval if system == _OWN else max(_OTHER_SITE, intervals()["site"])
     if ranks > fit.most_ranks:
@@ -148,7 +217,7 @@ def _in_node(system: str, kind: str, ranks: int, known: Known, name: str) -> Tim
 
 
 def _over_own_nodes(
-    given: Options, kind: str, ranks: int, local: int, known: Known, name: str
+    given: Options, kind: str, ranks: int, local: int, known: Known, name: str, faster: Faster
 ) -> Timed:
     """Return the time over nodes of the very machine; other ranks on a node share its adapters."""
     fit = known[_OWN, kind, "nodes"]
@@ -168,11 +237,13 @@ def _over_own_nodes(
         interval = max(interval, intervals()["ranks"])
     system = _system(given, kind, known)
     inner = known[system, kind, "node"] if system else None
-    timed = _timed_over(terms, inner, kind, ranks, local, given.copies)
+    timed = _timed_over(terms, inner, kind, ranks, local, given.copies, faster)
     return timed._replace(basis=basis, interval=interval)
 
 
-def _over_nodes(given: Options, kind: str, ranks: int, local: int, known: Known) -> Timed:
+def _over_nodes(
+    given: Options, kind: str, ranks: int, local: int, known: Known, faster: Faster
+) -> Timed:
     source = given.nodes or _OVER_NODES
     fit = known[source, "all_reduce", "nodes"]
     inner = known[_system(given, kind, known), kind, "node"]
@@ -188,7 +259,7 @@ def _over_nodes(given: Options, kind: str, ranks: int, local: int, known: Known)
     elif ranks > fit.most_ranks:
         basis += f", extrapolated from {fit.most_ranks} to {ranks} ranks"
     terms = over_nodes(given.nodes, kind, given.adapter_bytes_per_ns, local, inner)
-    timed = _timed_over(terms, inner, kind, ranks, local, given.copies)
+    timed = _timed_over(terms, inner, kind, ranks, local, given.copies, faster)
     return timed._replace(basis=basis, interval=interval)
 
 
@@ -211,27 +282,35 @@ def _is_measured(nodes: str, kind: str, local: int, fit: Fit) -> bool:
 
 def runs_of(fit: Fit, kind: str, ranks: int, nodes: float) -> tuple[tuple[int, str], ...]:
     """Return the algorithm and protocol that runs from so many bytes on, as traces state them."""
-    return _timed(fit.terms, kind, ranks, nodes, most=fit.most_ranks).runs
+    return _timed(fit.terms, kind, ranks, nodes, Faster(), most=fit.most_ranks).runs
 
 
 def _timed_over(
-    terms: Sequence[Term], inner: Fit | None, kind: str, ranks: int, local: int, copies: int
-) -> Timed:
+    terms: Sequence[Term], inner: Fit | None, kind: str, ranks: int, local: int, copies: int,
+    faster: Faster,
+) -> Timed:  # fmt: skip
     """Return the time over nodes; `inner` is what the ranks of a node take, where it is known."""
     nodes = ranks / local
     once = (1.0 - (1.0 - 1.0 / nodes) ** copies) * nodes / copies
-    timed = _timed(terms, kind, ranks, nodes, once=once)
+    if inner is not None:
+        faster = faster._replace(most_in_node=_most(inner))
+    timed = _timed(terms, kind, ranks, nodes, faster, once=once)
     if local > 1 and inner is not None:  # never faster than among the members of one node
         # Of an all-to-all node-mates get one share of those of all nodes; what all ranks have of an
         # all-gather goes through each node.
         counted = {"all_to_all": 1.0 / nodes, "all_gather": nodes}.get(kind, 1.0)
-        within = _timed(inner.terms, kind, local, 1, most=inner.most_ranks, counted=counted)
+        within = _timed(inner.terms, kind, local, 1, faster, most=inner.most_ranks, counted=counted)
         points = tuple(
             (size, max(ns, less))
             for (size, ns), (_, less) in zip(timed.points, within.points, strict=True)
         )
         timed = timed._replace(points=points)
-    return timed
+    return timed._replace(once=once)
+
+
+def _most(inner: Fit) -> float:
+    """Return the bandwidth that links in a node reach, in bytes per microsecond."""
+    return max(one.bytes_per_us for one in inner.terms if one.algorithm != "NVLS")
 
 
 def _elsewhere(
@@ -239,8 +318,7 @@ def _elsewhere(
 ) -> tuple[Term, ...]:
     """Return the terms of a kind over other nodes: latencies as measured, another bandwidth."""
     rank = adapter_bytes_per_ns * 1000.0 * _REACHED  # bytes per microsecond
-    within = max(one.bytes_per_us for one in inner.terms if one.algorithm != "NVLS")
-    together = rank if kind == "all_to_all" else min(rank * local, within)
+    together = rank if kind == "all_to_all" else min(rank * local, _most(inner))
     faster = together / max(one.bytes_per_us for one in fit.terms)
     terms = [
         one._replace(bytes_per_us=one.bytes_per_us * faster)
@@ -273,8 +351,8 @@ def _with_local(terms: Sequence[Term], measured: int, local: int) -> tuple[Term,
 
 
 def _timed(
-    terms: Sequence[Term], kind: str, ranks: int, nodes: float, *, most: int = USUAL_LOCAL,
-    once: float = 1.0, counted: float = 1.0,
+    terms: Sequence[Term], kind: str, ranks: int, nodes: float, faster: Faster, *,
+    most: int = USUAL_LOCAL, once: float = 1.0, counted: float = 1.0,
 ) -> Timed:  # fmt: skip
     """Return the time of a collective by its size as traces state it.
 
@@ -286,7 +364,7 @@ def _timed(
 
     stated = np.array(_SIZES, dtype=float)
     size = stated * counted * (ranks if kind == "all_gather" else 1)
-    us, best = taken(terms, points(kind, ranks, nodes, size, most, once))
+    us, best = taken(terms, points(kind, ranks, nodes, size, most, once), faster)
     pairs = tuple((size, float(one) * 1000.0) for size, one in zip(_SIZES, us, strict=True))
     starts = [at for at in range(len(best)) if at == 0 or best[at] != best[at - 1]]
     runs = tuple((_SIZES[at] if at else 0, terms[best[at]].name) for at in starts)

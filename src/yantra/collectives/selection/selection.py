@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
 
+class Link(NamedTuple):
+    """The links of a dimension as a run has them: infinite bandwidth or no latency in a what-if.
+
+    `free_bytes` and `free_latency` say that such a what-if took it away, whatever it was before.
+    """
+
+    bytes_per_ns: float
+    latency_ns: float
+    free_bytes: bool = False
+    free_latency: bool = False
+
+
 class Group(NamedTuple):
     """The ranks of a collective: how many, and where they lie.
 
@@ -25,7 +37,8 @@ class Group(NamedTuple):
     innermost first. `whole` are the dimensions of which the group is exactly the product, None if
     it is none; `lowest` is the innermost dimension in which members differ, None if there is one
     member. `local` is how many members lie together on one member of all dimensions but the
-    innermost: in one node, where that is a node.
+    innermost: in one node, where that is a node. `links` are those of each dimension; empty where
+    nobody knows them.
     """
 
     ranks: int
@@ -33,6 +46,7 @@ class Group(NamedTuple):
     whole: tuple[int, ...] | None
     lowest: int | None
     local: int = 1
+    links: tuple[Link, ...] = ()
 
 
 class Timed(NamedTuple):
@@ -41,13 +55,18 @@ class Timed(NamedTuple):
     `points` are (bytes, ns), ascending in bytes, as the collective states them: of an all-gather
     the part of one rank. Times between them follow straight lines. `basis` says what they rest on,
     `interval` is half of the 90 % interval as a logarithm, 0 where nobody knows, and `runs` has the
-    algorithm and protocol that runs from so many bytes on, where that is known.
+    algorithm and protocol that runs from so many bytes on, where that is known: its bytes are then
+    charged to links (`yantra.collectives.charges`). `once` is the share of what leaves a node in an
+    all-to-all that is sent. `follows_links` says that the points are those over the group's links,
+    so that nobody takes latency or bandwidth off them.
     """
 
     points: tuple[tuple[int, float], ...]
     basis: str
     interval: float = 0.0
     runs: tuple[tuple[int, str], ...] = ()
+    once: float = 1.0
+    follows_links: bool = False
 
 
 class Choice(NamedTuple):

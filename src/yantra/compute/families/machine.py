@@ -169,7 +169,7 @@ def machine_of(
     gpu = gpu_named(gpu_name, "gpu") if gpu_name else nearest(peak_flops, memory_bytes_per_s, dtype)
     own = gpu.peaks.get(dtype, gpu.peaks["bf16"])
     if isinf(peak_flops):
-        known = dict.fromkeys(gpu.peaks, inf)
+        known = dict.fromkeys([*gpu.peaks, *peaks, *(() if gpu_name else DTYPES)], inf)
     elif peaks:
         known = dict(peaks)
     else:

@@ -42,12 +42,17 @@ def parts_of(
     sizes = sizes_of(cluster, ranks, f"{where}ranks")
     used = [(level, shape) for level, shape in zip(cluster.network, sizes, strict=True) if shape]
     collectives = _collectives(cluster, used, semantics)
+    topology = [
+        dimension for level, shape in used for dimension in _dimensions(level, shape, speeds)
+    ]
     if speeds == "measured" and ranks > 1 and (selection := _selection(cluster)) is not None:
+        selection["options"] |= {  # the network that was measured, whatever is changed later
+            "bandwidths": [dimension["bandwidth"] for dimension in topology],
+            "latencies": [dimension["latency"] for dimension in topology],
+        }
         collectives["selection"] = selection
     return {
-        "topology": [
-            dimension for level, shape in used for dimension in _dimensions(level, shape, speeds)
-        ],
+        "topology": topology,
         **device,
         "collectives": collectives,
     }
@@ -123,7 +128,7 @@ def _selection(cluster: Cluster) -> dict[str, Any] | None:
     """Return the selection of measured collectives, None where no node like this was measured."""
     if cluster.measured is None and cluster.fits is None:
         return None
-    options = {}
+    options: dict[str, Any] = {}
     if cluster.measured is not None:
         options["system"] = cluster.measured
     if cluster.fits is not None:

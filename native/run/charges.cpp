@@ -1,0 +1,225 @@
+#include "run/charges.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "network/level.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+namespace {
+
+// The members of a communicator in ascending order.
+void list_members(const Model& model, u32 communicator, Vector<u32>& members) {
+    const Communicator& at = model.communicators[communicator];
+    const Shape& shape = *model.layouts[at.layout].shape;
+    members.clear();
+    for (u32 position = 0; position < shape.size(); ++position) {
+        members.push_back(at.base + shape.offset(position));
+    }
+    if (!shape.ascends()) {
+        std::sort(members.begin(), members.end());
+    }
+}
+
+// Collectives of a job that are the same for whoever runs it.
+using Alike = std::tuple<u32, CollectiveKind, u64, bool>;   // communicator by its name, kind, bytes, over some
+
+std::map<Alike, u64> alike_in(const Model& model, const Job& job) {
+    std::map<Alike, u64> found;
+    for (const Op& op : job.ops) {
+        if (op.kind == OpKind::collective && op.custom == none) {
+            ++found[{op.communicator, op.collective, op.bytes, involves_some(model, op.involved)}];
+        }
+    }
+    return found;
+}
+
+KnownCollective known(const Model& model, const JobOfRank& of, const Alike& alike) {
+    const auto& [name, kind, bytes, over_some] = alike;
+    const u32 communicator = of.by_rules ? model.communicator_at(of.rank, name) : name;
+    const KnownCollective nothing{none, no_program, 0};
+    if (communicator == none || model.communicators[communicator].base != of.rank || bytes == 0) {
+        return nothing;
+    }
+    const auto number = static_cast<std::size_t>(kind);
+    const u32 at = model.layout_of(communicator).plan_of(number, bytes, over_some);
+    if (at == none || model.plans[at].levels.size() != 1) {
+        return nothing;
+    }
+    const u32 program = model.plans[at].levels.front().program[number];
+    if (program == no_program) {
+        return nothing;
+    }
+    const auto* timed = std::get_if<TimedProgram>(&model.programs[program].machine);
+    return timed == nullptr || timed->charges.empty() ? nothing : KnownCollective{communicator, program, bytes};
+}
+
+using Ends = std::tuple<u32, u32, u32>;   // of a link: its dimension or label, from, to
+
+Ends ends_of(const LinkRecord& link) { return {link.dimension, link.from, link.to}; }
+
+// What was carried with what was charged: links that carried no message come last.
+Vector<LinkRecord> joined(Vector<LinkRecord> carried, const Vector<LinkRecord>& charged) {
+    std::map<Ends, std::size_t> at;
+    for (std::size_t i = 0; i < carried.size(); ++i) {
+        at.emplace(ends_of(carried[i]), i);
+    }
+    for (const LinkRecord& link : charged) {
+        const auto found = at.find(ends_of(link));
+        if (found == at.end()) {
+            carried.push_back(link);
+            continue;
+        }
+        LinkUse& use = carried[found->second].use;
+        use.bytes += link.use.bytes;
+        use.messages += link.use.messages;
+        use.busy_ticks += link.use.busy_ticks;
+    }
+    return carried;
+}
+
+}  // namespace
+
+Vector<JobOfRank> jobs_of(const Model& model) {
+    Vector<JobOfRank> jobs;
+    for (u32 rank = 0; rank < model.ranks(); ++rank) {
+        jobs.push_back({rank, &model.job(rank), true});
+    }
+    return jobs;
+}
+
+KnownCollective known_collective(const Model& model, const JobOfRank& of, const Op& op) {
+    if (op.kind != OpKind::collective || op.custom != none) {
+        return {none, no_program, 0};
+    }
+    return known(model, of, {op.communicator, op.collective, op.bytes, involves_some(model, op.involved)});
+}
+
+Charges::Charges(const Model& model, const Grid& grid)
+    : model_(model), grid_(grid), ways_(model, grid), of_grid_(grid), groups_(ways_.groups()) {
+    const NetworkLevel* const level = find_network_level(model.network.level);
+    by_link_ = model.fabric != nullptr || (level != nullptr && level->has_links);
+    keeps_links_ = by_link_ || (level != nullptr && level->has_ports && !model.quirks.links_carry_anything);
+    links_.resize(keeps_links_ ? ways_.links() : 0);
+}
+
+bool Charges::are_in(const Model& model) {
+    return std::any_of(model.programs.begin(), model.programs.end(), [](const Program& program) {
+        const auto* timed = std::get_if<TimedProgram>(&program.machine);
+        return timed != nullptr && !timed->charges.empty();
+    });
+}
+
+void Charges::add(const KnownCollective& of, u64 times) {
+    const auto& timed = std::get<TimedProgram>(model_.programs[of.program].machine);
+    list_members(model_, of.communicator, members_);
+    const u32 local = timed.local;
+    const u32 nodes = static_cast<u32>(members_.size()) / local;
+    for (const TimedProgram::Charge& charge : *timed.charges_of(of.bytes)) {
+        const auto bytes = static_cast<u64>(std::llround(charge.share * static_cast<double>(of.bytes)));
+        const bool of_one = charge.from_node != none;
+        for (u32 node = of_one ? charge.from_node : 0; node < (of_one ? charge.from_node + 1 : nodes); ++node) {
+            const u32 to = of_one ? charge.node : (node + charge.node) % nodes;
+            for (u32 place = 0; place < local; ++place) {
+                send(members_[node * local + place], members_[to * local + (place + charge.place) % local], bytes,
+                     charge.messages, times);
+            }
+        }
+    }
+}
+
+bool Charges::keeps(u32 link) const {
+    if (by_link_ || grid_.table(of_grid_.dimension_of(link)) == nullptr) {
+        return keeps_links_;
+    }
+    const auto [from, to] = of_grid_.ends_of(link);
+    return keeps_links_ && std::min(from, to) < grid_.ranks();
+}
+
+void Charges::send(u32 src, u32 dst, u64 bytes, u64 messages, u64 times) {
+    const auto count = [&](LinkUse& use) {
+        use.bytes += bytes * times;
+        use.messages += messages * times;
+    };
+    for (u32 d = 0; !by_link_ && d < grid_.dimensions(); ++d) {
+        if (grid_.coordinate(src, d) != grid_.coordinate(dst, d)) {
+            count(groups_[d]);
+        }
+    }
+    if (!keeps_links_) {
+        return;
+    }
+    ways_.route(ways_.place(RankId(src)), ways_.place(RankId(dst)), 0, nullptr, path_);
+    for (const u32 link : path_) {
+        if (by_link_) {
+            count(groups_[ways_.group(link)]);
+        }
+        if (keeps(link)) {
+            if (links_[link].messages == 0) {
+                touched_.push_back(link);
+            }
+            count(links_[link]);
+            links_[link].busy_ticks +=
+                times * model_.scale.ticks(static_cast<double>(bytes) / ways_.bytes_per_ns(link));
+        }
+    }
+}
+
+Vector<u32> Charges::take_touched() { return std::exchange(touched_, {}); }
+
+void Charges::clear(const Vector<u32>& touched) {
+    for (const u32 link : touched) {
+        links_[link] = {};
+    }
+    std::fill(groups_.begin(), groups_.end(), LinkUse{});
+}
+
+void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& jobs, Outcome& outcome) {
+    std::map<const Job*, std::map<Alike, u64>> of_jobs;
+    std::map<KnownCollective, u64> collectives;
+    for (const JobOfRank& of : jobs) {
+        auto [found, is_new] = of_jobs.try_emplace(of.job);
+        if (is_new) {
+            found->second = alike_in(model, *of.job);
+        }
+        for (const auto& [alike, times] : found->second) {
+            if (const KnownCollective one = known(model, of, alike); one.program != no_program) {
+                collectives[one] += times;
+            }
+        }
+    }
+    if (collectives.empty()) {
+        return;
+    }
+    Charges charges(model, grid);
+    for (const auto& [collective, times] : collectives) {
+        charges.add(collective, times);
+    }
+    if (outcome.dimensions.size() != charges.groups().size()) {
+        return;   // a network from outside that counts in its own way
+    }
+    for (u32 at = 0; at < charges.groups().size(); ++at) {
+        outcome.dimensions[at].bytes += charges.groups()[at].bytes;
+        outcome.dimensions[at].messages += charges.groups()[at].messages;
+    }
+    if (outcome.busiest.size() != charges.groups().size() || charges.links().empty()) {
+        return;
+    }
+    const Vector<LinkRecord> charged = charges.ways().records(charges.links());
+    const auto carried = outcome.links_on_demand;
+    if (carried) {
+        outcome.links_on_demand = [carried, charged] { return joined(carried(), charged); };
+    } else {
+        outcome.links = joined(std::move(outcome.links), charged);
+    }
+    for (const LinkRecord& link : carried ? outcome.links_on_demand() : outcome.links) {
+        u64& most = outcome.busiest[link.dimension];
+        most = std::max(most, link.use.busy_ticks);
+    }
+}
+
+}  // namespace yantra

@@ -1,0 +1,79 @@
+// Charges: what collectives of a known time put on links, as the algorithm that was measured does.
+//
+// A run sends no messages for them, so it is added up afterwards: for every such collective the bytes of each pair of
+// members go over the ways that messages between them take. Each link is busy for as long as these bytes take at its
+// rate, so a measured time that is below that shows as a link above it, and nothing is cut off. It is counted rank
+// by rank of the whole cluster, so a folded run has the same. Trade-off: ways are those of an idle network, and
+// what carries such bytes delays no message.
+#pragma once
+
+#include <memory>
+
+#include "base/variant.hpp"
+#include "base/vector.hpp"
+#include "fabric/grid.hpp"
+#include "model/model.hpp"
+#include "network/ways.hpp"
+#include "run/outcome.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+// A collective of known time, of the members of a communicator.
+struct KnownCollective {
+    u32 communicator = 0;
+    u32 program = 0;
+    u64 bytes = 0;
+
+    auto operator<=>(const KnownCollective&) const = default;
+};
+
+// A job that a rank runs; of a template, or of the rank alone.
+struct JobOfRank {
+    u32 rank = 0;
+    const Job* job = nullptr;
+    bool by_rules = false;
+};
+
+// The jobs that a model gives its ranks.
+Vector<JobOfRank> jobs_of(const Model& model);
+
+// The collective of known time that a node of a rank is, of which the rank is the first member; else no program.
+KnownCollective known_collective(const Model& model, const JobOfRank& of, const Op& op);
+
+class Charges {
+public:
+    Charges(const Model& model, const Grid& grid);
+
+    // Whether any collective of a model has some.
+    static bool are_in(const Model& model);
+
+    // What one collective puts on each link, and on each dimension or label: added to these.
+    void add(const KnownCollective& of, u64 times);
+    const Vector<LinkUse>& links() const { return links_; }
+    const Vector<LinkUse>& groups() const { return groups_; }
+    const Ways& ways() const { return ways_; }
+    // The links that were charged since the last call, each once.
+    Vector<u32> take_touched();
+    void clear(const Vector<u32>& touched);
+
+private:
+    void send(u32 src, u32 dst, u64 bytes, u64 messages, u64 times);
+    bool keeps(u32 link) const;
+
+    const Model& model_;
+    const Grid& grid_;
+    Ways ways_;
+    Links of_grid_;
+    bool by_link_;        // the network counts a message on every link that it crosses, else once a dimension
+    bool keeps_links_;
+    Vector<LinkUse> links_;
+    Vector<LinkUse> groups_;
+    Vector<u32> touched_;
+    Vector<u32> path_;
+    Vector<u32> members_;
+};
+
+// Adds what the jobs of a finished run put on links to what it carried.
+void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& jobs, Outcome& outcome);
+
+}  // namespace yantra

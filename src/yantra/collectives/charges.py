@@ -1,0 +1,114 @@
+"""What a collective of measured time puts on links: the bytes of the algorithm that was measured.
+
+    charges("Ring", "all_reduce", 16, 8)
+
+Members in ascending order are nodes of `local` each. What one sends goes to the one so many nodes
+and places further on, as a share of the bytes that the collective states; only the trees between
+nodes have roots, so their nodes differ.
+
+| algorithm | a member sends |
+| --- | --- |
+| Ring | in a node to the next; over nodes all of it to the next place of its node, and of each of as many rings as a node has places one hop to the next node (`rail_rings`) |
+| Sends | to each other member its part |
+| NVLS | what its link carries: all, and its own share again |
+| Tree | shares along the chain of a node and back, and between nodes over two binary trees |
+| NVLSTree | NVLS in the node, trees between nodes |
+
+Trade-off: NCCL cuts what it sends into slices; messages are counted as the algorithm has them, one
+for each step. Sources: `yantra.collectives.node_stages`, `algorithms/rail_rings.py`, whose
+schedules put the same bytes on each pair.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from yantra.collectives.algorithms.double_binary_tree import DoubleBinaryTree
+from yantra.collectives.schedule import Kind
+
+_FACTORS = {"all_reduce": 2, "reduce_scatter": 1, "all_gather": 1}
+
+
+class Charge(NamedTuple):
+    """What each member sends to the one `node` nodes and `place` places further on.
+
+    `share` is of the bytes that the collective states, of an all-gather those of one rank. With
+    `from_node` only members of that node send, and `node` is where to.
+    """
+
+    node: int
+    place: int
+    share: float
+    messages: int
+    from_node: int | None = None
+
+
+def knows(algorithm: str, kind: str) -> bool:
+    """Return whether `charges` knows what an algorithm sends for a kind of collective."""
+    if algorithm == "Sends":
+        return kind == "all_to_all"
+    if algorithm == "Ring":
+        return kind in _FACTORS
+    return algorithm in ("NVLS", "Tree", "NVLSTree") and kind == "all_reduce"
+
+
+@lru_cache(maxsize=256)
+def charges(
+    algorithm: str, kind: str, ranks: int, local: int, once: float = 1.0
+) -> tuple[Charge, ...]:
+    """Return what the members of a group send; `once` of what leaves a node is sent.
+
+    Precondition: `knows(algorithm, kind)`, and `local` divides `ranks`.
+    """
+    nodes = ranks // local
+    if algorithm == "Sends":
+        return tuple(
+            Charge(node, place, (once if node else 1.0) / ranks, 1)
+            for node in range(nodes)
+            for place in range(local)
+            if node or place
+        )
+    if algorithm == "Ring":
+        return _rings(kind, ranks, local)
+    if algorithm == "Tree" and nodes == 1:
+        return _chain(local)
+    if algorithm == "NVLS" and nodes == 1:
+        return (_switches(local),)
+    inside = _chain(local) if algorithm == "Tree" else (_switches(local),)
+    return (*(inside if local > 1 else ()), *_trees(nodes, local))
+
+
+def _rings(kind: str, ranks: int, local: int) -> tuple[Charge, ...]:
+    """Return the hops of rings: with several nodes each place begins one of its own."""
+    steps = _FACTORS[kind] * (ranks - 1)
+    share = steps * (1.0 if kind == "all_gather" else 1.0 / ranks)
+    if local == ranks:
+        return (Charge(0, 1, share, steps),)
+    across = Charge(1, 0, share / local, steps)
+    return (Charge(0, 1, share, steps * local), across) if local > 1 else (across,)
+
+
+def _switches(local: int) -> Charge:
+    """Return what goes up and comes down a member's link to the switches that add."""
+    return Charge(0, 1, 1.0 + 1.0 / local, 2)
+
+
+def _chain(local: int) -> tuple[Charge, ...]:
+    """Return shares on their way to the places that they belong to, and back."""
+    hops = local - 1
+    share = hops / local
+    return tuple(Charge(0, way, share, hops) for way in (1, local - 1))
+
+
+def _trees(nodes: int, local: int) -> list[Charge]:
+    """Return the share of each place between equal places of all nodes, half on each tree."""
+    sent: dict[tuple[int, int], int] = {}
+    for round_ in DoubleBinaryTree().schedule(Kind.ALL_REDUCE, nodes).rounds:
+        for move in round_.moves:
+            pair = move.src, move.dst
+            sent[pair] = sent.get(pair, 0) + len(move.blocks)
+    half = 0.5 / local
+    return [
+        Charge(dst, 0, halves * half, halves, from_node=src) for (src, dst), halves in sent.items()
+    ]

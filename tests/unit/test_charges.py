@@ -1,0 +1,149 @@
+"""What collectives of known time put on links: as much as messages of the same algorithm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from yantra.collectives import find
+from yantra.collectives.charges import charges, knows
+from yantra.collectives.in_network import Node
+from yantra.collectives.node_stages import Shares, over_trees, spread, summed_up
+from yantra.collectives.schedule import Kind, Schedule
+from yantra.run.simulate import simulate
+from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
+
+SHAPES = [(1, 2), (1, 5), (1, 8), (2, 2), (2, 3), (3, 4), (4, 2), (4, 1), (7, 1)]
+Pairs = dict[tuple[int, int], float]
+
+
+def charged(algorithm: str, kind: str, nodes: int, local: int, once: float = 1.0) -> Pairs:
+    found: Counter[tuple[int, int]] = Counter()
+    for one in charges(algorithm, kind, nodes * local, local, once):
+        for node in range(nodes) if one.from_node is None else [one.from_node]:
+            to = (node + one.node) % nodes if one.from_node is None else one.node
+            for place in range(local):
+                src, dst = node * local + place, to * local + (place + one.place) % local
+                found[src, dst] += one.share
+    return dict(found)
+
+
+def sent(schedule: Schedule) -> Pairs:
+    """Return the share of the stated bytes of each pair that sends."""
+    stated = schedule.n if schedule.kind is Kind.ALL_GATHER else 1
+    found: Counter[tuple[int, int]] = Counter()
+    for round_ in schedule.rounds:
+        for move in round_.moves:
+            found[move.src, move.dst] += Fraction(len(move.blocks) * stated, schedule.blocks)
+    return {pair: float(share) for pair, share in found.items()}
+
+
+@pytest.mark.parametrize(("nodes", "local"), SHAPES)
+@pytest.mark.parametrize("kind", ["all_reduce", "all_gather", "reduce_scatter"])
+def test_rings_charge_what_their_messages_carry(nodes: int, local: int, kind: str) -> None:
+    name = "ring" if nodes == 1 or local == 1 else f"rail_rings{local}"
+    schedule = find(name).schedule(Kind(kind), nodes * local)
+    assert charged("Ring", kind, nodes, local) == pytest.approx(sent(schedule))
+    messages = sum(one.messages for one in charges("Ring", kind, nodes * local, local))
+    if nodes == 1:
+        assert messages * local == sum(len(round_.moves) for round_ in schedule.rounds)
+
+
+@pytest.mark.parametrize(("nodes", "local"), SHAPES)
+def test_sends_charge_what_a_direct_exchange_carries(nodes: int, local: int) -> None:
+    schedule = find("direct").schedule(Kind.ALL_TO_ALL, nodes * local)
+    assert charged("Sends", "all_to_all", nodes, local) == pytest.approx(sent(schedule))
+    half = charged("Sends", "all_to_all", nodes, local, once=0.5)
+    for (src, dst), share in charged("Sends", "all_to_all", nodes, local).items():
+        is_near = src // local == dst // local
+        assert half[src, dst] == pytest.approx(share if is_near else share / 2)
+
+
+@pytest.mark.parametrize(("nodes", "local"), [(2, 2), (3, 4), (4, 1), (7, 3)])
+def test_trees_charge_what_chains_and_trees_carry(nodes: int, local: int) -> None:
+    shares = Shares(local, 2)
+    found: Counter[tuple[Any, Any]] = Counter()
+    rounds = []
+    for node in range(nodes):
+        of = Node(tuple(range(node * local, (node + 1) * local)), ())
+        rounds += [*summed_up("chain", of, shares), *spread("chain", of, shares)]
+    for place in range(local):
+        rounds += over_trees(range(place, nodes * local, local), shares.of(place))
+    for legs in rounds:
+        for leg in legs:
+            found[leg.src, leg.dst] += len(leg.blocks) / (2 * local)
+    assert charged("Tree", "all_reduce", nodes, local) == pytest.approx(dict(found))
+
+
+def test_switches_carry_all_once_and_each_share_again() -> None:
+    assert charged("NVLS", "all_reduce", 1, 8) == pytest.approx(
+        {(at, (at + 1) % 8): 1 + 1 / 8 for at in range(8)}
+    )
+
+
+def test_what_an_algorithm_does_not_run_is_not_charged() -> None:
+    assert not knows("NVLS", "all_gather")
+    assert not knows("PAT", "all_gather")
+    assert not knows("Ring", "all_to_all")
+
+
+def rings_of(scenario: Scenario) -> Scenario:
+    """Return the same with messages: rings in a node, over nodes those of rails."""
+    chosen = scenario.collectives.replace(
+        selection=None, **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter"), ("ring",))
+    )
+    return scenario.replace(collectives=chosen)
+
+
+PLANS = [Plan(tp=8, global_batch=4), Plan(tp=4, dp=2, global_batch=4), Plan(dp=8, zero=3)]
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("network", ["analytical", "flow"])
+def test_links_carry_as_much_as_with_messages(plan: Plan, network: str) -> None:
+    parts = cluster_parts("dgx-a100-80gb", 8, speeds="measured") | {"network": network}
+    workload = Templates(workload=train("llama3-8b", plan))
+    scenario = Scenario(workload=workload, **parts)
+    timed, sent = simulate(scenario), simulate(rings_of(scenario))
+    for a, b in zip(timed.dimension_uses, sent.dimension_uses, strict=True):
+        assert a.bytes == pytest.approx(b.bytes, rel=1e-6)
+        assert a.messages == b.messages
+        assert a.busy > 0
+    assert list(timed.links["source"]) == list(sent.links["source"])
+    assert list(timed.links["bytes"]) == pytest.approx(list(sent.links["bytes"]), rel=1e-6)
+    assert list(timed.links["busy_ns"]) == pytest.approx(list(sent.links["busy_ns"]), rel=1e-3)
+    assert all(0 < busy <= 1 for busy in timed.links["busy"])
+
+
+@pytest.mark.parametrize("network", ["analytical", "flow", "ideal"])
+@pytest.mark.parametrize(
+    "plan", [Plan(tp=8, dp=4, global_batch=8), Plan(tp=4, pp=2, dp=4, global_batch=8)]
+)
+def test_a_folded_run_charges_what_a_whole_one_does(plan: Plan, network: str) -> None:
+    parts = cluster_parts("hgx-h100", 32, speeds="measured") | {"network": network}
+    scenario = Scenario(workload=Templates(workload=train("llama3-8b", plan)), **parts)
+    folded = simulate(scenario.replace(fold="require"))
+    whole = simulate(scenario.replace(fold="off"))
+    assert folded.dimension_uses == whole.dimension_uses
+    assert sorted(folded.links.rows()) == sorted(whole.links.rows())
+    assert all(use.bytes > 0 for use in whole.dimension_uses)
+
+
+@pytest.mark.parametrize("network", ["analytical", "flow"])
+def test_use_over_time_adds_up(network: str) -> None:
+    parts = cluster_parts("hgx-h100", 16, speeds="measured") | {"network": network}
+    workload = Templates(workload=train("llama3-8b", Plan(tp=4, pp=2, dp=2, global_batch=4)))
+    result = simulate(Scenario(workload=workload, **parts), record=True)
+    used = result.recording.utilisation(bins=20)
+    for use in result.dimension_uses:
+        rows = used["dimension"] == use.dimension
+        assert sum(used["bytes"][rows]) == use.bytes
+        assert sum(1 for size in used["bytes"][rows] if size) > 5  # not all at once
+    links = result.recording.link_utilisation(bins=20)
+    by_link = [sum(links["bytes"][at : at + 20]) for at in range(0, len(links), 20)]
+    assert by_link == list(result.links["bytes"])
