@@ -1,11 +1,15 @@
 #include "accounting/utilisation.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "accounting/delays.hpp"
 #include "accounting/link_load.hpp"
 #include "accounting/steps.hpp"
+#include "base/never.hpp"
 #include "base/vector.hpp"
+#include "run/charges.hpp"
 
 namespace yantra {
 
@@ -180,10 +184,7 @@ Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording
     return real.take();
 }
 
-}  // namespace
-
-Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
-                                  const Recording& recording, u32 bins) {
+Utilisation dimensions_of_messages(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins) {
     if (recording.by_span) {
         const Vector<u64> alike = links_alike(recording);
         return of_spans(model, outcome, recording, bins, recording.span_groups,
@@ -221,7 +222,7 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
 }
 
 // By port of a rank, in the order of links.
-static Utilisation port_utilisation(const Outcome& outcome, const Recording& recording, u32 bins) {
+Utilisation port_utilisation(const Outcome& outcome, const Recording& recording, u32 bins) {
     Vector<u32> row;   // by link, or class
     for (std::size_t i = 0; i < recording.port_spans.size(); ++i) {
         const u32 link = recording.port_spans[i].link;
@@ -247,8 +248,7 @@ static Utilisation port_utilisation(const Outcome& outcome, const Recording& rec
     return by_every_link(found, recording.link_class, row, bins);
 }
 
-Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
-                             u32 bins) {
+Utilisation links_of_messages(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins) {
     if (recording.by_port) {
         return port_utilisation(outcome, recording, bins);
     }
@@ -289,6 +289,82 @@ Utilisation link_utilisation(const Model& model, const Outcome& outcome, const R
         }
     }
     return by_link;
+}
+
+// Calls visit(charges, touched links, start, end) for each collective of known time: its charges, and when it ran.
+template <class Visit>
+void for_each_charged(const Model& model, const Outcome& outcome, Charges& charges, Visit&& visit) {
+    for (const JobOfRank& of : jobs_of(model)) {
+        for (u32 node = 0; node < of.job->ops.size(); ++node) {
+            const KnownCollective known = known_collective(model, of, of.job->ops[node]);
+            const u64 end = outcome.end[outcome.first_node[of.rank] + node];
+            if (known.program == no_program || end == never) {
+                continue;
+            }
+            const u64 ticks = std::get<TimedProgram>(model.programs[known.program].machine).ticks(known.bytes);
+            charges.add(known, 1);
+            const Vector<u32> touched = charges.take_touched();
+            visit(touched, end - std::min(end, ticks), end);
+            charges.clear(touched);
+        }
+    }
+}
+
+void join(Utilisation& found, const Utilisation& charged) {
+    found.bytes.resize(std::max(found.bytes.size(), charged.bytes.size()));
+    for (std::size_t at = 0; at < charged.bytes.size(); ++at) {
+        found.bytes[at] += charged.bytes[at];
+    }
+}
+
+}  // namespace
+
+Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
+                                  const Recording& recording, u32 bins) {
+    Utilisation found = dimensions_of_messages(model, outcome, recording, bins);
+    if (!Charges::are_in(model)) {
+        return found;
+    }
+    const Grid grid(model.dimensions, model.tables);
+    Charges charges(model, grid);
+    Bins filled(makespan(outcome), bins, charges.groups().size());
+    for_each_charged(model, outcome, charges, [&](const Vector<u32>&, u64 start, u64 end) {
+        for (u32 group = 0; group < charges.groups().size(); ++group) {
+            filled.add(group, start, end, charges.groups()[group].bytes, 1);
+        }
+    });
+    if (found.bytes.size() == charges.groups().size() * bins) {
+        join(found, filled.take());
+    }
+    return found;
+}
+
+// Links that carried no message come last, as in Outcome::links.
+Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins) {
+    Utilisation found = links_of_messages(model, outcome, recording, bins);
+    if (!Charges::are_in(model)) {
+        return found;
+    }
+    const Grid grid(model.dimensions, model.tables);
+    Charges charges(model, grid);
+    std::map<std::array<u32, 3>, u32> rows;   // by dimension or label, and ends
+    for (const LinkRecord& link : outcome.links_on_demand ? outcome.links_on_demand() : outcome.links) {
+        rows.emplace(std::array{link.dimension, link.from, link.to}, static_cast<u32>(rows.size()));
+    }
+    Vector<LinkUse> each(charges.links().size(), LinkUse{0, 1, 0});
+    Vector<u32> row_of;   // by link
+    for (const LinkRecord& link : charges.ways().records(each)) {
+        const auto at = rows.find({link.dimension, link.from, link.to});
+        row_of.push_back(at == rows.end() ? none : at->second);
+    }
+    Bins filled(makespan(outcome), bins, rows.size());
+    for_each_charged(model, outcome, charges, [&](const Vector<u32>& touched, u64 start, u64 end) {
+        for (const u32 link : touched) {
+            filled.add(row_of[link], start, end, charges.links()[link].bytes, 1);
+        }
+    });
+    join(found, filled.take());
+    return found;
 }
 
 }  // namespace yantra
