@@ -1,9 +1,12 @@
 #include "accounting/link_load.hpp"
 
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "accounting/charged.hpp"
+#include "accounting/messages.hpp"
 #include "base/ensure.hpp"
 #include "base/vector.hpp"
 
@@ -125,7 +128,9 @@ Vector<u32> rows_of_links(const Model& model, const Recording& recording) {
     return row;
 }
 
-LinkRates link_rates(const Model& model, const Recording& recording) {
+namespace {
+
+LinkRates rates_of_messages(const Model& model, const Recording& recording) {
     const Vector<u32> row = rows_of_links(model, recording);
     const auto links = static_cast<u32>(row.size());
     u32 numbers = links;
@@ -161,7 +166,110 @@ LinkRates link_rates(const Model& model, const Recording& recording) {
     return rates;
 }
 
-LinkCrossings link_crossings(const Model& model, const Recording& recording, const Vector<u32>& rows) {
+// The rates of messages and of charges together, by row and then in the order of time.
+LinkRates summed(const LinkRates& rates, Vector<LinkStretch>&& charged) {
+    struct Change {
+        u32 row;
+        double at_ns;
+        double bytes_per_ns;
+    };
+    Vector<Change> changes;
+    const auto add = [&](u32 row, double from_ns, double to_ns, double rate) {
+        changes.push_back({row, from_ns, rate});
+        changes.push_back({row, to_ns, -rate});
+    };
+    for (std::size_t at = 0; at < rates.row.size(); ++at) {
+        if (rates.bytes_per_ns[at] > 0.0) {
+            add(rates.row[at], rates.from_ns[at], rates.to_ns[at], rates.bytes_per_ns[at]);
+        }
+    }
+    for (const LinkStretch& one : charged) {
+        add(one.link, one.from_ns, one.to_ns, one.bytes_per_ns);
+    }
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+        return a.row != b.row ? a.row < b.row : a.at_ns < b.at_ns;
+    });
+    LinkRates sums;
+    double rate = 0.0;
+    i64 several = 0;
+    for (std::size_t at = 0; at + 1 < changes.size(); ++at) {
+        const Change& change = changes[at];
+        several += change.bytes_per_ns > 0.0 ? 1 : -1;
+        rate = several == 0 ? 0.0 : rate + change.bytes_per_ns;
+        if (several > 0 && changes[at + 1].at_ns > change.at_ns) {
+            sums.row.push_back(change.row);
+            sums.from_ns.push_back(change.at_ns);
+            sums.to_ns.push_back(changes[at + 1].at_ns);
+            sums.bytes_per_ns.push_back(rate);
+        }
+    }
+    return sums;
+}
+
+using Crossing = std::tuple<u32, u64, u32, u32, u64, u64, u64>;   // row, start, sender, receiver, node, end, bytes
+
+// The place of each member's node, by collective and rank.
+std::map<std::pair<u32, u32>, u32> places_of_members(const Model& model, const Outcome& outcome,
+                                                     const Recording& recording) {
+    std::map<std::pair<u32, u32>, u32> places;
+    for (u32 rank = 0; rank < model.ranks(); ++rank) {
+        const auto first = static_cast<u32>(outcome.first_node[rank]);
+        for (u32 node = 0; node < model.job(rank).ops.size(); ++node) {
+            if (recording.instance[first + node] != none) {
+                places[{recording.instance[first + node], rank}] = first + node;
+            }
+        }
+    }
+    return places;
+}
+
+void add_charged(const Model& model, const Outcome& outcome, const Recording& recording,
+                 const std::vector<bool>& is_wanted, Vector<Crossing>& found) {
+    const Grid grid(model.dimensions, model.tables);
+    Charges charges(model, grid);
+    const Vector<u32> row_of = rows_of_charged(outcome, charges);
+    const auto places = places_of_members(model, outcome, recording);
+    for_each_known(model, outcome, [&](const KnownCollective& known, u32 place, u64 start, u64 end) {
+        charges.for_each_pair(known, [&](u32 src, u32 dst, u64 bytes, u64) {
+            const auto own = places.find({recording.instance[place], src});
+            const u64 node = id_of(model, recording, own == places.end() ? place : own->second);
+            for (const u32 link : charges.way(src, dst)) {
+                if (row_of[link] < is_wanted.size() && is_wanted[row_of[link]]) {
+                    found.emplace_back(row_of[link], start, src, dst, node, end, bytes);
+                }
+            }
+        });
+    });
+}
+
+}  // namespace
+
+LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording& recording) {
+    LinkRates rates = rates_of_messages(model, recording);
+    if (recording.by_port || !(recording.by_hop || recording.by_span) || !Charges::are_in(model)) {
+        return rates;
+    }
+    const Grid grid(model.dimensions, model.tables);
+    Charges charges(model, grid);
+    const Vector<u32> row_of = rows_of_charged(outcome, charges);
+    const auto ticks_per_ns = static_cast<double>(model.scale.ticks_per_ns());
+    Vector<LinkStretch> charged;
+    for_each_known(model, outcome, [&](const KnownCollective& known, u32, u64 start, u64 end) {
+        charges.add(known, 1);
+        const Vector<u32> touched = charges.take_touched();
+        const double from_ns = static_cast<double>(start) / ticks_per_ns;
+        const double to_ns = static_cast<double>(end) / ticks_per_ns;
+        for (const u32 link : touched) {
+            charged.push_back({row_of[link], from_ns, to_ns,
+                               static_cast<double>(charges.links()[link].bytes) / (to_ns - from_ns)});
+        }
+        charges.clear(touched);
+    });
+    return summed(rates, std::move(charged));
+}
+
+LinkCrossings link_crossings(const Model& model, const Outcome& outcome, const Recording& recording,
+                             const Vector<u32>& rows) {
     const Vector<u32> row_of_link = rows_of_links(model, recording);
     Vector<u32> row_of = row_of_link;
     if (recording.by_span && !recording.link_class.empty()) {   // of a class that of its first link
@@ -174,23 +282,31 @@ LinkCrossings link_crossings(const Model& model, const Recording& recording, con
             }
         }
     }
-    std::vector<bool> is_wanted(row_of_link.size() + std::size_t{1});
+    const bool is_charged = Charges::are_in(model);
+    const auto carried = outcome.links_on_demand ? outcome.links_on_demand().size() : outcome.links.size();
+    std::vector<bool> is_wanted(std::max<std::size_t>(row_of_link.size(), is_charged ? carried : 0) + 1);
     for (u32 row : rows) {
-        ensure(row < row_of_link.size(), "a row of links that is not there");
+        ensure(row + std::size_t{1} < is_wanted.size(), "a row of links that is not there");
         is_wanted[row] = true;
     }
-    using Crossing = std::tuple<u32, u64, u32, u64, u64>;   // row, start, message, end, bytes
     Vector<Crossing> found;
     for_each_crossing(model, recording, [&](u32 link, u32 message, u64 start, u64 end, u64 bytes) {
         if (message != none && is_wanted[row_of[link]]) {
-            found.emplace_back(row_of[link], start, message, end, bytes);
+            const MessageLog& log = recording.messages[message];
+            found.emplace_back(row_of[link], start, recording.source_of(log), log.destination,
+                               id_of(model, recording, log.node), end, bytes);
         }
     });
+    if (is_charged) {
+        add_charged(model, outcome, recording, is_wanted, found);
+    }
     std::sort(found.begin(), found.end());
     LinkCrossings crossings;
-    for (const auto& [row, start, message, end, bytes] : found) {
+    for (const auto& [row, start, sender, receiver, node, end, bytes] : found) {
         crossings.row.push_back(row);
-        crossings.message.push_back(message);
+        crossings.sender.push_back(sender);
+        crossings.receiver.push_back(receiver);
+        crossings.node.push_back(node);
         crossings.start.push_back(start);
         crossings.end.push_back(end);
         crossings.bytes.push_back(bytes);

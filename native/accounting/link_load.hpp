@@ -11,6 +11,7 @@
 #include "base/vector.hpp"
 #include "record/link_series.hpp"
 #include "record/recording.hpp"
+#include "run/outcome.hpp"
 
 namespace yantra {
 
@@ -50,17 +51,21 @@ struct LinkRates {
     Vector<double> bytes_per_ns;
 };
 
-LinkRates link_rates(const Model& model, const Recording& recording);
+LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording& recording);
 
-// What messages crossed some rows, of a folded run one of each class: for each time a message held one its number, ticks and bytes; by row, then by start.
+// What crossed some rows, of a folded run the messages of one of each class: ranks that sent and received, the node
+// that sent, ticks and bytes; by row, then by start. What collectives of known time put there is among it.
 struct LinkCrossings {
     Vector<u32> row;
-    Vector<u32> message;
+    Vector<u32> sender;
+    Vector<u32> receiver;
+    Vector<u64> node;   // its id
     Vector<u64> start;
     Vector<u64> end;
     Vector<u64> bytes;
 };
 
-LinkCrossings link_crossings(const Model& model, const Recording& recording, const Vector<u32>& rows);
+LinkCrossings link_crossings(const Model& model, const Outcome& outcome, const Recording& recording,
+                             const Vector<u32>& rows);
 
 }  // namespace yantra

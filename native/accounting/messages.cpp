@@ -6,8 +6,6 @@
 
 namespace yantra {
 
-namespace {
-
 u64 id_of(const Model& model, const Recording& recording, u32 place) {
     if (place == none) {
         return never;
@@ -15,6 +13,8 @@ u64 id_of(const Model& model, const Recording& recording, u32 place) {
     const u32 actor = recording.actor_of(place);
     return model.job(recording.rank[actor]).graph->id[place - recording.first_node[actor]];
 }
+
+namespace {
 
 // How long each message lay before links: from its sending or the end of a hop to the next hop.
 Vector<u64> queued_on_links(const Model& model, const Recording& recording) {

@@ -24,4 +24,7 @@ struct Messages {
 
 Messages messages(const Model& model, const Recording& recording);
 
+// The id of the node at a place; `never` for none.
+u64 id_of(const Model& model, const Recording& recording, u32 place);
+
 }  // namespace yantra

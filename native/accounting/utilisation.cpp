@@ -1,15 +1,12 @@
 #include "accounting/utilisation.hpp"
 
 #include <algorithm>
-#include <array>
-#include <map>
 
+#include "accounting/charged.hpp"
 #include "accounting/delays.hpp"
 #include "accounting/link_load.hpp"
 #include "accounting/steps.hpp"
-#include "base/never.hpp"
 #include "base/vector.hpp"
-#include "run/charges.hpp"
 
 namespace yantra {
 
@@ -291,25 +288,6 @@ Utilisation links_of_messages(const Model& model, const Outcome& outcome, const 
     return by_link;
 }
 
-// Calls visit(charges, touched links, start, end) for each collective of known time: its charges, and when it ran.
-template <class Visit>
-void for_each_charged(const Model& model, const Outcome& outcome, Charges& charges, Visit&& visit) {
-    for (const JobOfRank& of : jobs_of(model)) {
-        for (u32 node = 0; node < of.job->ops.size(); ++node) {
-            const KnownCollective known = known_collective(model, of, of.job->ops[node]);
-            const u64 end = outcome.end[outcome.first_node[of.rank] + node];
-            if (known.program == no_program || end == never) {
-                continue;
-            }
-            const u64 ticks = std::get<TimedProgram>(model.programs[known.program].machine).ticks(known.bytes);
-            charges.add(known, 1);
-            const Vector<u32> touched = charges.take_touched();
-            visit(touched, end - std::min(end, ticks), end);
-            charges.clear(touched);
-        }
-    }
-}
-
 void join(Utilisation& found, const Utilisation& charged) {
     found.bytes.resize(std::max(found.bytes.size(), charged.bytes.size()));
     for (std::size_t at = 0; at < charged.bytes.size(); ++at) {
@@ -328,10 +306,12 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
     const Grid grid(model.dimensions, model.tables);
     Charges charges(model, grid);
     Bins filled(makespan(outcome), bins, charges.groups().size());
-    for_each_charged(model, outcome, charges, [&](const Vector<u32>&, u64 start, u64 end) {
+    for_each_known(model, outcome, [&](const KnownCollective& known, u32, u64 start, u64 end) {
+        charges.add(known, 1);
         for (u32 group = 0; group < charges.groups().size(); ++group) {
             filled.add(group, start, end, charges.groups()[group].bytes, 1);
         }
+        charges.clear(charges.take_touched());
     });
     if (found.bytes.size() == charges.groups().size() * bins) {
         join(found, filled.take());
@@ -347,21 +327,16 @@ Utilisation link_utilisation(const Model& model, const Outcome& outcome, const R
     }
     const Grid grid(model.dimensions, model.tables);
     Charges charges(model, grid);
-    std::map<std::array<u32, 3>, u32> rows;   // by dimension or label, and ends
-    for (const LinkRecord& link : outcome.links_on_demand ? outcome.links_on_demand() : outcome.links) {
-        rows.emplace(std::array{link.dimension, link.from, link.to}, static_cast<u32>(rows.size()));
-    }
-    Vector<LinkUse> each(charges.links().size(), LinkUse{0, 1, 0});
-    Vector<u32> row_of;   // by link
-    for (const LinkRecord& link : charges.ways().records(each)) {
-        const auto at = rows.find({link.dimension, link.from, link.to});
-        row_of.push_back(at == rows.end() ? none : at->second);
-    }
-    Bins filled(makespan(outcome), bins, rows.size());
-    for_each_charged(model, outcome, charges, [&](const Vector<u32>& touched, u64 start, u64 end) {
+    const Vector<u32> row_of = rows_of_charged(outcome, charges);
+    const std::size_t rows = outcome.links_on_demand ? outcome.links_on_demand().size() : outcome.links.size();
+    Bins filled(makespan(outcome), bins, rows);
+    for_each_known(model, outcome, [&](const KnownCollective& known, u32, u64 start, u64 end) {
+        charges.add(known, 1);
+        const Vector<u32> touched = charges.take_touched();
         for (const u32 link : touched) {
             filled.add(row_of[link], start, end, charges.links()[link].bytes, 1);
         }
+        charges.clear(touched);
     });
     join(found, filled.take());
     return found;

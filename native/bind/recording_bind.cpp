@@ -102,7 +102,9 @@ void bind_columns(nb::module_& module) {
     rates.column("bytes_per_ns", &LinkRates::bytes_per_ns);
     Class<LinkCrossings> crossings(module, "LinkCrossings");
     crossings.column("row", &LinkCrossings::row);
-    crossings.column("message", &LinkCrossings::message);
+    crossings.column("sender", &LinkCrossings::sender);
+    crossings.column("receiver", &LinkCrossings::receiver);
+    crossings.column("node", &LinkCrossings::node);
     crossings.column("start", &LinkCrossings::start);
     crossings.column("end", &LinkCrossings::end);
     crossings.column("bytes", &LinkCrossings::bytes);
@@ -142,11 +144,13 @@ void register_recording(nb::module_& module) {
                                     u32 bins) {
             return link_utilisation(model, outcome, r, bins);
         }, "model"_a, "outcome"_a, "bins"_a, unlocked)
-        .def("link_rates", [](const Recording& r, const Model& model) { return link_rates(model, r); },
-             "model"_a, unlocked)
-        .def("link_crossings", [](const Recording& r, const Model& model, const Vector<u32>& rows) {
-            return link_crossings(model, r, rows);
-        }, "model"_a, "rows"_a, unlocked);
+        .def("link_rates", [](const Recording& r, const Model& model, const Outcome& outcome) {
+            return link_rates(model, outcome, r);
+        }, "model"_a, "outcome"_a, unlocked)
+        .def("link_crossings", [](const Recording& r, const Model& model, const Outcome& outcome,
+                                  const Vector<u32>& rows) {
+            return link_crossings(model, outcome, r, rows);
+        }, "model"_a, "outcome"_a, "rows"_a, unlocked);
     nb::class_<HeldRecordedRun, HeldRun>(module, "RecordedSimulation")
         .def("__init__", [](HeldRecordedRun* self, const Model& model, bool match_by_tag,
                             const Folding* folding, bool) {

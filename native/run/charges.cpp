@@ -1,7 +1,6 @@
 #include "run/charges.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -11,19 +10,6 @@
 namespace yantra::inline YANTRA_RUN {
 
 namespace {
-
-// The members of a communicator in ascending order.
-void list_members(const Model& model, u32 communicator, Vector<u32>& members) {
-    const Communicator& at = model.communicators[communicator];
-    const Shape& shape = *model.layouts[at.layout].shape;
-    members.clear();
-    for (u32 position = 0; position < shape.size(); ++position) {
-        members.push_back(at.base + shape.offset(position));
-    }
-    if (!shape.ascends()) {
-        std::sort(members.begin(), members.end());
-    }
-}
 
 // Collectives of a job that are the same for whoever runs it.
 using Alike = std::tuple<u32, CollectiveKind, u64, bool>;   // communicator by its name, kind, bytes, over some
@@ -114,22 +100,27 @@ bool Charges::are_in(const Model& model) {
     });
 }
 
-void Charges::add(const KnownCollective& of, u64 times) {
-    const auto& timed = std::get<TimedProgram>(model_.programs[of.program].machine);
-    list_members(model_, of.communicator, members_);
-    const u32 local = timed.local;
-    const u32 nodes = static_cast<u32>(members_.size()) / local;
-    for (const TimedProgram::Charge& charge : *timed.charges_of(of.bytes)) {
-        const auto bytes = static_cast<u64>(std::llround(charge.share * static_cast<double>(of.bytes)));
-        const bool of_one = charge.from_node != none;
-        for (u32 node = of_one ? charge.from_node : 0; node < (of_one ? charge.from_node + 1 : nodes); ++node) {
-            const u32 to = of_one ? charge.node : (node + charge.node) % nodes;
-            for (u32 place = 0; place < local; ++place) {
-                send(members_[node * local + place], members_[to * local + (place + charge.place) % local], bytes,
-                     charge.messages, times);
-            }
-        }
+// In ascending order.
+void Charges::list_members(u32 communicator) {
+    const Communicator& at = model_.communicators[communicator];
+    const Shape& shape = *model_.layouts[at.layout].shape;
+    members_.clear();
+    for (u32 position = 0; position < shape.size(); ++position) {
+        members_.push_back(at.base + shape.offset(position));
     }
+    if (!shape.ascends()) {
+        std::sort(members_.begin(), members_.end());
+    }
+}
+
+void Charges::add(const KnownCollective& of, u64 times) {
+    for_each_pair(of, [&](u32 src, u32 dst, u64 bytes, u64 messages) { send(src, dst, bytes, messages, times); });
+}
+
+const Vector<u32>& Charges::way(u32 src, u32 dst) {
+    ways_.route(ways_.place(RankId(src)), ways_.place(RankId(dst)), 0, nullptr, path_);
+    path_.erase(std::remove_if(path_.begin(), path_.end(), [this](u32 link) { return !keeps(link); }), path_.end());
+    return path_;
 }
 
 bool Charges::keeps(u32 link) const {
@@ -153,19 +144,15 @@ void Charges::send(u32 src, u32 dst, u64 bytes, u64 messages, u64 times) {
     if (!keeps_links_) {
         return;
     }
-    ways_.route(ways_.place(RankId(src)), ways_.place(RankId(dst)), 0, nullptr, path_);
-    for (const u32 link : path_) {
+    for (const u32 link : way(src, dst)) {
         if (by_link_) {
             count(groups_[ways_.group(link)]);
         }
-        if (keeps(link)) {
-            if (links_[link].messages == 0) {
-                touched_.push_back(link);
-            }
-            count(links_[link]);
-            links_[link].busy_ticks +=
-                times * model_.scale.ticks(static_cast<double>(bytes) / ways_.bytes_per_ns(link));
+        if (links_[link].messages == 0) {
+            touched_.push_back(link);
         }
+        count(links_[link]);
+        links_[link].busy_ticks += times * model_.scale.ticks(static_cast<double>(bytes) / ways_.bytes_per_ns(link));
     }
 }
 

@@ -7,7 +7,8 @@
 // what carries such bytes delays no message.
 #pragma once
 
-#include <memory>
+#include <cmath>
+#include <variant>
 
 #include "base/variant.hpp"
 #include "base/vector.hpp"
@@ -47,6 +48,11 @@ public:
     // Whether any collective of a model has some.
     static bool are_in(const Model& model);
 
+    // Calls visit(sender, receiver, bytes, messages) for each pair of members of a collective.
+    template <class Visit>
+    void for_each_pair(const KnownCollective& of, Visit&& visit);
+    // The links of what one member sends to another, that the network keeps.
+    const Vector<u32>& way(u32 src, u32 dst);
     // What one collective puts on each link, and on each dimension or label: added to these.
     void add(const KnownCollective& of, u64 times);
     const Vector<LinkUse>& links() const { return links_; }
@@ -59,6 +65,7 @@ public:
 private:
     void send(u32 src, u32 dst, u64 bytes, u64 messages, u64 times);
     bool keeps(u32 link) const;
+    void list_members(u32 communicator);
 
     const Model& model_;
     const Grid& grid_;
@@ -72,6 +79,25 @@ private:
     Vector<u32> path_;
     Vector<u32> members_;
 };
+
+template <class Visit>
+void Charges::for_each_pair(const KnownCollective& of, Visit&& visit) {
+    const auto& timed = std::get<TimedProgram>(model_.programs[of.program].machine);
+    list_members(of.communicator);
+    const u32 local = timed.local;
+    const u32 nodes = static_cast<u32>(members_.size()) / local;
+    for (const TimedProgram::Charge& charge : *timed.charges_of(of.bytes)) {
+        const auto bytes = static_cast<u64>(std::llround(charge.share * static_cast<double>(of.bytes)));
+        const bool of_one = charge.from_node != none;
+        for (u32 node = of_one ? charge.from_node : 0; node < (of_one ? charge.from_node + 1 : nodes); ++node) {
+            const u32 to = of_one ? charge.node : (node + charge.node) % nodes;
+            for (u32 place = 0; place < local; ++place) {
+                visit(members_[node * local + place], members_[to * local + (place + charge.place) % local], bytes,
+                      charge.messages);
+            }
+        }
+    }
+}
 
 // Adds what the jobs of a finished run put on links to what it carried.
 void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& jobs, Outcome& outcome);

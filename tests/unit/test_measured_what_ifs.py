@@ -157,7 +157,7 @@ def test_rings_of_another_gpu_follow_from_the_bandwidth(known: str, asked: str) 
             off.setdefault(e, []).append(abs(a / b - 1))
     assert median(one for some in off.values() for one in some) <= 0.15
     assert all(median(some) <= 0.16 for e, some in off.items() if e >= 26)
-    assert all(median(some) <= 0.08 for e, some in off.items() if e >= 28)
+    assert all(median(some) <= 0.1 for e, some in off.items() if e >= 28)
 
 
 def job(ranks: int = 16, **changes: Any) -> Scenario:

@@ -88,7 +88,7 @@ def rate_table(model: Model, outcome: _core.Outcome, recording: _core.Recording)
     `utilisation` is the rate over what the link can carry, 0 where that is without limit.
     """
     links = outcome.links if model.follows_links else []
-    rates = recording.link_rates(model.native)
+    rates = recording.link_rates(model.native, outcome)
     names = link_names(model, links)
     capacity = full_rates(model, links)
 
@@ -133,12 +133,8 @@ def flow_table(
             f"{crossed:,} messages or packets crossed {len(wanted)} links, more than the ten "
             "million rows that link_flows may have"
         )
-    found = recording.link_crossings(model.native, wanted)
-    messages = recording.messages(model.native)
+    found = recording.link_crossings(model.native, outcome, wanted)
     names = link_names(model, links)
-
-    def of_message(column: memoryview[int]) -> Callable[[], array[int]]:
-        return lambda: array("Q", (column[at] for at in found.message))
 
     def times(ticks: memoryview[int]) -> Column:
         return "real", lambda: Ticks(ticks, model.ticks_per_ns)
@@ -146,9 +142,9 @@ def flow_table(
     columns: dict[str, Column] = {
         "link": ("whole", lambda: found.row),
         **_named(found.row, names),
-        "sender": ("whole", of_message(messages.source)),
-        "receiver": ("whole", of_message(messages.destination)),
-        "node": ("id", of_message(messages.node)),
+        "sender": ("whole", lambda: found.sender),
+        "receiver": ("whole", lambda: found.receiver),
+        "node": ("id", lambda: found.node),
         "bytes": ("whole", lambda: found.bytes),
         "start_ns": times(found.start),
         "end_ns": times(found.end),

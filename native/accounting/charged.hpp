@@ -1,0 +1,37 @@
+// Charged: when collectives of known time put bytes on the links of a recorded run (run/charges.hpp).
+//
+// Their bytes hold links from when the last member came until all end, evenly.
+#pragma once
+
+#include <algorithm>
+#include <variant>
+
+#include "base/never.hpp"
+#include "base/vector.hpp"
+#include "model/model.hpp"
+#include "run/charges.hpp"
+#include "run/outcome.hpp"
+
+namespace yantra {
+
+// Calls visit(collective, place of the first member's node, start, end) for each that ran.
+template <class Visit>
+void for_each_known(const Model& model, const Outcome& outcome, Visit&& visit) {
+    for (const JobOfRank& of : jobs_of(model)) {
+        for (u32 node = 0; node < of.job->ops.size(); ++node) {
+            const KnownCollective known = known_collective(model, of, of.job->ops[node]);
+            const u64 place = outcome.first_node[of.rank] + node;
+            if (known.program == no_program || outcome.end[place] == never) {
+                continue;
+            }
+            const u64 end = outcome.end[place];
+            const u64 ticks = std::get<TimedProgram>(model.programs[known.program].machine).ticks(known.bytes);
+            visit(known, static_cast<u32>(place), end - std::min(end, ticks), end);
+        }
+    }
+}
+
+// By link of the charges: its row in Outcome::links, none where there is none.
+Vector<u32> rows_of_charged(const Outcome& outcome, const Charges& charges);
+
+}  // namespace yantra
