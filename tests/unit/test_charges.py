@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +14,10 @@ from yantra.collectives.charges import charges, knows
 from yantra.collectives.in_network import Node
 from yantra.collectives.node_stages import Shares, over_trees, spread, summed_up
 from yantra.collectives.schedule import Kind, Schedule
+from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
+from yantra.compile import compile
 from yantra.result import Result
+from yantra.result.hot_links import hot_links
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.plan.plan import Plan
@@ -158,3 +162,44 @@ def test_use_over_time_adds_up(network: str) -> None:
     links = result.recording.link_utilisation(bins=20)
     by_link = [sum(links["bytes"][at : at + 20]) for at in range(0, len(links), 20)]
     assert by_link == list(result.links["bytes"])
+
+
+@pytest.mark.parametrize("network", ["flow", "store_and_forward"])
+def test_busy_links_say_whose_bytes_they_carry(network: str) -> None:
+    parts = cluster_parts("hgx-h100", 16, speeds="measured") | {"network": network}
+    workload = Templates(workload=train("llama3-8b", Plan(tp=4, pp=2, dp=2, global_batch=4)))
+    result = simulate(Scenario(workload=workload, fold="off", **parts), record=True)
+    flows, rates = result.recording.link_flows, result.recording.link_rates
+    for row, size in enumerate(result.links["bytes"]):
+        assert sum(flows["bytes"][flows["link"] == row]) == size
+        own = rates["link"] == row
+        lasted = rates["to_ns"][own] - rates["from_ns"][own]
+        assert sum(lasted * rates["bytes_per_ns"][own]) == pytest.approx(size, rel=1e-6)
+        assert all(a <= b for a, b in pairwise(rates["from_ns"][own]))
+    ids = [set(result.model.graphs.of(rank).id) for rank in range(16)]
+    for sender, node in zip(flows["sender"], flows["node"], strict=True):
+        assert node in ids[int(sender)]
+    hot = hot_links(result, 3)
+    assert [link.flows > 0 and link.bytes > 0 for link in hot] == [True] * 3
+
+
+class Fast(Selection):
+    """A ring that takes a tenth of the time that links of 370.8 GB/s need, and 20 us."""
+
+    def choices(self, kind: str, group: Group) -> list[Choice]:
+        points = tuple((1 << at, (1 << at) / 3708 + 2e4) for at in range(10, 34))
+        return [Choice(0, Timed(points, "a test", runs=((0, "Ring Simple"),)))]
+
+
+def test_a_time_below_what_links_carry_is_told_and_kept() -> None:
+    parts = cluster_parts("hgx-h100", 8, speeds="measured")
+    workload = Templates(workload=train("llama3-8b", Plan(dp=8, zero=1)))
+    usual = compile(Scenario(workload=workload, **parts))
+    assert not [text for text in usual.warnings if "measured time" in text]
+    parts["collectives"] = parts["collectives"].replace(selection=Fast)
+    [told] = [
+        text
+        for text in compile(Scenario(workload=workload, **parts)).warnings
+        if "reduce_scatter" in text
+    ]
+    assert "links in its node carry 8.68 times what they can (from a test)" in told

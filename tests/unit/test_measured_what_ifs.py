@@ -7,7 +7,7 @@ their own measurements.
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from statistics import median
 from typing import Any
 
@@ -64,13 +64,11 @@ def test_links_as_they_were_measured_change_nothing(kind: str, ranks: int) -> No
 def test_times_never_grow_with_bandwidth_nor_fall_with_latency(kind: str, ranks: int) -> None:
     changed = [links(k) for k in (0.25, 0.5, 0.9, 1, 1.1, 2, 4, 64)] + [links(bytes_=True)]
     by_bandwidth = [list(times(kind, ranks, over).values()) for over in changed]
-    by_latency = [
-        list(times(kind, ranks, links(latency=k)).values()) for k in (0.0, 0.5, 1, 2, 16)
-    ]
+    by_latency = [list(times(kind, ranks, links(latency=k)).values()) for k in (0.0, 0.5, 1, 2, 16)]
     ideal = list(times(kind, ranks, links(bytes_=True, hops=True)).values())
     for less, more in [
         *zip(by_bandwidth[1:], by_bandwidth, strict=False),
-        *zip(by_latency, by_latency[1:], strict=False),
+        *pairwise(by_latency),
         (ideal, by_bandwidth[-1]),
         (ideal, by_latency[0]),
     ]:
@@ -197,7 +195,9 @@ def test_bounds_follow_the_parts_and_fill_their_dimensions() -> None:
 
 @pytest.mark.parametrize(("phase", "size"), [("decode", 64), ("prefill", 8)])
 def test_kernels_from_tables_keep_their_roof(phase: Any, size: int) -> None:
-    workload = infer("llama3-8b", InferencePlan(), phase=phase, batch=size, prompt=4096, context=4096)
+    workload = infer(
+        "llama3-8b", InferencePlan(), phase=phase, batch=size, prompt=4096, context=4096
+    )
     parts = cluster_parts("hgx-h100", 1, speeds="measured")
     result = simulate(Scenario(workload=Templates(workload=workload), **parts))
     expected = "memory_bandwidth" if phase == "decode" else "compute"

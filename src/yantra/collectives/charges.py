@@ -8,11 +8,14 @@ nodes have roots, so their nodes differ.
 
 | algorithm | a member sends |
 | --- | --- |
-| Ring | in a node to the next; over nodes all of it to the next place of its node, and of each of as many rings as a node has places one hop to the next node (`rail_rings`) |
+| Ring | in a node all of it to the next; over nodes see below |
 | Sends | to each other member its part |
 | NVLS | what its link carries: all, and its own share again |
 | Tree | shares along the chain of a node and back, and between nodes over two binary trees |
 | NVLSTree | NVLS in the node, trees between nodes |
+
+Over nodes each place of a node begins a ring (`rail_rings`): of each of them a member sends to the
+next place of its node, and of its own to that place of the next node.
 
 Trade-off: NCCL cuts what it sends into slices; messages are counted as the algorithm has them, one
 for each step. Sources: `yantra.collectives.node_stages`, `algorithms/rail_rings.py`, whose
@@ -21,12 +24,17 @@ schedules put the same bytes on each pair.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra.collectives.algorithms.double_binary_tree import DoubleBinaryTree
 from yantra.collectives.schedule import Kind
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ROUNDING = 1.005
 _FACTORS = {"all_reduce": 2, "reduce_scatter": 1, "all_gather": 1}
 
 
@@ -112,3 +120,48 @@ def _trees(nodes: int, local: int) -> list[Charge]:
     return [
         Charge(dst, 0, halves * half, halves, from_node=src) for (src, dst), halves in sent.items()
     ]
+
+
+class Above(NamedTuple):
+    """A measured time in which links would carry more than they can: how many times as much."""
+
+    size_bytes: int
+    times: float
+    over_nodes: bool
+
+
+def above(
+    points: Sequence[tuple[int, float]], runs: Sequence[tuple[int, str]], kind: str, ranks: int,
+    local: int, rates: tuple[float, float], once: float = 1.0,
+) -> Above | None:  # fmt: skip
+    """Return the point at which most is charged for its time; None where links carry all of it.
+
+    `rates` are the bytes per ns of a member's links in a node and to others.
+    """
+    worst: Above | None = None
+    starts = [start for start, _ in runs]
+    for size, ns in points:
+        name = runs[max(bisect_right(starts, size) - 1, 0)][1].partition(" ")[0]
+        shares = _of_member(name, kind, ranks, local, once)
+        for over_nodes, (share, rate) in enumerate(zip(shares, rates, strict=True)):
+            times = share * size / (rate * ns) if ns else 0.0
+            if times > max(_ROUNDING, worst.times if worst else 0.0):
+                worst = Above(size, times, bool(over_nodes))
+    return worst
+
+
+@lru_cache(maxsize=256)
+def _of_member(
+    algorithm: str, kind: str, ranks: int, local: int, once: float
+) -> tuple[float, float]:
+    """Return what the member that sends most sends in its node and to others."""
+    inside = across = 0.0
+    by_node: dict[int, float] = {}
+    for one in charges(algorithm, kind, ranks, local, once):
+        if one.from_node is not None:
+            by_node[one.from_node] = by_node.get(one.from_node, 0.0) + one.share
+        elif one.node:
+            across += one.share
+        else:
+            inside += one.share
+    return inside, across + max(by_node.values(), default=0.0)

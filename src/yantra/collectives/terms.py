@@ -259,6 +259,6 @@ def usual(kind: str, over_nodes: bool, switches_add: bool) -> tuple[Term, ...]:
 
 
 __all__ = [
-    "ALGORITHMS", "FACTORS", "USUAL_LOCAL", "Faster", "Points", "Protocol", "Term", "crossing", "features",
-    "hops", "points", "taken", "usual", "wire",
+    "ALGORITHMS", "FACTORS", "USUAL_LOCAL", "Faster", "Points", "Protocol", "Term", "crossing",
+    "features", "hops", "points", "taken", "usual", "wire",
 ]  # fmt: skip

@@ -325,6 +325,7 @@ def _compile(
         builder.share_queue_sets()
     native = builder.build()
     work = check_sizes(native, graphs)
+    graphs.warnings += planner.warnings
     rests_on = tuple(planner.rests_on)
     timed = kernels.timed
     model = Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)

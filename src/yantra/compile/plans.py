@@ -14,6 +14,7 @@ from yantra.base.fields import named
 from yantra.base.light import cache
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
+from yantra.base.units import format_size
 from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithms import algorithms
@@ -164,6 +165,7 @@ class Planner:
         self.on_fabric = on_fabric
         self.has_switches = False
         self.uncharged = False
+        self.warnings: list[str] = []
         self._switches: FabricSwitches | None = None
         self.without = without
         self._slower = slowdown_of(scenario).communication
@@ -536,6 +538,7 @@ class Planner:
         if not ran or not all(knows(name, kind.value) for _, name in ran):
             self.uncharged = True
             return []
+        self._warn_above(layout, kind, chosen, local)
         found: list[tuple[int, list[_core.Charge]]] = []
         for at, (size, name) in enumerate(ran):
             if at and name == ran[at - 1][1]:
@@ -543,6 +546,29 @@ class Planner:
             sent = charges(name, kind.value, layout.size, local, chosen.once)
             found.append((size, [_core.Charge(**one._asdict()) for one in sent]))
         return found
+
+    def _warn_above(self, layout: Layout, kind: Kind, chosen: Timed, local: int) -> None:
+        """Say where a measured time is below what links of the cluster allow; it stays."""
+        from yantra.collectives.charges import above
+
+        dimensions = self.scenario.topology.dimensions
+        if self.without or self.on_fabric is not None or layout.lowest is None:
+            return
+        over = [d.bytes_per_ns for d in dimensions[1:]] or [inf]
+        inner = dimensions[0].bytes_per_ns if layout.lowest == 0 else inf
+        if topologies.shown(dimensions[0].kind) != "switch":
+            inner = inf  # a member has several links there
+        found = above(
+            chosen.points, chosen.runs, kind.value, layout.size, local, (inner, max(over)),
+            chosen.once,
+        )  # fmt: skip
+        if found is not None:
+            where = "to other nodes" if found.over_nodes else "in its node"
+            self.warnings.append(
+                f"{kind.value} of {format_size(found.size_bytes)} over {layout.size} ranks: its "
+                f"measured time is so short that a rank's links {where} carry "
+                f"{found.times:.3g} times what they can (from {chosen.basis}); the time is kept"
+            )
 
     def _counts(self, layout: Layout, kind: Kind, chosen: Choices) -> Counts | None:
         """Return what pairs of a group exchange in an all-to-all, None where it is all the same."""
@@ -602,7 +628,7 @@ class Planner:
     def _ticks_of(self, ns: float, timed: Timed) -> int:
         """Return the ticks of a measured time.
 
-        Of one that does not say what it is made of, the least bytes take the latency, more the rest.
+        Of one that does not follow links, the least bytes take the latency, more the rest.
         """
         if timed.follows_links:
             return max(1, round(ns * self._slower * self._ticks_per_ns))

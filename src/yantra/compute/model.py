@@ -166,9 +166,9 @@ class ComputeModel(ABC):
     `options` describes what a scenario may set, None for nothing. `needs` are what the model cannot
     answer without: a trace whose kernels lack it is refused, and so is a device. `native` names the
     form the core computes itself, to the same ticks. `may_beat_the_roofline` says that the device's
-    peak and bandwidth bound nothing here. `splits_by_rates` says that either rate may be infinite, and
-    what is left is what the other roof and the launch take. `example` has options by name to check a model with,
-    where some have no default.
+    peak and bandwidth bound nothing here. `splits_by_rates` says that either rate may be infinite,
+    and what is left is what the other roof and the launch take. `example` has options by name to
+    check a model with, where some have no default.
     """
 
     options: ClassVar[Section | None] = None

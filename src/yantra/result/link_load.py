@@ -9,7 +9,7 @@ of a message held a link. Both name links by their row in `Result.links`.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import UnsupportedError

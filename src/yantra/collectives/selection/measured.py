@@ -162,7 +162,9 @@ def _faster(given: Options, group: Group) -> Faster:
     for name, values in (("bandwidths", given.bandwidths), ("latencies", given.latencies)):
         if values and len(values) != dimensions:
             where = f"collectives.selection.options.{name}"
-            raise ConfigError(where, expected_got(f"one for each of {dimensions} dimensions", len(values)))
+            raise ConfigError(
+                where, expected_got(f"one for each of {dimensions} dimensions", len(values))
+            )
     bandwidth, latency = [], []
     for at, link in enumerate(group.links):
         named = given.bandwidths[at] if given.bandwidths else link.bytes_per_ns
@@ -203,9 +205,7 @@ def _system(given: Options, kind: str, known: Known) -> str:
     return _OWN if (_OWN, kind, "node") in known else given.system
 
 
-def _in_node(
-    system: str, kind: str, ranks: int, known: Known, name: str, faster: Faster
-) -> Timed:
+def _in_node(system: str, kind: str, ranks: int, known: Known, name: str, faster: Faster) -> Timed:
     fit = known[system, kind, "node"]
     timed = _timed(fit.terms, kind, ranks, 1, faster, most=fit.most_ranks)
     basis = f"collectives of NCCL measured in a node of {name if system == _OWN else system}"
