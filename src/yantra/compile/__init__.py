@@ -107,6 +107,8 @@ class Model:
         """By device, kernels whose time the core does not compute, and their estimates."""
         self.rests_on = rests_on
         """What measured collectives rest on, in words."""
+        self.charged = False
+        """Whether collectives of known time put bytes on links."""
         self.uncharged = False
         """Whether some collectives of known time put no bytes on links."""
         self.chosen: tuple[Chosen, ...] = ()
@@ -326,11 +328,10 @@ def _compile(
     native = builder.build()
     work = check_sizes(native, graphs)
     graphs.warnings += planner.warnings
-    rests_on = tuple(planner.rests_on)
-    timed = kernels.timed
-    model = Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
+    told = kernels.timed, tuple(planner.rests_on)
+    model = Model(scenario, quirks, graphs, native, work, without, arriving, *told)
     model.failures, model.drawn_ns, model.background = failures, drawn_ns, background
-    model.uncharged = planner.uncharged
+    model.charged, model.uncharged = planner.charged, planner.uncharged
     model.has_switches, model.chosen = planner.has_switches, tuple(planner.chosen)
     model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
     model.graph = None if on_fabric is None else on_fabric.graph

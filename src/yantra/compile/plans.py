@@ -142,8 +142,8 @@ class Planner:
 
     After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
     give over all ranks, `covered[kind]` the dimensions the all-rank plan covers, `chosen` what runs
-    each kind, `rests_on` what measured times rest on, `uncharged` whether some of them put no bytes
-    on links, `has_switches` whether switches take part,
+    each kind, `rests_on` what measured times rest on, `charged` whether some of
+    them put bytes on links, and `uncharged` whether some do not, `has_switches` whether switches take part,
     `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
     visited or before it, and `custom_by_node` the custom collectives of single nodes.
     """
@@ -164,7 +164,7 @@ class Planner:
         self._tuned = tuned or scenario
         self.on_fabric = on_fabric
         self.has_switches = False
-        self.uncharged = False
+        self.charged = self.uncharged = False
         self.warnings: list[str] = []
         self._switches: FabricSwitches | None = None
         self.without = without
@@ -538,6 +538,7 @@ class Planner:
         if not ran or not all(knows(name, kind.value) for _, name in ran):
             self.uncharged = True
             return []
+        self.charged = True
         self._warn_above(layout, kind, chosen, local)
         found: list[tuple[int, list[_core.Charge]]] = []
         for at, (size, name) in enumerate(ran):

@@ -2,8 +2,9 @@
 
 Where a network keeps links, each carries one stream of bytes at its rate, so none can be busy for
 longer than the run or carry more than its rate in that time, but for the rounding of each message
-to a tick. Where messages cross links by formula alone, nothing holds them to that: the result then
-says by how much, and which network would.
+to a tick. Where messages cross links by formula alone, nothing holds them to that, and no more where
+collectives of known time are charged to them, which wait for nobody: the result then says by how
+much, and which network would.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ def check_rates(model: Model, outcome: _core.Outcome) -> list[str]:
     if level_of(model.scenario.network).model is not None or outcome.last_tick == 0:
         return []
     by_formula = model.native.formula_groups
-    if model.keeps_links:
+    if model.keeps_links and not model.charged:
         _check_busy(model, outcome, by_formula)
         if not by_formula:
             return []
-    elif model.fabric is None:
+    elif model.fabric is None and not model.charged:
         dimensions = range(len(model.scenario.topology.dimensions))
         if not any(_is_more_than_links_carry(model, outcome, at) for at in dimensions):
             return []
@@ -91,10 +92,9 @@ def _overloads(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> l
 
     uses = dimension_uses(model, outcome, outcome.last_tick / model.ticks_per_ns)
     return [
-        f"{_links(use)} would carry {times:.3g} times their rate, as messages cross them at once "
-        f"{_why(model, by_formula)}"
+        f"{_links(use)} would carry {times:.3g} times their rate, as {_why(model, by_formula)}"
         for use in uses
-        if (not by_formula or use.dimension in by_formula)
+        if (not by_formula or model.charged or use.dimension in by_formula)
         and (times := max(use.busy, use.utilisation)) > 1 + _ROUNDING
         and times * outcome.last_tick > outcome.last_tick + use.messages
     ]
@@ -105,6 +105,12 @@ def _links(use: DimensionUse) -> str:
 
 
 def _why(model: Model, by_formula: list[int]) -> str:
+    if model.charged:
+        return "collectives take measured times and wait for no other; name algorithms for them"
+    return f"messages cross them at once {_who_lets_them(model, by_formula)}"
+
+
+def _who_lets_them(model: Model, by_formula: list[int]) -> str:
     if by_formula:
         return "by formula; leave them out of tier_networks"
     name = level_of(model.scenario.network).name
