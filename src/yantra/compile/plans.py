@@ -142,8 +142,8 @@ class Planner:
 
     After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
     give over all ranks, `covered[kind]` the dimensions the all-rank plan covers, `chosen` what runs
-    each kind, `rests_on` what measured times rest on, `charged` whether some of
-    them put bytes on links, and `uncharged` whether some do not, `has_switches` whether switches take part,
+    each kind, `rests_on` what measured times rest on, `charged` whether some of them put bytes on
+    links, `uncharged` whether some do not, `has_switches` whether switches take part,
     `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
     visited or before it, and `custom_by_node` the custom collectives of single nodes.
     """

@@ -61,9 +61,10 @@ class Bound(NamedTuple):
 class WhatIf:
     """The bounds of a run: `rows` in the order of `REMOVALS`, then what waiting costs.
 
-    `result` is the run itself, `best` the row of a run that gains most, and `next` its run,
-    recorded if the first was: what bounds that one is the next bottleneck. Both are None where
-    nothing gains. `bound_by` is what bounds the run, by these rows.
+    `result` is the run itself, `best` the row of a run that gains most of those that may bound one
+    (of the removals that were asked for, of all), and `next` its run, recorded if the first was:
+    what bounds that one is the next bottleneck. Both are None where nothing gains. `bound_by` is
+    what bounds the run, by these rows.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class WhatIf:
         self.rows = rows
         """What removing each cause gains, in the order of REMOVALS, then what waiting costs."""
         self.best = best
-        """The row of a run that gains most; None where nothing gains."""
+        """Of the rows that may bound a run the one that gains most; None where nothing gains."""
         self.next = next
         """The run of `best`, which shows what bounds next."""
 
@@ -143,7 +144,8 @@ def what_if(
             progress(done, len(chosen))
         row, relieved = _bound(result, removal, kinds.get(removal.name, ""))
         rows.append(row)
-        if relieved is not None and (best is None or _is_better(row, best[0])):
+        competes = bool(row.kind) or removals is not None
+        if relieved is not None and competes and (best is None or _is_better(row, best[0])):
             best = row, relieved
     if progress:
         progress(len(chosen), len(chosen))

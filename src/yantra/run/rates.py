@@ -2,9 +2,9 @@
 
 Where a network keeps links, each carries one stream of bytes at its rate, so none can be busy for
 longer than the run or carry more than its rate in that time, but for the rounding of each message
-to a tick. Where messages cross links by formula alone, nothing holds them to that, and no more where
-collectives of known time are charged to them, which wait for nobody: the result then says by how
-much, and which network would.
+to a tick. Where messages cross links by formula alone, nothing holds them to that, nor where the
+bytes of collectives of known time are charged, which wait for nobody: the result then says by how
+much, and what would.
 """
 
 from __future__ import annotations
