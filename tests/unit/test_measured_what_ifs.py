@@ -209,3 +209,30 @@ def test_kernels_from_tables_keep_their_roof(phase: Any, size: int) -> None:
         rows["peak"].makespan_ns, rows["memory_bandwidth"].makespan_ns
     )  # launches stay
     assert kept <= result.makespan_ns
+
+
+@pytest.mark.parametrize("cluster", ["hgx-h100", "gb300-nvl72", "hgx-h20"])
+@pytest.mark.parametrize("phase", ["decode", "prefill"])
+def test_kernels_follow_the_rates_of_their_device(cluster: str, phase: Any) -> None:
+    workload = infer("llama3-8b", InferencePlan(), phase=phase, batch=16, prompt=2048, context=2048)
+    parts = cluster_parts(cluster, 1, speeds="measured")
+    scenario = Scenario(workload=Templates(workload=workload), **parts)
+    usual = parts["device"]
+
+    def taken_at(peak: float = 1.0, memory: float = 1.0) -> float:
+        device = usual.replace(
+            peak_flops=usual.peak_flops * peak,
+            memory_bytes_per_s=usual.memory_bytes_per_s * memory,
+        )
+        return simulate(scenario.replace(device=device)).makespan_ns
+
+    factors = (0.25, 0.5, 0.95, 1.0, 1.05, 2.0, 16.0)
+    bounds = {row.name: row.makespan_ns for row in what_if(simulate(scenario)).rows}
+    for name, found in (
+        ("peak", [taken_at(peak=k) for k in factors]),
+        ("memory_bandwidth", [taken_at(memory=k) for k in factors]),
+    ):
+        assert all(a >= b for a, b in pairwise([*found, bounds[name]]))
+        assert found[2] / found[4] <= 1.05 / 0.95 * 1.001  # no jump beside the machine itself
+    slower = taken_at(peak=0.5) if phase == "prefill" else taken_at(memory=0.5)
+    assert 1.7 < slower / taken_at() <= 2.0

@@ -17,7 +17,7 @@ from functools import cache
 from math import isinf
 from typing import TYPE_CHECKING
 
-from yantra.base.fields import Flag, Section, Text
+from yantra.base.fields import Flag, Quantity, Section, Text
 from yantra.base.fields.named_file import PROFILE, NamedFile
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
@@ -38,6 +38,7 @@ class Options(Record):
     quantise: bool = True
     alone: bool = False
     profile: str | None = None
+    memory: float | None = None
     fp64: float | None = None
     fp32: float | None = None
     tf32: float | None = None
@@ -76,6 +77,12 @@ class Measured(ComputeModel):
                 "profile",
                 NamedFile("yantra.compute.profiles", PROFILE),
                 "kernels of that machine, which correct the tables: a name, or a .yaml file",
+            ),
+            "memory": (
+                "memory",
+                Quantity("bandwidth", "B/s", above=0),
+                "bandwidth of the memory of the machine that is meant; a device with another, or "
+                "with another peak than that stated of its dtype, is a what-if on that machine",
             ),
         }
         | {name: (name, RATE, f"peak of {name}, by default scaled") for name in RATES},
@@ -119,12 +126,13 @@ class Measured(ComputeModel):
         return f"{count} kernels measured on {profile.device}{told}, between them {tables}"
 
     def _correction(self, device: Device) -> Correction | None:
-        """Return what the profile says; where a what-if takes a rate away, as with that rate."""
+        """Return what the profile says of the machine itself, whatever rates a what-if gives it."""
         given: Options = self.given
         if given.profile is None:
             return None
         machine = self._machine(device)
-        peak, bandwidth = device
+        peak = getattr(given, given.dtype, None) or device.peak_flops
+        bandwidth = given.memory or device.memory_bytes_per_s
         if isinf(peak):
             peak = machine.gpu.peaks.get(given.dtype, machine.gpu.peaks["bf16"])
         bandwidth = machine.gpu.memory_bytes_per_s if isinf(bandwidth) else bandwidth
@@ -137,7 +145,7 @@ class Measured(ComputeModel):
         stated = {name: rate for name in RATES if (rate := getattr(given, name)) is not None}
         return machine_of(
             device.peak_flops, device.memory_bytes_per_s, given.gpu, given.dtype, stated,
-            quantise=given.quantise, alone=given.alone,
+            quantise=given.quantise, alone=given.alone, stated_memory=given.memory,
         )  # fmt: skip
 
 

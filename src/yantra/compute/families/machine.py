@@ -4,7 +4,8 @@ A GPU's own tables are taken as they are. Another device takes those of the near
 arithmetic bounds a kernel its time follows the ratio of the peaks, where memory does the ratio of
 the bandwidths, and what is neither (launches) stays. What a formula gets wrong fades with how far
 the device is from that GPU (`Machine.likeness`). So it is right for a device that is like the
-other but for its rates, and no further: the interval is wider by `SCALED`.
+other but for its rates, and no further: the interval is wider by `SCALED`. A what-if changes rates
+of the machine that is stated: its tables and likeness stay, so times follow the formula alone.
 """
 
 from __future__ import annotations
@@ -89,6 +90,9 @@ class Machine(NamedTuple):
     name: str = "the device"
     quantise: bool = False
     alone: bool = False
+    stated: tuple[float, float] | None = None
+    """The peak in 16 bits and the bandwidth of the machine that is meant, if rates are a what-if's;
+    0 for a peak that it does not state."""
 
     def peak(self, dtype: str) -> float:
         """Return the peak of a dtype; ConfigError if the device has none."""
@@ -105,9 +109,11 @@ class Machine(NamedTuple):
         Kernels of one generation have like habits: 1 / (1 + d^4), d the sum of the log ratios of
         the peak in 16 bits and of the bandwidth. H100 and H200 have 0.98, A100 and H100 0.12.
         """
-        pairs = [(self.memory_bytes_per_s, self.gpu.memory_bytes_per_s)]
         both = [name for name in LIKE_BF16 if name in self.peaks and name in self.gpu.peaks]
-        pairs += [(self.peaks[name], self.gpu.peaks[name]) for name in both[:1]]
+        peak = self.peaks[both[0]] if both else 0.0
+        peak, bandwidth = self.stated or (peak, self.memory_bytes_per_s)
+        pairs = [(bandwidth, self.gpu.memory_bytes_per_s)]
+        pairs += [(peak, self.gpu.peaks[name]) for name in both[:1] if peak]
         apart = sum(abs(log(have / has)) for have, has in pairs if not isinf(have))
         return 1.0 / (1.0 + apart**4)
 
@@ -160,18 +166,22 @@ def machine_of(
     *,
     quantise: bool = False,
     alone: bool = False,
+    stated_memory: float | None = None,
 ) -> Machine:
     """Return a device's machine: `peak_flops` is of `dtype`, `peaks` those it states of others.
 
     If it states none, each has the ratio to the table's GPU that `dtype` has. Where neither the GPU
-    nor the rates are given, types that the nearest GPU lacks run at the device's one peak.
+    nor the rates are given, types that the nearest GPU lacks run at the device's one peak. With
+    stated peaks of `dtype` and `stated_memory`, other rates are a what-if on that machine.
     """
-    gpu = gpu_named(gpu_name, "gpu") if gpu_name else nearest(peak_flops, memory_bytes_per_s, dtype)
+    meant = (peaks.get(dtype, peak_flops), stated_memory or memory_bytes_per_s)
+    gpu = gpu_named(gpu_name, "gpu") if gpu_name else nearest(*meant, dtype)
     own = gpu.peaks.get(dtype, gpu.peaks["bf16"])
     if isinf(peak_flops):
         known = dict.fromkeys([*gpu.peaks, *peaks, *(() if gpu_name else DTYPES)], inf)
     elif peaks:
-        known = dict(peaks)
+        ratio = peak_flops / meant[0]
+        known = {name: rate * ratio for name, rate in peaks.items()}
     else:
         known = {name: rate * (peak_flops / own) for name, rate in gpu.peaks.items()}
         if not gpu_name:
@@ -180,7 +190,9 @@ def machine_of(
     ratios.append(memory_bytes_per_s / gpu.memory_bytes_per_s)
     is_own = all(isinf(ratio) or abs(ratio - 1) < _SAME for ratio in ratios)
     name = gpu.title if is_own else "the device"
-    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise, alone)
+    usual = next((peaks[name] for name in LIKE_BF16 if name in peaks), 0.0)
+    stated = (usual, meant[1]) if stated_memory else None
+    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise, alone, stated)
 
 
 @cache

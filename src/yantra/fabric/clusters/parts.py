@@ -116,7 +116,8 @@ def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
     A dtype of less than 16 bits is that of products: attention and norms have their own types.
     """
     rates = {name: units.exact(rate.value, "FLOP/s") for name, rate in cluster.peak}
-    options = rates | {"dtype": dtype}
+    memory = units.exact(cluster.memory_bandwidth.value, "B/s")
+    options = rates | {"dtype": dtype, "memory": memory}
     if cluster.tables is not None:
         options["gpu"] = cluster.tables
     if dtype in NARROW:
