@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from yantra.accuracy import deepep as accuracy
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
+from yantra.collectives.charges import charges
 from yantra.collectives.deepep.constants import LINKS, fit_of, fits
 from yantra.collectives.deepep.law import (
     DIRECTIONS,
@@ -25,7 +26,7 @@ from yantra.collectives.deepep.law import (
 )
 from yantra.collectives.deepep.routing import Amount, reached, row_bytes, traffic, traffic_of_each
 from yantra.collectives.selection import checked_choices, is_timed, selection_of
-from yantra.collectives.selection.selection import Group, Timed
+from yantra.collectives.selection.selection import Group, Link, Timed
 from yantra.fabric import clusters
 
 KERNELS: tuple[Kernels, ...] = ("normal", "elastic", "low_latency")
@@ -180,3 +181,29 @@ def test_what_was_not_measured_or_cannot_be_is_refused(
 
 def test_gpus_have_the_names_of_tables_that_clusters_use() -> None:
     assert clusters.load("hgx-h100").tables in LINKS
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_links_are_charged_what_both_directions_send(kernels: Kernels) -> None:
+    timed = chosen(group_of(16, 8), kernels=kernels)
+    size, tokens = 1 << 30, (1 << 30) / (2 * 7168 * 8)
+    sent = [bytes_of(of(tokens=tokens), dtype, kernels) for dtype in accuracy.DTYPES.values()]
+    shares = {"near": 0.0, "far": 0.0}
+    for one in charges("DeepEP", "all_to_all", 16, 8, timed.once, timed.near):
+        shares["far" if one.node else "near"] += one.share
+    assert shares["near"] * size == pytest.approx(sum(float(one.nvlink) for one in sent) / 2)
+    assert shares["far"] * size == pytest.approx(sum(float(one.rdma) for one in sent) / 2)
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_an_ideal_network_leaves_copies_and_launches(kernels: Kernels) -> None:
+    def times(*, bytes_: bool, hops: bool) -> list[float]:
+        links = (Link(370.8, 300.0, bytes_, hops), Link(48.5, 1350.0, bytes_, hops))
+        group = group_of(16, 8)._replace(links=links)
+        return [ns for _, ns in chosen(group, kernels=kernels).points]
+
+    usual = times(bytes_=False, hops=False)
+    no_bytes, ideal = times(bytes_=True, hops=False), times(bytes_=True, hops=True)
+    assert usual == [ns for _, ns in chosen(group_of(16, 8), kernels=kernels).points]
+    assert all(0 < c <= b <= a for a, b, c in zip(usual, no_bytes, ideal, strict=True))
+    assert no_bytes[-1] < usual[-1] and ideal[0] < usual[0]

@@ -9,7 +9,7 @@ nodes have roots, so their nodes differ.
 | algorithm | a member sends |
 | --- | --- |
 | Ring | in a node all of it to the next; over nodes see below |
-| Sends | to each other member its part |
+| Sends, DeepEP | to each other member its part |
 | NVLS | what its link carries: all, and its own share again |
 | Tree | shares along the chain of a node and back, and between nodes over two binary trees |
 | NVLSTree | NVLS in the node, trees between nodes |
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROUNDING = 1.005
+_DIRECT = ("Sends", "DeepEP")
 _FACTORS = {"all_reduce": 2, "reduce_scatter": 1, "all_gather": 1}
 
 
@@ -54,7 +55,7 @@ class Charge(NamedTuple):
 
 def knows(algorithm: str, kind: str) -> bool:
     """Return whether `charges` knows what an algorithm sends for a kind of collective."""
-    if algorithm == "Sends":
+    if algorithm in _DIRECT:
         return kind == "all_to_all"
     if algorithm == "Ring":
         return kind in _FACTORS
@@ -63,16 +64,17 @@ def knows(algorithm: str, kind: str) -> bool:
 
 @lru_cache(maxsize=256)
 def charges(
-    algorithm: str, kind: str, ranks: int, local: int, once: float = 1.0
+    algorithm: str, kind: str, ranks: int, local: int, once: float = 1.0, near: float = 1.0
 ) -> tuple[Charge, ...]:
-    """Return what the members of a group send; `once` of what leaves a node is sent.
+    """Return what the members of a group send; of an all-to-all `once` of what leaves a node, and
+    `near` of what stays there.
 
     Precondition: `knows(algorithm, kind)`, and `local` divides `ranks`.
     """
     nodes = ranks // local
-    if algorithm == "Sends":
+    if algorithm in _DIRECT:
         return tuple(
-            Charge(node, place, (once if node else 1.0) / ranks, 1)
+            Charge(node, place, (once if node else near) / ranks, 1)
             for node in range(nodes)
             for place in range(local)
             if node or place
@@ -132,7 +134,7 @@ class Above(NamedTuple):
 
 def above(
     points: Sequence[tuple[int, float]], runs: Sequence[tuple[int, str]], kind: str, ranks: int,
-    local: int, rates: tuple[float, float], once: float = 1.0,
+    local: int, rates: tuple[float, float], once: float = 1.0, near: float = 1.0,
 ) -> Above | None:  # fmt: skip
     """Return the point at which most is charged for its time; None where links carry all of it.
 
@@ -142,7 +144,7 @@ def above(
     starts = [start for start, _ in runs]
     for size, ns in points:
         name = runs[max(bisect_right(starts, size) - 1, 0)][1].partition(" ")[0]
-        shares = _of_member(name, kind, ranks, local, once)
+        shares = _of_member(name, kind, ranks, local, once, near)
         for over_nodes, (share, rate) in enumerate(zip(shares, rates, strict=True)):
             times = share * size / (rate * ns) if ns else 0.0
             if times > max(_ROUNDING, worst.times if worst else 0.0):
@@ -152,12 +154,12 @@ def above(
 
 @lru_cache(maxsize=256)
 def _of_member(
-    algorithm: str, kind: str, ranks: int, local: int, once: float
+    algorithm: str, kind: str, ranks: int, local: int, once: float, near: float
 ) -> tuple[float, float]:
     """Return what the member that sends most sends in its node and to others."""
     inside = across = 0.0
     by_node: dict[int, float] = {}
-    for one in charges(algorithm, kind, ranks, local, once):
+    for one in charges(algorithm, kind, ranks, local, once, near):
         if one.from_node is not None:
             by_node[one.from_node] = by_node.get(one.from_node, 0.0) + one.share
         elif one.node:

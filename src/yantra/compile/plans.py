@@ -544,7 +544,7 @@ class Planner:
         for at, (size, name) in enumerate(ran):
             if at and name == ran[at - 1][1]:
                 continue
-            sent = charges(name, kind.value, layout.size, local, chosen.once)
+            sent = charges(name, kind.value, layout.size, local, chosen.once, chosen.near)
             found.append((size, [_core.Charge(**one._asdict()) for one in sent]))
         return found
 
@@ -561,7 +561,7 @@ class Planner:
             inner = inf  # a member has several links there
         found = above(
             chosen.points, chosen.runs, kind.value, layout.size, local, (inner, max(over)),
-            chosen.once,
+            chosen.once, chosen.near,
         )  # fmt: skip
         if found is not None:
             where = "to other nodes" if found.over_nodes else "in its node"

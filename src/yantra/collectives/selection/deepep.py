@@ -10,13 +10,18 @@ with both told apart, unless it overlaps one and not the other. Skew is in the s
 states, which is that of the busiest rank. A group of more than one node has the `adapter` of each
 rank between them. Other collectives are chosen by `others`, or keep the scenario's algorithms.
 
-Trade-off: as with `measured`, a collective is one phase without messages, which shares no link.
+What-ifs take away the bytes on links and adapters, or the hops between nodes; copies and launches
+stay. Links are those of the GPU that was measured, whatever the cluster states.
+
+Trade-off: as with `measured`, a collective is one phase without messages, which shares no link; its
+bytes, the mean of both directions, are charged afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from math import inf
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +31,7 @@ from yantra.base.fields import PluginChoice, PluginField, Quantity, Section, Tex
 from yantra.base.fields.scalars import Schema
 from yantra.base.records import Record
 from yantra.collectives.deepep.constants import LINKS, fit_of
-from yantra.collectives.deepep.law import DIRECTIONS, Kernels, exchange, time_us
+from yantra.collectives.deepep.law import DIRECTIONS, Kernels, bytes_of, exchange, time_us
 from yantra.collectives.selection import selection_of, selections
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
 
@@ -97,22 +102,38 @@ class DeepEP(Selection):
             return []
         local = max(1, min(group.local, group.ranks))
         sizes = np.array(_SIZES, np.float64)
+        free = any(link.free_bytes for link in group.links)
+        at_once = any(link.free_latency for link in group.links)
         of = exchange(
             tokens=sizes / (_ROW * given.hidden * given.top_k),
             hidden=given.hidden, top_k=given.top_k, experts=given.experts, ranks=group.ranks,
-            local=local, sms=given.sms, link=LINKS[given.gpu], adapter=given.adapter_bytes_per_ns,
+            local=local, sms=given.sms, link=inf if free else LINKS[given.gpu],
+            adapter=inf if free else given.adapter_bytes_per_ns,
             limit=given.nodes,
         )  # fmt: skip
-        pair = sum(
-            time_us(fit_of(given.gpu, given.kernels, one).constants, of, getattr(given, one),
-                    given.kernels)
-            for one in DIRECTIONS
-        )  # fmt: skip
+        pair: Any = 0.0
+        near = far = 0.0
+        for one in DIRECTIONS:
+            constants = fit_of(given.gpu, given.kernels, one).constants
+            if at_once:
+                constants = constants._replace(c=0.0, g=0.0)
+            pair = pair + time_us(constants, of, getattr(given, one), given.kernels)
+            sent = bytes_of(of, getattr(given, one), given.kernels)
+            near += float(sent.nvlink[-1] / sizes[-1]) / 2
+            far += float(sent.rdma[-1] / sizes[-1]) / 2
         points = zip(_SIZES, np.asarray(pair) * 500.0, strict=True)
         basis = f"dispatch and combine of DeepEP ({given.kernels}) measured on {given.gpu}"
         if group.ranks > local:
             basis += ", over nodes from kernels of low latency"
-        return [Choice(0, Timed(tuple((size, float(ns)) for size, ns in points), basis))]
+        made = Timed(
+            tuple((size, float(ns)) for size, ns in points),
+            basis,
+            runs=((0, f"DeepEP {given.kernels}"),),
+            once=far * group.ranks / (group.ranks - local) if group.ranks > local else 1.0,
+            near=near * group.ranks / (local - 1) if local > 1 else 1.0,
+            follows_links=bool(group.links),
+        )
+        return [Choice(0, made)]
 
     def sms(self, kind: str) -> int | None:
         """Return what the kernels run on; those of low latency take what they need."""

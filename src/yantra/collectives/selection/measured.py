@@ -161,10 +161,11 @@ def _faster(given: Options, group: Group) -> Faster:
     dimensions = len(group.links)
     for name, values in (("bandwidths", given.bandwidths), ("latencies", given.latencies)):
         if values and len(values) != dimensions:
-            where = f"collectives.selection.options.{name}"
-            raise ConfigError(
-                where, expected_got(f"one for each of {dimensions} dimensions", len(values))
+            expected = (
+                f"one for each of {dimensions} dimensions, or none, if this network was measured"
             )
+            where = f"collectives.selection.options.{name}"
+            raise ConfigError(where, expected_got(expected, len(values)))
     bandwidth, latency = [], []
     for at, link in enumerate(group.links):
         named = given.bandwidths[at] if given.bandwidths else link.bytes_per_ns

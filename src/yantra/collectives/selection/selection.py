@@ -57,8 +57,8 @@ class Timed(NamedTuple):
     `interval` is half of the 90 % interval as a logarithm, 0 where nobody knows, and `runs` has the
     algorithm and protocol that runs from so many bytes on, where that is known: its bytes are then
     charged to links (`yantra.collectives.charges`). `once` is the share of what leaves a node in an
-    all-to-all that is sent. `follows_links` says that the points are those over the group's links,
-    so that nobody takes latency or bandwidth off them.
+    all-to-all that is sent, `near` that of what stays. `follows_links` says that the points are
+    those over the group's links, so that nobody takes latency or bandwidth off them.
     """
 
     points: tuple[tuple[int, float], ...]
@@ -66,6 +66,7 @@ class Timed(NamedTuple):
     interval: float = 0.0
     runs: tuple[tuple[int, str], ...] = ()
     once: float = 1.0
+    near: float = 1.0
     follows_links: bool = False
 
 
