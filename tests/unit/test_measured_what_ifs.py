@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin
 from yantra.collectives.selection import FIELD, selection_of
 from yantra.collectives.selection.measured import fits
 from yantra.collectives.selection.selection import Group, Link, Timed
@@ -178,6 +179,14 @@ def test_a_step_follows_the_network_of_its_cluster() -> None:
     steps = [simulate(job(bandwidth=k)).makespan_ns for k in (0.25, 1.0, 4.0)]
     assert steps[0] > steps[1] > steps[2]
     assert simulate(job(latency=4.0)).makespan_ns >= steps[1]
+
+
+def test_an_ideal_network_takes_away_hops_and_a_faster_one_bytes() -> None:
+    usual, ideal = simulate(job()), simulate(job().replace(network="ideal"))
+    [network] = [row for row in what_if(usual).rows if row.name == "latency"]
+    assert ideal.makespan_ns == network.makespan_ns < usual.makespan_ns
+    fast = simulate(job().replace(network=Plugin(kind="ideal", options=(("speedup", 4),))))
+    assert fast.makespan_ns < min(ideal.makespan_ns, simulate(job(bandwidth=4.0)).makespan_ns)
 
 
 def test_bounds_follow_the_parts_and_fill_their_dimensions() -> None:

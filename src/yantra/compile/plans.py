@@ -29,6 +29,7 @@ from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.removal import NOTHING, Without, bandwidth_of
 from yantra.compile.slowdown import slowdown_of
 from yantra.fabric.topologies import topologies
+from yantra.network import level_of, native_options
 from yantra.scenario import Custom, Scenario
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import COLLECTIVE_TYPES
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from yantra.collectives.algorithm import CollectiveAlgorithm
     from yantra.collectives.counts import Counts
+    from yantra.collectives.selection.selection import Link
     from yantra.compile.candidates import InNodes, Over
     from yantra.compile.cutting import Cost, Phase
     from yantra.compile.fabric import OnFabric
@@ -434,7 +436,7 @@ class Planner:
         usual = self._algorithms(kind)
         found: dict[int, Choices] = {} if usual is None else {0: usual}
         if self._selection is not None:
-            from yantra.collectives.selection.selection import Group, Link
+            from yantra.collectives.selection.selection import Group
 
             dimensions = self.scenario.topology.dimensions
             group = Group(
@@ -443,15 +445,7 @@ class Planner:
                 whole=None if layout.whole is None else tuple(sorted(layout.whole)),
                 lowest=layout.lowest,
                 local=layout.local,
-                links=tuple(
-                    Link(
-                        d.bytes_per_ns,
-                        d.latency_ns,
-                        bandwidth_of(at, d, self.without) == inf,
-                        "latency" in self.without,
-                    )
-                    for at, d in enumerate(dimensions)
-                ),
+                links=self._links(),
             )
             chosen = checked_choices(self._selection, kind.value, group)
             self._check_names(chosen, kind)
@@ -462,6 +456,26 @@ class Planner:
                 f"missing; the selection leaves sizes below {min(found)} B to it",
             )
         return sorted(found.items())
+
+    def _links(self) -> tuple[Link, ...]:
+        """Return the links of each dimension as the network and what-ifs have them."""
+        from yantra.collectives.selection.selection import Link
+
+        network = self.scenario.network
+        options = native_options(network) if level_of(network).model is None else {}
+        return tuple(
+            Link(
+                dimension.bytes_per_ns * options.get("speedup", 1.0),
+                dimension.latency_ns,
+                bandwidth_of(at, dimension, self.without) == inf,
+                self._no_latency(),
+            )
+            for at, dimension in enumerate(self.scenario.topology.dimensions)
+        )
+
+    def _no_latency(self) -> bool:
+        """Return whether hops take no time, by a what-if or on this network."""
+        return "latency" in self.without or not level_of(self.scenario.network).charges_latency
 
     def _plan(self, layout: Layout, kind: Kind, chosen: Choices) -> _core.PlanId:
         counts = self._counts(layout, kind, chosen)
@@ -634,7 +648,7 @@ class Planner:
         if timed.follows_links:
             return max(1, round(ns * self._slower * self._ticks_per_ns))
         latency = timed.points[0][1]
-        kept = 0.0 if "latency" in self.without else latency
+        kept = 0.0 if self._no_latency() else latency
         kept += 0.0 if "bandwidth" in self.without else max(ns - latency, 0.0)
         return max(1, round(kept * self._slower * self._ticks_per_ns))
 
