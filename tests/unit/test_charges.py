@@ -19,7 +19,8 @@ from yantra.compile import compile
 from yantra.result import Result
 from yantra.result.hot_links import hot_links
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
+from yantra.scenario.named import parts_at
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
@@ -118,7 +119,7 @@ PLANS = [Plan(tp=8, global_batch=4), Plan(tp=4, dp=2, global_batch=4), Plan(dp=8
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("network", ["analytical", "flow"])
 def test_links_carry_as_much_as_with_messages(plan: Plan, network: str) -> None:
-    parts = cluster_parts("dgx-a100-80gb", 8, speeds="measured") | {"network": network}
+    parts = parts_at("dgx-a100-80gb", 8, speeds="measured") | {"network": network}
     workload = Templates(workload=train("llama3-8b", plan))
     scenario = Scenario(workload=workload, **parts)
     timed, sent = simulate(scenario), simulate(rings_of(scenario))
@@ -140,7 +141,7 @@ def test_links_carry_as_much_as_with_messages(plan: Plan, network: str) -> None:
     "plan", [Plan(tp=8, dp=4, global_batch=8), Plan(tp=4, pp=2, dp=4, global_batch=8)]
 )
 def test_a_folded_run_charges_what_a_whole_one_does(plan: Plan, network: str) -> None:
-    parts = cluster_parts("hgx-h100", 32, speeds="measured") | {"network": network}
+    parts = parts_at("hgx-h100", 32, speeds="measured") | {"network": network}
     scenario = Scenario(workload=Templates(workload=train("llama3-8b", plan)), **parts)
     folded = simulate(scenario.replace(fold="require"))
     whole = simulate(scenario.replace(fold="off"))
@@ -151,7 +152,7 @@ def test_a_folded_run_charges_what_a_whole_one_does(plan: Plan, network: str) ->
 
 @pytest.mark.parametrize("network", ["analytical", "flow"])
 def test_use_over_time_adds_up(network: str) -> None:
-    parts = cluster_parts("hgx-h100", 16, speeds="measured") | {"network": network}
+    parts = parts_at("hgx-h100", 16, speeds="measured") | {"network": network}
     workload = Templates(workload=train("llama3-8b", Plan(tp=4, pp=2, dp=2, global_batch=4)))
     result = simulate(Scenario(workload=workload, **parts), record=True)
     used = result.recording.utilisation(bins=20)
@@ -166,7 +167,7 @@ def test_use_over_time_adds_up(network: str) -> None:
 
 @pytest.mark.parametrize("network", ["flow", "store_and_forward"])
 def test_busy_links_say_whose_bytes_they_carry(network: str) -> None:
-    parts = cluster_parts("hgx-h100", 16, speeds="measured") | {"network": network}
+    parts = parts_at("hgx-h100", 16, speeds="measured") | {"network": network}
     workload = Templates(workload=train("llama3-8b", Plan(tp=4, pp=2, dp=2, global_batch=4)))
     result = simulate(Scenario(workload=workload, fold="off", **parts), record=True)
     flows, rates = result.recording.link_flows, result.recording.link_rates
@@ -192,7 +193,7 @@ class Fast(Selection):
 
 
 def test_a_time_below_what_links_carry_is_told_and_kept() -> None:
-    parts = cluster_parts("hgx-h100", 8, speeds="measured")
+    parts = parts_at("hgx-h100", 8, speeds="measured")
     workload = Templates(workload=train("llama3-8b", Plan(dp=8, zero=1)))
     usual = compile(Scenario(workload=workload, **parts))
     assert not [text for text in usual.warnings if "measured time" in text]

@@ -21,7 +21,8 @@ from yantra.collectives.selection.selection import Group, Link, Timed
 from yantra.collectives.terms import Faster, features, points, taken
 from yantra.explain import what_if
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.scenario import Scenario, Templates
+from yantra.scenario.named import parts_at
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.serving.infer import infer
 from yantra.workloads.serving.plan import InferencePlan
@@ -160,7 +161,7 @@ def test_rings_of_another_gpu_follow_from_the_bandwidth(known: str, asked: str) 
 
 
 def job(ranks: int = 16, **changes: Any) -> Scenario:
-    parts = cluster_parts("hgx-h100", ranks, speeds="measured")
+    parts = parts_at("hgx-h100", ranks, speeds="measured")
     plan = Plan(dp=ranks, zero=1, global_batch=ranks)
     scenario = Scenario(workload=Templates(workload=train("llama3-8b", plan)), **parts)
     if not changes:
@@ -207,7 +208,7 @@ def test_kernels_from_tables_keep_their_roof(phase: Any, size: int) -> None:
     workload = infer(
         "llama3-8b", InferencePlan(), phase=phase, batch=size, prompt=4096, context=4096
     )
-    parts = cluster_parts("hgx-h100", 1, speeds="measured")
+    parts = parts_at("hgx-h100", 1, speeds="measured")
     result = simulate(Scenario(workload=Templates(workload=workload), **parts))
     expected = "memory_bandwidth" if phase == "decode" else "compute"
     assert result.bound_by.kind == expected
@@ -224,7 +225,7 @@ def test_kernels_from_tables_keep_their_roof(phase: Any, size: int) -> None:
 @pytest.mark.parametrize("phase", ["decode", "prefill"])
 def test_kernels_follow_the_rates_of_their_device(cluster: str, phase: Any) -> None:
     workload = infer("llama3-8b", InferencePlan(), phase=phase, batch=16, prompt=2048, context=2048)
-    parts = cluster_parts(cluster, 1, speeds="measured")
+    parts = parts_at(cluster, 1, speeds="measured")
     scenario = Scenario(workload=Templates(workload=workload), **parts)
     usual = parts["device"]
 
