@@ -16,7 +16,7 @@ Speeds = Literal["achievable", "nominal", "measured"]
 data sheet, or links as software reaches them, and kernels and collectives by tables."""
 
 UNKNOWN, AUTO, ROOFLINE, NOMINAL = "unknown", "auto", "roofline", "nominal"
-DEFAULT = ROOFLINE
+DEFAULT = UNKNOWN
 """What runs where nobody says."""
 WITHOUT_TERMS: dict[str, Speeds] = {ROOFLINE: "achievable", NOMINAL: "nominal"}
 """Choices that are speeds alone: no stack file stands behind them."""
