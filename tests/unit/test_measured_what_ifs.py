@@ -12,6 +12,8 @@ from statistics import median
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
@@ -20,6 +22,7 @@ from yantra.collectives.selection.measured import fits
 from yantra.collectives.selection.selection import Group, Link, Timed
 from yantra.collectives.terms import Faster, features, points, taken
 from yantra.explain import what_if
+from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates
 from yantra.scenario.named import parts_at
@@ -176,6 +179,11 @@ def job(ranks: int = 16, **changes: Any) -> Scenario:
     return scenario.replace(topology=scenario.topology.replace(dimensions=dimensions))
 
 
+def left_without(result: Result) -> dict[str, float]:
+    """Return the makespan without each cause, by the names of the rows."""
+    return {row.name: row.makespan_ns or 0.0 for row in what_if(result).rows}
+
+
 def test_a_step_follows_the_network_of_its_cluster() -> None:
     steps = [simulate(job(bandwidth=k)).makespan_ns for k in (0.25, 1.0, 4.0)]
     assert steps[0] > steps[1] > steps[2]
@@ -184,22 +192,18 @@ def test_a_step_follows_the_network_of_its_cluster() -> None:
 
 def test_an_ideal_network_takes_away_hops_and_a_faster_one_bytes() -> None:
     usual, ideal = simulate(job()), simulate(job().replace(network="ideal"))
-    [network] = [row for row in what_if(usual).rows if row.name == "latency"]
-    assert ideal.makespan_ns == network.makespan_ns < usual.makespan_ns
+    assert ideal.makespan_ns == left_without(usual)["latency"] < usual.makespan_ns
     fast = simulate(job().replace(network=Plugin(kind="ideal", options=(("speedup", 4),))))
     assert fast.makespan_ns < min(ideal.makespan_ns, simulate(job(bandwidth=4.0)).makespan_ns)
 
 
 def test_bounds_follow_the_parts_and_fill_their_dimensions() -> None:
     result = simulate(job())
-    rows = {row.name: row for row in what_if(result).rows}
-    usual = result.makespan_ns
-    assert rows["bandwidth"].makespan_ns <= min(
-        rows["bandwidth_0"].makespan_ns, rows["bandwidth_1"].makespan_ns
-    )
-    assert rows["network"].makespan_ns <= rows["bandwidth"].makespan_ns < usual
-    assert rows["bandwidth"].makespan_ns <= simulate(job(bandwidth=64.0)).makespan_ns
-    assert rows["communication"].makespan_ns > 0
+    left = left_without(result)
+    assert left["bandwidth"] <= min(left["bandwidth_0"], left["bandwidth_1"])
+    assert left["network"] <= left["bandwidth"] < result.makespan_ns
+    assert left["bandwidth"] <= simulate(job(bandwidth=64.0)).makespan_ns
+    assert left["communication"] > 0
     assert all(use.busy > 0 for use in result.dimension_uses)
 
 
@@ -213,12 +217,9 @@ def test_kernels_from_tables_keep_their_roof(phase: Any, size: int) -> None:
     expected = "memory_bandwidth" if phase == "decode" else "compute"
     assert result.bound_by.kind == expected
     assert result.estimated_bound.kind == expected
-    rows = {row.name: row for row in what_if(result).rows}
-    kept = max(rows["peak"].makespan_ns, rows["memory_bandwidth"].makespan_ns)
-    assert rows["compute"].makespan_ns < min(
-        rows["peak"].makespan_ns, rows["memory_bandwidth"].makespan_ns
-    )  # launches stay
-    assert kept <= result.makespan_ns
+    left = left_without(result)
+    assert left["compute"] < min(left["peak"], left["memory_bandwidth"])  # launches stay
+    assert max(left["peak"], left["memory_bandwidth"]) <= result.makespan_ns
 
 
 @pytest.mark.parametrize("cluster", ["hgx-h100", "gb300-nvl72", "hgx-h20"])
@@ -237,7 +238,7 @@ def test_kernels_follow_the_rates_of_their_device(cluster: str, phase: Any) -> N
         return simulate(scenario.replace(device=device)).makespan_ns
 
     factors = (0.25, 0.5, 0.95, 1.0, 1.05, 2.0, 16.0)
-    bounds = {row.name: row.makespan_ns for row in what_if(simulate(scenario)).rows}
+    bounds = left_without(simulate(scenario))
     for name, found in (
         ("peak", [taken_at(peak=k) for k in factors]),
         ("memory_bandwidth", [taken_at(memory=k) for k in factors]),
@@ -246,3 +247,27 @@ def test_kernels_follow_the_rates_of_their_device(cluster: str, phase: Any) -> N
         assert found[2] / found[4] <= 1.05 / 0.95 * 1.001  # no jump beside the machine itself
     slower = taken_at(peak=0.5) if phase == "prefill" else taken_at(memory=0.5)
     assert 1.15 < slower / taken_at() <= 2.0
+
+
+PLANS = st.builds(
+    lambda tp, pp, dp, batches: Plan(tp=tp, pp=pp, dp=dp, global_batch=dp * pp * batches),
+    st.sampled_from([1, 2, 8]), st.sampled_from([1, 2]), st.sampled_from([1, 2, 4]),
+    st.sampled_from([1, 2]),
+)  # fmt: skip
+
+
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(PLANS, st.sampled_from(["hgx-h100", "hgx-b200", "dgx-a100-80gb"]))
+def test_the_verdict_is_the_row_that_gains_most_and_no_link_is_above_its_rate(
+    plan: Plan, cluster: str
+) -> None:
+    parts = cluster_parts(cluster, plan.tp * plan.pp * plan.dp, speeds="measured")
+    workload = Templates(workload=train("llama3-8b", plan, 1024))
+    result = simulate(Scenario(workload=workload, **parts))
+    bounds = what_if(result)
+    best = max((row for row in bounds.rows if row.kind), key=lambda row: row.gain_ns or 0)
+    assert not result.bound_by.estimate
+    assert result.bound_by == bounds.bound_by
+    assert best.text in result.bound_by.text.partition(";")[0]
+    assert result.bound_by.gain == pytest.approx(best.gain, abs=1e-9)
+    assert all(use.busy <= 1 for use in result.dimension_uses)
