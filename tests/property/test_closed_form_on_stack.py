@@ -169,6 +169,20 @@ def test_lines_of_several_groups_are_those_of_each() -> None:
             assert table.slopes[row, at] == pytest.approx(slopes)
 
 
+@pytest.mark.parametrize(("cluster", "ranks"), [("hgx-h100", 256), ("mi300x", 128)])
+def test_a_group_takes_as_long_among_few_ranks_as_among_all(cluster: str, ranks: int) -> None:
+    """Groups further out lie alike and share no link, so two stand for all."""
+    few, every = Machine(cluster, ranks), Machine(cluster, ranks)
+    every._enough = lambda size, stride: ranks  # type: ignore[method-assign]
+    smaller = 0
+    for size, stride in ((2, 8), (8, 1), (4, 2), (16, 4), (8, 8), (36, 2), (2, 36)):
+        if ranks % (size * stride) == 0:
+            smaller += few._enough(size, stride) < ranks
+            for kind in (CollectiveType.ALL_REDUCE, CollectiveType.ALL_TO_ALL):
+                assert few.lines_of(kind, size, stride) == every.lines_of(kind, size, stride)
+    assert smaller
+
+
 JOBS = (
     ("llama3-70b", "hgx-b200", PlanSpace(ranks=64, global_batch=64, most_tp=8, sequence=2048)),
     ("mixtral-8x7b", "hgx-h100", PlanSpace(ranks=32, global_batch=32, most_tp=8, sequence=2048)),

@@ -17,7 +17,6 @@ import numpy as np
 
 from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes, room_text
-from yantra.compile import compile
 from yantra.explore.answers.causes import PARTS
 from yantra.explore.answers.sure import Sure, sure_of
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
@@ -201,6 +200,7 @@ class _Runner:
         self.cluster, self.space, self.shared = cluster, space, shared
         self.columns, self.judged = columns, judged
         self.budget = Budget()
+        self._kept: dict[Plan, Exact] = {}
         self.simulated = 0
         self.parts = parts_for(cluster, space.ranks, space.dtype, stack)
         self.rates = rates_of(cluster)
@@ -269,18 +269,11 @@ class _Runner:
         return float(self.judged.time_ns[row]) * (1 - band) > best
 
     def with_sure(self, ranked: list[Ranked]) -> tuple[Ranked, ...]:
-        """Return plans with what is known of how sure they are; each is run again for it."""
+        """Return plans with what is known of how sure they are, the fastest first."""
         if self.parts.get("stack") is None:
             return tuple(ranked)
-        exacts = [
-            Exact(compile(self._scenario(one.plan)), None, one.not_simulated)
-            if one.not_simulated
-            else self.budget.simulate(self._scenario(one.plan))
-            for one in ranked
-        ]
+        exacts = [self._kept[one.plan] for one in ranked]
         found = sure_of([one.time_ns for one in ranked], exacts)
-        if found is None:
-            return tuple(ranked)
         return tuple(one._replace(sure=of) for one, of in zip(ranked, found, strict=True))
 
     def _scenario(self, plan: Plan) -> Scenario:
@@ -295,6 +288,7 @@ class _Runner:
             return None
         exact = self.budget.simulate(self._scenario(plan))
         self.simulated += exact.result is not None
+        self._kept[plan] = exact
         closed = float(self.judged.time_ns[row])
         time = closed if exact.result is None else exact.result.makespan_ns
         scale = time / closed

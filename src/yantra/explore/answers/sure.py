@@ -1,8 +1,9 @@
 """How sure a search is of its best plan: the interval of each time, and the chance that it wins.
 
-A plan's interval is that of its run (`yantra.run.interval`), to the bit. Of it, plans of one
-machine and framework share the most: kernels of one class are wrong together, and a factor of
-machine and framework is the same for all. So a plan is drawn as
+A plan's interval is that of its run (`yantra.run.interval`), to the bit, unless two more runs of it
+would take long: then it is what the stack states. Plans of one machine and framework share most of
+an error: kernels of one class are wrong together, and a factor of machine and framework is the same
+for all. So a plan is drawn as
 
     T_i x (sum of share_ic x exp(w_ic z_c)) x exp(o_i n_i)
 
@@ -16,7 +17,7 @@ Trade-off: the chance is among the plans that are told, and not among all of a s
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,6 +36,12 @@ OWN = 0.5
 """Which part of the deviation of a step is its plan's own, of steps of one machine and framework
 that was fitted to others; see docs/reference/accuracy.md."""
 _DRAWS = 1 << 13
+_MOST_EVENTS = 5_000_000
+"""Runs of more events are not repeated to find what their classes of kernels are of the time."""
+
+
+_ALL_ALIKE = np.array([0.0, 0.0, 1.0])
+"""Shares of products, attention and the rest that say nothing of them."""
 
 
 class Sure(NamedTuple):
@@ -55,19 +62,16 @@ class _Drawn(NamedTuple):
     own: float
 
 
-def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure] | None:
-    """Return how sure the plans of a search are, from their runs; None where nothing is known.
+def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | None]:
+    """Return how sure the plans of a search are, from their runs; None for a stack that says none.
 
-    A plan without a result has the interval that its stack states, and classes as the others have.
+    A plan without a result has the interval that its stack states.
     """
-    known = [_drawn(exact) for exact in exacts]
-    shares = [one.shares for one in known if one is not None]
-    if not shares:
-        return None
-    usual = np.mean(shares, axis=0)
-    found = [one or _Drawn(usual, np.zeros(len(usual)), deviation_of(CLOSED_FORM)) for one in known]
+    if any(not _stated(exact) for exact in exacts):
+        return [None] * len(exacts)
+    found = [_drawn(exact) for exact in exacts]
     wins = _chances(np.asarray(times_ns, float), found)
-    told = []
+    told: list[Sure | None] = []
     for exact, one, chance in zip(exacts, found, wins, strict=True):
         low, high = bounds(one.shares, list(one.widths), _stated(exact))
         told.append(Sure(low, high, float(chance), rests_on(exact.model)))
@@ -81,14 +85,15 @@ def _stated(exact: Exact) -> float:
     return float(stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch")))
 
 
-def _drawn(exact: Exact) -> _Drawn | None:
-    """Return what a plan is drawn from; None without a run, or where its stack states nothing."""
-    stack = exact.model.scenario.stack
-    if exact.result is None or stack is None or not stack.interval:
-        return None
+def _drawn(exact: Exact) -> _Drawn:
+    """Return what a plan is drawn from; without a short run its classes are not told apart."""
+    stated = _stated(exact) / WITHIN_90
+    if exact.result is None or exact.result.events > _MOST_EVENTS:
+        known = 0.0 if exact.result is not None else deviation_of(CLOSED_FORM)
+        return _Drawn(_ALL_ALIKE, np.zeros(len(_ALL_ALIKE)), hypot(OWN * stated, known))
     shares, widths = responses(exact.result), np.array(class_widths(exact.model))
     of_classes = sqrt(float(np.sum((shares * widths) ** 2)))
-    rest = sqrt(max((_stated(exact) / WITHIN_90) ** 2 - of_classes**2, 0.0))
+    rest = sqrt(max(stated**2 - of_classes**2, 0.0))
     return _Drawn(shares, widths, OWN * rest)
 
 

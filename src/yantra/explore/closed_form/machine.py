@@ -363,7 +363,8 @@ class Machine:
         A line ends where the compiler has another plan, and, as what bounds few bytes may not be
         what bounds many, at every power of the root of two in between.
         """
-        chosen = self._compiled(_alone(kind, size, stride, self.ranks, (1,), (1,)), 1).chosen
+        alone = _alone(kind, size, stride, self._enough(size, stride), (1,), (1,))
+        chosen = self._compiled(alone, 1).chosen
         begins = {begin for one in chosen for begin, _ in one.by_size if 0 < begin <= _LARGEST}
         last = max(begins, default=0)
         powers = {int(2.0 ** (at / 2)) for at in _HALF_POWERS}
@@ -375,19 +376,31 @@ class Machine:
     def _times(self, kind: CollectiveType, size: int, stride: int, sizes: list[int]) -> list[float]:
         """Return the times of collectives in ns, until all ranks are done; they start together."""
         fine, gaps = self._gaps(size, sizes)
-        result = run(self._compiled(_alone(kind, size, stride, self.ranks, sizes, gaps), fine))
+        alone = _alone(kind, size, stride, self._enough(size, stride), sizes, gaps)
+        result = run(self._compiled(alone, fine))
         ends = np.asarray(result.outcome.end).reshape(-1, 2 * len(sizes)).max(axis=0)
         taken = ends[1::2] - ends[0::2]
         assert np.all(ends[1:-1:2] <= ends[2::2]), "collectives that were to be apart meet"
         ticks = fine * result.model.ticks_per_ns
         return [float(one) / ticks for one in taken]
 
+    def _enough(self, size: int, stride: int) -> int:
+        """Return how many ranks a group is measured among: two groups behind each other, or all.
+
+        Groups that are further out share no link of a switch with these, and lie as they do.
+        """
+        inner = math.prod(one.size for one in self._dimensions[:-1])
+        few = 2 * size * stride
+        is_switch = self._dimensions[-1].kind == "switch"
+        fits = few % inner == 0 and few // inner > 1 and self.ranks % few == 0
+        return few if is_switch and fits else self.ranks
+
     def _compiled(self, workload: Templates, fine: int) -> Model:
         """Return the model of a workload here, on a network so many times slower."""
-        tuned = None
+        tuned, ranks = None, workload.workload.ranks
         if self._tuned is not None:
-            tuned = Scenario(workload=workload, **self._tuned._slow(fine))
-        return compile(Scenario(workload=workload, **self._slow(fine)), tuned=tuned)
+            tuned = Scenario(workload=workload, **self._tuned._slow(fine, ranks))
+        return compile(Scenario(workload=workload, **self._slow(fine, ranks)), tuned=tuned)
 
     def _gaps(self, size: int, sizes: Sequence[int]) -> tuple[int, list[int]]:
         """Return how many times slower a group of so many may be measured, by what the clock holds.
@@ -402,11 +415,16 @@ class Machine:
             fine //= 2
         return fine, [math.ceil(fine * each) for each in takes[:-1]]
 
-    def _slow(self, fine: int) -> dict[str, Any]:
-        """Return the parts with all rates of the network divided, so that ticks are finer."""
+    def _slow(self, fine: int, ranks: int) -> dict[str, Any]:
+        """Return the parts of so many ranks with all rates of the network divided, for finer ticks.
+
+        Fewer ranks have fewer members of the outermost dimension.
+        """
+        *within, last = self._dimensions
+        fewer = last.replace(size=last.size * ranks // self.ranks)
         slow = tuple(
             one.replace(bytes_per_ns=one.bytes_per_ns / fine, latency_ns=one.latency_ns * fine)
-            for one in self._dimensions
+            for one in (*within, fewer)
         )
         device = self._parts["device"]
         if self.stack not in WITHOUT_TERMS:
