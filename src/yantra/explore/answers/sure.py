@@ -92,7 +92,7 @@ def _drawn(exact: Exact) -> _Drawn:
     """Return what a plan is drawn from; without a short run its classes are not told apart."""
     stated = _stated(exact) / WITHIN_90
     stack = exact.model.scenario.stack
-    is_known = stack is not None and stack.name.split(" ")[0] != UNKNOWN
+    is_known = stack is not None and (stack.name or "").split(" ")[0] != UNKNOWN
     own = OWN if is_known else OWN_OF_UNKNOWN
     if exact.result is None or exact.result.events > _MOST_EVENTS:
         known = 0.0 if exact.result is not None else deviation_of(CLOSED_FORM)
