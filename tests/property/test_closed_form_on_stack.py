@@ -274,8 +274,11 @@ def test_several_stacks_are_an_axis_of_a_study(tmp_path: Path) -> None:
 def test_a_stack_that_is_none_is_refused_where_it_stands() -> None:
     with pytest.raises(ConfigError, match=r"study: stack.*megatron-2021"):
         study_of(STUDY | {"stack": "megatron-2O21"}, "study")
-    with pytest.raises(ConfigError, match="study: stack"):
-        study_of(STUDY | {"stack": [UNKNOWN, UNKNOWN]}, "study")
+    for wrong in ([UNKNOWN, UNKNOWN], [], 5, [UNKNOWN, 3], "", "achievable"):
+        with pytest.raises(ConfigError, match="study: stack"):
+            study_of(STUDY | {"stack": wrong}, "study")
+    with pytest.raises(ConfigError, match="roofline and nominal are speeds alone"):
+        study_of(STUDY | {"stack": "rooflin"}, "study")
     words = ["--model", "llama3-8b", "--ranks", "8", "--cluster", "hgx-h100"]
     told = CliRunner().invoke(plan_command, [*words, "--global-batch", "8", "--stack", "megatro"])
     assert isinstance(told.exception, ConfigError)

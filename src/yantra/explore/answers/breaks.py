@@ -27,7 +27,7 @@ from yantra.explore.answers.why import plan_text
 from yantra.explore.closed_form.exact import Budget
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.study.objectives import unstated
-from yantra.explore.study.study_file import Study
+from yantra.explore.study.study_file import Study, point_words
 from yantra.explore.study.trial import Plans, figures, plans_of
 from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.scenario import Scenario, Templates
@@ -218,8 +218,7 @@ def words(
     study: Study, number: int, rate: str, reaches: tuple[Reach, ...], found: list[Confirmed]
 ) -> Iterator[str]:
     """Yield which plan is best where, for a terminal, and what the simulations say."""
-    name, ranks, *_ = study.trials()[number]
-    yield f"trial {number}: {name}, {ranks} ranks; the best plan by the factor of {rate}"
+    yield f"trial {number}: {point_words(study, number)}; the best plan by the factor of {rate}"
     rows = [
         (
             f"x{one.low:.4g}",
@@ -250,8 +249,7 @@ def _said(one: Confirmed) -> str:
 
 def even_words(study: Study, pair: tuple[int, int], rate: str, even: Even) -> str:
     """Return in a line where two trials break even."""
-    trials = [(one, *study.trials()[one][:2]) for one in pair]
-    names = [f"trial {one} ({cluster}, {ranks} ranks)" for one, cluster, ranks in trials]
+    names = [f"trial {one} ({point_words(study, one)})" for one in pair]
     objective = study.objectives[0]
     if even.factor is not None:
         return f"{names[0]} breaks even with {names[1]} in {objective} at {rate} x{even.factor:.4g}"

@@ -23,7 +23,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import table
 from yantra.base.units import format_time
 from yantra.explore.answers.why import plan_text
-from yantra.explore.study.study_file import Study
+from yantra.explore.study.study_file import Study, point_words
 from yantra.explore.study.trial import Plans, hourly_of, plans_of
 
 USUAL = 1.05
@@ -145,10 +145,9 @@ def _plan(plans: Plans, row: int) -> dict[str, int]:
 
 def words(study: Study, answer: NextDollar) -> Iterator[str]:
     """Yield the answer for a terminal."""
-    name, ranks, *_ = study.trials()[answer.trial]
     price = "" if answer.usd_per_h is None else f", {answer.usd_per_h:g} USD/h a device"
     time = format_time(answer.time_ns)
-    yield f"trial {answer.trial}: {name}, {ranks} ranks, {time} a step{price}"
+    yield f"trial {answer.trial}: {point_words(study, answer.trial)}, {time} a step{price}"
     head = ("offer", "USD/h", "pays up to", "step time", "saved", "per USD/h of the job", "")
     rows = []
     for one in answer.worths:
@@ -169,4 +168,5 @@ def words(study: Study, answer: NextDollar) -> Iterator[str]:
         )
     yield from (f"  {line}" for line in table(head, rows))
     if answer.usd_per_h is None:
+        name = study.trials()[answer.trial][0]
         yield f"{name} states no price, so no offer can be judged; give it in `prices` of the study"

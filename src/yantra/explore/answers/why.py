@@ -21,7 +21,7 @@ from yantra.explore.answers.causes import CAUSES, PARTS
 from yantra.explore.closed_form.space import FIELDS, RECOMPUTE, SWITCHES, switched
 from yantra.explore.study.objectives import sign
 from yantra.explore.study.study import Finished
-from yantra.explore.study.study_file import Study
+from yantra.explore.study.study_file import Study, point_words
 from yantra.explore.study.trial import Plans, broken_bounds, figures, plans_of, space_of
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
@@ -168,9 +168,9 @@ def _illegal(plans: Plans, given: Mapping[str, Any]) -> Iterator[str]:
 
 def words(study: Study, answer: Why) -> Iterator[str]:
     """Yield the answer for a terminal."""
-    name, ranks, factors, _ = study.trials()[answer.trial]
+    factors = study.trials()[answer.trial][2]
     scale = "".join(f", {rate} x{factor:g}" for rate, factor in factors.items())
-    yield f"trial {answer.trial}: {name}, {ranks} ranks{scale}"
+    yield f"trial {answer.trial}: {point_words(study, answer.trial)}{scale}"
     yield f"best: {plan_text(answer.best)}, {format_time(answer.best_ns)}"
     if answer.other is None:
         yield "no legal plan has what you named:"

@@ -56,8 +56,15 @@ def _terms(stack: stacks.Stack, cluster: str, dtype: str) -> Stack:
 
 def check_stack(stack: str, where: str) -> None:
     """Raise ConfigError at `where` for a choice that is none."""
-    if stack not in WITHOUT_TERMS:
+    if stack in WITHOUT_TERMS:
+        return
+    try:
         stacks.load(file_of(stack), where=where)
+    except ConfigError as error:
+        if error.where != where:
+            raise
+        known = " and ".join(WITHOUT_TERMS)
+        raise ConfigError(where, f"{error.problem}; {known} are speeds alone") from None
 
 
 def check_rates(cluster: Cluster | str, dtype: str, where: str) -> None:

@@ -134,6 +134,12 @@ def scale_words(study: Study, trial: Mapping[str, Any]) -> str:
     return " ".join([trial["stack"], *words] if len(study.stacks) > 1 else words)
 
 
+def point_words(study: Study, number: int) -> str:
+    """Return what a trial is of: its cluster and ranks, its stack where there are several."""
+    name, ranks, _, stack = study.trials()[number]
+    return f"{name}, {ranks} ranks" + (f", {stack}" if len(study.stacks) > 1 else "")
+
+
 def read_study(path: str) -> Study:
     """Read a study. Raises ConfigError at the key that is wrong."""
     tree = parse_yaml(read_text(path), path)
@@ -337,6 +343,8 @@ def _stacks(tree: Mapping[str, Any], path: str) -> tuple[str, ...]:
     given = tree.get("stack", DEFAULT)
     if isinstance(given, str):
         given = [given]
+    elif not isinstance(given, list):
+        raise ConfigError(f"{path}: stack", expected_got("a name, or a list of names", given))
     found = []
     for name in _list({"stack": given}, "stack", path, str):
         if "/" in name or name.endswith(".yaml"):
