@@ -10,20 +10,21 @@ machine and framework, which all of it shares. How wide a class is follows from 
 estimates of its kernels. How wide all of it is follows from the stack: its interval is that of
 steps of other models that it was held against (conformal, see `yantra.accuracy.fit`), of plans
 like the job's where the stack has one for them. The machine's
-factor takes what the classes leave of that; where tables are scaled to another device the classes
-alone are wider, and so is the interval.
+factor takes what the classes leave of that; where tables are scaled to another device, what the
+classes may be off by comes on top.
 
 Sources: Vovk, Gammerman and Shafer, "Algorithmic learning in a random world", 2005.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot, sqrt
 from typing import TYPE_CHECKING
 
 from yantra.base.fields import named
 from yantra.compile import compile_like
 from yantra.compile.slowdown import class_of
+from yantra.compute.families.machine import OF_ANOTHER
 from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
 from yantra.result.figures import Interval
 from yantra.result.what_ran import about_of, plan_of, whole
@@ -51,10 +52,31 @@ def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
     stack = result.model.scenario.stack
     if stack is None or not stack.interval:
         return None
-    plan = plan_of(about_of(result.model))
-    stated = stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
-    low, high = bounds(responses(result), class_widths(result.model), stated, samples)
+    shares, widths = responses(result), class_widths(result.model)
+    stated = stated_of(result.model, shares, widths)
+    low, high = bounds(shares, widths, stated, samples)
     return Interval(low, high, rests_on(result.model))
+
+
+def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]) -> float:
+    """Return the half-width that the stack states for a plan like this, as a logarithm.
+
+    It is that of machines with tables of their own: where they are scaled from another device, what
+    the classes may be off by comes on top.
+    """
+    stack, plan = model.scenario.stack, plan_of(about_of(model))
+    assert stack is not None
+    stated = stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
+    if not any(OF_ANOTHER in timed.basis for timed in model.kernels):
+        return stated
+    return hypot(stated, _NINETY * _of_classes(shares, widths))
+
+
+def _of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
+    """Return the standard deviation of the logarithm of a time by the widths of its classes."""
+    import numpy as np
+
+    return sqrt(float(np.sum((shares * np.array(widths)) ** 2)))
 
 
 def bounds(
@@ -67,7 +89,7 @@ def bounds(
     """
     import numpy as np
 
-    of_classes = sqrt(float(np.sum((shares * np.array(widths)) ** 2)))
+    of_classes = _of_classes(shares, widths)
     shared = sqrt(max((stated / _NINETY) ** 2 - of_classes**2, 0.0))
     rng = np.random.default_rng(0)
     drawn = _normals(rng, samples, len(_CLASSES) + 1)

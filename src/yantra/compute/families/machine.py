@@ -23,6 +23,9 @@ _SAME = 0.01
 SCALED = 0.15
 """What a device without tables adds to the relative error; from GPUs left out whole."""
 
+OF_ANOTHER = "scaled by the data sheets"
+"""What the title of tables ends with that are of another GPU."""
+
 
 class Gpu(NamedTuple):
     """A GPU with tables. Rates are dense, in FLOP/s and B/s; `units` are its multiprocessors.
@@ -120,7 +123,7 @@ class Machine(NamedTuple):
     @property
     def title(self) -> str:
         """What a summary calls the tables."""
-        return self.gpu.title if self.is_own else f"{self.gpu.title}, scaled by the data sheets"
+        return self.gpu.title if self.is_own else f"{self.gpu.title}, {OF_ANOTHER}"
 
 
 def with_table(family: str, gpu: Gpu) -> Gpu:

@@ -27,7 +27,7 @@ from yantra.base.normal import WITHIN_90
 from yantra.explore.answers.widths import CLOSED_FORM, deviation_of
 from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.result.what_ran import about_of, plan_of, whole
-from yantra.run.interval import bounds, class_widths, responses, rests_on
+from yantra.run.interval import bounds, class_widths, responses, rests_on, stated_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,8 @@ def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | N
     wins = _chances(np.asarray(times_ns, float), found)
     told: list[Sure | None] = []
     for exact, one, chance in zip(exacts, found, wins, strict=True):
-        low, high = bounds(one.shares, list(one.widths), _stated(exact))
+        stated = stated_of(exact.model, one.shares, list(one.widths))
+        low, high = bounds(one.shares, list(one.widths), stated)
         told.append(Sure(low, high, float(chance), rests_on(exact.model)))
     return told
 
@@ -98,6 +99,7 @@ def _drawn(exact: Exact) -> _Drawn:
         known = 0.0 if exact.result is not None else deviation_of(CLOSED_FORM)
         return _Drawn(_ALL_ALIKE, np.zeros(len(_ALL_ALIKE)), hypot(own * stated, known))
     shares, widths = responses(exact.result), np.array(class_widths(exact.model))
+    stated = stated_of(exact.model, shares, list(widths)) / WITHIN_90
     of_classes = sqrt(float(np.sum((shares * widths) ** 2)))
     rest = sqrt(max(stated**2 - of_classes**2, 0.0))
     return _Drawn(shares, widths, own * rest)
