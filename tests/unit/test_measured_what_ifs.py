@@ -261,7 +261,7 @@ PLANS = st.builds(
 def test_the_verdict_is_the_row_that_gains_most_and_no_link_is_above_its_rate(
     plan: Plan, cluster: str
 ) -> None:
-    parts = cluster_parts(cluster, plan.tp * plan.pp * plan.dp, speeds="measured")
+    parts = parts_at(cluster, plan.tp * plan.pp * plan.dp, speeds="measured")
     workload = Templates(workload=train("llama3-8b", plan, 1024))
     result = simulate(Scenario(workload=workload, **parts))
     bounds = what_if(result)
