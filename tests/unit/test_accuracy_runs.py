@@ -64,12 +64,15 @@ def test_a_row_with_factors_takes_what_a_run_takes_with_a_stack_of_them(
             straggling=given.straggling,
         )
     )
+    if row.profile:
+        own = tmp_path / "own.yaml"
+        own.write_text(f"title: own\nbased_on: ./stack.yaml\nkernels: {row.profile}\n")
+        stack = own
     scenario = on_cluster(
         str(workload),
         row.cluster,
-        dtype=row.dtype,
         stack=str(stack),
-        profile=row.profile or None,
+        settings={"cluster.dtype": row.dtype},
         ignore_memory=True,
     )
     (ran,) = ran_with(row, [FACTORS])

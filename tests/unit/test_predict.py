@@ -94,6 +94,33 @@ def test_messages_in_place_of_measured_collectives_have_no_interval(
     assert result.messages > 0
 
 
+@pytest.mark.parametrize(
+    "more",
+    ["--all-reduce ring", "--chunks 4", "--set collectives.chunks=4", "--set network=flow"],
+)
+def test_an_algorithm_that_is_asked_for_runs_in_place_of_measured_collectives(
+    more: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train("llama3-8b", Plan(dp=2, **PLAN)).save("step.yw")  # type: ignore[arg-type]
+    assert main(["run", "step.yw", "--cluster", "hgx-h100", *more.split()]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "stack unknown (collectives as messages)" in said and "no interval" in said
+    assert "NCCL measured" not in said
+
+
+def test_recorded_durations_stay_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = yantra.chakra.TraceBuilder()
+    trace.compute(duration_micros=100)
+    for rank in range(8):
+        trace.build().write(str(tmp_path / f"job.{rank}.et"))
+    line = ["run", str(tmp_path / "job.{rank}.et"), "--cluster", "hgx-h100", "--json"]
+    assert main([*line, "--set", "cluster.device.compute=recorded"]) == 0
+    assert json.loads(capsys.readouterr().out)["makespan_ns"] == 100_000
+
+
 def test_an_interval_stands_beside_what_it_was_fitted_to_alone(tmp_path: Path) -> None:
     path = tmp_path / "step.yaml"
     path.write_text(

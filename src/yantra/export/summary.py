@@ -55,7 +55,7 @@ class Summary(NamedTuple):
             for name, text in self.figures
             for line in wrap(
                 f"{name:<{width}}  {text}",
-                _WIDTH if name == "rests on" else 10 * _WIDTH,
+                _WIDTH,
                 subsequent_indent=" " * (width + 2),
                 drop_whitespace=True,
             )

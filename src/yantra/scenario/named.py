@@ -137,12 +137,19 @@ def _read(parts: dict[str, Any]) -> dict[str, Any]:
     return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
 
 
-def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | None]:
+Later = Mapping[tuple[str, ...], Any]
+"""What is set by the place of its field once a cluster is replaced by its parts."""
+
+
+def expanded(
+    tree: Any, folder: str, later: Later | None = None
+) -> tuple[Any, tuple[str, ...], Cluster | None]:
     """Return the tree of a scenario file with a named cluster replaced by its parts.
 
     And the name of the level that each dimension is of, and the cluster. Without a name the tree
     comes back as it is. Relative paths start from `folder`. What the file says of the levels, the
-    device, the memory and the collectives goes before what the cluster says.
+    device, the memory and the collectives goes before what the cluster says. Of what is set `later`
+    only the choice of a compute model and of collectives counts here: no stack has those.
     """
     cluster = tree.get("cluster") if isinstance(tree, dict) else None
     where = "cluster.name" if isinstance(cluster, dict) else "cluster"
@@ -159,7 +166,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
     stated = dtype_of_workload(tree.get("workload"), folder)
     is_override = None not in (named.dtype, stated) and named.dtype != stated
     named = named.replace(dtype=named.dtype or _known(stated, machine))
-    speeds, terms, stack = _stack(tree, given, folder)
+    speeds, terms, stack = _stack(tree, given, later or {}, folder)
     parts, levels = _parts(machine, named, speeds, given, tree, folder)
     if stack is not None:
         with_measured(parts, stack, machine, named.dtype)
@@ -176,7 +183,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
     if "collectives" in parts:
         over = tree.get("collectives", {})
         is_mapping = isinstance(over, dict)
-        if parts["collectives"].get("selection") and _sends_messages(tree, over):
+        if parts["collectives"].get("selection") and _sends_messages(tree, over, later or {}):
             del parts["collectives"]["selection"]
             if stack is not None:
                 whole["stack"] = _without_interval(whole["stack"])
@@ -214,7 +221,7 @@ def _known(dtype: str | None, machine: Cluster) -> str | None:
 
 
 def _stack(
-    tree: dict[str, Any], given: Mapping[str, Any], folder: str
+    tree: dict[str, Any], given: Mapping[str, Any], later: Later, folder: str
 ) -> tuple[Speeds, Any, Stack | None]:
     """Return the speeds that a file asks for, its own terms, and the stack that it names.
 
@@ -228,7 +235,7 @@ def _stack(
         if said is not None:
             _only_speeds(said, semantics)
         return speeds_of(said or ROOFLINE), None, None
-    if said is None and (own := _own_compute(tree, given)) is not None:
+    if said is None and (own := _own_compute(tree, given, later)) is not None:
         return ("measured" if own == "recorded" else "achievable"), None, None
     choice = said or DEFAULT
     if choice in WITHOUT_TERMS:
@@ -239,12 +246,13 @@ def _stack(
 _MESSAGES = " (collectives as messages)"
 
 
-def _sends_messages(tree: dict[str, Any], collectives: Any) -> bool:
+def _sends_messages(tree: dict[str, Any], collectives: Any, later: Later) -> bool:
     """Return whether collectives run as messages: on a network or by algorithms that a file chose.
 
     Measured ones are those of the library's own choice, on a network of their own.
     """
-    return bool(collectives) or tree.get("network", "analytical") != "analytical"
+    chosen = bool(collectives) or any(place[0] == "collectives" for place in later)
+    return chosen or tree.get("network", "analytical") != "analytical"
 
 
 def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
@@ -253,7 +261,7 @@ def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
     return left | {"name": terms["name"] + _MESSAGES}
 
 
-def _own_compute(tree: dict[str, Any], given: Mapping[str, Any]) -> str | None:
+def _own_compute(tree: dict[str, Any], given: Mapping[str, Any], later: Later) -> str | None:
     """Return which compute model a file chooses in place of the stack's; None if it chooses none.
 
     What was recorded has what a framework costs in it.
@@ -262,6 +270,8 @@ def _own_compute(tree: dict[str, Any], given: Mapping[str, Any]) -> str | None:
         return "recorded"
     device = given.get("device")
     compute = device.get("compute") if isinstance(device, dict) else None
+    compute = later.get(("cluster", "device", "compute"), compute)
+    compute = later.get(("cluster", "device", "compute", "kind"), compute)
     kind = compute.get("kind") if isinstance(compute, dict) else compute
     return None if kind in (None, "measured") else str(kind)
 

@@ -57,13 +57,15 @@ def on_cluster(
         return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
 
     given = settings or {}
+    keys = [*(algorithms or {}), *([] if chunks is None else ["chunks"])]
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
         "cluster": _cluster(cluster, given),
         "semantics": semantics,
         "network": network,
     } | ({"stack": stack} if stack else {})
-    scenario = scenario_of(DOCUMENT.read(with_settings(tree, given, "", with_collectives), "", ""))
+    whole = with_settings(tree, given, "", with_collectives, keys)
+    scenario = scenario_of(DOCUMENT.read(whole, "", ""))
     if not ignore_memory and isinstance(scenario.workload, WorkloadFile | TrainingStep):
         machine = scenario.machine
         workload_made = templates_of(scenario.workload)

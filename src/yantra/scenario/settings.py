@@ -62,10 +62,12 @@ def with_settings(
     settings: Settings,
     folder: str,
     between: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    chosen: Iterable[str] = (),
 ) -> Any:
     """Return the tree of a scenario file with named clusters replaced, and fields set.
 
-    `between` changes the tree when the cluster is known and its parts are not yet set. Raises
+    `between` changes the tree when the cluster is known and its parts are not yet set: the keys
+    `chosen` of `collectives`. Raises
     ConfigError for a path that leads nowhere, and where a relative value has no present one.
     """
     steps = {path: _steps(path) for path in settings}
@@ -75,7 +77,9 @@ def with_settings(
         if not _is_part_of_cluster(place):
             tree = DOCUMENT.put(tree, place, settings[path], "", folder)
     before = tree
-    tree, levels, machine = expanded(tree, folder)
+    later = {place: settings[path] for path, place in steps.items() if _is_part_of_cluster(place)}
+    later |= {("collectives", key): None for key in chosen}
+    tree, levels, machine = expanded(tree, folder, later)
     if between:
         tree = between(tree)
     for path, place in steps.items():
