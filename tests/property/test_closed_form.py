@@ -18,6 +18,7 @@ from yantra.explore.closed_form import exact as exact_runs
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.exact import Budget
 from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import FIELDS, SWITCHES, PlanSpace
 from yantra.run import simulate as simulate_runs
@@ -207,16 +208,19 @@ def test_few_microbatches_of_an_interleaved_pipeline_pay_for_weights_of_each_chu
     assert max(errors) < 0.08
 
 
-@pytest.mark.parametrize(("ranks", "batch", "seq"), [(16, 16, 2048), (8, 8, 1024)])
+@pytest.mark.parametrize(
+    ("ranks", "batch", "seq", "stack"),
+    [(16, 16, 2048, "roofline"), (8, 8, 1024, "roofline"), (8, 8, 1024, "megatron-2022")],
+)
 def test_the_best_plan_of_a_small_space_is_that_of_simulating_all(
-    ranks: int, batch: int, seq: int
+    ranks: int, batch: int, seq: int, stack: str
 ) -> None:
     model = find("llama3-8b")
     space = PlanSpace(
         ranks=ranks, global_batch=batch, sequence=seq, most_tp=8, recompute=("none",), pp=(1, 2)
     )
-    answer = best_plans(model, CLUSTER, space)
-    columns, parts = space.columns(model), cluster_parts(CLUSTER, ranks)
+    answer = best_plans(model, CLUSTER, space, stack=stack)
+    columns, parts = space.columns(model), parts_for(CLUSTER, ranks, "bf16", stack)
     times = []
     for row in range(len(columns["tp"])):
         workload = train(model, space.plan(columns, row), seq)

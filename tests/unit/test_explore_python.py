@@ -23,6 +23,7 @@ GIVEN: dict[str, Any] = {
     "sequence": 1024,
     "clusters": ["hgx-h100", "dgx-a100-80gb"],
     "ranks": [4, 8],
+    "stack": "roofline",
     "scale": {"links 0": [1, 2]},
     "prices": {"hgx-h100": "2.50 USD/h"},
     "upgrades": {"links 0": "0.50 USD/h"},
@@ -34,6 +35,7 @@ global_batch: 16
 sequence: 1024
 clusters: [hgx-h100, dgx-a100-80gb]
 ranks: [4, 8]
+stack: roofline
 scale: {links 0: [1, 2]}
 prices: {hgx-h100: 2.50 USD/h}
 upgrades: {links 0: 0.50 USD/h}
