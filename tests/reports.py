@@ -51,7 +51,7 @@ def step(ranks: int = 16) -> Result:
     """A training step with tensor and pipeline parallelism; every attribute a generator writes."""
     plan = Plan(tp=2, pp=2, dp=ranks // 4, micro_batch=1, global_batch=ranks)
     workload = train("llama2-7b", plan, sequence=512)
-    parts = cluster_parts("hgx-h100", ranks)
+    parts = cluster_parts("hgx-h100", ranks, stack="roofline")
     return simulate(Scenario(workload=Templates(workload=workload), **parts), record=True)
 
 

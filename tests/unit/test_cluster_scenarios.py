@@ -29,8 +29,9 @@ def parts(scenario: Scenario) -> dict[str, Any]:
 
 
 def test_a_name_stands_for_the_parts_of_the_cluster() -> None:
-    scenario = read("{name: hgx-h100, ranks: 64}")
-    assert parts(scenario) == scenarios.cluster_parts("hgx-h100", 64, "bf16")
+    scenario = read("{name: hgx-h100, ranks: 64}", "stack: roofline")
+    expected = scenarios.cluster_parts("hgx-h100", 64, "bf16", stack="roofline")
+    assert parts(scenario) == expected
     assert scenario.topology.ranks == 64
 
 
@@ -83,8 +84,9 @@ def test_a_path_starts_from_the_folder_of_the_scenario(tmp_path: Path) -> None:
 
     text = Path(clusters.path_of("tpu-v4")).read_text(encoding="utf-8")
     (tmp_path / "ours.yaml").write_text(text, encoding="utf-8")
-    (tmp_path / "s.yaml").write_text(WORKLOAD + "cluster: {name: ours.yaml, ranks: 64}\n")
-    expected = scenarios.cluster_parts("tpu-v4", 64, "bf16")
+    chosen = "cluster: {name: ours.yaml, ranks: 64}\nstack: roofline\n"
+    (tmp_path / "s.yaml").write_text(WORKLOAD + chosen)
+    expected = scenarios.cluster_parts("tpu-v4", 64, "bf16", stack="roofline")
     expected["machine"] = expected["machine"].replace(name="ours")
     assert parts(scenarios.load(tmp_path / "s.yaml")) == expected
 

@@ -103,7 +103,7 @@ def test_folded_runs_equal_whole_ones(plan: Plan, selection: Any, record: bool) 
 
 
 def test_all_members_end_so_long_after_the_last_has_come() -> None:
-    parts = cluster_parts("hgx-h100", 8)
+    parts = cluster_parts("hgx-h100", 8, stack="roofline")
     parts["collectives"] = parts["collectives"].replace(selection=Slow)
     workload = Templates(workload=train("llama3-8b", Plan(tp=8)))
     nodes = simulate(Scenario(workload=workload, **parts)).collectives

@@ -181,7 +181,7 @@ def test_one_all_reduce_takes_its_bytes_over_the_bandwidth_on_the_ideal_network(
         CollectiveType.ALL_REDUCE,
         1 << 28,
         ranks,
-        {"collectives.endpoint_delay": "0 ns"},
+        {"collectives.endpoint_delay": "0 ns", "stack": "roofline"},
     )
     count = ranks or 8
     assert scenario.topology.ranks == count

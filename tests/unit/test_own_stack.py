@@ -126,7 +126,13 @@ def test_a_step_takes_what_a_run_with_the_stack_takes(
     workload = tmp_path / "step.yw"
     train(row.made_model(), row.made_plan()).save(workload)
     result = simulate(
-        on_cluster(str(workload), row.cluster, dtype=row.dtype, stack=stack, ignore_memory=True)
+        on_cluster(
+            str(workload),
+            row.cluster,
+            stack=stack,
+            settings={"cluster.dtype": row.dtype},
+            ignore_memory=True,
+        )
     )
     assert ours.seconds == float(result.finish_ns.max()) / 1e9
     found = interval(result)
@@ -224,7 +230,10 @@ def test_what_is_written_is_found_again_for_a_cluster_file(tmp_path: Path) -> No
     workload = tmp_path / "step.yw"
     train(row.made_model(), row.made_plan()).save(workload)
     scenario = on_cluster(
-        str(workload), str(own_machine), dtype="bf16", stack=str(tmp_path / "mine.yaml")
+        str(workload),
+        str(own_machine),
+        settings={"cluster.dtype": "bf16"},
+        stack=str(tmp_path / "mine.yaml"),
     )
     assert scenario.stack is not None and scenario.stack.name == "mine"
     assert float(simulate(scenario).finish_ns.max()) / 1e9 == pytest.approx(seconds, rel=0.02)

@@ -288,7 +288,7 @@ def test_a_workload_of_one_rank_runs_as_its_traces_do(
     start = ["chakra", "convert", "pytorch", "linked.0.json", "--replicate", "8", "-o"]
     assert main([*start, "eight.yw"]) == 0
     assert main([*start, "eight"]) == 0
-    recorded = {"cluster.device.compute": "recorded"}
+    recorded = {"cluster.device.compute": "recorded", "stack": "roofline"}
     runs = [
         simulate(load(what, cluster="hgx-h100", settings=recorded))
         for what in ("eight.yw", "eight.{rank}.et")

@@ -182,7 +182,7 @@ def test_the_command_line_names_a_stack(tmp_path: Path, capsys: pytest.CaptureFi
     assert main([*on_h100, "--stack", "megatron-bridge-2026"]) == 0
     said = capsys.readouterr().out
     assert "90 %)" in said and "rests on" in said and "H100 SXM" in said
-    assert main(on_h100) == 0
+    assert main([*on_h100, "--stack", "roofline"]) == 0
     assert "90 %" not in capsys.readouterr().out
     made = on_cluster(str(workload), "hgx-h100", stack="megatron-bridge-2026-moe")
     assert ("copies", 8) in made.collectives.selection.options  # type: ignore[union-attr]

@@ -40,6 +40,7 @@ sequence: 2048
 clusters: [hgx-h100, dgx-a100-80gb]
 ranks: [8, 16]
 prices: {hgx-h100: 2.50 USD/h}
+stack: roofline
 objectives: [step_time]
 """
 

@@ -123,7 +123,7 @@ def test_a_setting_gets_the_arrays_too() -> None:
 
 
 def test_other_models_of_the_cluster_are_left_alone() -> None:
-    assert kind_of(tpu().device.compute) == "roofline"
+    assert kind_of(tpu().device.compute) == "measured"
     assert tpu({"compute": "fixed_efficiency"}).device.compute == "fixed_efficiency"
 
 

@@ -176,7 +176,8 @@ def step(tmp_path: Path) -> str:
 def test_the_command_writes_timelines(
     step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = ["run", "--workload", step, "--cluster", "hgx-h100", "--trace-messages", "500"]
+    base = ["run", "--workload", step, "--cluster", "hgx-h100", "--stack", "roofline"]
+    base += ["--trace-messages", "500"]
     for name in ("a.pftrace", "a.json", "a.pftrace.gz"):
         assert main([*base, "--trace", str(tmp_path / name)]) == 0
     both = [read(tmp_path / name) for name in ("a.pftrace", "a.json")]

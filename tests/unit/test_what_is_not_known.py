@@ -95,7 +95,7 @@ def test_a_run_with_the_unknown_stack_says_so(tmp_path: Path) -> None:
     train("llama3-8b", Plan(tp=8, global_batch=4), 1024).save(path)
     found = simulate(on_cluster(path, "hgx-h100", stack="unknown")).interval
     assert found is not None
-    assert np.log(found.high) >= 0.35
+    assert np.log(found.high) >= 0.25
     assert "unknown" in found.rests_on
 
 

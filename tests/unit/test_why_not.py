@@ -21,6 +21,7 @@ sequence: 2048
 clusters: [dgx-a100-40gb]
 ranks: [16]
 prices: {dgx-a100-40gb: 1.50 USD/h}
+stack: roofline
 objectives: [step_time, usd_per_million_tokens]
 """
 

@@ -3,7 +3,8 @@
 Nobody knows which framework it is, so its factors are drawn: from those of the shipped stacks, each
 framework of which has one vote, whatever its generations, or from a broad prior of what frameworks
 add to measured kernels, a fifth, which weighs as much as `BROAD` frameworks do. The point estimate
-is the mean of the logarithms.
+is the mean of the logarithms. Collectives and messages take what was measured of them: no framework
+makes a link slower.
 
 Trade-off: few frameworks are shipped, so the prior has most of the weight; how far off that is, the
 interval says, which is that of steps predicted by mixtures without their own framework.
@@ -44,4 +45,4 @@ def mixture(of: Iterable[Stack], without: str = "") -> Factors:
         return exp((sum(told) + BROAD * log(PRIOR)) / (len(votes) + BROAD))
 
     products, attention, rest = map(mean, FACTORS)
-    return Factors(products, attention, rest)
+    return Factors(products, attention, rest, communication=1.0 / rest)

@@ -49,7 +49,7 @@ def retyped(kernels: Kernels, wanted: str | None) -> Kernels:
     """Return kernels whose products are of another type than the trace has them in.
 
     In 8 bits or less those that it has in 16, unless it chose a type for some itself; in 16 bits
-    and more those that it has in fewer. None leaves all as they are.
+    and more those that it has in fewer, or in the other of bf16 and fp16. None leaves all as they are.
     """
     if wanted is None:
         return kernels
@@ -57,13 +57,14 @@ def retyped(kernels: Kernels, wanted: str | None) -> Kernels:
 
     are_products = np.array([name in _PRODUCTS for name in kernels.op_classes])[kernels.op_class]
     narrow = np.array([name in NARROW for name in kernels.dtypes])[kernels.dtype]
+    other = np.array([{name, wanted} == {"bf16", "fp16"} for name in kernels.dtypes])
     if wanted in NARROW:
         in_16_bits = np.array([name in ("", "bf16", "fp16") for name in kernels.dtypes])
         chosen = are_products & in_16_bits[kernels.dtype]
         if not np.array_equal(chosen, are_products):
             return kernels
     else:
-        chosen = narrow
+        chosen = narrow | other[kernels.dtype]
     if not chosen.any():
         return kernels
     code = np.uint32(len(kernels.dtypes))

@@ -142,7 +142,9 @@ def rests_on(model: Model) -> str:
     said += model.rests_on
     if stack is not None:
         terms = f"{stack.products:.2f}, {stack.attention:.2f} and {stack.rest:.2f}"
-        made = "a mixture of those here, with" if (stack.name or "").startswith(UNKNOWN) else "fitted"
+        made = (
+            "a mixture of those here, with" if (stack.name or "").startswith(UNKNOWN) else "fitted"
+        )
         fitted = f"{made} factors {terms} of products, attention and the rest"
         if stack.communication != 1.0:
             fitted += f", {stack.communication:.2f} of communication beside it"

@@ -6,7 +6,6 @@ them.
 
 from __future__ import annotations
 
-from yantra.fabric.stacks.choice import DEFAULT
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     COLLECTIVE_TYPES,
@@ -83,7 +82,7 @@ def cluster_parts(
     ranks: int,
     dtype: str | None = None,
     *,
-    stack: str = DEFAULT,
+    stack: str | None = None,
     semantics: str = "yantra",
 ) -> dict[str, Any]:
     """Return `topology`, `device`, `memory`, `collectives` and `stack` of a named cluster.

@@ -50,9 +50,10 @@ _CHANGED = " (changed)"
 
 
 def cluster_parts(
-    cluster: Cluster | Path, ranks: int, dtype: str | None, stack: str, semantics: str
+    cluster: Cluster | Path, ranks: int, dtype: str | None, stack: str | None, semantics: str
 ) -> dict[str, Any]:
     """Return the fields of a Scenario; see `yantra.scenario.cluster_parts`."""
+    stack = stack or (DEFAULT if semantics == "yantra" else ROOFLINE)
     speeds = speeds_of(stack)
     if semantics != "yantra":
         _only_speeds(stack, semantics)
@@ -235,9 +236,11 @@ def _stack(
         if said is not None:
             _only_speeds(said, semantics)
         return speeds_of(said or ROOFLINE), None, None
-    if said is None and (own := _own_compute(tree, given, later)) is not None:
-        return ("measured" if own == "recorded" else "achievable"), None, None
-    choice = said or DEFAULT
+    own, choice = _own_compute(tree, given, later), said or DEFAULT
+    if said is None and own is not None:
+        return "achievable", None, None
+    if choice in WITHOUT_TERMS and own is not None:
+        return speeds_of(choice), None, None
     if choice in WITHOUT_TERMS:
         return speeds_of(choice), {"name": choice}, None
     return "measured", None, _loaded(choice, folder)
@@ -262,10 +265,7 @@ def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
 
 
 def _own_compute(tree: dict[str, Any], given: Mapping[str, Any], later: Later) -> str | None:
-    """Return which compute model a file chooses in place of the stack's; None if it chooses none.
-
-    What was recorded has what a framework costs in it.
-    """
+    """Return which compute model a file chooses in place of the stack's; None for none."""
     if tree.get("replay_only") is True:
         return "recorded"
     device = given.get("device")
