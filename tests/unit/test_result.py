@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.cli.example_files import SCENARIO
 from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
 from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
@@ -252,14 +254,20 @@ def test_an_unknown_column_is_named_with_its_likely_meaning() -> None:
         _message(8).ranks["finish"]
 
 
-def test_a_result_needs_numpy_only_for_arrays() -> None:
+def test_a_result_needs_numpy_only_for_arrays(tmp_path: Path) -> None:
+    (tmp_path / "step.yaml").write_text(SCENARIO)
+    for rank in range(4):
+        trace = TraceBuilder()
+        trace.collective("ALL_REDUCE", 4_000_000)
+        trace.build().write(tmp_path / f"job.{rank}.et")
     code = """
 import sys
 from yantra.cli import main
-main(["demo"])
+main(["run", "step.yaml"])
 assert "yantra.result" in sys.modules and "numpy" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    line = [sys.executable, "-c", code]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL, cwd=tmp_path)
 
 
 def test_the_estimated_latency_is_what_links_leave_of_the_exposed_communication() -> None:

@@ -49,7 +49,8 @@ def retyped(kernels: Kernels, wanted: str | None) -> Kernels:
     """Return kernels whose products are of another type than the trace has them in.
 
     In 8 bits or less those that it has in 16, unless it chose a type for some itself; in 16 bits
-    and more those that it has in fewer, or in the other of bf16 and fp16. None leaves all as they are.
+    and more those that it has in fewer, or in the other of bf16 and fp16. None leaves all as they
+    are.
     """
     if wanted is None:
         return kernels
