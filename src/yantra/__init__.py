@@ -37,6 +37,8 @@ _HOMES = {
     "compile": "compile",
     "load_result": "export.stored",
     "Prediction": "asked",
+    "Plans": "asked",
+    "plan": "asked",
     "predict": "asked",
     "collect": "tracing.collect",
     "simulate": "run.simulate",

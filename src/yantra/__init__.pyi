@@ -7,7 +7,9 @@ from yantra import result as result
 from yantra import run as run
 from yantra import scenario as scenario
 from yantra import workloads as workloads
+from yantra.asked import Plans as Plans
 from yantra.asked import Prediction as Prediction
+from yantra.asked import plan as plan
 from yantra.asked import predict as predict
 from yantra.base import errors as errors
 from yantra.base import units as units

@@ -1,10 +1,12 @@
-"""`yantra.predict`: how long a job takes on a cluster, in one call.
+"""`yantra.predict` and `yantra.plan`: how long a job takes on a cluster, and which plan is best.
 
     said = yantra.predict("llama3-70b", ranks=64, cluster="hgx-h100", tp=8, pp=4)
     said.time_s, said.interval_s, said.mfu
+    yantra.plan("llama3-70b", ranks=64, cluster="hgx-h100", global_batch=128).best.plan
 
-The scenario is that of `yantra run` on the same job, so the answer is the same to the bit.
-Trade-off: what people ask first; all else is in `Prediction.result`.
+The scenario is that of `yantra run` on the same job, and the search that of `yantra plan`, so the
+answers are the same to the bit. Trade-off: what people ask first; all else is in
+`Prediction.result` and `Plans.answer`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from yantra.scenario.on_cluster import on_cluster
 if TYPE_CHECKING:
     from yantra.base.documents import Path
     from yantra.explain import Explanation
+    from yantra.explore.answers.best import Answer, Ranked
     from yantra.result import Result
     from yantra.result.figures import Figures
 
@@ -130,3 +133,59 @@ def _replicas(ranks: int, plan: dict[str, Any]) -> int:
         problem = f"{ranks} are not divided by tp x cp x pp, {each}"
         raise ConfigError("ranks", problem)
     return ranks // each
+
+
+class Plans:
+    """The best plans of a search, the fastest first; in a notebook they show themselves."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        """What the search found, and what it judged."""
+
+    @property
+    def plans(self) -> tuple[Ranked, ...]:
+        """The plans with time, interval and chance to win, memory and cost."""
+        return self.answer.ranked
+
+    @property
+    def best(self) -> Ranked:
+        """The fastest plan."""
+        return self.answer.ranked[0]
+
+    def __repr__(self) -> str:
+        from yantra.explore.answers.words import lines
+
+        return "\n".join(lines(self.answer))
+
+    def _repr_html_(self) -> str:
+        from yantra.explore.answers.words import page
+
+        return page(self.answer.cluster, [self.answer])
+
+
+def plan(
+    model: Path,
+    *,
+    ranks: int,
+    cluster: str,
+    global_batch: int,
+    stack: str | None = None,
+    top: int = 5,
+    **choices: Any,
+) -> Plans:
+    """Return the best plans of a training job on so many ranks of a cluster.
+
+    `choices` bound the search as the options of `yantra plan` do: each field of a plan with the
+    values that it may have (`tp=(4, 8)`), `sequence`, `dtype`. `stack` says at which speeds.
+    Raises ConfigError where no plan is legal, and CapacityError where none fits.
+    """
+    from yantra.explore.answers.best import best_plans
+    from yantra.explore.closed_form.on_stack import check_stack
+    from yantra.explore.closed_form.space import PlanSpace
+    from yantra.fabric.stacks.choice import DEFAULT
+    from yantra.workloads.models.catalogue import find
+
+    chosen = stack or DEFAULT
+    check_stack(chosen, "stack")
+    space = PlanSpace(ranks=ranks, global_batch=global_batch, **choices)
+    return Plans(best_plans(find(str(model)), cluster, space, top=top, stack=chosen))

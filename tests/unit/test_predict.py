@@ -129,3 +129,18 @@ def test_an_interval_stands_beside_what_it_was_fitted_to_alone(tmp_path: Path) -
     )
     with pytest.raises(ConfigError, match=r"stack: megatron-2022.*: was fitted to"):
         yantra.simulate(path)
+
+
+def test_plans_are_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    found = yantra.plan("llama3-8b", ranks=16, cluster="hgx-h100", global_batch=32, tp=(2, 4))
+    line = "plan --model llama3-8b --ranks 16 --cluster hgx-h100 --global-batch 32 --tp 2,4 --json"
+    assert main(line.split()) == 0
+    (told,) = json.loads(capsys.readouterr().out)["clusters"]
+    assert [one["time_ns"] for one in told["ranked"]] == [one.time_ns for one in found.plans]
+    assert found.best.sure is not None and found.best.sure.low < 1 < found.best.sure.high
+    plan = found.best.plan
+    asked = yantra.predict(
+        "llama3-8b", ranks=16, cluster="hgx-h100", **{n: getattr(plan, n) for n in plan.field_names}
+    )
+    assert asked.result.makespan_ns == found.best.time_ns
+    assert "tp" in repr(found) and "<table" in found._repr_html_()
