@@ -517,12 +517,11 @@ _HOST = Section(
 def _terms_of(stack: str, where: str, folder: str) -> dict[str, Any]:
     """Return the mapping of a choice on a cluster without a name."""
     from yantra.fabric import stacks
-    from yantra.fabric.stacks.choice import AUTO, UNKNOWN, WITHOUT_TERMS
+    from yantra.fabric.stacks.choice import WITHOUT_TERMS
 
     if stack in WITHOUT_TERMS:
         return {"name": stack}
-    name = UNKNOWN if stack == AUTO else stack
-    return stacks.load(name, where=where, folder=folder).scenario_part()
+    return stacks.load(stack, where=where, folder=folder).scenario_part()
 
 
 class StackSection(Section):

@@ -20,7 +20,6 @@ from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.parts import device_parts, no_rate
 from yantra.fabric.stacks.choice import (
-    AUTO,
     DEFAULT,
     NOMINAL,
     ROOFLINE,
@@ -87,7 +86,7 @@ def parts_at(
     found: dict[str, Any] = {}
     if stack is not None:
         with_measured(parts, stack, machine, dtype, profile)
-        found["stack"] = _read_stack(stack.scenario_part(machine.name, dtype))
+        found["stack"] = _read_stack(_terms(stack, machine, dtype, parts))
     return _with_rates(_read(parts), machine, dtype, speeds) | found
 
 
@@ -99,7 +98,7 @@ def _loaded(stack: str, folder: str) -> Stack:
     """Return the stack of a choice that has terms."""
     from yantra.fabric import stacks
 
-    return stacks.load(UNKNOWN if stack == AUTO else stack, folder=folder)
+    return stacks.load(stack, folder=folder)
 
 
 def _only_speeds(stack: str, semantics: str) -> None:
@@ -171,7 +170,7 @@ def expanded(
     parts, levels = _parts(machine, named, speeds, given, tree, folder)
     if stack is not None:
         with_measured(parts, stack, machine, named.dtype)
-        terms = stack.scenario_part(machine.name, named.dtype)
+        terms = _terms(stack, machine, named.dtype, parts)
     if is_override:
         with_products(parts, str(named.dtype), speeds)
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
@@ -262,6 +261,18 @@ def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
     """Return the terms of a stack as they hold where collectives are not those it was fitted to."""
     left = {key: value for key, value in terms.items() if key not in ("interval", "plans")}
     return left | {"name": terms["name"] + _MESSAGES}
+
+
+def _terms(
+    stack: Stack, machine: Cluster, dtype: str | None, parts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the terms of a stack, without an interval where a cluster's own algorithms run."""
+    terms = stack.scenario_part(machine.name, dtype)
+    collectives = parts.get("collectives", {})
+    is_alone = all(one["size"] == 1 for one in parts.get("topology", ()))
+    if machine.measured is None or is_alone or "selection" in collectives:
+        return terms
+    return _without_interval(terms)
 
 
 def _own_compute(tree: dict[str, Any], given: Mapping[str, Any], later: Later) -> str | None:

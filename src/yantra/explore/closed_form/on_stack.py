@@ -2,7 +2,6 @@
 
 A choice is what `yantra.fabric.stacks.choice` says: a stack by name or file, with its measured
 kernels and collectives, its factors and its launches; or speeds alone (`roofline`, `nominal`).
-A search has no job's file that names a framework, so `auto` is `unknown` here.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from yantra.base.errors import ConfigError
 from yantra.compute.products import RATE_TYPES
 from yantra.fabric import clusters, stacks
 from yantra.fabric.clusters.parts import no_rate
-from yantra.fabric.stacks.choice import AUTO, DEFAULT, UNKNOWN, WITHOUT_TERMS
+from yantra.fabric.stacks.choice import DEFAULT, WITHOUT_TERMS
 from yantra.scenario import Stack, cluster_parts
 from yantra.scenario.layout import STACK
 
@@ -34,17 +33,12 @@ def parts_for(
     return cluster_parts(cluster, ranks, RATE_TYPES.get(dtype, dtype), stack=stack)
 
 
-def file_of(stack: str) -> str:
-    """Return the name or the path of the file that a choice stands for."""
-    return UNKNOWN if stack == AUTO else stack
-
-
 def terms_of(stack: str, cluster: str, dtype: str) -> Stack:
     """Return the terms of a stack, a name or a file, on a cluster of that name.
 
     Raises ConfigError for an unknown stack.
     """
-    return _terms(stacks.load(file_of(stack), where="--stack"), cluster, dtype)
+    return _terms(stacks.load(stack, where="--stack"), cluster, dtype)
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +53,7 @@ def check_stack(stack: str, where: str) -> None:
     if stack in WITHOUT_TERMS:
         return
     try:
-        stacks.load(file_of(stack), where=where)
+        stacks.load(stack, where=where)
     except ConfigError as error:
         if error.where != where:
             raise

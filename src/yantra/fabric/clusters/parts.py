@@ -45,7 +45,8 @@ def parts_of(
     topology = [
         dimension for level, shape in used for dimension in _dimensions(level, shape, speeds)
     ]
-    if speeds == "measured" and ranks > 1 and (selection := _selection(cluster)) is not None:
+    is_measured = speeds == "measured" and ranks > 1 and not _own_algorithms(collectives)
+    if is_measured and (selection := _selection(cluster)) is not None:
         selection["options"] |= {  # the network that was measured, whatever is changed later
             "bandwidths": [dimension["bandwidth"] for dimension in topology],
             "latencies": [dimension["latency"] for dimension in topology],
@@ -123,6 +124,14 @@ def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
     if dtype in NARROW:
         options["products"] = dtype
     return {"kind": "measured", "options": options}
+
+
+def _own_algorithms(collectives: dict[str, Any]) -> bool:
+    """Return whether an algorithm is the user's own, which no measured time stands for."""
+    from yantra.collectives.algorithms import algorithms
+
+    named = (names for names in collectives.values() if isinstance(names, list))
+    return any(algorithms.file_of(name) is not None for names in named for name in names)
 
 
 def _selection(cluster: Cluster) -> dict[str, Any] | None:

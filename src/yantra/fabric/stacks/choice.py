@@ -2,7 +2,6 @@
 
 NAME, FILE   measured kernels and collectives, with what the framework adds
 unknown      the same with the mixture of the shipped stacks; what nobody says
-auto         the stack of the framework that the job's file or recording names, else unknown
 roofline     peak rates as software reaches them, links as they reach them; nothing else
 nominal      the rates of the data sheet
 """
@@ -15,7 +14,9 @@ Speeds = Literal["achievable", "nominal", "measured"]
 """How a cluster is expanded: links and products at the rates that software reaches, at those of the
 data sheet, or links as software reaches them, and kernels and collectives by tables."""
 
-UNKNOWN, AUTO, ROOFLINE, NOMINAL = "unknown", "auto", "roofline", "nominal"
+UNKNOWN, ROOFLINE, NOMINAL = "unknown", "roofline", "nominal"
+AUTO = "auto"
+"""Refused, as no file of a job names its framework."""
 DEFAULT = UNKNOWN
 """What runs where nobody says."""
 WITHOUT_TERMS: dict[str, Speeds] = {ROOFLINE: "achievable", NOMINAL: "nominal"}
@@ -24,7 +25,7 @@ WITHOUT_TERMS: dict[str, Speeds] = {ROOFLINE: "achievable", NOMINAL: "nominal"}
 
 TOO_FAST = {ROOFLINE: "20 to 55 %", NOMINAL: "25 to 60 %"}
 """By how much runs without terms are short of measured steps (docs/reference/accuracy.md)."""
-CHOICES = (UNKNOWN, AUTO, *WITHOUT_TERMS)
+CHOICES = (UNKNOWN, *WITHOUT_TERMS)
 """What a choice may say beside a name and a file."""
 
 

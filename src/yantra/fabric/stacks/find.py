@@ -7,11 +7,11 @@ from os import path as paths
 from typing import Any
 
 from yantra.base.documents import Path, parse_yaml, read_text
-from yantra.base.errors import expected_got
+from yantra.base.errors import ConfigError, expected_got
 from yantra.base.named_files import NamedFiles
 from yantra.fabric.clusters.reader import Place
 from yantra.fabric.clusters.types import Number
-from yantra.fabric.stacks.choice import CHOICES, UNKNOWN
+from yantra.fabric.stacks.choice import AUTO, CHOICES, UNKNOWN
 from yantra.fabric.stacks.types import (
     ANY,
     FACTORS,
@@ -38,6 +38,9 @@ def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
     A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. `where` is the
     field that an unknown name is reported at. Raises ConfigError.
     """
+    if name == AUTO:
+        problem = "auto: no file of a job names its framework; expected the name of a stack"
+        raise ConfigError(where, f"{problem} (yantra stack list), or unknown")
     path = _FILES.path_of(name, where=where, folder=folder)
     return parsed(read_text(path), path)
 
