@@ -42,7 +42,8 @@ TEXTS = {
     "network.yml": "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n",
     "memory.json": '{"memory-type": "NO_MEMORY_EXPANSION"}',
     "transformer.txt": "DATA\n1\na -1 5 0 8 8 8 NONE 0 4 0 8 8 8 NONE 0 3 0 8 8 8 ALLREDUCE 8 1\n",
-    "study.yaml": "model: llama3-8b\nglobal_batch: 16\nclusters: [hgx-h100]\nranks: [8]\n",
+    "study.yaml": "model: llama3-8b\nglobal_batch: 16\nclusters: [hgx-h100]\nranks: [8]\n"
+    "stack: roofline\n",
     "vgg16.txt": "DATA\n1\nonly -1 5 NONE 0 4 NONE 0 3 ALLREDUCE 1024 1\n",
     "gpt13b.txt": TEXT,
     "old.txt": f"{HEAD}checkpoints: 0 pp_comm: 4096.0\n13\n{GRADIENTS}{BODY * 3}{LOSS}",

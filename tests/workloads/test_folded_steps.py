@@ -62,7 +62,7 @@ def test_a_step_whose_ranks_all_differ_is_spared_the_messages_of_their_collectiv
     """
     plan = Plan(tp=2, pp=8, dp=2, global_batch=32, zero=1, recompute="selective")
     workload = train(find("llama3-8b"), plan)
-    parts = cluster_parts("hgx-h100", plan.ranks)
+    parts = cluster_parts("hgx-h100", plan.ranks, stack="roofline")
     model = compile(Scenario(workload=Templates(workload=workload), **parts | {"network": network}))
     assert max(_core.fold(model.native).count) == 1
     by_class, whole = run(model), run(model, fold="off")
@@ -77,6 +77,6 @@ def test_a_step_whose_ranks_all_differ_is_spared_the_messages_of_their_collectiv
 def test_a_recorded_step_whose_ranks_all_differ_is_run_whole() -> None:
     plan = Plan(tp=2, pp=8, dp=2, global_batch=16, zero=1, recompute="selective")
     workload = train(find("llama3-8b"), plan)
-    parts = cluster_parts("hgx-h100", plan.ranks)
+    parts = cluster_parts("hgx-h100", plan.ranks, stack="roofline")
     model = compile(Scenario(workload=Templates(workload=workload), **parts))
     assert "100%" in run(model, record=True).not_folded

@@ -74,7 +74,7 @@ def test_products_in_fp8_blocks_run_at_the_rate_of_fp8() -> None:
     )
     times = []
     for workload in (made, other):
-        parts = cluster_parts("hgx-h100", 4)
+        parts = cluster_parts("hgx-h100", 4, stack="roofline")
         result = run(compile(Scenario(workload=Templates(workload=workload), **parts)))
         assert result.figures.peak_dtype == "fp8"
         times.append(result.makespan_ns)
