@@ -31,11 +31,11 @@ if TYPE_CHECKING:
         "yantra calibrate steps.csv --stack my-megatron --json",
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
         "yantra calibrate node.csv --device my-gpu -o my-gpu.yaml",
-        "yantra run --workload step.yw --cluster hgx-h100 --profile ./my-gpu.yaml",
+        "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-gpu.yaml",
         "yantra calibrate nccl.log --cluster hgx-h100 -o my-cluster.yaml",
-        "yantra run --workload step.yw --cluster ./my-cluster.yaml --speeds measured",
+        "yantra run --workload step.yw --cluster ./my-cluster.yaml",
         "yantra calibrate nccl.log --cluster my-node -o my-node.yaml",
-        "yantra run --workload step.yw --cluster hgx-h100 --collectives my-node.yaml",
+        "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-node.yaml",
     ],
     epilog="steps.csv has the columns model, cluster, plan, seconds, and optionally dtype, profile "
     "and framework: llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra "
@@ -193,7 +193,7 @@ def _kernels(file: str, device: str, path: str, as_json: bool) -> int:
     if rows.host_bytes_per_s:
         lines.append(f"copies to the host reach {rows.host_bytes_per_s / 1e9:.3g} GB/s")
     where = path if "/" in path else f"./{path}"
-    lines.append(f"wrote {path}; use it with --profile {where}")
+    lines.append(f"wrote {path}; use it with --stack {where}")
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
@@ -221,8 +221,8 @@ def _nccl(file: str, cluster: str, path: str, as_json: bool) -> int:
             f"{exp(-fit.interval) - 1.0:+.0%} {exp(fit.interval) - 1.0:+.0%}\n  {_runs(one.runs)}\n"
         )
     where = path if "/" in path else f"./{path}"
-    use = f"--cluster {where}" if made.is_cluster else f"--collectives {path}"
-    sys.stdout.write(f"wrote {path}; use it with {use}\n")
+    use = "--cluster" if made.is_cluster else "--stack"
+    sys.stdout.write(f"wrote {path}; use it with {use} {where}\n")
     return 0
 
 
