@@ -85,6 +85,6 @@ def other_type(scenario: Scenario, graphs: Graphs) -> list[str]:
         return []
     return [
         f"workload: its products are in {dtype}, but run at the rates of {machine.dtype}, which "
-        f"was chosen (cluster.dtype, --dtype): MFU is of the peak of {machine.dtype}, and bytes "
+        f"was chosen (cluster.dtype): MFU is of the peak of {machine.dtype}, and bytes "
         f"stay those of {dtype}"
     ]
