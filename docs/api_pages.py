@@ -17,6 +17,7 @@ from typing import Any
 
 MODULES = (
     "yantra",
+    "yantra.asked",
     "yantra.scenario",
     "yantra.compile",
     "yantra.run",
