@@ -29,7 +29,7 @@ from yantra.compute.roofline import Options, shares_of
 from yantra.explore.closed_form.kernel_times import KernelTimes
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.scale import Scale
-from yantra.fabric.stacks.choice import DEFAULT, ROOFLINE, WITHOUT_TERMS
+from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.fabric.topologies import topologies
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Stack, Templates
@@ -85,7 +85,7 @@ class Machine:
         like: Machine | None = None,
         tuned: Machine | None = None,
         dtype: Dtype = "bf16",
-        stack: str = DEFAULT,
+        stack: str = ROOFLINE,
     ) -> None:
         """Know a cluster at a scale; `like` is the same with other rates, whose groups it takes.
 
