@@ -152,10 +152,11 @@ def test_switches_are_near_the_simulation_where_messages_are_long(
         assert plan.sequence_parallel is sequence_parallel
         assert plan.overlap_gradients is plan.overlap_parameters is overlap
         workload = train(model, plan, 2048)
+        parts = cluster_parts(CLUSTER, 32, stack="roofline")
         result = simulate(
             Scenario(
                 workload=Templates(workload=workload),
-                **cluster_parts(CLUSTER, 32, stack="roofline"),
+                **parts,
             )
         )
         assert judged.time_ns[row] == pytest.approx(result.makespan_ns, rel=0.03)

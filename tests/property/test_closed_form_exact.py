@@ -132,13 +132,15 @@ def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the
 
 @pytest.mark.parametrize("cluster", ["hgx-h100", "tpu-v6e", "gb200-nvl72", "trainium2"])
 @pytest.mark.parametrize("kind", [CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER])
+@pytest.mark.parametrize("stack", ["roofline", "unknown"])
 def test_a_plan_takes_a_collective_of_all_ranks_as_it_is_simulated(
-    cluster: str, kind: CollectiveType
+    stack: str, cluster: str, kind: CollectiveType
 ) -> None:
     """Until the last rank is done, as those at the corners of a mesh are before others."""
     ranks = 144 if cluster == "gb200-nvl72" else 16
-    machine = Machine(cluster, ranks)
+    machine = Machine(cluster, ranks, stack=stack)
     for size in (1 << 24, 1 << 30):
-        simulated = simulate(collective_on(cluster, kind, size, ranks)).makespan_ns
+        scenario = collective_on(cluster, kind, size, ranks, {"stack": stack})
+        simulated = simulate(scenario).makespan_ns
         per_rank = comm_size(kind.name.lower(), size, ranks)
         assert machine.collective_ns(kind, ranks, 1, per_rank) == pytest.approx(simulated, rel=0.01)

@@ -73,7 +73,8 @@ def test_a_plan_is_the_run_of_its_step_in_its_type(
 def test_on_one_device_the_closed_form_is_its_kernels(dtype: str) -> None:
     """Nothing is sent, so the time is that of kernels at the rates of their types."""
     space = PlanSpace(ranks=1, global_batch=8, dtype=dtype)
-    for one in best_plans(find("bert-large"), cluster_of(dtype), space, top=4).ranked:
+    found = best_plans(find("bert-large"), cluster_of(dtype), space, top=4, stack="roofline")
+    for one in found.ranked:
         assert one.closed_ns == pytest.approx(one.time_ns, rel=1e-4)
 
 
