@@ -95,15 +95,13 @@ def test_of_any_small_job_the_row_of_explain_that_gains_most_is_named(seed: int)
     _names_the_row_that_gains_most(simulate(_random_job(seed)))
 
 
-@pytest.mark.parametrize("speeds", ["achievable", "measured"])
+@pytest.mark.parametrize("speeds", ["roofline", "unknown"])
 def test_measured_collectives_take_their_time_of_the_network_too(
     speeds: str, tmp_path: Path
 ) -> None:
     """They are no messages, so no dimension gains alone; all links together do."""
     train("llama3-8b", Plan(tp=8, dp=2, global_batch=4), 2048).save(tmp_path / "s.yw")
-    result = simulate(
-        load(tmp_path / "s.yw", cluster="hgx-h100", settings={"cluster.speeds": speeds})
-    )
+    result = simulate(load(tmp_path / "s.yw", cluster="hgx-h100", settings={"stack": speeds}))
     _names_the_row_that_gains_most(result)
     gains = {gain.text: gain.ticks for gain in result.gains or ()}
     assert gains["infinite bandwidth of all links"] > 0.05 * max(result.outcome.finish)

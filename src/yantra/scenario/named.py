@@ -158,7 +158,7 @@ def expanded(
     if not isinstance(cluster, dict) or "name" not in cluster:
         return tree, (), None
     given = {key: cluster[key] for key in (*_PARTS, *_MORE) if key in cluster}
-    _refuse_old(cluster, where)
+    refuse_old(cluster)
     named: NamedCluster = NAMED.read(
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )
@@ -199,13 +199,14 @@ _NOW = {
 """What stands in place of keys that a stack has taken over."""
 
 
-def _refuse_old(cluster: Mapping[str, Any], where: str) -> None:
+def refuse_old(cluster: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a key of `cluster` that a stack has taken over, with what says it."""
     for key, now in _NOW.items():
         if key in cluster:
             said = cluster[key]
             known = now.get(said, UNKNOWN) if isinstance(now, dict) else now
             problem = f"is part of the stack now; expected stack: {known} at the top of the file"
-            raise ConfigError(f"{where.partition('.')[0]}.{key}", problem)
+            raise ConfigError(f"cluster.{key}", problem)
 
 
 def _known(dtype: str | None, machine: Cluster) -> str | None:

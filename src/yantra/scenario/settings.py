@@ -17,7 +17,13 @@ from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.trust import allow_set
 from yantra.scenario.layout import DOCUMENT
-from yantra.scenario.named import call_changed, dimensions_of, expanded, with_compute_options
+from yantra.scenario.named import (
+    call_changed,
+    dimensions_of,
+    expanded,
+    refuse_old,
+    with_compute_options,
+)
 
 Settings = Mapping[str, Any]
 """The plain tree of a value by the path of its field."""
@@ -74,6 +80,8 @@ def with_settings(
     for value in settings.values():  # whoever sets a field names what it holds
         allow_set(value, folder)
     for path, place in steps.items():
+        if place[0] == "cluster":
+            refuse_old({place[-1]: settings[path]} if len(place) == 2 else {})
         if not _is_part_of_cluster(place):
             tree = DOCUMENT.put(tree, place, settings[path], "", folder)
     before = tree

@@ -71,7 +71,7 @@ def parsed(text: str, path: str) -> Stack:
 
 
 def _of_own(place: Place, tree: dict[str, Any]) -> Stack:
-    """Return another stack with kernels and collectives that were measured on one's own machine.
+    """Return another stack with kernels and collectives measured on the user's own machine.
 
     Each is the path of a file, or stands in this one.
     """
