@@ -85,7 +85,7 @@ def test_a_slower_machine_is_found_again_by_the_whole_way(
     said = capsys.readouterr().out
     assert "an empty kernel takes 2 us" in said
     assert "copies to the host reach 53.7 GB/s" in said
-    assert "use it with --profile" in said
+    assert "use it with --stack" in said
     assert main([*calibrate, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == str(made)
     profile = profiles.load(made)

@@ -84,6 +84,14 @@ def test_communication_is_the_part_of_the_rest_that_is_no_kernel(speeds: str) ->
     assert longer == pytest.approx(time(both, speeds) - plain, rel=0.02)
 
 
+@pytest.mark.parametrize("speeds", ["measured", "achievable"])
+def test_no_framework_makes_a_link_faster(speeds: str) -> None:
+    fast = Stack(products=1e-6, attention=1e-6, rest=1e-6)
+    free = simulate(scenario(fast, speeds))  # a link above its rate would be refused
+    sent = simulate(scenario(fast.replace(communication=1e6), speeds))
+    assert free.makespan_ns == sent.makespan_ns > 0.05 * time(None, speeds)
+
+
 def test_no_kernel_is_shorter_than_its_launch() -> None:
     result = simulate(scenario(Stack(launch_ns=50_000.0)))
     nodes = result.nodes

@@ -73,7 +73,10 @@ def slowdown_of(scenario: Scenario) -> Slowdown:
 
 
 def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False) -> Slowdown:
-    """Return what a stack does to jobs on a network; `hosted`: a host launches by itself."""
+    """Return what a stack does to jobs on a network; `hosted`: a host launches by itself.
+
+    No framework makes a link faster, so messages and collectives take no less than without one.
+    """
     if stack is None:
         return NONE
     nodes = topology.ranks / topology.dimensions[0].size
@@ -82,6 +85,6 @@ def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False
         products=stack.products * straggling,
         attention=stack.attention * straggling,
         rest=stack.rest * straggling,
-        communication=stack.rest * stack.communication * straggling,
+        communication=max(stack.rest * stack.communication, 1.0) * straggling,
         launch_ns=0.0 if hosted else stack.launch_ns * stack.rest * straggling,
     )

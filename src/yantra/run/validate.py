@@ -172,7 +172,9 @@ def _check_each_file(report: Report, flags: Flags) -> None:
 
 
 def _check_workload(
-    report: Report, scenario: Scenario, named: Callable[[ConfigError], ConfigError]
+    report: Report,
+    scenario: Scenario,
+    named: Callable[[ConfigError], ConfigError] = lambda error: error,
 ) -> None:
     """Check what a scenario runs; `named` says in which file a mistake stands."""
     report.ranks = scenario.topology.ranks
