@@ -429,7 +429,7 @@ class Machine:
         device = self._parts["device"]
         if self.stack not in WITHOUT_TERMS:
             device = device.replace(compute="roofline")
-        stack = {} if self._slower == 1.0 else {"stack": Stack(communication=self._slower)}
+        stack = {"stack": None if self._slower == 1.0 else Stack(communication=self._slower)}
         return {
             **self._parts,
             **stack,
