@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from yantra.base.errors import ConfigError
 from yantra.run.simulate import simulate
 from yantra.scenario.on_cluster import on_cluster
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from yantra.explore.answers.best import Answer, Ranked
     from yantra.result import Result
     from yantra.result.figures import Figures
-
-_OF_RANKS = ("tp", "cp", "pp")
 
 
 class Prediction:
@@ -111,28 +108,10 @@ def predict(
     what is left of the ranks are replicas. `stack` says at which speeds, `sequence` how many tokens
     a sequence has. Raises ConfigError for what does not fit, and CapacityError for memory.
     """
-    chosen = plan if "dp" in plan else plan | {"dp": _replicas(ranks, plan)}
-    workload: dict[str, Any] = {"model": str(model), "plan": chosen}
+    workload: dict[str, Any] = {"model": str(model), "plan": plan | {"ranks": ranks}}
     if sequence is not None:
         workload["sequence"] = sequence
-    scenario = on_cluster(workload, cluster, stack=stack)
-    if scenario.topology.ranks != ranks:
-        problem = f"{ranks}, but the plan has {scenario.topology.ranks} (tp x cp x pp x dp)"
-        raise ConfigError("ranks", problem)
-    return Prediction(simulate(scenario))
-
-
-def _replicas(ranks: int, plan: dict[str, Any]) -> int:
-    """Return how many replicas so many ranks hold. Raises ConfigError where none fits."""
-    each = 1
-    for name in _OF_RANKS:
-        size = plan.get(name, 1)
-        if type(size) is int and size > 0:
-            each *= size
-    if ranks % each:
-        problem = f"{ranks} are not divided by tp x cp x pp, {each}"
-        raise ConfigError("ranks", problem)
-    return ranks // each
+    return Prediction(simulate(on_cluster(workload, cluster, stack=stack)))
 
 
 class Plans:

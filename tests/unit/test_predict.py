@@ -55,9 +55,9 @@ def test_one_question_through_six_doors_has_the_same_bits(
 
 
 def test_ranks_that_a_plan_does_not_fill_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^ranks: 60 are not divided by tp x cp x pp, 8$"):
+    with pytest.raises(ConfigError, match=r"ranks: 60 is no multiple of .* = 8; nearest: 56 or 64"):
         yantra.predict("llama3-8b", ranks=60, cluster="hgx-h100", tp=8)
-    with pytest.raises(ConfigError, match=r"^ranks: 64, but the plan has 16 "):
+    with pytest.raises(ConfigError, match=r"ranks: gives dp = 8, but dp says 2"):
         yantra.predict("llama3-8b", ranks=64, cluster="hgx-h100", tp=8, dp=2)
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from yantra.accuracy.predict import sent_once
 from yantra.accuracy.rows import Row
 from yantra.base.errors import YantraError
 from yantra.compile import Model as Compiled
@@ -22,7 +21,6 @@ from yantra.fabric.stacks.types import Stack
 from yantra.run.interval import bounds, class_widths, responses
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates
-from yantra.scenario.layout import STACK
 from yantra.scenario.named import parts_at
 from yantra.workloads.training.train import train
 
@@ -67,14 +65,10 @@ class Step(NamedTuple):
 
 def scenario_with(row: Row, stack: Stack) -> Scenario:
     """Return the scenario of a row with a stack. Raises ConfigError where it is refused."""
-    name = row.machine
-    profile = row.profile or stack.profile(name, row.dtype)
-    parts = parts_at(row.cluster, row.ranks, row.dtype, "measured", profile=profile)
-    if stack.copies is not None:
-        parts["collectives"] = sent_once(parts["collectives"], int(stack.copies.value))
+    profile = row.profile or None
+    parts = parts_at(row.cluster, row.ranks, row.dtype, "measured", stack=stack, profile=profile)
     workload = Templates(workload=train(row.made_model(), row.made_plan()))
-    read = STACK.read(stack.scenario_part(name, row.dtype), "stack", "")
-    return Scenario(workload=workload, **parts).replace(stack=read)
+    return Scenario(workload=workload, **parts)
 
 
 def with_stacks(

@@ -11,6 +11,7 @@ from yantra.base.errors import ConfigError, expected_got
 from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.file_options import stack_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.fabric.stacks.choice import DEFAULT
 from yantra.workloads.plan.fields import MEANINGS
@@ -32,9 +33,6 @@ _SWITCHES = {
 
 
 _DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
-_STACK = (
-    "At which speeds: a stack by name (yantra stack list) or file, unknown, roofline or nominal."
-)
 _ADAPTERS = ("lora_rank", "lora_targets")
 
 
@@ -76,7 +74,7 @@ def _choices(command: Any) -> Any:
 @click.option("--global-batch", type=int, required=True, help="Sequences per step.")
 @click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
 @click.option("--dtype", default="bf16", show_default=True, help=_DTYPE)
-@click.option("--stack", default=DEFAULT, show_default=True, metavar="NAME", help=_STACK)
+@stack_option
 @_choices
 @click.option(
     "--top",
@@ -97,7 +95,7 @@ def command(
     global_batch: int,
     seq: int | None,
     dtype: str,
-    stack: str,
+    stack: str | None,
     top: int,
     price: str | None,
     sensitivity: bool,
@@ -118,6 +116,7 @@ def command(
 
     if output is not None and not output.endswith((".html", ".json")):
         raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
+    stack = stack or DEFAULT
     check_stack(stack, "--stack")
     machines = [_priced(name, price) for name in names]
     described = find(model)

@@ -28,9 +28,7 @@ from yantra.compute.families.machine import OF_ANOTHER
 from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
 from yantra.result.figures import Interval
 from yantra.result.what_ran import about_of, plan_of, whole
-
-CHANGED = " (changed)"
-"""What a machine's name ends with where somebody changed its numbers."""
+from yantra.scenario.types import CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,15 +62,20 @@ def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]
     It is that of machines with tables of their own: where they are scaled from another device, what
     the classes may be off by comes on top.
     """
-    stack, plan = model.scenario.stack, plan_of(about_of(model))
-    assert stack is not None
-    stated = stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
+    stated = stated_by_stack(model)
     if not any(OF_ANOTHER in timed.basis for timed in model.kernels):
         return stated
-    return hypot(stated, _NINETY * _of_classes(shares, widths))
+    return hypot(stated, _NINETY * of_classes(shares, widths))
 
 
-def _of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
+def stated_by_stack(model: Model) -> float:
+    """Return the half-width that the file of the stack has for a plan like this; 0 for none."""
+    stack, plan = model.scenario.stack, plan_of(about_of(model))
+    assert stack is not None
+    return stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
+
+
+def of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
     """Return the standard deviation of the logarithm of a time by the widths of its classes."""
     import numpy as np
 
@@ -89,8 +92,7 @@ def bounds(
     """
     import numpy as np
 
-    of_classes = _of_classes(shares, widths)
-    shared = sqrt(max((stated / _NINETY) ** 2 - of_classes**2, 0.0))
+    shared = sqrt(max((stated / _NINETY) ** 2 - of_classes(shares, widths) ** 2, 0.0))
     rng = np.random.default_rng(0)
     drawn = _normals(rng, samples, len(_CLASSES) + 1)
     times = (np.exp(drawn[:, :-1] * np.array(widths)) @ shares) * np.exp(drawn[:, -1] * shared)

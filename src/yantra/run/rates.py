@@ -38,27 +38,27 @@ def check_rates(model: Model, outcome: _core.Outcome) -> list[str]:
             return []
     elif model.fabric is None and not model.charged:
         dimensions = range(len(model.scenario.topology.dimensions))
-        if not any(_is_more_than_links_carry(model, outcome, at) for at in dimensions):
+        if not any(_times_their_rate(model, outcome, at) > 1 for at in dimensions):
             return []
     return _overloads(model, outcome, by_formula)
 
 
-def _is_more_than_links_carry(model: Model, outcome: _core.Outcome, at: int) -> bool:
-    """Return whether a dimension carried more than its links, or those that ranks drive, do.
+def _times_their_rate(model: Model, outcome: _core.Outcome, at: int) -> float:
+    """Return how many times as much a dimension carried as its links, or those ranks drive, can.
 
-    Each rank drives one at least: most runs end there, and nothing is counted.
+    Each rank drives one at least: most runs end there with a bound below 1, and nothing is counted.
     """
     dimension = model.scenario.topology.dimensions[at]
     a_link = bandwidth_of(at, dimension, model.without) * outcome.last_tick / model.ticks_per_ns
     carried = outcome.dimensions[at].bytes
     if carried <= model.ranks * a_link:
-        return False
+        return carried / (model.ranks * a_link)
     from yantra.result.link_counts import kinds_used, lanes_of, links_per_group
 
     links = model.ranks // dimension.size * links_per_group(dimension, model.follows_links)
     if not model.keeps_links:
         links = min(links, model.ranks * lanes_of(model, at, kinds_used(model)))
-    return carried > links * a_link
+    return carried / (links * a_link)
 
 
 def _check_busy(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> None:
@@ -68,16 +68,10 @@ def _check_busy(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> 
         most = outcome.last_tick * (1 + _ROUNDING) + carried.messages
         if busy > most:
             _fail(model, at, busy / outcome.last_tick)
-        if model.fabric is not None or model.native.links_change:
-            continue
-        if _is_more_than_links_carry(model, outcome, at):
-            from yantra.result.link_counts import links_per_group
-
-            dimension = model.scenario.topology.dimensions[at]
-            links = model.ranks // dimension.size * links_per_group(dimension, model.follows_links)
-            ns = carried.bytes / (links * bandwidth_of(at, dimension, model.without))
-            if ns * model.ticks_per_ns > most:
-                _fail(model, at, ns * model.ticks_per_ns / outcome.last_tick)
+        if model.fabric is None and not model.native.links_change:
+            times = _times_their_rate(model, outcome, at)
+            if times * outcome.last_tick > most:
+                _fail(model, at, times)
 
 
 def _fail(model: Model, at: int, times: float) -> None:

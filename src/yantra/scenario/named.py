@@ -31,6 +31,7 @@ from yantra.fabric.stacks.choice import (
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, STACK, WORKLOAD
 from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
 from yantra.scenario.training import STEP, plan_of, ranks_of
+from yantra.scenario.types import CHANGED
 
 if TYPE_CHECKING:
     from yantra.fabric.stacks import Stack
@@ -45,7 +46,6 @@ _MORE = (
     "failures",
     "reroute_delay",
 )
-_CHANGED = " (changed)"
 
 
 def cluster_parts(
@@ -186,7 +186,7 @@ def expanded(
         if parts["collectives"].get("selection") and _sends_messages(tree, over, later or {}):
             del parts["collectives"]["selection"]
             if stack is not None:
-                whole["stack"] = _without_interval(whole["stack"])
+                whole["stack"] = _without_interval(terms)
         whole["collectives"] = parts["collectives"] | over if is_mapping else over
     return whole, levels, machine
 
@@ -375,8 +375,8 @@ def call_changed(described: dict[str, Any], places: Sequence[tuple[str, ...]], o
     own = own if isinstance(own, dict) else {}
     if not isinstance(stated, dict) or not places:
         return
-    if "name" not in own and not stated["name"].endswith(_CHANGED):
-        stated["name"] += _CHANGED
+    if "name" not in own and not stated["name"].endswith(CHANGED):
+        stated["name"] += CHANGED
     if "peak" not in own and any(place[:2] == ("device", "peak") for place in places):
         stated["peak"] = described["device"]["peak"]
 

@@ -73,15 +73,15 @@ def with_settings(
     """Return the tree of a scenario file with named clusters replaced, and fields set.
 
     `between` changes the tree when the cluster is known and its parts are not yet set: the keys
-    `chosen` of `collectives`. Raises
-    ConfigError for a path that leads nowhere, and where a relative value has no present one.
+    `chosen` of `collectives`. Raises ConfigError for a path that leads nowhere, and where a
+    relative value has no present one.
     """
     steps = {path: _steps(path) for path in settings}
     for value in settings.values():  # whoever sets a field names what it holds
         allow_set(value, folder)
     for path, place in steps.items():
-        if place[0] == "cluster":
-            refuse_old({place[-1]: settings[path]} if len(place) == 2 else {})
+        if place[0] == "cluster" and len(place) == 2:
+            refuse_old({place[1]: settings[path]})
         if not _is_part_of_cluster(place):
             tree = DOCUMENT.put(tree, place, settings[path], "", folder)
     before = tree

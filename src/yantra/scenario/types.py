@@ -77,6 +77,10 @@ class Device(Record):
     share_bandwidth: bool = False
 
 
+CHANGED = " (changed)"
+"""What a machine's name ends with where somebody changed its numbers."""
+
+
 class Machine(Record):
     """What a machine is called and what its data sheet states; no time depends on it.
 

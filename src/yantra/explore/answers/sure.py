@@ -26,8 +26,15 @@ import numpy as np
 from yantra.base.normal import WITHIN_90
 from yantra.explore.answers.widths import CLOSED_FORM, deviation_of
 from yantra.fabric.stacks.choice import UNKNOWN
-from yantra.result.what_ran import about_of, plan_of, whole
-from yantra.run.interval import bounds, class_widths, responses, rests_on, stated_of
+from yantra.run.interval import (
+    bounds,
+    class_widths,
+    of_classes,
+    responses,
+    rests_on,
+    stated_by_stack,
+    stated_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +77,7 @@ def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | N
 
     A plan without a result has the interval that its stack states.
     """
-    if any(not _stated(exact) for exact in exacts):
+    if any(not stated_by_stack(exact.model) for exact in exacts):
         return [None] * len(exacts)
     found = [_drawn(exact) for exact in exacts]
     wins = _chances(np.asarray(times_ns, float), found)
@@ -82,16 +89,9 @@ def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | N
     return told
 
 
-def _stated(exact: Exact) -> float:
-    stack = exact.model.scenario.stack
-    plan = plan_of(about_of(exact.model))
-    assert stack is not None
-    return float(stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch")))
-
-
 def _drawn(exact: Exact) -> _Drawn:
     """Return what a plan is drawn from; without a short run its classes are not told apart."""
-    stated = _stated(exact) / WITHIN_90
+    stated = stated_by_stack(exact.model) / WITHIN_90
     stack = exact.model.scenario.stack
     is_known = stack is not None and (stack.name or "").split(" ")[0] != UNKNOWN
     own = OWN if is_known else OWN_OF_UNKNOWN
@@ -100,8 +100,7 @@ def _drawn(exact: Exact) -> _Drawn:
         return _Drawn(_ALL_ALIKE, np.zeros(len(_ALL_ALIKE)), hypot(own * stated, known))
     shares, widths = responses(exact.result), np.array(class_widths(exact.model))
     stated = stated_of(exact.model, shares, list(widths)) / WITHIN_90
-    of_classes = sqrt(float(np.sum((shares * widths) ** 2)))
-    rest = sqrt(max(stated**2 - of_classes**2, 0.0))
+    rest = sqrt(max(stated**2 - of_classes(shares, list(widths)) ** 2, 0.0))
     return _Drawn(shares, widths, own * rest)
 
 

@@ -12,7 +12,7 @@ from yantra.explore.answers.causes import CAUSES, PARTS
 from yantra.export.report.markup import Head, element
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
-from yantra.fabric.stacks.choice import NOMINAL, ROOFLINE
+from yantra.fabric.stacks.choice import NOMINAL, ROOFLINE, TOO_FAST
 
 _HEAD = ("#", "time", "MFU", "tokens/s", "memory", "USD/Mtoken")
 _PRICES = {
@@ -31,7 +31,7 @@ _POWERS = {
 """Whose a power is, by its basis."""
 _SURE = ("90 %", "wins")
 _AT_SPEEDS = {
-    ROOFLINE: "at speeds of the roofline: usually 20 to 55 % too fast; give --stack",
+    ROOFLINE: f"at speeds of the roofline: usually {TOO_FAST[ROOFLINE]} too fast; give --stack",
     NOMINAL: "at speeds of the data sheet: further from any machine than the roofline",
 }
 _FIELD = {"overlap": "overlap_gradients"}
