@@ -106,7 +106,7 @@ class Stack(Record):
     def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
         """Return the mapping `stack` of a scenario file."""
         key, terms = self.terms(cluster, dtype)
-        is_other = key == ANY and cluster is not None and self.name != UNKNOWN
+        is_other = key == ANY and cluster is not None and self.framework != UNKNOWN
         plans = [
             {"tp": one.tp, "interval": one.interval.value}
             | ({} if one.micro_batch is None else {"micro_batch": one.micro_batch})

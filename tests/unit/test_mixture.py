@@ -1,0 +1,35 @@
+"""The stack of a framework that nobody names: each framework has a vote, and so has the prior."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+
+from yantra.accuracy.mixture import BROAD, PRIOR, mixture, shipped
+from yantra.fabric.stacks.types import FACTORS
+
+
+def test_without_any_stack_it_is_the_prior() -> None:
+    assert mixture([])[:3] == pytest.approx((PRIOR,) * 3)
+
+
+def test_generations_of_one_framework_share_its_vote() -> None:
+    one = shipped()[0]
+    twice = one.replace(name="next year")
+    assert mixture([one, twice]) == pytest.approx(mixture([one]))
+    other = mixture([one, one.replace(framework="another")])
+    for name in FACTORS:
+        own = log(getattr(one.terms()[1], name).value / PRIOR)
+        for found, votes in ((mixture([one]), 1), (other, 2)):
+            moved = log(getattr(found, name) / PRIOR)
+            assert moved == pytest.approx(own * votes / (votes + BROAD))
+
+
+def test_it_leaves_a_framework_out_and_messages_as_measured() -> None:
+    every = shipped()
+    for framework in {stack.framework for stack in every}:
+        left = [stack for stack in every if stack.framework != framework]
+        found = mixture(every, framework)
+        assert found == mixture(left)
+        assert found.rest * found.communication == pytest.approx(1.0)
