@@ -74,6 +74,15 @@ def test_what_there_was_is_answered_with_what_says_it_now(
         assert f"{flag} is now {now}" in capsys.readouterr().err
 
 
+def test_a_stack_that_is_said_twice_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "step.yaml"
+    path.write_text(f"workload: {JOB}\ncluster: hgx-h100\n")
+    assert main(["run", str(path), "--stack", "unknown", "--set", "stack=roofline"]) == 2
+    assert "--stack and --set stack= say the same" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [

@@ -80,4 +80,7 @@ def read_settings(texts: tuple[str, ...], stack: str | None = None) -> dict[str,
         return chosen
     from yantra.scenario.settings import parsed
 
-    return parsed(texts) | chosen
+    settings = parsed(texts)
+    if stack is not None and "stack" in settings:
+        raise click.UsageError("--stack and --set stack= say the same; give one of the two")
+    return settings | chosen
