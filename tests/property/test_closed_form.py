@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -20,7 +21,7 @@ from yantra.explore.closed_form.exact import Budget
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.scale import Scale
-from yantra.explore.closed_form.space import FIELDS, SWITCHES, PlanSpace
+from yantra.explore.closed_form.space import COLUMNS, PlanSpace
 from yantra.run import simulate as simulate_runs
 from yantra.run import work
 from yantra.run.simulate import simulate
@@ -29,6 +30,7 @@ from yantra.scenario.quirks import Quirk
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.step.layers import layer_ranges
 from yantra.workloads.training.train import train
 
 CLUSTER = "hgx-h100"
@@ -41,8 +43,8 @@ def test_memory_is_exact_and_time_near_the_simulation(name: str, ranks: int, bat
     model = find(name)
     space = PlanSpace(ranks=ranks, global_batch=batch, most_tp=8, sequence=2048, **EITHER)
     columns = space.columns(model)
-    judged = ClosedForm(model, Machine(CLUSTER, ranks), 2048).judge(columns, batch)
-    parts = cluster_parts(CLUSTER, ranks, stack="roofline")
+    judged = ClosedForm(model, Machine(CLUSTER, ranks, stack="unknown"), 2048).judge(columns, batch)
+    parts = parts_for(CLUSTER, ranks, "bf16", "unknown")
     rng = np.random.default_rng(7)
     errors = []
     for row in rng.choice(len(columns["tp"]), 6, replace=False):
@@ -71,7 +73,7 @@ def test_a_space_has_every_legal_plan_of_its_ranges(name: str) -> None:
     model, ranks, batch = find(name), 6, 12
     facts = facts_of(model)
     columns = PlanSpace(ranks=ranks, global_batch=batch, cp=(1, 2), **EITHER).columns(model)
-    found = set(zip(*(columns[name].tolist() for name in (*FIELDS, *SWITCHES)), strict=True))
+    found = set(zip(*(columns[name].tolist() for name in COLUMNS), strict=True))
     sizes = (1, 2, 3, 6)
     wanted = set()
     for tp, cp, ep, pp in product(sizes, (1, 2), sizes, sizes):
@@ -80,9 +82,7 @@ def test_a_space_has_every_legal_plan_of_its_ranges(name: str) -> None:
             continue
         each = batch // dp
         for micro_batch in (size for size in range(1, each + 1) if each % size == 0):
-            for vpp in range(1, max(len(model.layers) // pp, 1) + 1 if pp > 1 else 2):
-                if vpp > 1 and len(model.layers) % (pp * vpp):
-                    continue  # chunks of different sizes are not in a space
+            for vpp, *ends in _pipelines(len(model.layers), pp):
                 for zero, again, split, overlap in product((0, 1), (0, 1, 2), (0, 1), (0, 1)):
                     nothing = (tp == 1 and not split) or (
                         dp * cp == 1 and not (zero == 0 < overlap)
@@ -90,11 +90,26 @@ def test_a_space_has_every_legal_plan_of_its_ranges(name: str) -> None:
                     plan = Plan(
                         tp=tp, cp=cp, ep=ep, pp=pp, vpp=vpp, dp=dp, micro_batch=micro_batch,
                         global_batch=batch, sequence_parallel=bool(split) and tp > 1,
+                        embedding_as_layer=bool(ends[0]), loss_as_layer=bool(ends[1]),
                     )  # fmt: skip
                     if not nothing and not list(problems(plan, facts, model.sequence)):
-                        row = tp, cp, ep, pp, vpp, dp, zero, micro_batch, again, split, overlap
-                        wanted.add(row)
+                        row = tp, cp, ep, pp, vpp, dp, zero, micro_batch, again
+                        wanted.add((*row, *ends, split, overlap))
     assert found == wanted
+
+
+def _pipelines(layers: int, pp: int) -> Iterator[tuple[int, int, int]]:
+    """Yield chunks and whether the ends count as layers, of equal stages the first."""
+    for vpp in range(1, layers + 3 if pp > 1 else 2):
+        seen = set()
+        for front, tail in product((0, 1), (0, 1)):
+            try:
+                ranges = layer_ranges(layers, pp * vpp, front=bool(front), tail=bool(tail))
+            except ConfigError:
+                continue
+            if ranges not in seen:
+                seen.add(ranges)
+                yield vpp, front, tail
 
 
 @pytest.mark.parametrize("name", ["dlrm", "vit-b/16", "mamba2-2.7b"])
@@ -128,10 +143,10 @@ def test_a_ring_of_keys_and_values_waits_for_what_its_neighbours_compute() -> No
         assert alone.makespan_ns <= shared_ns <= 1.05 * judged.time_ns[row]
 
 
-def test_the_space_of_530b_on_512_devices_has_18432_plans() -> None:
+def test_the_space_of_530b_on_512_devices_has_so_many_plans() -> None:
     """The space of docs/guides/plan-a-job.md."""
     space = PlanSpace(ranks=512, global_batch=1920, most_tp=8, cp=(1, 2), **EITHER)
-    assert len(space.columns(find("gpt-530b"))["tp"]) == 18_432
+    assert len(space.columns(find("gpt-530b"))["tp"]) == 103_728
 
 
 @pytest.mark.parametrize(
@@ -165,7 +180,7 @@ def test_switches_are_near_the_simulation_where_messages_are_long(
 def test_no_row_stands_twice_and_parts_add_up() -> None:
     model = find("llama3-8b")
     columns = PlanSpace(ranks=16, global_batch=32, **EITHER).columns(model)
-    rows = np.stack([columns[name] for name in (*FIELDS, *SWITCHES)], axis=1)
+    rows = np.stack([columns[name] for name in COLUMNS], axis=1)
     assert len(np.unique(rows, axis=0)) == len(rows)
     judged = ClosedForm(model, Machine(CLUSTER, 16)).judge(columns, 32)
     whole = judged.kernels_ns + judged.communication_ns + judged.bubble_ns + judged.behind_ns

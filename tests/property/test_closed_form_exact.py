@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.bandwidth import comm_size
-from yantra.explore.closed_form.closed_form import ClosedForm, _one_chunk, _Rows
+from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.devices import Rows
 from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.pipeline import one_chunk
 from yantra.explore.closed_form.replicas import Held, _cut
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces, cluster_parts
@@ -57,7 +59,7 @@ def closed(forward: list[int], backward: list[int], m: int, message: int) -> flo
         return np.array([float(value)])
 
     three = [0, min(1, len(forward) - 1), len(forward) - 1]
-    rows = _Rows(
+    rows = Rows(
         [column(forward[at]) for at in three],
         [column(backward[at]) for at in three],
         column(sum(forward)),
@@ -66,7 +68,7 @@ def closed(forward: list[int], backward: list[int], m: int, message: int) -> flo
     )
     slowest = max(map(sum, zip(forward, backward, strict=True)))
     sizes = (column(value) for value in (len(forward), m, message, slowest))
-    return float(_one_chunk(rows, *sizes)[0])
+    return float(one_chunk(rows, *sizes)[0])
 
 
 @given(st.integers(0, 2**32))
@@ -124,7 +126,10 @@ def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the
         weights += [Weight(f"w{at}", f"layer {at}", element) for at in range(count)]
         cut.append(buckets_of(weights, plan, is_first=True)[-1].elements)
         layers, whole = float(count * element), float(count * element + front)
-        columns = (np.array([one]) for one in (whole, layers, float(front), 0.0, float(count)))
+        columns = (
+            np.array([one])
+            for one in (whole, layers, float(front), layers, layers, 0.0, float(count))
+        )
         said.append(_cut(Held(*columns), np.array([1.0]), float(plan.bucket_size)).opening[0])
     assert np.mean(said) == pytest.approx(np.mean(cut), rel=0.02)
     assert plan.bucket_size < np.mean(cut) < front + plan.bucket_size

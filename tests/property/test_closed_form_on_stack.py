@@ -199,7 +199,7 @@ def test_plans_of_all_kinds_are_near_their_runs(name: str, cluster: str, space: 
     rows = np.random.default_rng(3).permutation(len(times))[:8]
     off = [abs(times[row] / ran(model, space, columns, int(row), parts) - 1) for row in rows]
     assert np.median(off) < 0.01
-    assert max(off) < 0.04
+    assert max(off) < 0.05
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp8"])

@@ -17,7 +17,7 @@ from yantra.base.documents import parse_yaml
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.scale import Scale
-from yantra.explore.closed_form.space import FIELDS, SWITCHES, PlanSpace
+from yantra.explore.closed_form.space import COLUMNS, PlanSpace
 from yantra.fabric.clusters.reader import cluster_of
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates
@@ -68,7 +68,7 @@ def both(of: Any, space: PlanSpace) -> dict[tuple[int, ...], tuple[float, int]]:
     on, columns = machine(space.ranks), space.columns(of)
     closed = ClosedForm(of, on).judge(columns, space.global_batch).time_ns
     found = {}
-    for row, plan in enumerate(zip(*(columns[name] for name in (*FIELDS, *SWITCHES)), strict=True)):
+    for row, plan in enumerate(zip(*(columns[name] for name in COLUMNS), strict=True)):
         workload = Templates(workload=train(of, space.plan(columns, row)))
         run = simulate(Scenario(workload=workload, **on.parts))
         found[tuple(map(int, plan))] = float(closed[row]), run.makespan_ns
@@ -80,7 +80,7 @@ def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
     times = both(of, space)
     assert len(times) == plans
     for plan, (closed, run) in times.items():
-        known = dict(zip((*FIELDS, *SWITCHES), plan, strict=True))
+        known = dict(zip(COLUMNS, plan, strict=True))
         assert abs(closed + late - run) < max(TICK, run / 1e9), known
 
 

@@ -153,7 +153,12 @@ def answer(result: Result) -> dict[str, Any]:
 def best(job: Job) -> dict[str, Any]:
     """Return the best plans for the model, cluster, ranks and batch, whatever plan is set."""
     space = PlanSpace(
-        ranks=job.ranks, global_batch=job.global_batch, sequence=job.sequence, dtype=job.dtype
+        ranks=job.ranks,
+        global_batch=job.global_batch,
+        sequence=job.sequence,
+        dtype=job.dtype,
+        embedding_as_layer=(False,),  # for which the page has no control
+        loss_as_layer=(False,),
     )
     found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST)
     return {

@@ -19,18 +19,20 @@ simulation, `benchmarks/closed_form_error.py` measures.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from yantra.base.garbage import uncollected
 from yantra.chakra import CollectiveType
-from yantra.explore.closed_form.device_layers import DeviceLayers, Layers
+from yantra.explore.closed_form import layouts, memory
+from yantra.explore.closed_form.devices import Devices
 from yantra.explore.closed_form.distinct import distinct
+from yantra.explore.closed_form.layouts import Layouts
 from yantra.explore.closed_form.micro_batches import Amounts, Key, amounts_of
 from yantra.explore.closed_form.passes import KEY, Part, Works, part_of
-from yantra.explore.closed_form.replicas import Domain, Each, Held, costs_of, groups_of
+from yantra.explore.closed_form.pipeline import pipeline
+from yantra.explore.closed_form.replicas import Domain, Each, costs_of, groups_of
 from yantra.explore.closed_form.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
 
     from yantra.explore.closed_form.machine import Machine
     from yantra.workloads.operators.operations import Operation, StageWork
-    from yantra.workloads.training.step.sharding import Sharding
 
 _BLOCK = 1 << 14
 _MICRO_BATCH = KEY.index("micro_batch")
@@ -76,7 +77,7 @@ class ClosedForm:
         self.model = model
         self.machine = machine
         self._works = works or Works(model, sequence or model.sequence)
-        self._layers = DeviceLayers(self._works.kinds)
+        self._layouts = Layouts(self._works.kinds)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
         self._known: dict[tuple[int, int], np.ndarray] = {}
         self._kernels: dict[Key, np.ndarray] = {}
@@ -92,18 +93,19 @@ class ClosedForm:
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
         """Return the memory of every plan; no group is measured for it."""
-        return np.concatenate([self._sizes(block, global_batch)[3] for block in _blocks(columns)])
+        return np.concatenate(
+            [self._memory(*self._parts_of(block, global_batch)) for block in _blocks(columns)]
+        )
 
     def judge(self, columns: Columns, global_batch: int) -> Judged:
         """Return time and memory of every plan; blocks of them stay in the cache."""
         blocks = [self._block(block, global_batch) for block in _blocks(columns)]
         return Judged(*map(np.concatenate, zip(*blocks, strict=True)))
 
-    def _sizes(
+    def _parts_of(
         self, columns: Columns, global_batch: int
-    ) -> tuple[_Devices, dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-        """Return devices, columns, micro-batches, memory, and the bytes between stages."""
-        c = {name: column.astype(np.float64) for name, column in columns.items()}
+    ) -> tuple[list[Part], Columns, dict[str, np.ndarray], np.ndarray]:
+        """Return the parts of every plan, its columns, and how many micro-batches it has."""
         keys = np.stack([columns[name] for name in KEY], axis=1)
         first, back = distinct(keys)
         rows = [tuple(map(int, keys[at])) for at in first]
@@ -112,22 +114,37 @@ class ClosedForm:
             self._learn(missing)
             table = np.stack([self._parts[row] for row in rows])
         fields = np.ascontiguousarray(table.transpose(1, 2, 0))
-        front, *kinds, tail = (Part(*(row[back] for row in part)) for part in fields)
-        m = global_batch / (c["micro_batch"] * c["dp"])
-        layers = self._layers.of(columns["pp"], columns["vpp"])
-        sizes = _Devices(front, kinds, tail, layers, c["pp"] == 1)
-        return sizes, c, m, _memory(sizes, c, m, self._held), sizes.border
+        parts = [Part(*(row[back] for row in part)) for part in fields]
+        m = global_batch // (columns["micro_batch"] * columns["dp"])
+        c = {name: column.astype(np.float64) for name, column in columns.items()}
+        return parts, columns, c, m
 
-    def _block(self, columns: Columns, global_batch: int) -> Judged:
-        sizes, c, m, memory, border = self._sizes(columns, global_batch)
+    def _memory(
+        self, parts: list[Part], columns: Columns, c: dict[str, np.ndarray], m: np.ndarray
+    ) -> np.ndarray:
+        front, *kinds, tail = parts
+        each, copies = self._held, c["dp"] * c["cp"]
+        shards = (np.where(c["zero"] >= 1, n, 1.0) for n in (copies, copies * c["tp"] / c["ep"]))
+        weight = float(each.weight_bytes)
+        dense, expert = (weight + each.gradient_bytes + each.state_bytes / n for n in shards)
+        pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
+        holders = self._layouts.holders(pipelines, m)
+        return memory.worst(front, kinds, tail, holders, memory.Fixed(dense, expert, weight))
+
+    def _block(self, block: Columns, global_batch: int) -> Judged:
+        parts, columns, c, m = self._parts_of(block, global_batch)
+        need = self._memory(parts, columns, c, m)
+        pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
+        front, *kinds, tail = parts
+        sizes = Devices(front, kinds, tail, self._layouts.layers(pipelines), c["pp"] == 1)
         stride = columns["tp"] * columns["cp"] * columns["dp"]
-        message = self._messages(stride, columns["pp"], border)
-        passes, slowest = _pipeline(sizes, c, m, message)
+        message = self._messages(stride, columns["pp"], sizes.border)
+        passes, slowest = pipeline(sizes, c, m.astype(float), message)
         behind = self._around(sizes, columns, c, message)
         work = m * slowest
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
         bubble = passes - work
-        return Judged(passes + behind, memory, kernels, work - kernels, bubble, behind)
+        return Judged(passes + behind, need, kernels, work - kernels, bubble, behind)
 
     def _plan(self, key: tuple[int, ...]) -> Plan:
         tp, cp, ep, micro_batch, again, parts = key
@@ -207,7 +224,7 @@ class ClosedForm:
         return result
 
     def _around(
-        self, sizes: _Devices, columns: Columns, c: dict[str, np.ndarray], message: np.ndarray
+        self, sizes: Devices, columns: Columns, c: dict[str, np.ndarray], message: np.ndarray
     ) -> np.ndarray:
         """Return what comes on top of the passes: weights, gradients, the optimizer."""
         copies = columns["dp"] * columns["cp"]
@@ -276,184 +293,3 @@ def _key(split: tuple[int, ...], micro_batch: int) -> tuple[int, ...]:
 def _blocks(columns: Columns) -> Iterator[Columns]:
     for at in range(0, len(columns["tp"]), _BLOCK):
         yield {name: of[at : at + _BLOCK] for name, of in columns.items()}
-
-
-class _Rows(NamedTuple):
-    """Times of the three devices, and of all, for some plans; see `_Devices`."""
-
-    forward: list[np.ndarray]
-    backward: list[np.ndarray]
-    whole_forward: np.ndarray
-    whole_backward: np.ndarray
-    lead: np.ndarray
-
-
-class _Held(NamedTuple):
-    """What a device holds, per row: elements by domain, activations of a micro-batch, its peak."""
-
-    dense: np.ndarray
-    expert: np.ndarray
-    table: np.ndarray
-    saves: np.ndarray
-    peak: np.ndarray
-
-
-class _Devices:
-    """The first, a middle and the last device of each pipeline: times, elements, activations."""
-
-    def __init__(
-        self, front: Part, kinds: list[Part], tail: Part, layers: Layers, alone: np.ndarray
-    ) -> None:
-        def of(name: str, counts: np.ndarray) -> np.ndarray:
-            terms = (n * getattr(kind, name) for n, kind in zip(counts, kinds, strict=True))
-            return reduce(np.add, terms)
-
-        def spread(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            ends = getattr(front, name), getattr(tail, name)
-            first = of(name, layers.first) + ends[0] + np.where(alone, ends[1], 0.0)
-            last = of(name, layers.last) + ends[1] + np.where(alone, ends[0], 0.0)
-            return first, of(name, layers.usual), last
-
-        def mean(name: str) -> np.ndarray:
-            if len(kinds) == 1:
-                return np.asarray(getattr(kinds[0], name))
-            return np.asarray(of(name, layers.all) / layers.all.sum(axis=0))
-
-        def peak(counts: np.ndarray) -> np.ndarray:
-            if len(kinds) == 1:
-                return np.asarray(kinds[0].peak)
-            there = (np.where(n > 0, k.peak, 0.0) for n, k in zip(counts, kinds, strict=True))
-            return reduce(np.maximum, there)
-
-        self.forward, self.backward = spread("forward"), spread("backward")
-        self.kernels = spread("kernels")
-        self.dense, self.expert, table = spread("dense"), spread("expert"), spread("table")
-        self.dense[0][...] -= np.where(alone, tail.tied, 0.0)
-        self.tied = np.asarray(tail.tied)
-        self.front_dense, self.front_expert = front.dense, front.expert
-        ends = layers.first, layers.last
-        self.layer_weights = [[of(name, at) for at in ends] for name in ("dense", "expert")]
-        self.grains = mean("dense_grain"), mean("expert_grain")
-        # All devices together; the largest in the middle is not the usual one.
-        self.whole_forward = of("forward", layers.all) + front.forward + tail.forward
-        self.whole_backward = of("backward", layers.all) + front.backward + tail.backward
-        self.lead, self.border = mean("lead"), mean("border")
-        self.counts = layers.first.sum(axis=0), layers.last.sum(axis=0)
-        # Of activations: what layers keep, and what the ends keep in their one chunk.
-        self.front_saves, self.tail_saves = front.saves, tail.saves
-        first, last = (
-            _Held(self.dense[at], self.expert[at], table[at], of("saves", n), peak(n))
-            for at, n in ((0, layers.first), (2, layers.last))
-        )
-        middle = [
-            _Held(of("dense", n), of("expert", n), of("table", n), of("saves", n), peak(n))
-            for n in layers.middle
-        ]
-        self.holds, self.at = [first, *middle, last], layers.at
-        self.tail_peak = np.maximum(tail.peak, np.where(alone, first.peak, last.peak) - tail.saves)
-
-    def rows(self, rows: np.ndarray) -> _Rows:
-        """Return the times of some rows."""
-        return _Rows(
-            [one[rows] for one in self.forward],
-            [one[rows] for one in self.backward],
-            self.whole_forward[rows],
-            self.whole_backward[rows],
-            self.lead[rows],
-        )
-
-    def held(self, expert: bool) -> tuple[Held, Held]:
-        """Return the weights of one domain that the first and the last device hold."""
-        of = self.expert if expert else self.dense
-        front = np.asarray(self.front_expert if expert else self.front_dense)
-        grain = np.asarray(self.grains[expert])
-        first, last = self.layer_weights[expert]
-        return (
-            Held(of[0], first, front, grain, self.counts[0]),
-            Held(of[2], last, np.zeros_like(front), grain, self.counts[1]),
-        )
-
-
-def _pipeline(
-    sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray, message: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the time of all passes, and of one micro-batch on the slowest device."""
-    p, v = c["pp"], c["vpp"]
-    both = [f + b for f, b in zip(sizes.forward, sizes.backward, strict=True)]
-    whole = sizes.whole_forward + sizes.whole_backward
-    slowest = np.maximum(np.maximum(both[0], both[2]), np.where(p > 2, both[1], 0.0))
-    # A device computes again while it awaits the gradient: the first p - 1 are idle, others wait.
-    late = np.maximum(message - sizes.lead, 0.0)
-    back = (p - 1) * (message - sizes.lead) + (v - 1) * p * late
-    passed = slowest + (whole - slowest) / v + (p * v - 1) * message + back
-    # The next chunk of a micro-batch needs a trip over all devices, while they work on p others.
-    # What each chunk computes again it does before its gradient comes, so it is not on that trip.
-    led = v * sizes.lead
-    longest = reduce(np.maximum, (*sizes.forward, *(b - led for b in sizes.backward)))
-    times = passed + (m - 1) * np.maximum(slowest, longest + v * message)
-    alone = np.flatnonzero(v == 1)
-    if len(alone):
-        of = sizes.rows(alone)
-        times[alone] = _one_chunk(of, p[alone], m[alone], message[alone], slowest[alone])
-    return times, slowest
-
-
-def _one_chunk(
-    sizes: _Rows, p: np.ndarray, m: np.ndarray, message: np.ndarray, slowest: np.ndarray
-) -> np.ndarray:
-    """Return the time of all passes where devices have one chunk each: that of the busiest.
-
-    Device k waits for what is before it, works m times, and waits twice for what is behind it: for
-    its first backward pass, which the further forward passes that it may hold shorten, and, if it
-    began one after that, for its last, which backward passes that are there shorten.
-    """
-    whole = sizes.whole_forward + sizes.whole_backward
-    worst = np.zeros_like(m)
-    front = np.zeros_like(m)
-    for device, (place, there) in enumerate(
-        ((np.zeros_like(p), p > 0), (np.minimum(p - 1, 1), p > 2), (p - 1, p > 1))
-    ):
-        forward, backward = sizes.forward[device], sizes.backward[device]
-        own = forward + backward
-        before = front if device < 2 else whole - own
-        behind = np.maximum(whole - before - own, 0.0) + 2 * (p - 1 - place) * message
-        before = before - place * sizes.lead
-        behind = np.maximum(behind - (p - 1 - place) * sizes.lead, 0.0)
-        held = np.minimum(p - place, m) - 1
-        at_end = np.where(m > p - place, np.maximum(behind - held * backward, 0.0), 0.0)
-        waits = np.maximum(behind - held * forward, 0.0) + at_end
-        time = before + 2 * place * message + m * own + waits
-        worst = np.maximum(worst, np.where(there, time, 0.0))
-        front = own
-    # A device holds at most p micro-batches, so a further one waits for the round trip of a first.
-    late = np.maximum(whole + 2 * (p - 1) * message - p * slowest, 0.0)
-    result: np.ndarray = worst + np.floor((m - 1) / p) * late
-    return result
-
-
-def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray, each: Sharding) -> np.ndarray:
-    """Return the bytes of the worst of the first, the different middle and the last devices."""
-    p, v = c["pp"], c["vpp"]
-    copies = c["dp"] * c["cp"]
-    shards = [np.where(c["zero"] >= 1, n, 1.0) for n in (copies, copies * c["tp"] / c["ep"])]
-    weight = float(each.weight_bytes)
-    factors = [weight + each.gradient_bytes + each.state_bytes / shard for shard in shards]
-    none = np.zeros_like(p)
-    worst = np.zeros_like(m)
-    for held, at in zip(sizes.holds, (none, *sizes.at, p - 1), strict=True):
-        behind = p - 1 - at
-        interleaved = np.minimum((v - 1) * p + 2 * behind + 1, m * v)
-        flying = np.where(v > 1, interleaved, np.minimum(behind + 1, m))
-        active = flying * held.saves / v
-        if at is none:
-            # Two groups are in the first chunk before the first one comes back to it.
-            first = np.where(v > 1, np.minimum(2 * p, m), flying)
-            active = active + first * sizes.front_saves
-        if held is sizes.holds[0] or held is sizes.holds[-1]:
-            tail = sizes.tail_saves + sizes.tail_peak
-            active = active + np.where(behind == 0, tail, held.peak)
-        else:
-            active = active + held.peak
-        fixed = held.dense * factors[0] + held.expert * factors[1] + weight * held.table
-        worst = np.maximum(worst, np.where((at > 0) | (at is none), fixed + active, 0.0))
-    return worst

@@ -38,13 +38,15 @@ _Column = np.ndarray
 class Held(NamedTuple):
     """Weights that one device holds, elements: all, its layers', and what is before them.
 
-    `grain` is by how much a bucket exceeds its least size in the mean; `layer_count` are the layers
-    of the device.
+    `opening` and `ending` are those of the layers of its first and its last chunk, `grain` is by
+    how much a bucket exceeds its least size in the mean, `layer_count` the layers of the device.
     """
 
     all: _Column
     layers: _Column
     front: _Column
+    opening: _Column
+    ending: _Column
     grain: _Column
     layer_count: _Column
 
@@ -124,7 +126,7 @@ def costs_of(
         held = domain.held[device]
         cut = _cut(held, v, least)
         reductions.append(_reduced(machine, domain, cut, v, sharded, each.gradient))
-        by_layer.append(held.layers / (held.layer_count * (least + held.grain)))
+        by_layer.append(held.layers / (np.maximum(held.layer_count, 1) * (least + held.grain)))
         gathers.append(_gathered(machine, domain, cut, v, sharded, each.weight))
         shares = np.where(sharded, domain.size, 1)
         updated = updated + held.all / shares
@@ -218,8 +220,9 @@ class _Cut(NamedTuple):
 
 
 def _cut(held: Held, v: _Column, least: _Column | float) -> _Cut:
-    chunk = held.layers / v
-    first = np.where(v == 1, held.all, chunk + held.front)
+    between = np.maximum(held.layers - held.opening - held.ending, 0.0)
+    chunk = np.where(v > 2, between / np.maximum(v - 2, 1), held.ending)
+    first = np.where(v == 1, held.all, held.opening + held.front)
     last = np.maximum(held.all - first - (v - 2) * chunk, 0.0)  # the one has the tail, too
     usual = least + held.grain
     opening = np.minimum(first, np.maximum(usual, held.front + usual / 2))

@@ -4,6 +4,9 @@ Every column is made by the rules of `yantra.workloads.plan.check`, as arrays: t
 widths, ep the experts, the sequence its halves, micro-batches the batch. The few plans that a
 search shows are checked by those rules themselves.
 
+Chunks of a pipeline may be uneven, and the embedding and the loss may count as layers, each for
+itself, where stages are then equal: of layouts with the same layers on each stage one is judged.
+
 Of how a plan works there are two switches that a search may choose, too: sequence parallelism, and
 whether gradients and weights are moved while the device computes (`overlap`). Both are on unless a
 space says otherwise.
@@ -12,9 +15,10 @@ space says otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +27,10 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
 from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters
 from yantra.workloads.operators.adapters import targets_of
-from yantra.workloads.plan.check import facts_of, problems
+from yantra.workloads.plan.check import MOST_PASSES, facts_of, problems
 from yantra.workloads.plan.plan import CHOICES, Dtype, Plan
 from yantra.workloads.training.adapters import check_adapters
+from yantra.workloads.training.step.layers import layer_ranges
 
 if TYPE_CHECKING:
     from yantra.workloads.plan.check import Facts
@@ -33,9 +38,30 @@ if TYPE_CHECKING:
 RECOMPUTE = ("none", "selective", "full")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
 _MOST = 2**31 - 1  # as the core counts
+FURTHER = ("embedding_as_layer", "loss_as_layer")
+"""Columns of further fields of a plan; answers show those that a space lets vary."""
 SWITCHES = ("sequence_parallel", "overlap")
-"""Columns of 0 and 1 beside the fields; answers show those that a space lets vary."""
+"""Columns of 0 and 1 that are on unless a space says otherwise, shown as `FURTHER` are."""
+COLUMNS = (*FIELDS, *FURTHER, *SWITCHES)
+_OFF_OR_ON = ("embedding_as_layer", "loss_as_layer", *SWITCHES)
 Columns = dict[str, np.ndarray]
+
+
+class _Split(NamedTuple):
+    """How ranks are split, and the legal batches and switches of that: rows of numbers."""
+
+    tp: int
+    cp: int
+    ep: int
+    pp: int
+    dp: int
+    batches: np.ndarray
+    switches: np.ndarray
+
+
+_SPLIT = _Split._fields[:-2]
+_BATCH = ("micro_batch", "vpp", "embedding_as_layer", "loss_as_layer")
+_SWITCHED = ("zero", "recompute", "sequence_parallel", "overlap")
 
 
 class PlanSpace(Record):
@@ -58,6 +84,8 @@ class PlanSpace(Record):
     zero: tuple[int, ...] = (0, 1)
     micro_batch: tuple[int, ...] | None = None
     recompute: tuple[str, ...] = RECOMPUTE
+    embedding_as_layer: tuple[bool, ...] = (False, True)
+    loss_as_layer: tuple[bool, ...] = (False, True)
     sequence_parallel: tuple[bool, ...] = (True,)
     overlap: tuple[bool, ...] = (True,)
     lora_rank: int | None = None
@@ -70,14 +98,14 @@ class PlanSpace(Record):
             value = getattr(self, name)
             if not isinstance(value, int) or not 1 <= value <= _MOST:
                 raise ConfigError(name, expected_got(f"a whole number of 1 to {_MOST}", value))
-        for name in (*FIELDS, *SWITCHES):
+        for name in COLUMNS:
             if getattr(self, name, None) == ():
                 raise ConfigError(name, "an empty choice leaves no plan; expected a value")
         for value in self.recompute:
             if value not in RECOMPUTE:
                 known = f"one of {', '.join(RECOMPUTE)}"
                 raise ConfigError("recompute", expected_got(known, value))
-        for name in SWITCHES:
+        for name in _OFF_OR_ON:
             for value in getattr(self, name):
                 if not isinstance(value, bool):
                     raise ConfigError(name, expected_got("true or false", value))
@@ -97,20 +125,22 @@ class PlanSpace(Record):
         for rule in problems(Plan(), facts, self.sequence or facts.sequence):
             if rule.field == "sequence":
                 raise ConfigError("sequence", rule.reason)
-        rows = np.array(list(self._rows(facts)), dtype=np.int64)
-        if not rows.size:
+        splits = list(self._splits(facts))
+        if not splits:
             problem = f"no legal plan for {model.name} on {self.ranks} ranks"
             raise ConfigError("space", f"{problem} with a global batch of {self.global_batch}")
-        return dict(zip((*FIELDS, *SWITCHES), rows.T.copy(), strict=True))
+        return _columns(splits)
 
     def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
-        """Return the plan of a row."""
-        of: dict[str, Any] = {name: int(columns[name][at]) for name in FIELDS}
+        """Return the plan of a row; a column that is not there has the one value of the space."""
+        of: dict[str, Any] = {
+            name: int(columns[name][at]) if name in columns else getattr(self, name)[0]
+            for name in COLUMNS
+        }
+        split, overlap = (of.pop(name) for name in SWITCHES)
+        of |= {name: bool(of[name]) for name in FURTHER}
         of |= {"recompute": RECOMPUTE[of["recompute"]], "global_batch": self.global_batch}
         of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets, "dtype": self.dtype}
-        split, overlap = (
-            columns[name][at] if name in columns else getattr(self, name)[0] for name in SWITCHES
-        )
         return Plan(**(of | switched(split, overlap) | more))
 
     @property
@@ -122,29 +152,35 @@ class PlanSpace(Record):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The columns that tell plans of the space apart: all fields, and switches that vary."""
-        return (*FIELDS, *(name for name in SWITCHES if len(getattr(self, name)) > 1))
+        """The columns that tell plans of the space apart: all fields, and others that vary."""
+        return (*FIELDS, *(one for one in (*FURTHER, *SWITCHES) if len(getattr(self, one)) > 1))
 
-    def _rows(self, facts: Facts) -> Iterator[tuple[int, ...]]:
+    def _splits(self, facts: Facts) -> Iterator[_Split]:
         tokens = self.sequence or facts.sequence
-        recompute = [RECOMPUTE.index(name) for name in self.recompute]
         splits = gcd(*facts.heads, *facts.kv_heads, *facts.widths) or 1
         refused = {field for field, _ in facts.limits}
         experts = gcd(*facts.experts) if facts.experts else 1
+        batches: dict[tuple[int, int], np.ndarray] = {}
         for tp in self._chosen("tp", splits if "tp" not in refused else 1):
             if self.most_tp is not None and tp > self.most_tp:
                 continue
             cps = self.cp if "cp" not in refused else [cp for cp in self.cp if cp == 1]
-            for cp, pp in product(cps, self._chosen("pp", self.ranks // tp, facts.layers)):
+            for cp, pp in product(cps, self._chosen("pp", self.ranks // tp, facts.layers + 2)):
                 halves = 2 * cp if facts.is_causal and cp > 1 else cp
                 splits_tokens = self._splits_tokens(tp, cp, tokens, facts)
                 if not splits_tokens or tokens % halves or self.ranks % (tp * cp * pp):
                     continue
                 dp = self.ranks // (tp * cp * pp)
+                if self.global_batch % dp:
+                    continue
+                if (pp, dp) not in batches:
+                    batches[pp, dp] = self._batches(facts.layers, pp, self.global_batch // dp)
+                switches = self._switches(splits_tokens, is_alone=dp * cp == 1)
+                if not len(batches[pp, dp]):
+                    continue
                 for ep in self._chosen("ep", experts):
                     if (tp * cp * dp) % ep == 0:
-                        split = tp, cp, ep, pp, dp
-                        yield from self._batched(split, facts.layers, recompute, splits_tokens)
+                        yield _Split(tp, cp, ep, pp, dp, batches[pp, dp], switches)
 
     def _splits_tokens(self, tp: int, cp: int, tokens: int, facts: Facts) -> list[bool]:
         """Return how sequence parallelism may be; with one tp rank it is nothing."""
@@ -158,36 +194,68 @@ class PlanSpace(Record):
         }
         return [value for value in self.sequence_parallel if legal[value]]
 
-    def _batched(
-        self,
-        split: tuple[int, ...],
-        layers: int,
-        recompute: list[int],
-        splits_tokens: list[bool],
-    ) -> Iterator[tuple[int, ...]]:
-        tp, cp, ep, pp, dp = split
-        if self.global_batch % dp:
-            return
-        each = self.global_batch // dp
-        alone = dp * cp == 1
-        zeros = [level for level in self.zero if level == 0 or not alone]
-        overlaps = self.overlap[:1] if alone else self.overlap  # nothing is reduced
-        switches = list(product(zeros, recompute, splits_tokens, overlaps))
+    def _batches(self, layers: int, pp: int, each: int) -> np.ndarray:
+        """Return micro-batches, chunks and layouts of pipelines that work on `each` sequences."""
+        rows = []
         for micro_batch in self._chosen("micro_batch", each):
             count = each // micro_batch
-            most = layers // pp if pp > 1 and count % pp == 0 else 1
-            for vpp in range(1, most + 1):
-                if self.vpp is not None and vpp not in self.vpp:
-                    continue
-                if vpp > 1 and layers % (pp * vpp):
-                    continue
-                for zero, again, parts, overlap in switches:
-                    yield tp, cp, ep, pp, vpp, dp, zero, micro_batch, again, parts, overlap
+            chunks = layers + 2 if pp > 1 and count % pp == 0 else pp
+            most = min(chunks, MOST_PASSES // count) // pp
+            for vpp in self.vpp or range(1, most + 1):
+                if 1 <= vpp <= most:
+                    rows += [(micro_batch, vpp, *ends) for ends in self._layouts(layers, pp * vpp)]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), len(_BATCH))
+
+    def _layouts(self, layers: int, stages: int) -> Iterator[tuple[bool, bool]]:
+        """Yield whether the embedding and the loss count as layers; of equal stages the first."""
+        seen = set()
+        for front, tail in product(self.embedding_as_layer, self.loss_as_layer):
+            ranges = _ranges(layers, stages, front, tail)
+            if ranges is not None and ranges not in seen:
+                seen.add(ranges)
+                yield front, tail
+
+    def _switches(self, splits_tokens: list[bool], is_alone: bool) -> np.ndarray:
+        """Return the rows of what does not hang on how ranks are split, in the order _SWITCHED."""
+        zeros = [level for level in self.zero if level == 0 or not is_alone]
+        overlaps = self.overlap[:1] if is_alone else self.overlap  # nothing is reduced
+        recompute = [RECOMPUTE.index(name) for name in self.recompute]
+        rows = list(product(zeros, recompute, splits_tokens, overlaps))
+        return np.array(rows, dtype=np.int64).reshape(len(rows), len(_SWITCHED))
 
     def _chosen(self, name: str, of: int, most: int | None = None) -> list[int]:
         given = getattr(self, name)
         found = given if given is not None else tuple(divisors(of))
         return [value for value in found if of % value == 0 and (most is None or value <= most)]
+
+
+@lru_cache(maxsize=1 << 12)
+def _ranges(
+    layers: int, stages: int, front: bool, tail: bool
+) -> tuple[tuple[int, int], ...] | None:
+    """Return the layers of each stage; None where there are none."""
+    whole = layers + front + tail
+    if whole < stages or ((front or tail) and whole % stages):
+        return None
+    return layer_ranges(layers, stages, front=front, tail=tail)
+
+
+def _columns(splits: list[_Split]) -> Columns:
+    """Return a row for each batch and each switch of every split."""
+    batches = np.concatenate([one.batches for one in splits])
+    each = np.array([len(one.switches) for one in splits])
+    counts = np.array([len(one.batches) for one in splits])
+    times = each.repeat(counts)  # of each batch, how many switches it has
+    first = times.cumsum() - times
+    made = {name: batches[:, at].repeat(times) for at, name in enumerate(_BATCH)}
+    heads = np.array([one[: len(_SPLIT)] for one in splits], dtype=np.int64)
+    rows = each * counts
+    made |= {name: heads[:, at].repeat(rows) for at, name in enumerate(_SPLIT)}
+    every = np.concatenate([one.switches for one in splits])
+    begins = (each.cumsum() - each).repeat(counts)
+    at_switch = np.arange(int(times.sum())) + (begins - first).repeat(times)
+    made |= {name: every[at_switch, at] for at, name in enumerate(_SWITCHED)}
+    return {name: made[name] for name in COLUMNS}
 
 
 def switched(sequence_parallel: object, overlap: object) -> dict[str, bool]:

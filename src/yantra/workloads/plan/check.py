@@ -95,7 +95,7 @@ def _facts(model: Any) -> Facts:
     )
 
 
-_MOST_PASSES = 1 << 20
+MOST_PASSES = 1 << 20
 _MOST_KEPT = 16
 _kept: dict[int, tuple[Any, Facts]] = {}
 _LATENTS = ("q_lora", "kv_lora", "qk_rope")
@@ -183,13 +183,13 @@ def plan_problems(plan: Plan) -> Iterator[Broken]:
         near = _multiples(plan.global_batch, share)
         yield Broken("global_batch", f"{plan.global_batch} is no multiple of {product}{near}")
     passes = plan.micro_batches * plan.pp * plan.vpp * plan.steps
-    if passes > _MOST_PASSES:
+    if passes > MOST_PASSES:
         chunks = counted(plan.pp * plan.vpp, "chunk")
         made = f"{counted(plan.micro_batches, 'micro-batch')} through {chunks} of layers"
         made += f" in {plan.steps} steps" if plan.steps > 1 else ""
         yield Broken(
             "global_batch" if plan.steps == 1 else "steps",
-            f"{made} are {passes} passes; at most {_MOST_PASSES} can be",
+            f"{made} are {passes} passes; at most {MOST_PASSES} can be",
         )
     yield from _schedule(plan)
     yield from _folding(plan)

@@ -1,0 +1,241 @@
+"""Which layers the devices of a pipeline have, and how many micro-batches' activations they hold.
+
+Layers go to stages as `yantra.workloads.training.step.layers` says: evenly or not, with the ends of
+a model counted as layers or not; stage s is on device s modulo p. Of devices in the middle whose
+chunks have equal layers the one nearest to the first holds the most micro-batches, so it stands for
+all.
+
+What is held is said by the order of the schedule (`yantra.workloads.schedules.interleaved`): behind
+w forward passes, number i of the backward passes finds the activations of w + 1 + i forward and not
+yet those of i backward passes. Of moments in which a device has no more of anything than in another
+only the other is kept.
+
+Trade-off: times know three devices, the first, the last and one in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from yantra.explore.closed_form.distinct import distinct
+from yantra.workloads.training.step.layers import layer_ranges
+
+_GROUPS = 3
+"""Groups of p micro-batches, beyond which an interleaved schedule repeats itself: what is in flight
+at once are less than two."""
+KEY = ("pp", "vpp", "embedding_as_layer", "loss_as_layer")
+
+
+class Layers(NamedTuple):
+    """Counts of layers of each kind for pipelines, which are the last axis of all.
+
+    `own` are those of the first device, of the one in the middle with most layers, and of the last
+    (3, kinds, rows), `all` those of all devices (kinds, rows). `first` and `final` are those of the
+    first and of the last chunk of the first and of the last device (2, kinds, rows), `others` the
+    most that another device has in the first chunk, and in the last (2, kinds, rows). Of the chunks
+    in between, `between` are the most of any device, added up, and `inner` those of the one with
+    most layers (kinds, rows). `across` are those of all devices in the first chunk, in the last and
+    in that one (3, kinds, rows).
+    """
+
+    own: np.ndarray
+    first: np.ndarray
+    final: np.ndarray
+    others: np.ndarray
+    across: np.ndarray
+    between: np.ndarray
+    inner: np.ndarray
+    all: np.ndarray
+
+
+class Holder(NamedTuple):
+    """One of the different devices of some pipelines: number `rows`, with `layers` (kinds, rows).
+
+    Its moments are one after the other, those of row r from `begins[r]` on. Of each: layers times
+    the micro-batches that hold their activations, `held` (kinds, moments), the micro-batches at the
+    model's ends, `fronts` and `tails`, whether the backward pass has layers of a kind, `within`
+    (kinds, moments), and whether it has the tail, `at_tail`.
+    """
+
+    rows: np.ndarray
+    is_first: np.ndarray
+    is_last: np.ndarray
+    layers: np.ndarray
+    begins: np.ndarray
+    held: np.ndarray
+    fronts: np.ndarray
+    tails: np.ndarray
+    within: np.ndarray
+    at_tail: np.ndarray
+
+
+class _Device(NamedTuple):
+    """A device that differs from those before it; `moments` are rows of `_moments`."""
+
+    number: int
+    layers: np.ndarray
+    moments: np.ndarray
+
+
+class Layouts:
+    """The layers of pipelines; `kinds` is the kind of each layer of the model."""
+
+    def __init__(self, kinds: Sequence[int]) -> None:
+        self._kinds = int(max(kinds)) + 1
+        each = np.eye(self._kinds, dtype=np.int64)[np.array(kinds)]
+        self._until = np.concatenate([np.zeros((1, self._kinds), np.int64), each.cumsum(axis=0)])
+        self._stages: dict[tuple[int, ...], np.ndarray] = {}
+        self._layers: dict[tuple[int, ...], np.ndarray] = {}
+        self._devices: dict[tuple[int, ...], list[_Device]] = {}
+
+    def layers(self, rows: np.ndarray) -> Layers:
+        """Return the layers of pipelines, rows of `KEY`."""
+        first, back = distinct(rows)
+        made = np.stack([self._counts(tuple(rows[at].tolist())) for at in first], axis=-1)[
+            ..., back
+        ]
+        ends = made[3:5], made[5:7], made[7:9], made[9:12]
+        return Layers(made[:3], *ends, made[12], made[13], made[14])
+
+    def holders(self, rows: np.ndarray, m: np.ndarray) -> list[Holder]:
+        """Return the different devices of pipelines of m micro-batches each, and what they hold."""
+        p, v = rows[:, 0], rows[:, 1]
+        shown = np.minimum(m, np.where(v > 1, _GROUPS, 1) * p)
+        keys = np.column_stack([rows, shown])
+        first, back = distinct(keys)
+        made = [self._different(tuple(keys[at].tolist())) for at in first]
+        most = max(map(len, made))
+        return [self._holder(made, back, rows, number) for number in range(most)]
+
+    def _holder(
+        self, made: list[list[_Device]], back: np.ndarray, rows: np.ndarray, number: int
+    ) -> Holder:
+        there = np.array([number < len(devices) for devices in made])
+        some = [devices[number] for devices in made if number < len(devices)]
+        place = there.cumsum() - 1
+        chosen = np.flatnonzero(there[back])
+        of = place[back[chosen]]
+        counts = np.array([len(one.moments) for one in some])
+        times = counts[of]
+        ends = times.cumsum()
+        begins = ends - times
+        at = np.arange(ends[-1]) + ((counts.cumsum() - counts)[of] - begins).repeat(times)
+        moments = np.concatenate([one.moments for one in some])[at].T
+        devices = np.array([one.number for one in some])[of]
+        kinds = self._kinds
+        return Holder(
+            chosen,
+            devices == 0,
+            devices == rows[chosen, 0] - 1,
+            np.stack([one.layers for one in some], axis=1)[:, of],
+            begins,
+            moments[:kinds],
+            moments[kinds],
+            moments[kinds + 1],
+            moments[kinds + 2 : 2 * kinds + 2],
+            moments[-1],
+        )
+
+    def _of_stages(self, key: tuple[int, ...]) -> np.ndarray:
+        """Return the layers of each chunk of each device (v, p, kinds)."""
+        if key not in self._stages:
+            p, v, front, tail = key
+            ranges = layer_ranges(len(self._until) - 1, p * v, front=bool(front), tail=bool(tail))
+            cuts = np.array(ranges)
+            counts = self._until[cuts[:, 1]] - self._until[cuts[:, 0]]
+            self._stages[key] = counts.reshape(v, p, self._kinds)
+        return self._stages[key]
+
+    def _counts(self, key: tuple[int, ...]) -> np.ndarray:
+        """Return the counts of `Layers`, one behind the other."""
+        if key not in self._layers:
+            stages = self._of_stages(key)
+            of_devices, p = stages.sum(axis=0), stages.shape[1]
+            most = of_devices[1:-1].sum(axis=1)[::-1]
+            usual = p - 2 - int(np.argmax(most)) if p > 2 else 0
+            first, last = stages[0], stages[-1]
+            middle = stages[1:-1]
+            widest = [_widest(chunk) for chunk in middle]
+            sums = middle.sum(axis=1)
+            most = int(np.argmax(sums.sum(axis=1))) if len(middle) else 0
+            none = np.zeros(self._kinds, np.int64)
+            self._layers[key] = np.stack([
+                *of_devices[[0, usual, -1]], first[0], first[-1], last[0], last[-1],
+                _widest(first[1:]), _widest(last[:-1]), first.sum(axis=0), last.sum(axis=0),
+                sums[most] if len(middle) else none, np.sum([none, *widest], axis=0),
+                widest[most] if len(middle) else none, of_devices.sum(axis=0),
+            ]).astype(float)  # fmt: skip
+        return self._layers[key]
+
+    def _different(self, key: tuple[int, ...]) -> list[_Device]:
+        """Return the devices of a pipeline of `KEY` and micro-batches that differ."""
+        if key not in self._devices:
+            stages, m = self._of_stages(key[:-1]), key[-1]
+            p = stages.shape[1]
+            numbers = [0, *_differing(stages), *([p - 1] if p > 1 else [])]
+            self._devices[key] = [
+                _Device(int(at), stages[:, at].sum(axis=0), _moments(stages[:, at], int(at), p, m))
+                for at in numbers
+            ]
+        return self._devices[key]
+
+
+def _differing(stages: np.ndarray) -> list[int]:
+    """Return the first of the devices in the middle that have equal chunks (v, p, kinds)."""
+    inner = stages[:, 1:-1].transpose(1, 0, 2)
+    if not len(inner):
+        return []
+    _, first = np.unique(inner.reshape(len(inner), -1), axis=0, return_index=True)
+    return sorted((first + 1).tolist())
+
+
+def _widest(devices: np.ndarray) -> np.ndarray:
+    """Return the counts of the device (devices, kinds) with most layers, of equals the last one."""
+    if not len(devices):
+        return np.zeros(devices.shape[1], np.int64)
+    widest: np.ndarray = devices[len(devices) - 1 - int(np.argmax(devices.sum(axis=1)[::-1]))]
+    return widest
+
+
+def _moments(chunks: np.ndarray, device: int, p: int, m: int) -> np.ndarray:
+    """Return the moments in which a device may need most; `chunks` are its layers (v, kinds).
+
+    Columns: layers in flight of each kind, fronts, tails, whether there are layers of each kind in
+    the backward pass, and the tail.
+    """
+    v = len(chunks)
+    is_first, is_last = device == 0, device == p - 1
+    if v == 1:
+        flying = min(p - device, m)
+        ends = [flying * is_first, flying * is_last]
+        return np.array([[*(flying * chunks[0]), *ends, *(chunks[0] > 0), is_last]])
+    warm_up = min(2 * (p - device - 1) + (v - 1) * p, m * v)
+    number = np.arange(m * v)
+    # What is held changes by a line while both passes stay in their chunks.
+    if p > 2:
+        number = number[(number % p % (p - 1) == 0) | ((number + warm_up) % p % (p - 1) == 0)]
+    forward = _done(np.minimum(number + warm_up + 1, m * v), p, v)
+    held = forward - _done(number, p, v)[:, ::-1]
+    chunk = v - 1 - number // p % v
+    within = chunks[chunk] > 0
+    columns = [held @ chunks, (held[:, 0] * is_first)[:, None], (held[:, -1] * is_last)[:, None]]
+    columns += [within, ((chunk == v - 1) & is_last)[:, None]]
+    return _not_less(np.concatenate(columns, axis=1).astype(np.int64))
+
+
+def _done(count: np.ndarray, p: int, v: int) -> np.ndarray:
+    """Return how many micro-batches passed each chunk after so many passes (passes, chunks)."""
+    rounds, rest = np.divmod(count, p * v)
+    done: np.ndarray = p * rounds[:, None] + np.clip(rest[:, None] - p * np.arange(v), 0, p)
+    return done
+
+
+def _not_less(moments: np.ndarray) -> np.ndarray:
+    """Leave out moments than which another has as much or more of everything."""
+    every = np.unique(moments, axis=0)
+    more = (every[:, None] <= every[None]).all(axis=2) & (every[:, None, -1] == every[None, :, -1])
+    kept: np.ndarray = every[more.sum(axis=1) == 1]
+    return kept
