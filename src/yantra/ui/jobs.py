@@ -157,7 +157,8 @@ def best(job: Job) -> dict[str, Any]:
         global_batch=job.global_batch,
         sequence=job.sequence,
         dtype=job.dtype,
-        embedding_as_layer=(False,),  # for which the page has no control
+        gradient_dtype=("fp32",),  # for which the page has no control, nor for the next two
+        embedding_as_layer=(False,),
         loss_as_layer=(False,),
     )
     found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST)

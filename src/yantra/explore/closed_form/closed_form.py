@@ -32,20 +32,22 @@ from yantra.explore.closed_form.layouts import Layouts
 from yantra.explore.closed_form.micro_batches import Amounts, Key, amounts_of
 from yantra.explore.closed_form.passes import KEY, Part, Works, part_of
 from yantra.explore.closed_form.pipeline import pipeline
-from yantra.explore.closed_form.replicas import Domain, Each, costs_of, groups_of
-from yantra.explore.closed_form.space import RECOMPUTE, Columns
+from yantra.explore.closed_form.replicas import Domain, Each, Kernels, costs_of, groups_of
+from yantra.explore.closed_form.space import GRADIENTS, RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
 from yantra.workloads.training.step.sharding import sharding_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from yantra.explore.closed_form.machine import Machine
     from yantra.workloads.operators.operations import Operation, StageWork
+    from yantra.workloads.training.step.sharding import Sharding
 
 _BLOCK = 1 << 14
 _MICRO_BATCH = KEY.index("micro_batch")
+_WIDE = 4  # bytes of a gradient, of which others have half
 
 
 class Judged(NamedTuple):
@@ -79,17 +81,12 @@ class ClosedForm:
         self._works = works or Works(model, sequence or model.sequence)
         self._layouts = Layouts(self._works.kinds)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
-        self._known: dict[tuple[int, int], np.ndarray] = {}
+        self._known: dict[tuple[int, int, int], np.ndarray] = {}
         self._kernels: dict[Key, np.ndarray] = {}
-        plan = Plan(dtype=machine.dtype)
-        self._held = sharding_of(plan)
-        held = self._held
-        self._each = Each(
-            held.weight_bytes,
-            held.gradient_bytes,
-            lambda count: norm_operation(count, held),
-            lambda count: update_operation(count, "", plan, held),
-        )
+        plans = [Plan(dtype=machine.dtype, gradient_dtype=name) for name in GRADIENTS]
+        self._held = [sharding_of(plan) for plan in plans]
+        self._widths = np.array([int(one.gradient_bytes < _WIDE) for one in self._held])
+        self._update = tuple(map(_kernels, plans, self._held))
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
         """Return the memory of every plan; no group is measured for it."""
@@ -106,7 +103,8 @@ class ClosedForm:
         self, columns: Columns, global_batch: int
     ) -> tuple[list[Part], Columns, dict[str, np.ndarray], np.ndarray]:
         """Return the parts of every plan, its columns, and how many micro-batches it has."""
-        keys = np.stack([columns[name] for name in KEY], axis=1)
+        keys = np.stack([columns[name] for name in (*KEY, "gradient_dtype")], axis=1)
+        keys[:, -1] = self._widths[keys[:, -1]]
         first, back = distinct(keys)
         rows = [tuple(map(int, keys[at])) for at in first]
         missing = [row for row in rows if row not in self._parts]
@@ -123,10 +121,10 @@ class ClosedForm:
         self, parts: list[Part], columns: Columns, c: dict[str, np.ndarray], m: np.ndarray
     ) -> np.ndarray:
         front, *kinds, tail = parts
-        each, copies = self._held, c["dp"] * c["cp"]
+        each, copies = self._held[0], c["dp"] * c["cp"]
         shards = (np.where(c["zero"] >= 1, n, 1.0) for n in (copies, copies * c["tp"] / c["ep"]))
-        weight = float(each.weight_bytes)
-        dense, expert = (weight + each.gradient_bytes + each.state_bytes / n for n in shards)
+        weight, gradients = float(each.weight_bytes), self._gradients(columns)
+        dense, expert = (weight + gradients + each.state_bytes / n for n in shards)
         pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
         holders = self._layouts.holders(pipelines, m)
         return memory.worst(front, kinds, tail, holders, memory.Fixed(dense, expert, weight))
@@ -146,6 +144,11 @@ class ClosedForm:
         bubble = passes - work
         return Judged(passes + behind, need, kernels, work - kernels, bubble, behind)
 
+    def _gradients(self, columns: Columns) -> np.ndarray:
+        """Return the bytes of a gradient, of every plan."""
+        each = np.array([float(one.gradient_bytes) for one in self._held])
+        return each[columns["gradient_dtype"]]
+
     def _plan(self, key: tuple[int, ...]) -> Plan:
         tp, cp, ep, micro_batch, again, parts = key
         names: Any = RECOMPUTE
@@ -156,22 +159,28 @@ class ClosedForm:
 
     def _learn(self, keys: list[tuple[int, ...]]) -> None:
         """Find the parts of some keys: works of all, their kernels asked for at once, times."""
-        splits: dict[tuple[int, ...], list[int]] = {}
-        for key in keys:
-            splits.setdefault(_split(key), []).append(key[_MICRO_BATCH])
+        splits: dict[tuple[int, ...], tuple[set[int], set[int]]] = {}
+        for *key, width in keys:
+            sizes, widths = splits.setdefault(_split(key), (set(), set()))
+            sizes.add(key[_MICRO_BATCH])
+            widths.add(width)
         found = []
-        for split, sizes in splits.items():
+        for split, (sizes, widths) in splits.items():
             made = self._amounts(split, sorted(sizes))
             some = [(sorted(sizes), made)] if made else []
             for size in () if made else sizes:
                 some.append(([size], self._amounts(split, [size]) or []))
-            found += [(split, batches, parts) for batches, parts in some]
-        self._ask([of for _, _, parts in found for _, of in parts])
-        for split, batches, parts in found:
+            for width in widths:
+                found += [
+                    (split, width, batches, [(work, _of_width(of, width)) for work, of in parts])
+                    for batches, parts in some
+                ]
+        self._ask([of for *_, parts in found for _, of in parts])
+        for split, width, batches, parts in found:
             plan = self._plan(_key(split, 1))
-            columns = [self._part(plan, work, of, len(batches)) for work, of in parts]
+            columns = [self._part(plan, work, of, len(batches), width) for work, of in parts]
             for at, size in enumerate(batches):
-                self._parts[_key(split, size)] = np.array([of[:, at] for of in columns])
+                self._parts[*_key(split, size), width] = np.array([of[:, at] for of in columns])
 
     def _amounts(self, split: tuple[int, ...], sizes: list[int]) -> Any:
         return amounts_of(lambda size: self._works.of(self._plan(_key(split, size))), sizes)
@@ -188,9 +197,9 @@ class ClosedForm:
         for key, some in new.items():
             self._kernels[key] = np.array([self.machine.kernel_ns(one) for one in some])
 
-    def _part(self, plan: Plan, work: StageWork, of: Amounts, count: int) -> np.ndarray:
+    def _part(self, plan: Plan, work: StageWork, of: Amounts, count: int, width: int) -> np.ndarray:
         """Return the fields of a part (fields, micro-batches)."""
-        key = id(work), count  # works are kept, so that a number means one
+        key = id(work), count, width  # works are kept, so that a number means one
         if key not in self._known:
             times = [self._times(plan, of, at) for at in range(len(of.operations))]
             fields = part_of(work, of, times)
@@ -238,9 +247,12 @@ class ClosedForm:
         late = np.maximum(message - sizes.lead, 0.0)
         arrival = (sizes.whole_forward - sizes.forward[2]) / c["vpp"] + between
         drain = (sizes.whole_backward - sizes.backward[2]) / c["vpp"] + between
+        gradients = self._gradients(columns)
+        weight = float(self._held[0].weight_bytes)
+        each = Each(weight, gradients, columns["gradient_dtype"], self._update)
         for device in (0, 1):
             passes = sizes.forward[2 * device], sizes.backward[2 * device]
-            costs = costs_of(self.machine, domains, columns, device, passes, late, self._each)
+            costs = costs_of(self.machine, domains, columns, device, passes, late, each)
             there = (c["pp"] > 1) | (device == 0)
             # Without overlap weights are gathered behind the optimizer, which waits for all ranks.
             before = np.where(overlaps, costs.gathers - device * arrival, 0.0)
@@ -253,27 +265,29 @@ class ClosedForm:
             closing = np.maximum(closing, np.where(there, own - device * drain, 0.0))
             last = np.maximum(last, np.where(there, after, 0.0))
         # All ranks add up their norms, each a number it wrote, before any updates its weights.
-        each, ranks = float(self._each.norm(1).bytes_written), self.machine.ranks
-        norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, each)
+        wrote, ranks = float(self._update[0].norm(1).bytes_written), self.machine.ranks
+        norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, wrote)
         result: np.ndarray = opening + closing + norm + last
         if sizes.tied.any():
-            result = result + self._tied(sizes.tied, columns)
+            result = result + self._tied(gradients * sizes.tied, columns)
         return result
 
-    def _tied(self, elements: np.ndarray, columns: Columns) -> np.ndarray:
-        """Return the sum of a tied embedding's gradient over the first and the last stage."""
+    def _tied(self, sizes: np.ndarray, columns: Columns) -> np.ndarray:
+        """Return the sum of a tied embedding's gradient over the first and the last stage.
+
+        `sizes` are its bytes.
+        """
         far = columns["tp"] * columns["cp"] * columns["dp"] * (columns["pp"] - 1)
         first = self.machine.timed(CollectiveType.ALL_REDUCE, 2, 1)
         if first is not None:
-            return self._tied_as_measured(elements, far)
+            return self._tied_as_measured(sizes, far)
         two = np.minimum(columns["pp"], 2)
         # Of two ranks, each sends the other a half, and what it added up of the other half.
-        half = self._held.gradient_bytes / 2 * elements
+        half = sizes / 2
         return np.where(far > 0, 2.0 * self._messages(far, two, half), 0.0)
 
-    def _tied_as_measured(self, elements: np.ndarray, far: np.ndarray) -> np.ndarray:
+    def _tied_as_measured(self, sizes: np.ndarray, far: np.ndarray) -> np.ndarray:
         result = np.zeros(len(far))
-        sizes = self._held.gradient_bytes * elements
         for stride in np.unique(far[far > 0]):
             rows = np.flatnonzero(far == stride)
             kind = CollectiveType.ALL_REDUCE
@@ -281,7 +295,19 @@ class ClosedForm:
         return result
 
 
-def _split(key: tuple[int, ...]) -> tuple[int, ...]:
+def _kernels(plan: Plan, held: Sharding) -> Kernels:
+    return Kernels(
+        lambda count: norm_operation(count, held),
+        lambda count: update_operation(count, "", plan, held),
+    )
+
+
+def _of_width(of: Amounts, width: int) -> Amounts:
+    """Return the amounts of parts whose gradients have 4 bytes (0) or 2 (1)."""
+    return of.with_half_gradients() if width else of
+
+
+def _split(key: Sequence[int]) -> tuple[int, ...]:
     """Return a key without its micro-batch."""
     return (*key[:_MICRO_BATCH], *key[_MICRO_BATCH + 1 :])
 

@@ -47,7 +47,7 @@ class KernelTimes:
         """Know no kernel yet, or those of `like`, which has the same device."""
         self._device, self._slower, self._longer = device, slower, longer
         self._asked: dict[Key, float] = {} if like is None else like._asked
-        self._curves: dict[str, np.ndarray] = {}
+        self._curves: dict[tuple[str, int], np.ndarray] = {}
 
     def learn(self, operations: Iterable[Operation]) -> None:
         """Ask for all kernels among operations that are not known yet."""
@@ -74,11 +74,12 @@ class KernelTimes:
     def at(self, made: Callable[[int], Operation], elements: Any) -> Any:
         """Return the times of kernels that `made` makes of a number of elements, 0 for none."""
         one = made(1)
-        if one.name not in self._curves:
+        key = one.name, one.bytes_read  # gradients of other types are other kernels
+        if key not in self._curves:
             some = [made(int(count)) for count in _ELEMENTS]
             self.learn(some)
-            self._curves[one.name] = np.array([self.of(each) for each in some])
-        times = np.interp(elements, _ELEMENTS, self._curves[one.name])
+            self._curves[key] = np.array([self.of(each) for each in some])
+        times = np.interp(elements, _ELEMENTS, self._curves[key])
         return np.where(np.asarray(elements) > 0, times, 0.0)
 
     def _ask(self, columns: Kernels) -> np.ndarray:

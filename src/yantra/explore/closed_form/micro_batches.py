@@ -17,7 +17,10 @@ import numpy as np
 from yantra.workloads.operators.operations import Operation, StageWork
 
 _FEW = 3
-_FIXED = 5  # flops, bytes moved, bytes sent, saved, freed; then the sizes of a kernel
+_FIXED = 6  # flops, bytes moved, sent, saved, freed, of gradients written; then a kernel's sizes
+_GRADIENT = 5
+
+_ACCUMULATED = "accumulated"
 
 Key = tuple[object, ...]
 """What tells a kernel of all micro-batches from others."""
@@ -58,6 +61,18 @@ class Amounts(NamedTuple):
         names = tuple(name for name, _ in one.sizes)
         sizes = rows[_FIXED:].tobytes()
         return one.kind, one.dtype, one.phase, names, rows[:2].tobytes(), sizes
+
+    def with_half_gradients(self) -> Amounts:
+        """Return the same where gradients of weights have half as many bytes."""
+        rows = self.rows.copy()
+        begins = self.starts[:-1]
+        rows[begins + 1] -= rows[begins + _GRADIENT] // 2
+        rows[begins + _GRADIENT] //= 2
+        for one, begin in zip(self.operations, begins, strict=True):
+            for place, (name, _) in enumerate(one.sizes, start=_FIXED + len(one.shape)):
+                if name == _ACCUMULATED:
+                    rows[begin + place] //= 2
+        return self._replace(rows=rows)
 
     def kernels(self, at: int) -> list[Operation]:
         """Return a kernel as it is for each micro-batch."""
@@ -131,8 +146,14 @@ def _shape(work: StageWork) -> list[object]:
     ] + [work.forward.entries, work.forward.exit, work.backward.entries, work.backward.exit]
 
 
+def _writes_gradients(one: Operation, has_tables: bool) -> bool:
+    """Return whether a kernel writes gradients; rows of tables it updates in place."""
+    return one.phase == "wgrad" and not (has_tables and one.kind == "scatter")
+
+
 def _numbers(work: StageWork) -> np.ndarray:
     numbers: list[int] = []
+    has_tables = any(weight.domain == "table" for weight in work.weights)
     for of in (work.forward, work.backward):
         for one in of.operations:
             numbers += (
@@ -141,6 +162,7 @@ def _numbers(work: StageWork) -> np.ndarray:
                 one.size_bytes,
                 one.saves,
                 one.frees,
+                one.bytes_written if _writes_gradients(one, has_tables) else 0,
                 *one.shape,
                 *[size for _, size in one.sizes],
             )

@@ -16,7 +16,7 @@ collectives that were measured as a whole always do, as they do in a run.
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,13 +75,30 @@ class Costs(NamedTuple):
     update: _Column
 
 
-class Each(NamedTuple):
-    """Bytes of an element's weight and gradient; the kernels of the norm and update of so many."""
+class Kernels(NamedTuple):
+    """The kernels of the norm and the update of so many elements, for one type of gradients."""
 
-    weight: float
-    gradient: float
     norm: Callable[[int], Operation]
     update: Callable[[int], Operation]
+
+
+class Each(NamedTuple):
+    """Bytes of an element's weight and gradient; which of the `kernels` each plan has."""
+
+    weight: float
+    gradient: _Column
+    which: _Column
+    kernels: tuple[Kernels, ...]
+
+    def times(self, machine: Machine, name: str, elements: _Column, rows: Any = None) -> _Column:
+        """Return the times of the norm or the update of so many elements of all plans or some."""
+        which = self.which if rows is None else self.which[rows]
+        found = np.zeros(len(elements))
+        for number, made in enumerate(self.kernels):
+            some = np.flatnonzero(which == number)
+            if len(some):
+                found[some] = machine.optimizer_ns(getattr(made, name), elements[some])
+        return found
 
 
 def groups_of(size: _Column, stride: _Column) -> Groups:
@@ -130,7 +147,7 @@ def costs_of(
         gathers.append(_gathered(machine, domain, cut, v, sharded, each.weight))
         shares = np.where(sharded, domain.size, 1)
         updated = updated + held.all / shares
-        update_ns += _update(machine, each.update, cut, v, shares)
+        update_ns += _update(machine, each, cut, v, shares)
     reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
     forward, backward = (one / v for one in passes)
     awaited = gathered
@@ -139,24 +156,25 @@ def costs_of(
     return Costs(
         np.where(overlaps, _all(awaited, v), _all(gathered, v)),
         np.where(overlaps, _exposed(reduced, p, v, backward, late), _all(reduced, v)),
-        machine.optimizer_ns(each.norm, updated),
+        each.times(machine, "norm", updated),
         update_ns,
     )
 
 
 def _update(
     machine: Machine,
-    made: Callable[[int], Operation],
+    each: Each,
     cut: _Cut,
     v: _Column,
     shares: _Column,
 ) -> _Column:
     """Return the times of the kernels that update a domain, one for each bucket."""
-    result: _Column = cut.buckets * machine.optimizer_ns(made, cut.first / cut.buckets / shares)
+    size = cut.first / cut.buckets / shares
+    result: _Column = cut.buckets * each.times(machine, "update", size)
     far = np.flatnonzero(v > 1)
     if len(far):
-        each = (cut.chunk[far], cut.last[far])
-        middle, last = (machine.optimizer_ns(made, of / shares[far]) for of in each)
+        further = (cut.chunk[far], cut.last[far])
+        middle, last = (each.times(machine, "update", of / shares[far], far) for of in further)
         result[far] += (v[far] - 2) * middle + last
     return result
 
@@ -231,13 +249,13 @@ def _cut(held: Held, v: _Column, least: _Column | float) -> _Cut:
 
 
 def _reduced(
-    machine: Machine, domain: Domain, cut: _Cut, v: _Column, sharded: _Column, width: float
+    machine: Machine, domain: Domain, cut: _Cut, v: _Column, sharded: _Column, width: _Column
 ) -> _Sums:
     kinds = (
         (CollectiveType.ALL_REDUCE, np.flatnonzero(~sharded)),
         (CollectiveType.REDUCE_SCATTER, np.flatnonzero(sharded)),
     )
-    return _sums(machine, domain.groups, kinds, cut, v, np.full(len(v), width))
+    return _sums(machine, domain.groups, kinds, cut, v, width)
 
 
 def _gathered(

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 RECOMPUTE = ("none", "selective", "full")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
 _MOST = 2**31 - 1  # as the core counts
-FURTHER = ("embedding_as_layer", "loss_as_layer")
+GRADIENTS = CHOICES["gradient_dtype"]
+FURTHER = ("gradient_dtype", "embedding_as_layer", "loss_as_layer")
 """Columns of further fields of a plan; answers show those that a space lets vary."""
+NAMES = {"recompute": RECOMPUTE, "gradient_dtype": GRADIENTS}
+"""What the numbers of columns stand for that are no numbers in a plan."""
 SWITCHES = ("sequence_parallel", "overlap")
 """Columns of 0 and 1 that are on unless a space says otherwise, shown as `FURTHER` are."""
 COLUMNS = (*FIELDS, *FURTHER, *SWITCHES)
@@ -61,7 +64,7 @@ class _Split(NamedTuple):
 
 _SPLIT = _Split._fields[:-2]
 _BATCH = ("micro_batch", "vpp", "embedding_as_layer", "loss_as_layer")
-_SWITCHED = ("zero", "recompute", "sequence_parallel", "overlap")
+_SWITCHED = ("zero", "recompute", "gradient_dtype", "sequence_parallel", "overlap")
 
 
 class PlanSpace(Record):
@@ -84,6 +87,7 @@ class PlanSpace(Record):
     zero: tuple[int, ...] = (0, 1)
     micro_batch: tuple[int, ...] | None = None
     recompute: tuple[str, ...] = RECOMPUTE
+    gradient_dtype: tuple[str, ...] = ("fp32", "bf16")
     embedding_as_layer: tuple[bool, ...] = (False, True)
     loss_as_layer: tuple[bool, ...] = (False, True)
     sequence_parallel: tuple[bool, ...] = (True,)
@@ -101,10 +105,10 @@ class PlanSpace(Record):
         for name in COLUMNS:
             if getattr(self, name, None) == ():
                 raise ConfigError(name, "an empty choice leaves no plan; expected a value")
-        for value in self.recompute:
-            if value not in RECOMPUTE:
-                known = f"one of {', '.join(RECOMPUTE)}"
-                raise ConfigError("recompute", expected_got(known, value))
+        for name, known in NAMES.items():
+            for value in getattr(self, name):
+                if value not in known:
+                    raise ConfigError(name, expected_got(f"one of {', '.join(known)}", value))
         for name in _OFF_OR_ON:
             for value in getattr(self, name):
                 if not isinstance(value, bool):
@@ -138,8 +142,9 @@ class PlanSpace(Record):
             for name in COLUMNS
         }
         split, overlap = (of.pop(name) for name in SWITCHES)
-        of |= {name: bool(of[name]) for name in FURTHER}
-        of |= {"recompute": RECOMPUTE[of["recompute"]], "global_batch": self.global_batch}
+        of |= {name: bool(of[name]) for name in _OFF_OR_ON if name in of}
+        of |= {name: known[of[name]] for name, known in NAMES.items() if name in columns}
+        of |= {"global_batch": self.global_batch}
         of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets, "dtype": self.dtype}
         return Plan(**(of | switched(split, overlap) | more))
 
@@ -219,8 +224,8 @@ class PlanSpace(Record):
         """Return the rows of what does not hang on how ranks are split, in the order _SWITCHED."""
         zeros = [level for level in self.zero if level == 0 or not is_alone]
         overlaps = self.overlap[:1] if is_alone else self.overlap  # nothing is reduced
-        recompute = [RECOMPUTE.index(name) for name in self.recompute]
-        rows = list(product(zeros, recompute, splits_tokens, overlaps))
+        named = [[known.index(of) for of in getattr(self, one)] for one, known in NAMES.items()]
+        rows = list(product(zeros, *named, splits_tokens, overlaps))
         return np.array(rows, dtype=np.int64).reshape(len(rows), len(_SWITCHED))
 
     def _chosen(self, name: str, of: int, most: int | None = None) -> list[int]:
