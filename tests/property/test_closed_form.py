@@ -84,13 +84,13 @@ def test_a_space_has_every_legal_plan_of_its_ranges(name: str) -> None:
         each = batch // dp
         for micro_batch in (size for size in range(1, each + 1) if each % size == 0):
             for vpp, *ends in _pipelines(len(model.layers), pp):
-                for zero, again, split, overlap in product((0, 1), (0, 1, 2), (0, 1), (0, 1)):
+                for zero, again, split, overlap in product(range(4), range(3), (0, 1), (0, 1)):
                     nothing = (tp == 1 and not split) or (
                         dp * cp == 1 and not (zero == 0 < overlap)
                     )
                     plan = Plan(
                         tp=tp, cp=cp, ep=ep, pp=pp, vpp=vpp, dp=dp, micro_batch=micro_batch,
-                        global_batch=batch, sequence_parallel=bool(split) and tp > 1,
+                        zero=zero, global_batch=batch, sequence_parallel=bool(split) and tp > 1,
                         embedding_as_layer=bool(ends[0]), loss_as_layer=bool(ends[1]),
                     )  # fmt: skip
                     if not nothing and not list(problems(plan, facts, model.sequence)):
@@ -348,8 +348,8 @@ def test_a_search_without_an_answer_says_what_is_missing() -> None:
         PlanSpace(ranks=2, global_batch=2, sequence=1024).columns(find("bert-base"))
     with pytest.raises(ConfigError, match="overlap: expected true or false, got 1"):
         PlanSpace(ranks=2, global_batch=2, overlap=(1,))  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="zero: expected 0 or 1"):
-        PlanSpace(ranks=16, global_batch=7, zero=(3,))
+    with pytest.raises(ConfigError, match="zero: expected 0, 1, 2 or 3, got 4"):
+        PlanSpace(ranks=16, global_batch=7, zero=(4,))
 
 
 def test_a_group_of_very_many_ranks_is_measured_within_what_the_clock_holds() -> None:

@@ -19,6 +19,7 @@ simulation, `benchmarks/closed_form_error.py` measures.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,16 @@ from yantra.explore.closed_form.layouts import Layouts
 from yantra.explore.closed_form.micro_batches import Amounts, Key, amounts_of
 from yantra.explore.closed_form.passes import KEY, Part, Works, part_of
 from yantra.explore.closed_form.pipeline import pipeline
-from yantra.explore.closed_form.replicas import Domain, Each, Kernels, costs_of, groups_of
+from yantra.explore.closed_form.replicas import (
+    Costs,
+    Domain,
+    Each,
+    Kernels,
+    costs_of,
+    groups_of,
+    least_of,
+)
+from yantra.explore.closed_form.sharded import WEIGHTS, Passes, Sharers, sharded
 from yantra.explore.closed_form.space import GRADIENTS, RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
@@ -81,9 +91,10 @@ class ClosedForm:
         self._works = works or Works(model, sequence or model.sequence)
         self._layouts = Layouts(self._works.kinds)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
-        self._known: dict[tuple[int, int, int], np.ndarray] = {}
+        self._known: dict[tuple[int, tuple[int, ...], int], np.ndarray] = {}
         self._kernels: dict[Key, np.ndarray] = {}
-        plans = [Plan(dtype=machine.dtype, gradient_dtype=name) for name in GRADIENTS]
+        names: Any = GRADIENTS
+        plans = [Plan(dtype=machine.dtype, gradient_dtype=name) for name in names]
         self._held = [sharding_of(plan) for plan in plans]
         self._widths = np.array([int(one.gradient_bytes < _WIDE) for one in self._held])
         self._update = tuple(map(_kernels, plans, self._held))
@@ -122,27 +133,50 @@ class ClosedForm:
     ) -> np.ndarray:
         front, *kinds, tail = parts
         each, copies = self._held[0], c["dp"] * c["cp"]
-        shards = (np.where(c["zero"] >= 1, n, 1.0) for n in (copies, copies * c["tp"] / c["ep"]))
         weight, gradients = float(each.weight_bytes), self._gradients(columns)
-        dense, expert = (weight + gradients + each.state_bytes / n for n in shards)
+        zero, sharers = c["zero"], (copies, copies * c["tp"] / c["ep"])
+        sizes = ((1, each.state_bytes), (2, gradients), (WEIGHTS, weight))
+        dense, expert = (
+            reduce(np.add, (size / np.where(zero >= level, n, 1.0) for level, size in sizes))
+            for n in sharers
+        )
+        whole = None
+        if (zero > 1).any():
+            each_of = ((2, gradients), (WEIGHTS, gradients), (WEIGHTS, weight))
+            some = [np.where(zero == level, size, 0.0) for level, size in each_of]
+            least = np.where(c["overlap"] > 0, least_of(copies), np.inf)
+            whole = memory.Whole(some[0], some[1], some[2], least, sharers[1] > 1)
         pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
         holders = self._layouts.holders(pipelines, m)
-        return memory.worst(front, kinds, tail, holders, memory.Fixed(dense, expert, weight))
+        fixed = memory.Fixed(dense, expert, weight)
+        return memory.worst(front, kinds, tail, holders, fixed, whole)
 
     def _block(self, block: Columns, global_batch: int) -> Judged:
         parts, columns, c, m = self._parts_of(block, global_batch)
         need = self._memory(parts, columns, c, m)
         pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
-        front, *kinds, tail = parts
-        sizes = Devices(front, kinds, tail, self._layouts.layers(pipelines), c["pp"] == 1)
+        passes = self._with_weights(parts, columns)
+        sizes = Devices(passes, self._layouts.layers(pipelines), c["pp"], c["vpp"])
         stride = columns["tp"] * columns["cp"] * columns["dp"]
         message = self._messages(stride, columns["pp"], sizes.border)
-        passes, slowest = pipeline(sizes, c, m.astype(float), message)
-        behind = self._around(sizes, columns, c, message)
+        worked, slowest = pipeline(sizes, c, m.astype(float), message)
+        behind = self._around(sizes, columns, c, message, m)
         work = m * slowest
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
-        bubble = passes - work
-        return Judged(passes + behind, need, kernels, work - kernels, bubble, behind)
+        bubble = worked - work
+        return Judged(worked + behind, need, kernels, work - kernels, bubble, behind)
+
+    def _with_weights(self, parts: list[Part], columns: Columns) -> Passes:
+        """Return the passes of the parts, with weights that they gather."""
+        if not (columns["zero"] == WEIGHTS).any():
+            none = np.zeros(len(columns["zero"]))
+            return Passes(parts, none, none)
+        copies, overlaps = columns["dp"] * columns["cp"], columns["overlap"] > 0
+        size = copies * columns["tp"] // columns["ep"]
+        groups = groups_of(copies, columns["tp"]), groups_of(size, columns["ep"])
+        sharers = Sharers(copies, groups[0], size, groups[1])
+        weight, gradients = float(self._held[0].weight_bytes), self._gradients(columns)
+        return sharded(self.machine, parts, columns["zero"], overlaps, sharers, weight, gradients)
 
     def _gradients(self, columns: Columns) -> np.ndarray:
         """Return the bytes of a gradient, of every plan."""
@@ -178,7 +212,7 @@ class ClosedForm:
         self._ask([of for *_, parts in found for _, of in parts])
         for split, width, batches, parts in found:
             plan = self._plan(_key(split, 1))
-            columns = [self._part(plan, work, of, len(batches), width) for work, of in parts]
+            columns = [self._part(plan, work, of, tuple(batches), width) for work, of in parts]
             for at, size in enumerate(batches):
                 self._parts[*_key(split, size), width] = np.array([of[:, at] for of in columns])
 
@@ -197,13 +231,15 @@ class ClosedForm:
         for key, some in new.items():
             self._kernels[key] = np.array([self.machine.kernel_ns(one) for one in some])
 
-    def _part(self, plan: Plan, work: StageWork, of: Amounts, count: int, width: int) -> np.ndarray:
+    def _part(
+        self, plan: Plan, work: StageWork, of: Amounts, batches: tuple[int, ...], width: int
+    ) -> np.ndarray:
         """Return the fields of a part (fields, micro-batches)."""
-        key = id(work), count, width  # works are kept, so that a number means one
+        key = id(work), batches, width  # works are kept, so that a number means one
         if key not in self._known:
             times = [self._times(plan, of, at) for at in range(len(of.operations))]
             fields = part_of(work, of, times)
-            self._known[key] = np.stack([np.broadcast_to(one, count) for one in fields])
+            self._known[key] = np.stack([np.broadcast_to(one, len(batches)) for one in fields])
         return self._known[key]
 
     def _times(self, plan: Plan, of: Amounts, at: int) -> np.ndarray:
@@ -233,9 +269,15 @@ class ClosedForm:
         return result
 
     def _around(
-        self, sizes: Devices, columns: Columns, c: dict[str, np.ndarray], message: np.ndarray
+        self,
+        sizes: Devices,
+        columns: Columns,
+        c: dict[str, np.ndarray],
+        message: np.ndarray,
+        m: np.ndarray,
     ) -> np.ndarray:
         """Return what comes on top of the passes: weights, gradients, the optimizer."""
+        level = columns["zero"]
         copies = columns["dp"] * columns["cp"]
         domains = [Domain(sizes.held(False), copies, groups_of(copies, columns["tp"]))]
         if sizes.expert[0].any() or sizes.expert[2].any():
@@ -255,12 +297,13 @@ class ClosedForm:
             costs = costs_of(self.machine, domains, columns, device, passes, late, each)
             there = (c["pp"] > 1) | (device == 0)
             # Without overlap weights are gathered behind the optimizer, which waits for all ranks.
-            before = np.where(overlaps, costs.gathers - device * arrival, 0.0)
+            gathers = np.where(level == WEIGHTS, 0.0, costs.gathers)  # which the passes have
+            before = np.where(overlaps, gathers - device * arrival, 0.0)
             # Each bucket is gathered as soon as it is updated, so the first or the last is exposed.
-            both = costs.gathers, costs.update
+            both = gathers, costs.update
             exposed = np.minimum(*both) / (c["vpp"] * len(domains))
             after = np.where(overlaps, costs.update, np.maximum(*both) + exposed)
-            own = costs.reductions + costs.norm
+            own = self._reductions(costs, level, overlaps, passes[0] + passes[1], m) + costs.norm
             opening = np.maximum(opening, np.where(there, before, 0.0))
             closing = np.maximum(closing, np.where(there, own - device * drain, 0.0))
             last = np.maximum(last, np.where(there, after, 0.0))
@@ -271,6 +314,22 @@ class ClosedForm:
         if sizes.tied.any():
             result = result + self._tied(gradients * sizes.tied, columns)
         return result
+
+    def _reductions(
+        self,
+        costs: Costs,
+        level: np.ndarray,
+        overlaps: np.ndarray,
+        passes: np.ndarray,
+        m: np.ndarray,
+    ) -> np.ndarray:
+        """Return the reductions that nothing hides; with sharded gradients each pass has some."""
+        if not (level > 1).any():
+            return costs.reductions
+        longer = (m - 1) * np.maximum(costs.reduced - passes, 0.0)
+        each = np.where(overlaps, costs.reductions + longer, m * costs.reduced)
+        found: np.ndarray = np.where(level == 2, each, costs.reductions)
+        return np.where(level == WEIGHTS, 0.0, found)
 
     def _tied(self, sizes: np.ndarray, columns: Columns) -> np.ndarray:
         """Return the sum of a tied embedding's gradient over the first and the last stage.

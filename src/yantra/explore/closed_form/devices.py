@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from yantra.explore.closed_form.layouts import Layers
-from yantra.explore.closed_form.passes import Part
 from yantra.explore.closed_form.replicas import Held
+from yantra.explore.closed_form.sharded import Passes
 
 
 class Chunks(NamedTuple):
@@ -36,22 +36,28 @@ class Rows(NamedTuple):
 class Devices:
     """The first, a middle and the last device of each pipeline: times and elements.
 
-    `alone` says where one device is the first and the last.
+    `p` and `v` are devices and chunks of each; all times have what each chunk's passes take on top.
     """
 
-    def __init__(
-        self, front: Part, kinds: list[Part], tail: Part, layers: Layers, alone: np.ndarray
-    ) -> None:
+    def __init__(self, passes: Passes, layers: Layers, p: np.ndarray, v: np.ndarray) -> None:
+        front, *kinds, tail = passes.parts
+        alone = p == 1
         self.front, self.kinds, self.tail = front, kinds, tail
         self._layers, self._alone = layers, alone
-        self.forward, self.backward = self._spread("forward"), self._spread("backward")
+        self._more = {"forward": passes.forward, "backward": passes.backward}
+        self._p, self._v = p, v
+        self.forward, self.backward = (
+            tuple(one + v * more for one in self._spread(way)) for way, more in self._more.items()
+        )
         self.kernels = self._spread("kernels")
         self.dense, self.expert = self._spread("dense"), self._spread("expert")
         self.dense[0][...] -= np.where(alone, tail.tied, 0.0)
         self.tied = np.asarray(tail.tied)
         # All devices together; the largest in the middle is not the usual one.
-        self.whole_forward = self._of("forward", layers.all) + front.forward + tail.forward
-        self.whole_backward = self._of("backward", layers.all) + front.backward + tail.backward
+        self.whole_forward, self.whole_backward = (
+            self._of(way, layers.all) + getattr(front, way) + getattr(tail, way) + p * v * more
+            for way, more in self._more.items()
+        )
         self.lead, self.border = self._mean("lead"), self._mean("border")
 
     def _of(self, name: str, counts: np.ndarray) -> np.ndarray:
@@ -88,11 +94,12 @@ class Devices:
             final = np.maximum(
                 of(layers.final[1]) + getattr(self.tail, way)[rows], of(layers.others[1])
             )
-            pace += first + final + of(layers.between)
+            more, p = self._more[way][rows], self._p[rows]
+            pace += first + final + of(layers.between) + self._v[rows] * more
             ends = getattr(self.front, way)[rows], getattr(self.tail, way)[rows], 0.0
             widest = first, final, of(layers.inner)
             for sums, counts, end, one in zip(most, layers.across, ends, widest, strict=True):
-                sums += of(counts) + end - one
+                sums += of(counts) + end - one + (p - 1) * more
         return Chunks(pace, reduce(np.maximum, most))
 
     def rows(self, rows: np.ndarray) -> Rows:

@@ -56,8 +56,8 @@ class Holder(NamedTuple):
 
     Its moments are one after the other, those of row r from `begins[r]` on. Of each: layers times
     the micro-batches that hold their activations, `held` (kinds, moments), the micro-batches at the
-    model's ends, `fronts` and `tails`, whether the backward pass has layers of a kind, `within`
-    (kinds, moments), and whether it has the tail, `at_tail`.
+    model's ends, `fronts` and `tails`, the layers of each kind that the backward pass has, `within`
+    (kinds, moments), and whether it has the front or the tail, `at_front` and `at_tail`.
     """
 
     rows: np.ndarray
@@ -69,6 +69,7 @@ class Holder(NamedTuple):
     fronts: np.ndarray
     tails: np.ndarray
     within: np.ndarray
+    at_front: np.ndarray
     at_tail: np.ndarray
 
 
@@ -136,7 +137,8 @@ class Layouts:
             moments[kinds],
             moments[kinds + 1],
             moments[kinds + 2 : 2 * kinds + 2],
-            moments[-1],
+            moments[-2] > 0,
+            moments[-1] > 0,
         )
 
     def _of_stages(self, key: tuple[int, ...]) -> np.ndarray:
@@ -203,15 +205,15 @@ def _widest(devices: np.ndarray) -> np.ndarray:
 def _moments(chunks: np.ndarray, device: int, p: int, m: int) -> np.ndarray:
     """Return the moments in which a device may need most; `chunks` are its layers (v, kinds).
 
-    Columns: layers in flight of each kind, fronts, tails, whether there are layers of each kind in
-    the backward pass, and the tail.
+    Columns: layers in flight of each kind, fronts, tails, layers of each kind in the backward pass,
+    and whether that has the front and the tail.
     """
     v = len(chunks)
     is_first, is_last = device == 0, device == p - 1
     if v == 1:
         flying = min(p - device, m)
         ends = [flying * is_first, flying * is_last]
-        return np.array([[*(flying * chunks[0]), *ends, *(chunks[0] > 0), is_last]])
+        return np.array([[*(flying * chunks[0]), *ends, *chunks[0], is_first, is_last]])
     warm_up = min(2 * (p - device - 1) + (v - 1) * p, m * v)
     number = np.arange(m * v)
     # What is held changes by a line while both passes stay in their chunks.
@@ -220,9 +222,9 @@ def _moments(chunks: np.ndarray, device: int, p: int, m: int) -> np.ndarray:
     forward = _done(np.minimum(number + warm_up + 1, m * v), p, v)
     held = forward - _done(number, p, v)[:, ::-1]
     chunk = v - 1 - number // p % v
-    within = chunks[chunk] > 0
+    within = chunks[chunk]
     columns = [held @ chunks, (held[:, 0] * is_first)[:, None], (held[:, -1] * is_last)[:, None]]
-    columns += [within, ((chunk == v - 1) & is_last)[:, None]]
+    columns += [within, ((chunk == 0) & is_first)[:, None], ((chunk == v - 1) & is_last)[:, None]]
     return _not_less(np.concatenate(columns, axis=1).astype(np.int64))
 
 
@@ -236,6 +238,8 @@ def _done(count: np.ndarray, p: int, v: int) -> np.ndarray:
 def _not_less(moments: np.ndarray) -> np.ndarray:
     """Leave out moments than which another has as much or more of everything."""
     every = np.unique(moments, axis=0)
-    more = (every[:, None] <= every[None]).all(axis=2) & (every[:, None, -1] == every[None, :, -1])
+    more = (every[:, None] <= every[None]).all(axis=2) & (
+        every[:, None, -2:] == every[None, :, -2:]
+    ).all(axis=2)
     kept: np.ndarray = every[more.sum(axis=1) == 1]
     return kept

@@ -67,12 +67,16 @@ class Domain(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Of one device, in ns: gathers and reductions that nothing hides, the norm, the update."""
+    """Of one device, in ns: gathers and reductions that nothing hides, the norm, the update.
+
+    `reduced` are all reductions of one micro-batch.
+    """
 
     gathers: _Column
     reductions: _Column
     norm: _Column
     update: _Column
+    reduced: _Column
 
 
 class Kernels(NamedTuple):
@@ -107,6 +111,12 @@ def groups_of(size: _Column, stride: _Column) -> Groups:
     return Groups(tuple(zip(size[first].tolist(), stride[first].tolist(), strict=True)), back)
 
 
+def least_of(copies: _Column) -> _Column:
+    """Return the elements from which on a bucket is full, for so many replicas."""
+    least: _Column = np.maximum(_BUCKET, _BUCKET_PER_RANK * copies)
+    return least
+
+
 class _Sums(NamedTuple):
     """Times of one domain: of chunk 0, of its last bucket, of each further chunk and the last."""
 
@@ -137,7 +147,7 @@ def costs_of(
     updated, update_ns = np.zeros(len(p)), np.zeros(len(p))
     copies = columns["dp"] * columns["cp"]
     overlaps = columns["overlap"] > 0
-    least = np.maximum(_BUCKET, _BUCKET_PER_RANK * copies) if device == 0 else np.inf
+    least = least_of(copies) if device == 0 else np.inf
     least = np.where(overlaps, least, np.inf)
     for domain in domains:
         held = domain.held[device]
@@ -158,6 +168,7 @@ def costs_of(
         np.where(overlaps, _exposed(reduced, p, v, backward, late), _all(reduced, v)),
         each.times(machine, "norm", updated),
         update_ns,
+        _all(reduced, v),
     )
 
 
@@ -277,9 +288,9 @@ def _sums(
     lines = np.zeros((4, len(v)))
     start, slope, far_start, far_slope = lines
     for kind, rows in kinds:
-        _lines(machine, kind, groups, rows, width * cut.usual, start, slope)
+        write_lines(machine, kind, groups, rows, width * cut.usual, start, slope)
         far = rows[v[rows] > 1]
-        _lines(machine, kind, groups, far, width * cut.chunk, far_start, far_slope)
+        write_lines(machine, kind, groups, far, width * cut.chunk, far_start, far_slope)
     there = cut.first > 0
     start, far_start = np.where(there, start, 0.0), np.where(cut.last > 0, far_start, 0.0)
     return _Sums(
@@ -313,7 +324,7 @@ def _share(part: _Column, whole: _Column) -> _Column:
     return share
 
 
-def _lines(
+def write_lines(
     machine: Machine,
     kind: CollectiveType,
     groups: Groups,

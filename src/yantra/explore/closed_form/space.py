@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 RECOMPUTE = ("none", "selective", "full")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
+_ZERO = (0, 1, 2, 3)
 _MOST = 2**31 - 1  # as the core counts
 GRADIENTS = CHOICES["gradient_dtype"]
 FURTHER = ("gradient_dtype", "embedding_as_layer", "loss_as_layer")
@@ -84,7 +85,7 @@ class PlanSpace(Record):
     ep: tuple[int, ...] | None = None
     pp: tuple[int, ...] | None = None
     vpp: tuple[int, ...] | None = None
-    zero: tuple[int, ...] = (0, 1)
+    zero: tuple[int, ...] = (0, 1, 2, 3)
     micro_batch: tuple[int, ...] | None = None
     recompute: tuple[str, ...] = RECOMPUTE
     gradient_dtype: tuple[str, ...] = ("fp32", "bf16")
@@ -118,9 +119,8 @@ class PlanSpace(Record):
             hint = did_you_mean(str(self.dtype), CHOICES["dtype"])
             raise ConfigError("dtype", expected_got(one, self.dtype) + hint)
         for level in self.zero:
-            if level not in (0, 1):
-                problem = "0 or 1, for which there is a closed form"
-                raise ConfigError("zero", expected_got(problem, level))
+            if level not in _ZERO:
+                raise ConfigError("zero", expected_got("0, 1, 2 or 3", level))
 
     def columns(self, model: Any) -> Columns:
         """Return every legal plan for a model. Raises ConfigError where there is none."""
@@ -222,7 +222,9 @@ class PlanSpace(Record):
 
     def _switches(self, splits_tokens: list[bool], is_alone: bool) -> np.ndarray:
         """Return the rows of what does not hang on how ranks are split, in the order _SWITCHED."""
-        zeros = [level for level in self.zero if level == 0 or not is_alone]
+        # Frozen weights, which adapters have, are gathered otherwise than the closed form knows.
+        most = 0 if is_alone else 1 if self.lora_rank is not None else max(_ZERO)
+        zeros = [level for level in self.zero if level <= most]
         overlaps = self.overlap[:1] if is_alone else self.overlap  # nothing is reduced
         named = [[known.index(of) for of in getattr(self, one)] for one, known in NAMES.items()]
         rows = list(product(zeros, *named, splits_tokens, overlaps))

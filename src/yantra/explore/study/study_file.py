@@ -315,7 +315,7 @@ def _plan(tree: Mapping[str, Any], path: str) -> tuple[tuple[str, tuple[Any, ...
     if "zero" in given and isinstance(given["zero"], list):
         values = [level for level in given["zero"] if type(level) is not int or level < 0]
         if values or not given["zero"]:
-            raise ConfigError(f"{path}: plan.zero", expected_got("a list of 0, 1", given["zero"]))
+            raise ConfigError(f"{path}: plan.zero", expected_got("a list of 0, 1, 2, 3", given["zero"]))
         found = {"zero": tuple(given["zero"])}
     else:
         found = {}

@@ -1,0 +1,78 @@
+"""Plans that shard gradients or weights (ZeRO-2, ZeRO-3): held to their steps and their runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from yantra.explore.closed_form.closed_form import ClosedForm, Judged
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.closed_form.space import Columns, PlanSpace
+from yantra.run.simulate import simulate
+from yantra.scenario import Scenario, Templates
+from yantra.workloads.models.catalogue import find
+from yantra.workloads.training.train import train
+
+CLUSTER = "hgx-h100"
+
+
+def some(
+    name: str, space: PlanSpace, count: int
+) -> tuple[Columns, Judged, list[tuple[float, int]]]:
+    """Return some plans of a space, and of each the time and the memory of its run."""
+    model, batch = find(name), space.global_batch
+    every = space.columns(model)
+    rows = np.random.default_rng(4).permutation(len(every["tp"]))[:count]
+    columns = {name: of[rows] for name, of in every.items()}
+    machine = Machine(CLUSTER, space.ranks, stack="unknown")
+    judged = ClosedForm(model, machine, space.sequence).judge(columns, batch)
+    parts = parts_for(CLUSTER, space.ranks, "bf16", "unknown")
+    found = []
+    for row in range(len(rows)):
+        workload = train(model, space.plan(columns, row), space.sequence)
+        ran = simulate(Scenario(workload=Templates(workload=workload), **parts)).makespan_ns
+        found.append((ran, max(workload.peaks().values())))
+    return columns, judged, found
+
+
+@pytest.mark.parametrize(
+    ("zero", "overlap", "memory", "time"),
+    [(2, True, 0.01, 0.03), (3, True, 1e-6, 0.01), (2, False, 0.01, 0.03), (3, False, 1e-6, 0.03)],
+)
+def test_replicas_of_one_stage(zero: int, overlap: bool, memory: float, time: float) -> None:
+    """Weights of a layer are gathered one ahead, and its gradients reduced behind it."""
+    space = PlanSpace(
+        ranks=32, global_batch=64, sequence=2048, most_tp=8, pp=(1,), zero=(zero,),
+        overlap=(overlap,),
+    )  # fmt: skip
+    _, judged, found = some("llama3-8b", space, 5)
+    for row, (ran, need) in enumerate(found):
+        assert judged.memory_bytes[row] == pytest.approx(need, rel=memory)
+        assert judged.time_ns[row] == pytest.approx(ran, rel=time)
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("llama3-8b", 32), ("mixtral-8x7b", 32)])
+def test_pipelines_and_experts(name: str, ranks: int) -> None:
+    space = PlanSpace(ranks=ranks, global_batch=32, sequence=2048, most_tp=8, zero=(2, 3))
+    columns, judged, found = some(name, space, 6)
+    for row, (_, need) in enumerate(found):
+        off = 1e-6 if columns["zero"][row] > 2 else 0.01
+        assert judged.memory_bytes[row] == pytest.approx(need, rel=off)
+    errors = [abs(judged.time_ns[row] / ran - 1) for row, (ran, _) in enumerate(found)]
+    assert np.median(errors) < 0.05
+    assert max(errors) < 0.10
+
+
+def test_each_level_needs_less_of_what_it_shards_and_adapters_have_two() -> None:
+    model = find("llama3-8b")
+    more: dict[str, Any] = {"tp": (1,), "pp": (1,), "micro_batch": (1,), "recompute": ("full",)}
+    space = PlanSpace(ranks=16, global_batch=16, gradient_dtype=("fp32",), **more)
+    columns = space.columns(model)
+    assert columns["zero"].tolist() == [0, 1, 2, 3]
+    need = ClosedForm(model, Machine(CLUSTER, 16)).memory(columns, 16)
+    assert (np.diff(need) < 0).all()
+    adapted = space.replace(lora_rank=8).columns(model)
+    assert adapted["zero"].tolist() == [0, 1]
