@@ -75,7 +75,7 @@ def test_memory_is_that_of_the_step_and_time_near_its_run(
 
 def test_narrow_gradients_never_take_longer_or_need_more() -> None:
     model = find("llama3-8b")
-    space = PlanSpace(ranks=16, global_batch=16)
+    space = PlanSpace(ranks=16, global_batch=16, cp=(1,))
     columns = space.columns(model)
     judged = ClosedForm(model, Machine(CLUSTER, 16)).judge(columns, 16)
     names = [name for name in columns if name != "gradient_dtype"]

@@ -53,6 +53,12 @@ HERE: dict[str, Any] = {"overlap": (False,), "vpp": (1,)}
 SIZES = {"hidden_size": 1024, "num_attention_heads": 8, "ffn_hidden_size": 2048}
 
 
+def space_of(**given: Any) -> PlanSpace:
+    """Return a space of what is exact; of recomputation three ways say as much as four."""
+    exact = {"zero": (0, 1), "recompute": ("none", "selective", "full"), "cp": (1,), "etp": (1,)}
+    return PlanSpace(**(exact | given))  # type: ignore[arg-type]
+
+
 @cache
 def machine(ranks: int) -> Machine:
     return Machine(cluster_of(parse_yaml(CLUSTER, "whole.yaml"), "whole.yaml"), ranks, NO_LATENCY)
@@ -95,19 +101,19 @@ def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
 )
 def test_replicas_of_one_stage(layers: int, ranks: int, plans: int, tied: bool) -> None:
     """All weights are one bucket, which nothing hides, so overlap changes nothing but the order."""
-    space = PlanSpace(ranks=ranks, global_batch=4, tp=(1,), pp=(1,), overlap=(True, False))
+    space = space_of(ranks=ranks, global_batch=4, tp=(1,), pp=(1,), overlap=(True, False))
     assert_equal(model(layers, tie_word_embeddings=tied), space, plans)
 
 
 def test_rings_of_keys_and_values_of_one_stage() -> None:
-    space = PlanSpace(ranks=4, global_batch=4, cp=(2, 4), tp=(1,), pp=(1,), recompute=("none",))
+    space = space_of(ranks=4, global_batch=4, cp=(2, 4), tp=(1,), pp=(1,), recompute=("none",))
     assert_equal(model(1), space, 10)
 
 
 @pytest.mark.parametrize("ep", [1, 2, 4])
 def test_experts_of_one_stage(ep: int) -> None:
     of = model(1, num_experts=4, moe_router_topk=2, moe_ffn_hidden_size=1024)
-    space = PlanSpace(ranks=4, global_batch=8, tp=(1,), ep=(ep,), pp=(1,), zero=(0,), **HERE)
+    space = space_of(ranks=4, global_batch=8, tp=(1,), ep=(ep,), pp=(1,), zero=(0,), **HERE)
     assert_equal(of, space, 6)
 
 
@@ -128,7 +134,7 @@ def test_pipelines(stages: int, copies: int, batch: int, tied: bool, plans: int)
 
     A tied embedding is summed before the norm, which reads one more norm's weights on the last.
     """
-    space = PlanSpace(ranks=stages * copies, global_batch=batch, tp=(1,), pp=(stages,), **HERE)
+    space = space_of(ranks=stages * copies, global_batch=batch, tp=(1,), pp=(stages,), **HERE)
     assert_equal(
         model(2 * stages, tie_word_embeddings=tied), space, plans, tied * 4 * SIZES["hidden_size"]
     )
@@ -138,7 +144,7 @@ def test_pipelines(stages: int, copies: int, batch: int, tied: bool, plans: int)
 def test_a_further_layer_on_a_group_takes_as_long_as_the_one_before(tp: int) -> None:
     """What begins and ends the layers together is no part of the closed form."""
     more: dict[str, Any] = {"sequence_parallel": (False,), "zero": (0,)}
-    space = PlanSpace(ranks=4, global_batch=4, tp=(tp,), pp=(1,), micro_batch=(1,), **HERE, **more)
+    space = space_of(ranks=4, global_batch=4, tp=(tp,), pp=(1,), micro_batch=(1,), **HERE, **more)
     first, second, third = (np.array(list(both(model(n), space).values())) for n in (1, 2, 3))
     assert first.shape == (6, 2)
     for added in (second - first, third - second):

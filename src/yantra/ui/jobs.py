@@ -157,7 +157,9 @@ def best(job: Job) -> dict[str, Any]:
         global_batch=job.global_batch,
         sequence=job.sequence,
         dtype=job.dtype,
-        gradient_dtype=("fp32",),  # for which the page has no control, nor for the next two
+        recompute=CHOICES["recompute"],
+        etp=(1,),  # for which the page has no control, nor for the rest
+        gradient_dtype=("fp32",),
         embedding_as_layer=(False,),
         loss_as_layer=(False,),
     )

@@ -43,7 +43,7 @@ from yantra.explore.closed_form.replicas import (
     least_of,
 )
 from yantra.explore.closed_form.sharded import WEIGHTS, Passes, Sharers, sharded
-from yantra.explore.closed_form.space import GRADIENTS, RECOMPUTE, Columns
+from yantra.explore.closed_form.space import CP_KINDS, GRADIENTS, RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
 from yantra.workloads.training.step.sharding import sharding_of
@@ -134,7 +134,7 @@ class ClosedForm:
         front, *kinds, tail = parts
         each, copies = self._held[0], c["dp"] * c["cp"]
         weight, gradients = float(each.weight_bytes), self._gradients(columns)
-        zero, sharers = c["zero"], (copies, copies * c["tp"] / c["ep"])
+        zero, sharers = c["zero"], (copies, copies * c["tp"] / (c["ep"] * c["etp"]))
         sizes = ((1, each.state_bytes), (2, gradients), (WEIGHTS, weight))
         dense, expert = (
             reduce(np.add, (size / np.where(zero >= level, n, 1.0) for level, size in sizes))
@@ -172,8 +172,9 @@ class ClosedForm:
             none = np.zeros(len(columns["zero"]))
             return Passes(parts, none, none)
         copies, overlaps = columns["dp"] * columns["cp"], columns["overlap"] > 0
-        size = copies * columns["tp"] // columns["ep"]
-        groups = groups_of(copies, columns["tp"]), groups_of(size, columns["ep"])
+        inside = columns["ep"] * columns["etp"]
+        size = copies * columns["tp"] // inside
+        groups = groups_of(copies, columns["tp"]), groups_of(size, inside)
         sharers = Sharers(copies, groups[0], size, groups[1])
         weight, gradients = float(self._held[0].weight_bytes), self._gradients(columns)
         return sharded(self.machine, parts, columns["zero"], overlaps, sharers, weight, gradients)
@@ -184,10 +185,12 @@ class ClosedForm:
         return each[columns["gradient_dtype"]]
 
     def _plan(self, key: tuple[int, ...]) -> Plan:
-        tp, cp, ep, micro_batch, again, parts = key
+        tp, cp, ep, etp, kind, micro_batch, again, parts = key
         names: Any = RECOMPUTE
+        kinds: Any = CP_KINDS
         return Plan(
-            tp=tp, cp=cp, ep=ep, dp=ep, micro_batch=micro_batch, recompute=names[again],
+            tp=tp, cp=cp, ep=ep, etp=etp, dp=ep * etp, micro_batch=micro_batch,
+            recompute=names[again], cp_kind=kinds[kind],
             sequence_parallel=bool(parts) and tp > 1, dtype=self.machine.dtype,
         )  # fmt: skip
 
@@ -246,8 +249,9 @@ class ClosedForm:
         """Return how long an operation takes, for each micro-batch."""
         operation, sent = of.operations[at], of.sent(at)
         if operation.collective is not None:
-            tp, cp, ep = plan.tp, plan.cp, plan.ep
-            groups = {"tp": (tp, 1), "cp": (cp, tp), "tp_cp": (tp * cp, 1), "ep": (ep, 1)}
+            tp, cp, ep, etp = plan.tp, plan.cp, plan.ep, plan.etp
+            groups = {"tp": (tp, 1), "cp": (cp, tp), "tp_cp": (tp * cp, 1)}
+            groups |= {"etp": (etp, 1), "ep": (ep, etp)}
             size, stride = groups.get(operation.group, (1, 1))
             return np.asarray(self.machine.collective_ns(operation.collective, size, stride, sent))
         if operation.peer:
@@ -281,8 +285,9 @@ class ClosedForm:
         copies = columns["dp"] * columns["cp"]
         domains = [Domain(sizes.held(False), copies, groups_of(copies, columns["tp"]))]
         if sizes.expert[0].any() or sizes.expert[2].any():
-            size = copies * columns["tp"] // columns["ep"]
-            domains.append(Domain(sizes.held(True), size, groups_of(size, columns["ep"])))
+            inside = columns["ep"] * columns["etp"]
+            size = copies * columns["tp"] // inside
+            domains.append(Domain(sizes.held(True), size, groups_of(size, inside)))
         opening = closing = last = np.zeros(len(copies))
         overlaps = columns["overlap"] > 0
         between = (c["pp"] - 1) * message

@@ -1,8 +1,7 @@
 """Times and bytes of the parts of a model under one split: front, kinds of layers, tail.
 
-One entry is for a key (tp, cp, ep, micro-batch, recompute, sequence parallelism), for the width of
-gradients, and for the type of products, of which a search has one: plans that differ in the rest
-share it. All micro-batches of
+One entry is for a key (`KEY`), for the width of gradients, and for the type of products, of which a
+search has one: plans that differ in the rest share it. All micro-batches of
 a split are walked at once (`micro_batches.py`): times and amounts are columns over them.
 A pass is walked operation by operation in the order of its graph, as the simulation runs it:
 kernels in one chain, the collectives of a group in another, each after what it needs. A layer takes
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
     from yantra.workloads.operators.operations import Pass, StageWork
     from yantra.workloads.plan.plan import Plan
 
-KEY = ("tp", "cp", "ep", "micro_batch", "recompute", "sequence_parallel")
+KEY = (
+    "tp", "cp", "ep", "etp", "cp_kind", "micro_batch", "recompute", "sequence_parallel",
+)  # fmt: skip
 """What of a plan the works of its parts depend on; their times on its gradients' type, too."""
 
 

@@ -35,14 +35,18 @@ from yantra.workloads.training.step.layers import layer_ranges
 if TYPE_CHECKING:
     from yantra.workloads.plan.check import Facts
 
-RECOMPUTE = ("none", "selective", "full")
+RECOMPUTE = ("none", "selective", "full", "operators")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
 _ZERO = (0, 1, 2, 3)
+_CHUNK = 512
+"""Tokens that each of the two chunks of a rank has at least, where contexts are not given."""
+_BY_HEADS = "a2a"
 _MOST = 2**31 - 1  # as the core counts
 GRADIENTS = CHOICES["gradient_dtype"]
-FURTHER = ("gradient_dtype", "embedding_as_layer", "loss_as_layer")
+CP_KINDS = CHOICES["cp_kind"]
+FURTHER = ("etp", "cp_kind", "gradient_dtype", "embedding_as_layer", "loss_as_layer")
 """Columns of further fields of a plan; answers show those that a space lets vary."""
-NAMES = {"recompute": RECOMPUTE, "gradient_dtype": GRADIENTS}
+NAMES = {"recompute": RECOMPUTE, "gradient_dtype": GRADIENTS, "cp_kind": CP_KINDS}
 """What the numbers of columns stand for that are no numbers in a plan."""
 SWITCHES = ("sequence_parallel", "overlap")
 """Columns of 0 and 1 that are on unless a space says otherwise, shown as `FURTHER` are."""
@@ -57,6 +61,8 @@ class _Split(NamedTuple):
     tp: int
     cp: int
     ep: int
+    etp: int
+    cp_kind: int
     pp: int
     dp: int
     batches: np.ndarray
@@ -81,8 +87,10 @@ class PlanSpace(Record):
     sequence: int | None = None
     most_tp: int | None = None
     tp: tuple[int, ...] | None = None
-    cp: tuple[int, ...] = (1,)
+    cp: tuple[int, ...] | None = None
     ep: tuple[int, ...] | None = None
+    etp: tuple[int, ...] | None = None
+    cp_kind: tuple[str, ...] = ("p2p",)
     pp: tuple[int, ...] | None = None
     vpp: tuple[int, ...] | None = None
     zero: tuple[int, ...] = (0, 1, 2, 3)
@@ -138,7 +146,7 @@ class PlanSpace(Record):
     def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
         """Return the plan of a row; a column that is not there has the one value of the space."""
         of: dict[str, Any] = {
-            name: int(columns[name][at]) if name in columns else getattr(self, name)[0]
+            name: int(columns[name][at]) if name in columns else (getattr(self, name) or (1,))[0]
             for name in COLUMNS
         }
         split, overlap = (of.pop(name) for name in SWITCHES)
@@ -158,7 +166,12 @@ class PlanSpace(Record):
     @property
     def shown(self) -> tuple[str, ...]:
         """The columns that tell plans of the space apart: all fields, and others that vary."""
-        return (*FIELDS, *(one for one in (*FURTHER, *SWITCHES) if len(getattr(self, one)) > 1))
+        further = (name for name in (*FURTHER, *SWITCHES) if self._varies(name))
+        return (*FIELDS, *further)
+
+    def _varies(self, name: str) -> bool:
+        given = getattr(self, name)
+        return given is None or len(given) > 1
 
     def _splits(self, facts: Facts) -> Iterator[_Split]:
         tokens = self.sequence or facts.sequence
@@ -169,8 +182,11 @@ class PlanSpace(Record):
         for tp in self._chosen("tp", splits if "tp" not in refused else 1):
             if self.most_tp is not None and tp > self.most_tp:
                 continue
-            cps = self.cp if "cp" not in refused else [cp for cp in self.cp if cp == 1]
-            for cp, pp in product(cps, self._chosen("pp", self.ranks // tp, facts.layers + 2)):
+            etps = self._tensors(tp, facts)
+            for cp, pp in product(
+                self._contexts(tp, tokens, refused),
+                self._chosen("pp", self.ranks // tp, facts.layers + 2),
+            ):
                 halves = 2 * cp if facts.is_causal and cp > 1 else cp
                 splits_tokens = self._splits_tokens(tp, cp, tokens, facts)
                 if not splits_tokens or tokens % halves or self.ranks % (tp * cp * pp):
@@ -183,9 +199,33 @@ class PlanSpace(Record):
                 switches = self._switches(splits_tokens, is_alone=dp * cp == 1)
                 if not len(batches[pp, dp]):
                     continue
-                for ep in self._chosen("ep", experts):
-                    if (tp * cp * dp) % ep == 0:
-                        yield _Split(tp, cp, ep, pp, dp, batches[pp, dp], switches)
+                kinds = self._kinds(tp, cp, facts)
+                for ep, etp, kind in product(self._chosen("ep", experts), etps, kinds):
+                    if (tp * cp * dp) % (ep * etp) == 0:
+                        yield _Split(tp, cp, ep, etp, kind, pp, dp, batches[pp, dp], switches)
+
+    def _contexts(self, tp: int, tokens: int, refused: set[str]) -> list[int]:
+        """Return the ranks that may share a sequence; unless given, of a chunk of some tokens."""
+        every = divisors(self.ranks // tp) if self.ranks % tp == 0 else []
+        few = self.cp is not None or "cp" in refused
+        given = (1,) if self.cp is None else self.cp
+        found = given if few else [cp for cp in every if cp == 1 or tokens >= 2 * cp * _CHUNK]
+        return [cp for cp in found if cp in every and (cp == 1 or "cp" not in refused)]
+
+    def _tensors(self, tp: int, facts: Facts) -> list[int]:
+        """Return the ranks that may share an expert; unless given, one or as many as other layers.
+
+        Megatron-LM's own choice is that of other layers.
+        """
+        widths = gcd(*facts.expert_widths) if facts.experts else 1
+        given = self.etp if self.etp is not None else sorted({1, tp})
+        return [etp for etp in given if widths % etp == 0]
+
+    def _kinds(self, tp: int, cp: int, facts: Facts) -> list[int]:
+        """Return how ranks may share a sequence, as numbers; with one rank it is nothing."""
+        heads = gcd(*facts.heads, *facts.kv_heads)
+        legal = [kind for kind in self.cp_kind if kind != _BY_HEADS or heads // tp % cp == 0]
+        return [CP_KINDS.index(kind) for kind in (legal if cp > 1 else self.cp_kind[:1])]
 
     def _splits_tokens(self, tp: int, cp: int, tokens: int, facts: Facts) -> list[bool]:
         """Return how sequence parallelism may be; with one tp rank it is nothing."""
@@ -226,7 +266,8 @@ class PlanSpace(Record):
         most = 0 if is_alone else 1 if self.lora_rank is not None else max(_ZERO)
         zeros = [level for level in self.zero if level <= most]
         overlaps = self.overlap[:1] if is_alone else self.overlap  # nothing is reduced
-        named = [[known.index(of) for of in getattr(self, one)] for one, known in NAMES.items()]
+        names = {one: NAMES[one] for one in _SWITCHED if one in NAMES}
+        named = [[known.index(of) for of in getattr(self, one)] for one, known in names.items()]
         rows = list(product(zeros, *named, splits_tokens, overlaps))
         return np.array(rows, dtype=np.int64).reshape(len(rows), len(_SWITCHED))
 
