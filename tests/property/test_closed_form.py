@@ -60,7 +60,7 @@ def test_memory_is_exact_and_time_near_the_simulation(name: str, ranks: int, bat
 def test_every_row_of_a_space_is_a_legal_plan(name: str) -> None:
     model = find(name)
     kinds = ("p2p", "all_gather", "a2a")
-    space = PlanSpace(ranks=24, global_batch=48, most_tp=8, cp_kind=kinds, **EITHER)
+    space = PlanSpace(ranks=24, global_batch=48, most_tp=8, cp_kind=kinds, etp=(1, 2), **EITHER)
     columns = space.columns(model)
     facts, rows = facts_of(model), len(columns["tp"])
     for row in range(0, rows, max(rows // 100, 1)):
@@ -69,12 +69,12 @@ def test_every_row_of_a_space_is_a_legal_plan(name: str) -> None:
         assert list(problems(plan, facts, model.sequence)) == []
     if name != "vit-b/16":  # of which no rank can have a part of a sequence
         assert {1, 2} <= set(columns["cp"].tolist()) and len(set(columns["cp_kind"].tolist())) == 3
-    assert (columns["etp"] > 1).any() == bool(facts.experts)
+    assert set(columns["etp"].tolist()) == ({1, 2} if facts.experts else {1})
 
 
 def test_contexts_are_split_until_each_of_two_chunks_of_a_rank_is_short() -> None:
     space = PlanSpace(ranks=64, global_batch=64, sequence=8192, tp=(1,), pp=(1,))
-    assert set(space.columns(find("llama3-8b"))["cp"].tolist()) == {1, 2, 4, 8}
+    assert set(space.columns(find("llama3-8b"))["cp"].tolist()) == {1, 2, 4}
     given = space.replace(cp=(1, 64)).columns(find("llama3-8b"))
     assert set(given["cp"].tolist()) == {1, 64}
 
@@ -157,10 +157,10 @@ def test_a_ring_of_keys_and_values_waits_for_what_its_neighbours_compute() -> No
         assert alone.makespan_ns <= shared_ns <= 1.05 * judged.time_ns[row]
 
 
-def test_the_space_of_530b_on_512_devices_has_so_many_plans() -> None:
+def test_the_space_of_530b_on_512_devices_has_539696_plans() -> None:
     """The space of docs/guides/plan-a-job.md."""
     space = PlanSpace(ranks=512, global_batch=1920, most_tp=8, cp=(1, 2), **EITHER)
-    assert len(space.columns(find("gpt-530b"))["tp"]) == 207_456
+    assert len(space.columns(find("gpt-530b"))["tp"]) == 539_696
 
 
 @pytest.mark.parametrize(

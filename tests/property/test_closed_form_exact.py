@@ -112,7 +112,7 @@ def test_a_tied_embedding_is_summed_as_two_ranks_sum(tp: int, dp: int, pp: int) 
         ends[rank].collective(CollectiveType.ALL_REDUCE, 4 * elements, group="1")
     traces = Traces(traces=tuple(end.build() for end in ends), groups=((1, (0, far)),))
     summed = simulate(Scenario(workload=traces, **cluster_parts(CLUSTER, ranks, stack="roofline")))
-    found = form._tied(np.array([float(elements)]), one)[0]
+    found = form._tied(np.array([4.0 * elements]), one)[0]
     assert found == pytest.approx(summed.makespan_ns, rel=0.01)
 
 

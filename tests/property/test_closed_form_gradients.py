@@ -57,7 +57,12 @@ def test_memory_is_that_of_the_step_and_time_near_its_run(
 ) -> None:
     model = find(name)
     space = PlanSpace(
-        ranks=ranks, global_batch=batch, most_tp=8, sequence=2048, gradient_dtype=("bf16", "fp16")
+        ranks=ranks,
+        global_batch=batch,
+        most_tp=8,
+        sequence=2048,
+        zero=(0, 1),
+        gradient_dtype=("bf16", "fp16"),
     )
     every = space.columns(model)
     rows = np.random.default_rng(2).permutation(len(every["tp"]))[:5]

@@ -85,7 +85,7 @@ def test_memory_of_uneven_chunks_is_that_of_the_step_and_time_near_its_run(
     name: str, ranks: int, batch: int, kept: str
 ) -> None:
     model = find(name)
-    space = PlanSpace(ranks=ranks, global_batch=batch, most_tp=8, sequence=2048)
+    space = PlanSpace(ranks=ranks, global_batch=batch, most_tp=8, sequence=2048, zero=(0, 1))
     every = space.columns(model)
     stages = every["pp"] * every["vpp"]
     ends = every["embedding_as_layer"] + every["loss_as_layer"] > 0

@@ -18,20 +18,17 @@ simulation, `benchmarks/closed_form_error.py` measures.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from yantra.base.garbage import uncollected
 from yantra.chakra import CollectiveType
 from yantra.explore.closed_form import layouts, memory
 from yantra.explore.closed_form.devices import Devices
 from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.layouts import Layouts
-from yantra.explore.closed_form.micro_batches import Amounts, Key, amounts_of
-from yantra.explore.closed_form.passes import KEY, Part, Works, part_of
+from yantra.explore.closed_form.passes import Part, Works
 from yantra.explore.closed_form.pipeline import pipeline
 from yantra.explore.closed_form.replicas import (
     Costs,
@@ -43,20 +40,19 @@ from yantra.explore.closed_form.replicas import (
     least_of,
 )
 from yantra.explore.closed_form.sharded import WEIGHTS, Passes, Sharers, sharded
-from yantra.explore.closed_form.space import CP_KINDS, GRADIENTS, RECOMPUTE, Columns
+from yantra.explore.closed_form.space import GRADIENTS, Columns
+from yantra.explore.closed_form.tables import Tables
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
 from yantra.workloads.training.step.sharding import sharding_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from yantra.explore.closed_form.machine import Machine
-    from yantra.workloads.operators.operations import Operation, StageWork
     from yantra.workloads.training.step.sharding import Sharding
 
 _BLOCK = 1 << 14
-_MICRO_BATCH = KEY.index("micro_batch")
 _WIDE = 4  # bytes of a gradient, of which others have half
 
 
@@ -90,47 +86,30 @@ class ClosedForm:
         self.machine = machine
         self._works = works or Works(model, sequence or model.sequence)
         self._layouts = Layouts(self._works.kinds)
-        self._parts: dict[tuple[int, ...], np.ndarray] = {}
-        self._known: dict[tuple[int, tuple[int, ...], int], np.ndarray] = {}
-        self._kernels: dict[Key, np.ndarray] = {}
         names: Any = GRADIENTS
         plans = [Plan(dtype=machine.dtype, gradient_dtype=name) for name in names]
         self._held = [sharding_of(plan) for plan in plans]
-        self._widths = np.array([int(one.gradient_bytes < _WIDE) for one in self._held])
+        widths = [int(one.gradient_bytes < _WIDE) for one in self._held]
+        self._tables = Tables(self._works, machine, widths)
         self._update = tuple(map(_kernels, plans, self._held))
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
-        """Return the memory of every plan; no group is measured for it."""
-        return np.concatenate(
-            [self._memory(*self._parts_of(block, global_batch)) for block in _blocks(columns)]
-        )
+        """Return the memory of every plan; nothing is timed and no group is measured for it."""
+        self._tables.meet(columns)
+        found = []
+        for block in _blocks(columns):
+            parts = self._tables.parts(block, timed=False)
+            found.append(self._memory(parts, block, _micro_batches(block, global_batch)))
+        return np.concatenate(found)
 
     def judge(self, columns: Columns, global_batch: int) -> Judged:
         """Return time and memory of every plan; blocks of them stay in the cache."""
+        self._tables.learn(columns)
         blocks = [self._block(block, global_batch) for block in _blocks(columns)]
         return Judged(*map(np.concatenate, zip(*blocks, strict=True)))
 
-    def _parts_of(
-        self, columns: Columns, global_batch: int
-    ) -> tuple[list[Part], Columns, dict[str, np.ndarray], np.ndarray]:
-        """Return the parts of every plan, its columns, and how many micro-batches it has."""
-        keys = np.stack([columns[name] for name in (*KEY, "gradient_dtype")], axis=1)
-        keys[:, -1] = self._widths[keys[:, -1]]
-        first, back = distinct(keys)
-        rows = [tuple(map(int, keys[at])) for at in first]
-        missing = [row for row in rows if row not in self._parts]
-        with uncollected() if missing else nullcontext():
-            self._learn(missing)
-            table = np.stack([self._parts[row] for row in rows])
-        fields = np.ascontiguousarray(table.transpose(1, 2, 0))
-        parts = [Part(*(row[back] for row in part)) for part in fields]
-        m = global_batch // (columns["micro_batch"] * columns["dp"])
-        c = {name: column.astype(np.float64) for name, column in columns.items()}
-        return parts, columns, c, m
-
-    def _memory(
-        self, parts: list[Part], columns: Columns, c: dict[str, np.ndarray], m: np.ndarray
-    ) -> np.ndarray:
+    def _memory(self, parts: list[Part], columns: Columns, m: np.ndarray) -> np.ndarray:
+        c = _floats(columns)
         front, *kinds, tail = parts
         each, copies = self._held[0], c["dp"] * c["cp"]
         weight, gradients = float(each.weight_bytes), self._gradients(columns)
@@ -152,8 +131,9 @@ class ClosedForm:
         return memory.worst(front, kinds, tail, holders, fixed, whole)
 
     def _block(self, block: Columns, global_batch: int) -> Judged:
-        parts, columns, c, m = self._parts_of(block, global_batch)
-        need = self._memory(parts, columns, c, m)
+        columns, c, m = block, _floats(block), _micro_batches(block, global_batch)
+        parts = self._tables.parts(block, timed=True)
+        need = self._memory(parts, columns, m)
         pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
         passes = self._with_weights(parts, columns)
         sizes = Devices(passes, self._layouts.layers(pipelines), c["pp"], c["vpp"])
@@ -183,80 +163,6 @@ class ClosedForm:
         """Return the bytes of a gradient, of every plan."""
         each = np.array([float(one.gradient_bytes) for one in self._held])
         return each[columns["gradient_dtype"]]
-
-    def _plan(self, key: tuple[int, ...]) -> Plan:
-        tp, cp, ep, etp, kind, micro_batch, again, parts = key
-        names: Any = RECOMPUTE
-        kinds: Any = CP_KINDS
-        return Plan(
-            tp=tp, cp=cp, ep=ep, etp=etp, dp=ep * etp, micro_batch=micro_batch,
-            recompute=names[again], cp_kind=kinds[kind],
-            sequence_parallel=bool(parts) and tp > 1, dtype=self.machine.dtype,
-        )  # fmt: skip
-
-    def _learn(self, keys: list[tuple[int, ...]]) -> None:
-        """Find the parts of some keys: works of all, their kernels asked for at once, times."""
-        splits: dict[tuple[int, ...], tuple[set[int], set[int]]] = {}
-        for *key, width in keys:
-            sizes, widths = splits.setdefault(_split(key), (set(), set()))
-            sizes.add(key[_MICRO_BATCH])
-            widths.add(width)
-        found = []
-        for split, (sizes, widths) in splits.items():
-            made = self._amounts(split, sorted(sizes))
-            some = [(sorted(sizes), made)] if made else []
-            for size in () if made else sizes:
-                some.append(([size], self._amounts(split, [size]) or []))
-            for width in widths:
-                found += [
-                    (split, width, batches, [(work, _of_width(of, width)) for work, of in parts])
-                    for batches, parts in some
-                ]
-        self._ask([of for *_, parts in found for _, of in parts])
-        for split, width, batches, parts in found:
-            plan = self._plan(_key(split, 1))
-            columns = [self._part(plan, work, of, tuple(batches), width) for work, of in parts]
-            for at, size in enumerate(batches):
-                self._parts[*_key(split, size), width] = np.array([of[:, at] for of in columns])
-
-    def _amounts(self, split: tuple[int, ...], sizes: list[int]) -> Any:
-        return amounts_of(lambda size: self._works.of(self._plan(_key(split, size))), sizes)
-
-    def _ask(self, every: list[Amounts]) -> None:
-        """Ask for the times of all kernels that were not met before."""
-        new: dict[Key, list[Operation]] = {}
-        for of in every:
-            for at, one in enumerate(of.operations):
-                key = None if one.communicates else of.key(at)
-                if key is not None and key not in self._kernels and key not in new:
-                    new[key] = of.kernels(at)
-        self.machine.learn(one for some in new.values() for one in some)
-        for key, some in new.items():
-            self._kernels[key] = np.array([self.machine.kernel_ns(one) for one in some])
-
-    def _part(
-        self, plan: Plan, work: StageWork, of: Amounts, batches: tuple[int, ...], width: int
-    ) -> np.ndarray:
-        """Return the fields of a part (fields, micro-batches)."""
-        key = id(work), batches, width  # works are kept, so that a number means one
-        if key not in self._known:
-            times = [self._times(plan, of, at) for at in range(len(of.operations))]
-            fields = part_of(work, of, times)
-            self._known[key] = np.stack([np.broadcast_to(one, len(batches)) for one in fields])
-        return self._known[key]
-
-    def _times(self, plan: Plan, of: Amounts, at: int) -> np.ndarray:
-        """Return how long an operation takes, for each micro-batch."""
-        operation, sent = of.operations[at], of.sent(at)
-        if operation.collective is not None:
-            tp, cp, ep, etp = plan.tp, plan.cp, plan.ep, plan.etp
-            groups = {"tp": (tp, 1), "cp": (cp, tp), "tp_cp": (tp * cp, 1)}
-            groups |= {"etp": (etp, 1), "ep": (ep, etp)}
-            size, stride = groups.get(operation.group, (1, 1))
-            return np.asarray(self.machine.collective_ns(operation.collective, size, stride, sent))
-        if operation.peer:
-            return np.asarray(self.machine.message_ns(plan.tp, sent.astype(float)))
-        return self._kernels[of.key(at)]
 
     def _messages(
         self, stride: np.ndarray, stages: np.ndarray, size_bytes: np.ndarray
@@ -366,18 +272,13 @@ def _kernels(plan: Plan, held: Sharding) -> Kernels:
     )
 
 
-def _of_width(of: Amounts, width: int) -> Amounts:
-    """Return the amounts of parts whose gradients have 4 bytes (0) or 2 (1)."""
-    return of.with_half_gradients() if width else of
+def _floats(columns: Columns) -> dict[str, np.ndarray]:
+    return {name: column.astype(np.float64) for name, column in columns.items()}
 
 
-def _split(key: Sequence[int]) -> tuple[int, ...]:
-    """Return a key without its micro-batch."""
-    return (*key[:_MICRO_BATCH], *key[_MICRO_BATCH + 1 :])
-
-
-def _key(split: tuple[int, ...], micro_batch: int) -> tuple[int, ...]:
-    return (*split[:_MICRO_BATCH], micro_batch, *split[_MICRO_BATCH:])
+def _micro_batches(columns: Columns, global_batch: int) -> np.ndarray:
+    count: np.ndarray = global_batch // (columns["micro_batch"] * columns["dp"])
+    return count
 
 
 def _blocks(columns: Columns) -> Iterator[Columns]:

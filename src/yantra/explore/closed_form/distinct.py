@@ -22,3 +22,12 @@ def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     first = place[met]
     place[met] = np.arange(len(met))
     return first, place[code]
+
+
+def starts(rows: np.ndarray) -> np.ndarray:
+    """Return where rows begin that differ from the one before; the first always does."""
+    differs = np.zeros(len(rows), dtype=bool)
+    differs[:1] = True
+    for column in rows.T:
+        differs[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(differs)

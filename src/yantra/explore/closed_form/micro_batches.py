@@ -62,6 +62,10 @@ class Amounts(NamedTuple):
         sizes = rows[_FIXED:].tobytes()
         return one.kind, one.dtype, one.phase, names, rows[:2].tobytes(), sizes
 
+    def at(self, places: Sequence[int]) -> Amounts:
+        """Return the same for some of the micro-batches."""
+        return self._replace(rows=self.rows[:, places], border=self.border[places])
+
     def with_half_gradients(self) -> Amounts:
         """Return the same where gradients of weights have half as many bytes."""
         rows = self.rows.copy()

@@ -100,10 +100,12 @@ class Works:
         return [front, *layers, tail]
 
 
-def part_of(work: StageWork, amounts: Amounts, times: list[np.ndarray]) -> Part:
-    """Return a part for all micro-batches of its amounts; `times` are of its operations."""
+def part_of(work: StageWork, amounts: Amounts, times: list[np.ndarray] | None = None) -> Part:
+    """Return a part for all micro-batches of its amounts; `times` are of its operations.
+
+    Without them no pass takes any time.
+    """
     count = len(work.forward.operations)
-    there, back = times[:count], times[count:]
     saves, frees = amounts.saves, amounts.frees
     now = saves[count:].cumsum(axis=0)
     now[1:] -= frees[count:-1].cumsum(axis=0)
@@ -113,16 +115,23 @@ def part_of(work: StageWork, amounts: Amounts, times: list[np.ndarray]) -> Part:
     experts = [weight.elements for weight in trained if weight.domain == "expert"]
     none = np.zeros(saves.shape[1])
     lead = min(work.backward.entries, default=0)
+    forward = backward = kernels = leading = none
+    if times is not None:
+        there, back = times[:count], times[count:]
+        forward = _steady(work.forward, there, none)
+        backward = _steady(work.backward, back, none)
+        kernels = none + _kernels(work.forward, there) + _kernels(work.backward, back)
+        leading = none + _kernels(work.backward, back, lead)
     return Part(
-        _steady(work.forward, there, none),
-        _steady(work.backward, back, none),
+        forward,
+        backward,
         sum(dense),
         sum(experts),
         saves[:count].sum(axis=0),
         now.max(axis=0, initial=0),
         amounts.border,
-        none + _kernels(work.forward, there) + _kernels(work.backward, back),
-        none + _kernels(work.backward, back, lead),
+        kernels,
+        leading,
         _grain(dense),
         _grain(experts),
         sum(weight.elements for weight in trained if weight.is_tied),

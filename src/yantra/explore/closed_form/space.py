@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 RECOMPUTE = ("none", "selective", "full", "operators")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
 _ZERO = (0, 1, 2, 3)
-_CHUNK = 512
+_CHUNK = 1024
 """Tokens that each of the two chunks of a rank has at least, where contexts are not given."""
+_MOST_TOKENS = 1 << 17
+"""Tokens of a micro-batch on a rank, where none are given; more is no faster for any device."""
 _BY_HEADS = "a2a"
 _MOST = 2**31 - 1  # as the core counts
 GRADIENTS = CHOICES["gradient_dtype"]
@@ -89,7 +91,7 @@ class PlanSpace(Record):
     tp: tuple[int, ...] | None = None
     cp: tuple[int, ...] | None = None
     ep: tuple[int, ...] | None = None
-    etp: tuple[int, ...] | None = None
+    etp: tuple[int, ...] = (1,)
     cp_kind: tuple[str, ...] = ("p2p",)
     pp: tuple[int, ...] | None = None
     vpp: tuple[int, ...] | None = None
@@ -146,7 +148,7 @@ class PlanSpace(Record):
     def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
         """Return the plan of a row; a column that is not there has the one value of the space."""
         of: dict[str, Any] = {
-            name: int(columns[name][at]) if name in columns else (getattr(self, name) or (1,))[0]
+            name: int(columns[name][at]) if name in columns else getattr(self, name)[0]
             for name in COLUMNS
         }
         split, overlap = (of.pop(name) for name in SWITCHES)
@@ -178,11 +180,11 @@ class PlanSpace(Record):
         splits = gcd(*facts.heads, *facts.kv_heads, *facts.widths) or 1
         refused = {field for field, _ in facts.limits}
         experts = gcd(*facts.experts) if facts.experts else 1
-        batches: dict[tuple[int, int], np.ndarray] = {}
+        batches: dict[tuple[int, int, int], np.ndarray] = {}
         for tp in self._chosen("tp", splits if "tp" not in refused else 1):
             if self.most_tp is not None and tp > self.most_tp:
                 continue
-            etps = self._tensors(tp, facts)
+            etps = self._tensors(facts)
             for cp, pp in product(
                 self._contexts(tp, tokens, refused),
                 self._chosen("pp", self.ranks // tp, facts.layers + 2),
@@ -194,15 +196,17 @@ class PlanSpace(Record):
                 dp = self.ranks // (tp * cp * pp)
                 if self.global_batch % dp:
                     continue
-                if (pp, dp) not in batches:
-                    batches[pp, dp] = self._batches(facts.layers, pp, self.global_batch // dp)
+                key = pp, dp, max(_MOST_TOKENS * cp // tokens, 1)
+                if key not in batches:
+                    each = self.global_batch // dp
+                    batches[key] = self._batches(facts.layers, pp, each, key[-1])
                 switches = self._switches(splits_tokens, is_alone=dp * cp == 1)
-                if not len(batches[pp, dp]):
+                if not len(batches[key]):
                     continue
                 kinds = self._kinds(tp, cp, facts)
                 for ep, etp, kind in product(self._chosen("ep", experts), etps, kinds):
                     if (tp * cp * dp) % (ep * etp) == 0:
-                        yield _Split(tp, cp, ep, etp, kind, pp, dp, batches[pp, dp], switches)
+                        yield _Split(tp, cp, ep, etp, kind, pp, dp, batches[key], switches)
 
     def _contexts(self, tp: int, tokens: int, refused: set[str]) -> list[int]:
         """Return the ranks that may share a sequence; unless given, of a chunk of some tokens."""
@@ -212,14 +216,10 @@ class PlanSpace(Record):
         found = given if few else [cp for cp in every if cp == 1 or tokens >= 2 * cp * _CHUNK]
         return [cp for cp in found if cp in every and (cp == 1 or "cp" not in refused)]
 
-    def _tensors(self, tp: int, facts: Facts) -> list[int]:
-        """Return the ranks that may share an expert; unless given, one or as many as other layers.
-
-        Megatron-LM's own choice is that of other layers.
-        """
+    def _tensors(self, facts: Facts) -> list[int]:
+        """Return the ranks that may share an expert."""
         widths = gcd(*facts.expert_widths) if facts.experts else 1
-        given = self.etp if self.etp is not None else sorted({1, tp})
-        return [etp for etp in given if widths % etp == 0]
+        return [etp for etp in self.etp if widths % etp == 0]
 
     def _kinds(self, tp: int, cp: int, facts: Facts) -> list[int]:
         """Return how ranks may share a sequence, as numbers; with one rank it is nothing."""
@@ -239,10 +239,11 @@ class PlanSpace(Record):
         }
         return [value for value in self.sequence_parallel if legal[value]]
 
-    def _batches(self, layers: int, pp: int, each: int) -> np.ndarray:
+    def _batches(self, layers: int, pp: int, each: int, most_batch: int) -> np.ndarray:
         """Return micro-batches, chunks and layouts of pipelines that work on `each` sequences."""
         rows = []
-        for micro_batch in self._chosen("micro_batch", each):
+        bound = None if self.micro_batch is not None else most_batch
+        for micro_batch in self._chosen("micro_batch", each, bound):
             count = each // micro_batch
             chunks = layers + 2 if pp > 1 and count % pp == 0 else pp
             most = min(chunks, MOST_PASSES // count) // pp
