@@ -45,7 +45,7 @@ def some(
 def test_replicas_of_one_stage(zero: int, overlap: bool, memory: float, time: float) -> None:
     """Weights of a layer are gathered one ahead, and its gradients reduced behind it."""
     space = PlanSpace(
-        ranks=32, global_batch=64, sequence=2048, most_tp=8, pp=(1,), zero=(zero,),
+        ranks=32, global_batch=64, sequence=2048, most_tp=8, cp=(1,), pp=(1,), zero=(zero,),
         overlap=(overlap,),
     )  # fmt: skip
     _, judged, found = some("llama3-8b", space, 5)
@@ -68,7 +68,13 @@ def test_pipelines_and_experts(name: str, ranks: int) -> None:
 
 def test_each_level_needs_less_of_what_it_shards_and_adapters_have_two() -> None:
     model = find("llama3-8b")
-    more: dict[str, Any] = {"tp": (1,), "pp": (1,), "micro_batch": (1,), "recompute": ("full",)}
+    more: dict[str, Any] = {
+        "tp": (1,),
+        "cp": (1,),
+        "pp": (1,),
+        "micro_batch": (1,),
+        "recompute": ("full",),
+    }
     space = PlanSpace(ranks=16, global_batch=16, gradient_dtype=("fp32",), **more)
     columns = space.columns(model)
     assert columns["zero"].tolist() == [0, 1, 2, 3]

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from yantra.workloads.training.step.sharding import Sharding
 
 _BLOCK = 1 << 14
+_NEED = "need"
 _WIDE = 4  # bytes of a gradient, of which others have half
 
 
@@ -102,10 +103,14 @@ class ClosedForm:
             found.append(self._memory(parts, block, _micro_batches(block, global_batch)))
         return np.concatenate(found)
 
-    def judge(self, columns: Columns, global_batch: int) -> Judged:
-        """Return time and memory of every plan; blocks of them stay in the cache."""
+    def judge(self, columns: Columns, global_batch: int, need: np.ndarray | None = None) -> Judged:
+        """Return time and memory of every plan; blocks of them stay in the cache.
+
+        `need` is the memory of the plans where `memory` has said it, so that it is not asked again.
+        """
         self._tables.learn(columns)
-        blocks = [self._block(block, global_batch) for block in _blocks(columns)]
+        given = columns if need is None else {**columns, _NEED: need}
+        blocks = [self._block(block, global_batch) for block in _blocks(given)]
         return Judged(*map(np.concatenate, zip(*blocks, strict=True)))
 
     def _memory(self, parts: list[Part], columns: Columns, m: np.ndarray) -> np.ndarray:
@@ -133,7 +138,7 @@ class ClosedForm:
     def _block(self, block: Columns, global_batch: int) -> Judged:
         columns, c, m = block, _floats(block), _micro_batches(block, global_batch)
         parts = self._tables.parts(block, timed=True)
-        need = self._memory(parts, columns, m)
+        need = block[_NEED] if _NEED in block else self._memory(parts, columns, m)
         pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
         passes = self._with_weights(parts, columns)
         sizes = Devices(passes, self._layouts.layers(pipelines), c["pp"], c["vpp"])
@@ -148,16 +153,18 @@ class ClosedForm:
 
     def _with_weights(self, parts: list[Part], columns: Columns) -> Passes:
         """Return the passes of the parts, with weights that they gather."""
-        if not (columns["zero"] == WEIGHTS).any():
+        rows = np.flatnonzero(columns["zero"] == WEIGHTS)
+        if not len(rows):
             none = np.zeros(len(columns["zero"]))
             return Passes(parts, none, none)
-        copies, overlaps = columns["dp"] * columns["cp"], columns["overlap"] > 0
+        columns = {name: of[rows] for name, of in columns.items()}
+        copies, hides = columns["dp"] * columns["cp"], columns["overlap"] > 0
         inside = columns["ep"] * columns["etp"]
         size = copies * columns["tp"] // inside
         groups = groups_of(copies, columns["tp"]), groups_of(size, inside)
         sharers = Sharers(copies, groups[0], size, groups[1])
         weight, gradients = float(self._held[0].weight_bytes), self._gradients(columns)
-        return sharded(self.machine, parts, columns["zero"], overlaps, sharers, weight, gradients)
+        return sharded(self.machine, parts, rows, hides, sharers, weight, gradients)
 
     def _gradients(self, columns: Columns) -> np.ndarray:
         """Return the bytes of a gradient, of every plan."""

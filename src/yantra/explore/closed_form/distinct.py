@@ -9,7 +9,7 @@ _WIDEST = 1 << 18  # codes of rows that are looked up in a table and not sorted
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where each distinct row stands, and which of them every row is."""
-    span = rows.max(axis=0) + 1
+    span = np.array([column.max() for column in rows.T]) + 1  # along rows, which are many
     code = np.zeros(len(rows), dtype=np.int64)
     for at in range(rows.shape[1]):
         code = code * span[at] + rows[:, at]

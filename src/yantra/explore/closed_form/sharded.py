@@ -28,7 +28,7 @@ WEIGHTS = 3
 
 
 class Sharers(NamedTuple):
-    """Who shares the dense weights of each plan, and who the experts: how many and which group."""
+    """Who shares the dense weights of some plans, and who the experts: how many, which group."""
 
     dense_size: np.ndarray
     dense: Groups
@@ -56,23 +56,20 @@ class _Moves(NamedTuple):
 def sharded(
     machine: Machine,
     parts: list[Part],
-    zero: np.ndarray,
-    overlaps: np.ndarray,
+    rows: np.ndarray,
+    hides: np.ndarray,
     sharers: Sharers,
     weight: float,
     gradient: np.ndarray,
 ) -> Passes:
-    """Return the passes of plans of which those of level 3 shard their weights.
+    """Return the passes of plans of which those in `rows` shard their weights.
 
-    `parts` are front, kinds of layers and tail; `weight` and `gradient` are bytes of an element.
+    `parts` are front, kinds of layers and tail of all plans; of those in `rows` alone, `hides` says
+    whether weights and gradients move while the device computes, `weight` and `gradient` are bytes
+    of an element.
     """
-    count = len(zero)
-    none = np.zeros(count)
-    rows = np.flatnonzero(zero == WEIGHTS)
-    if not len(rows):
-        return Passes(parts, none, none)
+    none = np.zeros(len(parts[-1].forward))
     moves = [_moves(machine, part, rows, sharers, weight, gradient) for part in parts]
-    hides = overlaps[rows]
     made = [_layer(part, of, rows, hides) for part, of in zip(parts, moves, strict=True)]
     usual, own = parts[-2], moves[-2]
     forward, backward = usual.forward[rows], usual.backward[rows]
@@ -105,11 +102,13 @@ def _moves(
             (CollectiveType.ALL_GATHER, weight / size),
             (CollectiveType.REDUCE_SCATTER, gradient),
         ):
-            bytes_moved = elements * each
-            start, slope = np.zeros(len(size)), np.zeros(len(size))
-            write_lines(machine, kind, groups, rows, bytes_moved, start, slope)
-            times = np.maximum(start + slope * bytes_moved, 0.0)[rows]
-            found.append(np.where(bytes_moved[rows] > 0, times, 0.0))
+            moved = elements[rows] * each
+            if not moved.any():
+                found.append(moved)
+                continue
+            start, slope = np.zeros(len(rows)), np.zeros(len(rows))
+            write_lines(machine, kind, groups, np.arange(len(rows)), moved, start, slope)
+            found.append(np.where(moved > 0, np.maximum(start + slope * moved, 0.0), 0.0))
     dense_gathers, dense_reduces, expert_gathers, expert_reduces = found
     return _Moves(dense_gathers, dense_reduces, expert_gathers, expert_reduces)
 
