@@ -18,7 +18,15 @@ from yantra.base.text import format_bytes, room_text, table
 from yantra.base.units import format_time
 from yantra.base.whole_numbers import whole
 from yantra.explore.answers.causes import CAUSES, PARTS
-from yantra.explore.closed_form.space import FIELDS, RECOMPUTE, SWITCHES, switched
+from yantra.explore.closed_form.space import (
+    COLUMNS,
+    FURTHER,
+    NAMES,
+    OFF_OR_ON,
+    SWITCHES,
+    switched,
+    told,
+)
 from yantra.explore.study.objectives import sign
 from yantra.explore.study.study import Finished
 from yantra.explore.study.study_file import Study, point_words
@@ -50,14 +58,14 @@ def read_plan(text: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for word in text.replace(",", " ").split():
         name, _, value = word.partition("=")
-        if name not in (known := (*FIELDS, *SWITCHES)):
+        if name not in (known := COLUMNS):
             problem = expected_got(f"one of {', '.join(known)}", name)
             raise ConfigError("--not", problem + did_you_mean(name, known))
         if name in given:
             raise ConfigError("--not", f"names {name} twice")
-        if name == "recompute":
+        if name in NAMES:
             given[name] = value
-        elif name in SWITCHES:
+        elif name in OFF_OR_ON:
             if value not in _SWITCHED:
                 raise ConfigError(f"--not {name}", expected_got("true or false", value))
             given[name] = _SWITCHED[value]
@@ -129,7 +137,7 @@ def _having(study: Study, number: int, given: Mapping[str, Any]) -> tuple[Plans,
 
 
 def _row_of(plans: Plans, row: int, given: Mapping[str, Any]) -> dict[str, int]:
-    shown = (*plans.space.shown, *(name for name in SWITCHES if name in given))
+    shown = (*plans.space.shown, *(name for name in (*FURTHER, *SWITCHES) if name in given))
     return {name: int(plans.columns[name][row]) for name in dict.fromkeys(shown)}
 
 
@@ -196,8 +204,10 @@ def words(study: Study, answer: Why) -> Iterator[str]:
 
 def plan_text(row: Mapping[str, int]) -> str:
     """Return the fields of a row, as `read_plan` reads them."""
-    shown: dict[str, Any] = {**row, "recompute": RECOMPUTE[row["recompute"]]}
-    shown |= {name: str(bool(row[name])).lower() for name in SWITCHES if name in row}
+    shown = {
+        name: str(value).lower() if name in OFF_OR_ON else value
+        for name, value in told(row).items()
+    }
     return " ".join(f"{name}={value}" for name, value in shown.items())
 
 

@@ -1,4 +1,4 @@
-"""Bytes of the worst device of each plan: what lies there all the time, and activations in flight.
+"""Bytes of the worst device of each plan: what is always there, and activations in flight.
 
 Weights, gradients and the optimizer's state are there by shards; activations by the moments of
 `layouts.py`, each with the most that the backward pass has then. It is the peak of the step itself

@@ -14,7 +14,7 @@ space says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import product
 from math import gcd
@@ -53,7 +53,11 @@ NAMES = {"recompute": RECOMPUTE, "gradient_dtype": GRADIENTS, "cp_kind": CP_KIND
 SWITCHES = ("sequence_parallel", "overlap")
 """Columns of 0 and 1 that are on unless a space says otherwise, shown as `FURTHER` are."""
 COLUMNS = (*FIELDS, *FURTHER, *SWITCHES)
-_OFF_OR_ON = ("embedding_as_layer", "loss_as_layer", *SWITCHES)
+OFF_OR_ON = ("embedding_as_layer", "loss_as_layer", *SWITCHES)
+_OF_SWITCHES = {
+    "sequence_parallel": ("sequence_parallel",),
+    "overlap": ("overlap_gradients", "overlap_parameters"),
+}
 Columns = dict[str, np.ndarray]
 
 
@@ -120,7 +124,7 @@ class PlanSpace(Record):
             for value in getattr(self, name):
                 if value not in known:
                     raise ConfigError(name, expected_got(f"one of {', '.join(known)}", value))
-        for name in _OFF_OR_ON:
+        for name in OFF_OR_ON:
             for value in getattr(self, name):
                 if not isinstance(value, bool):
                     raise ConfigError(name, expected_got("true or false", value))
@@ -152,7 +156,7 @@ class PlanSpace(Record):
             for name in COLUMNS
         }
         split, overlap = (of.pop(name) for name in SWITCHES)
-        of |= {name: bool(of[name]) for name in _OFF_OR_ON if name in of}
+        of |= {name: bool(of[name]) for name in OFF_OR_ON if name in of}
         of |= {name: known[of[name]] for name, known in NAMES.items() if name in columns}
         of |= {"global_batch": self.global_batch}
         of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets, "dtype": self.dtype}
@@ -164,6 +168,41 @@ class PlanSpace(Record):
         if self.lora_rank is None:
             return NO_ADAPTERS
         return Adapters(self.lora_rank, targets_of(self.lora_targets))
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """The fields of a plan that no row of the space varies, with the value that all have.
+
+        None where it follows from others. What bounds the fields that do vary, `bounds` says.
+        """
+        usual = Plan()
+        varied = {*FIELDS, *(name for name in FURTHER if self._varies(name)), "global_batch"}
+        switched_off = switched(*(getattr(self, name)[0] for name in SWITCHES))
+        for name, fields in _OF_SWITCHES.items():
+            varied |= set(fields) if self._varies(name) else set()
+        found = {}
+        for name, value in usual.given.items():
+            given = getattr(self, name, value)
+            one = given[0] if isinstance(given, tuple) else given
+            if name in FIELDS and isinstance(given, tuple) and len(given) == 1 and name != "dp":
+                found[name] = one
+            elif name not in varied:
+                found[name] = switched_off.get(name, one)
+        return found
+
+    @property
+    def bounds(self) -> dict[str, str]:
+        """What bounds the values of fields that were not given, in words, by field."""
+        found = {}
+        if self.cp is None:
+            found["cp"] = f"chunks of at least {_CHUNK} tokens"
+        if self.micro_batch is None:
+            found["micro_batch"] = f"at most {_MOST_TOKENS} tokens a rank"
+        if self.most_tp is not None:
+            found["tp"] = f"at most {self.most_tp}"
+        if self.lora_rank is not None:
+            found["zero"] = "0 and 1 with adapters"
+        return found
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -305,6 +344,17 @@ def _columns(splits: list[_Split]) -> Columns:
     at_switch = np.arange(int(times.sum())) + (begins - first).repeat(times)
     made |= {name: every[at_switch, at] for at, name in enumerate(_SWITCHED)}
     return {name: made[name] for name in COLUMNS}
+
+
+def told(row: Mapping[str, int]) -> dict[str, Any]:
+    """Return the columns of a plan as a user writes them: names, truth and numbers."""
+
+    def one(name: str, value: int) -> Any:
+        if name in NAMES:
+            return NAMES[name][value]
+        return bool(value) if name in OFF_OR_ON else value
+
+    return {name: one(name, int(value)) for name, value in row.items()}
 
 
 def switched(sequence_parallel: object, overlap: object) -> dict[str, bool]:

@@ -23,7 +23,7 @@ from yantra.base.records import Record
 from yantra.explore.answers.next_dollar import NextDollar, next_dollar, read_offer
 from yantra.explore.answers.odds import Odds, odds_of, read_within
 from yantra.explore.answers.why import Why, read_plan, why_not, winner
-from yantra.explore.closed_form.space import FIELDS, RECOMPUTE, SWITCHES
+from yantra.explore.closed_form.space import FIELDS, FURTHER, NAMES, SWITCHES
 from yantra.explore.pages.study_page import study_page
 from yantra.explore.study.confirmed import USUAL, Confirmed, confirm
 from yantra.explore.study.objectives import OBJECTIVES, Constraint, Objective
@@ -239,8 +239,9 @@ class Explored:
         for objective in OBJECTIVES:
             if objective != "ranks":
                 columns[objective] = column("real", [_real(one.get(objective)) for one in trials])
-        varied = (name for name in SWITCHES if len(dict(self.study.plan).get(name, ())) > 1)
-        for field in (*FIELDS, *varied):
+        plans = [plan for one in trials if (plan := one.get("plan")) is not None]
+        told = (name for name in (*FURTHER, *SWITCHES) if any(name in plan for plan in plans))
+        for field in (*FIELDS, *told):
             columns[field] = column(*_field([one.get("plan") for one in trials], field))
         columns["on_front"] = column("whole", [int(number in on_front) for number in numbers])
         columns["broken"] = column("text", ["; ".join(one["broken"]) for one in trials])
@@ -254,8 +255,8 @@ class Explored:
 def _field(plans: Sequence[Mapping[str, int] | None], name: str) -> tuple[Kind, list[Any]]:
     """Return a field of plans; a trial without a plan has none."""
     values = [None if plan is None else plan[name] for plan in plans]
-    if name == "recompute":
-        return "text", [None if value is None else RECOMPUTE[value] for value in values]
+    if name in NAMES:
+        return "text", [None if value is None else NAMES[name][value] for value in values]
     return "whole", values
 
 

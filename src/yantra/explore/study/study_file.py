@@ -20,7 +20,7 @@ from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.trust import Reading
 from yantra.explore.closed_form.on_stack import check_rates, check_stack
-from yantra.explore.closed_form.space import SWITCHES, PlanSpace
+from yantra.explore.closed_form.space import FURTHER, NAMES, OFF_OR_ON, SWITCHES, PlanSpace
 from yantra.explore.study.objectives import OBJECTIVES, known
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Cluster
@@ -48,7 +48,9 @@ _OPTIONAL = (
     "search",
 )
 _DTYPE: Dtype = "bf16"
-_CHOSEN = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute", *SWITCHES)
+_CHOSEN = (
+    "tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute", *FURTHER, *SWITCHES,
+)  # fmt: skip
 DTYPES = CHOICES["dtype"]
 SAMPLERS = ("tpe", "nsga2", "random")
 Point = tuple[str, int, dict[str, float], str]
@@ -311,11 +313,12 @@ def _prices(
 def _plan(tree: Mapping[str, Any], path: str) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Return the allowed values of fields of plans; `PlanSpace` says what no space can have."""
     given = _mapping(tree, "plan", path, _CHOSEN)
-    kinds: dict[str, type] = {"recompute": str} | dict.fromkeys(SWITCHES, bool)
+    kinds: dict[str, type] = dict.fromkeys(NAMES, str) | dict.fromkeys(OFF_OR_ON, bool)
     if "zero" in given and isinstance(given["zero"], list):
         values = [level for level in given["zero"] if type(level) is not int or level < 0]
         if values or not given["zero"]:
-            raise ConfigError(f"{path}: plan.zero", expected_got("a list of 0, 1, 2, 3", given["zero"]))
+            problem = expected_got("a list of 0, 1, 2, 3", given["zero"])
+            raise ConfigError(f"{path}: plan.zero", problem)
         found = {"zero": tuple(given["zero"])}
     else:
         found = {}
