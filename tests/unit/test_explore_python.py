@@ -156,7 +156,7 @@ def test_answers_are_those_of_the_commands(found: tuple[Explored, Path]) -> None
         ({"between": {"peak": [1, 2]}}, "space: search: missing; between needs search"),
         ({"upgrades": {"peak": "1 USD/h"}}, "peak is neither in scale nor in between"),
         ({"plan": {"tp": []}}, "space: plan: tp: expected a list of whole numbers"),
-        ({"plan": {"zero": [3]}}, "space: plan.zero: expected 0 or 1"),
+        ({"plan": {"zero": [4]}}, "space: plan.zero: expected 0, 1, 2 or 3"),
         ({"plan": {"recompute": ["all"]}}, "space: plan.recompute: expected one of none"),
     ],
 )

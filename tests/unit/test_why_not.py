@@ -8,7 +8,7 @@ import pytest
 
 from yantra.base.errors import ConfigError
 from yantra.explore.answers.why import read_plan, why_not, winner, words
-from yantra.explore.closed_form.space import RECOMPUTE
+from yantra.explore.closed_form.space import RECOMPUTE, told
 from yantra.explore.study.study import Finished, kept, run_study
 from yantra.explore.study.study_file import Study, read_study
 from yantra.explore.study.trial import trial
@@ -48,8 +48,7 @@ def test_differences_by_cause_add_up_to_the_difference_of_times(study: Study, te
 
 def test_the_best_plan_differs_by_nothing(study: Study) -> None:
     best = trial(study, 0)["plan"]
-    named = {name: value for name, value in best.items() if name != "recompute"}
-    answer = why_not(study, 0, {**named, "recompute": RECOMPUTE[best["recompute"]]})
+    answer = why_not(study, 0, told(best))
     assert answer.other == answer.best and answer.broken == ()
     assert answer.differences is not None and not any(answer.differences.values())
     assert list(words(study, answer))[-1] == "it is the best plan"

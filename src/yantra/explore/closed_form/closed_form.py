@@ -144,8 +144,9 @@ class ClosedForm:
         sizes = Devices(passes, self._layouts.layers(pipelines), c["pp"], c["vpp"])
         stride = columns["tp"] * columns["cp"] * columns["dp"]
         message = self._messages(stride, columns["pp"], sizes.border)
+        message = np.maximum(message - passes.before, 0.0)
         worked, slowest = pipeline(sizes, c, m.astype(float), message)
-        behind = self._around(sizes, columns, c, message, m)
+        behind = self._around(sizes, columns, c, message, m, worked)
         work = m * slowest
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
         bubble = worked - work
@@ -156,7 +157,7 @@ class ClosedForm:
         rows = np.flatnonzero(columns["zero"] == WEIGHTS)
         if not len(rows):
             none = np.zeros(len(columns["zero"]))
-            return Passes(parts, none, none)
+            return Passes(parts, none, none, none)
         columns = {name: of[rows] for name, of in columns.items()}
         copies, hides = columns["dp"] * columns["cp"], columns["overlap"] > 0
         inside = columns["ep"] * columns["etp"]
@@ -164,7 +165,8 @@ class ClosedForm:
         groups = groups_of(copies, columns["tp"]), groups_of(size, inside)
         sharers = Sharers(copies, groups[0], size, groups[1])
         weight, gradients = float(self._held[0].weight_bytes), self._gradients(columns)
-        return sharded(self.machine, parts, rows, hides, sharers, weight, gradients)
+        layers = len(self._works.kinds) / (columns["pp"] * columns["vpp"])
+        return sharded(self.machine, parts, rows, hides, layers, sharers, weight, gradients)
 
     def _gradients(self, columns: Columns) -> np.ndarray:
         """Return the bytes of a gradient, of every plan."""
@@ -192,6 +194,7 @@ class ClosedForm:
         c: dict[str, np.ndarray],
         message: np.ndarray,
         m: np.ndarray,
+        worked: np.ndarray,
     ) -> np.ndarray:
         """Return what comes on top of the passes: weights, gradients, the optimizer."""
         level = columns["zero"]
@@ -221,7 +224,8 @@ class ClosedForm:
             both = gathers, costs.update
             exposed = np.minimum(*both) / (c["vpp"] * len(domains))
             after = np.where(overlaps, costs.update, np.maximum(*both) + exposed)
-            own = self._reductions(costs, level, overlaps, passes[0] + passes[1], m) + costs.norm
+            chain = _begins(passes, c, m, device) + m * costs.reduced
+            own = _reductions(costs, level, overlaps, m, chain - worked) + costs.norm
             opening = np.maximum(opening, np.where(there, before, 0.0))
             closing = np.maximum(closing, np.where(there, own - device * drain, 0.0))
             last = np.maximum(last, np.where(there, after, 0.0))
@@ -232,22 +236,6 @@ class ClosedForm:
         if sizes.tied.any():
             result = result + self._tied(gradients * sizes.tied, columns)
         return result
-
-    def _reductions(
-        self,
-        costs: Costs,
-        level: np.ndarray,
-        overlaps: np.ndarray,
-        passes: np.ndarray,
-        m: np.ndarray,
-    ) -> np.ndarray:
-        """Return the reductions that nothing hides; with sharded gradients each pass has some."""
-        if not (level > 1).any():
-            return costs.reductions
-        longer = (m - 1) * np.maximum(costs.reduced - passes, 0.0)
-        each = np.where(overlaps, costs.reductions + longer, m * costs.reduced)
-        found: np.ndarray = np.where(level == 2, each, costs.reductions)
-        return np.where(level == WEIGHTS, 0.0, found)
 
     def _tied(self, sizes: np.ndarray, columns: Columns) -> np.ndarray:
         """Return the sum of a tied embedding's gradient over the first and the last stage.
@@ -277,6 +265,30 @@ def _kernels(plan: Plan, held: Sharding) -> Kernels:
         lambda count: norm_operation(count, held),
         lambda count: update_operation(count, "", plan, held),
     )
+
+
+def _begins(
+    passes: tuple[np.ndarray, np.ndarray], c: dict[str, np.ndarray], m: np.ndarray, device: int
+) -> np.ndarray:
+    """Return when the first backward pass of the first (0) or the last device (1) ends at least."""
+    p, v = c["pp"], c["vpp"]
+    ahead = (v - 1) * p + (1 - device) * np.where(v > 1, 2, 1) * (p - 1) + 1
+    begins: np.ndarray = (np.minimum(ahead, m * v) * passes[0] + passes[1]) / v
+    return begins
+
+
+def _reductions(
+    costs: Costs, level: np.ndarray, overlaps: np.ndarray, m: np.ndarray, beyond: np.ndarray
+) -> np.ndarray:
+    """Return the reductions that nothing hides; `beyond` the passes one after the other end.
+
+    Where gradients are sharded each micro-batch has some; where weights are, its passes have them.
+    """
+    if not (level > 1).any():
+        return costs.reductions
+    each = np.where(overlaps, np.maximum(costs.reductions, beyond), m * costs.reduced)
+    found: np.ndarray = np.where(level == WEIGHTS, 0.0, np.where(level > 1, each, costs.reductions))
+    return found
 
 
 def _floats(columns: Columns) -> dict[str, np.ndarray]:

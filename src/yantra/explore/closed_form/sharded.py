@@ -37,11 +37,15 @@ class Sharers(NamedTuple):
 
 
 class Passes(NamedTuple):
-    """Parts with their passes as they are then, and what each chunk's passes take on top, in ns."""
+    """Parts with their passes as they are then, and what each chunk's passes take on top, in ns.
+
+    `before` is how long a pass gathers before it needs what the stage before sends.
+    """
 
     parts: list[Part]
     forward: np.ndarray
     backward: np.ndarray
+    before: np.ndarray
 
 
 class _Moves(NamedTuple):
@@ -58,6 +62,7 @@ def sharded(
     parts: list[Part],
     rows: np.ndarray,
     hides: np.ndarray,
+    layers: np.ndarray,
     sharers: Sharers,
     weight: float,
     gradient: np.ndarray,
@@ -65,8 +70,8 @@ def sharded(
     """Return the passes of plans of which those in `rows` shard their weights.
 
     `parts` are front, kinds of layers and tail of all plans; of those in `rows` alone, `hides` says
-    whether weights and gradients move while the device computes, `weight` and `gradient` are bytes
-    of an element.
+    whether weights and gradients move while the device computes, `layers` are those of a chunk in
+    the mean, `weight` and `gradient` are bytes of an element.
     """
     none = np.zeros(len(parts[-1].forward))
     moves = [_moves(machine, part, rows, sharers, weight, gradient) for part in parts]
@@ -74,9 +79,16 @@ def sharded(
     usual, own = parts[-2], moves[-2]
     forward, backward = usual.forward[rows], usual.backward[rows]
     there, back = own.gathers, own.gathers + own.reduces
-    extra = [none.copy(), none.copy()]
+    extra = [none.copy(), none.copy(), none.copy()]
+    extra[2][rows] = own.gathers
     extra[0][rows] = np.where(hides, np.minimum(forward, there), 0.0)
-    extra[1][rows] = np.where(hides, np.minimum(backward, back), 0.0)
+    # Of several layers the reduction of the last but one hides the last, of one nothing does.
+    single = np.clip(2.0 - layers, 0.0, 1.0)
+    bare = single * backward + (1.0 - single) * np.maximum(backward - own.reduces, 0.0)
+    extra[1][rows] = np.where(hides, np.where(backward < back, bare, back), 0.0)
+    # Of the first layer both are gathered at once.
+    for one in extra[:2]:
+        one[rows] -= np.where(hides, np.minimum(own.gathers, own.expert_gathers), 0.0)
     front, tail = parts[0], parts[-1]
     ends = [
         _front(front, moves[0], rows, hides, own),
