@@ -270,10 +270,14 @@ def _kernels(plan: Plan, held: Sharding) -> Kernels:
 def _begins(
     passes: tuple[np.ndarray, np.ndarray], c: dict[str, np.ndarray], m: np.ndarray, device: int
 ) -> np.ndarray:
-    """Return when the first backward pass of the first (0) or the last device (1) ends at least."""
+    """Return when the first (0) or the last device (1) begins to reduce, at the earliest.
+
+    That is when its first backward pass ends; within it where the pass is cut into buckets.
+    """
     p, v = c["pp"], c["vpp"]
     ahead = (v - 1) * p + (1 - device) * np.where(v > 1, 2, 1) * (p - 1) + 1
-    begins: np.ndarray = (np.minimum(ahead, m * v) * passes[0] + passes[1]) / v
+    whole = np.where((v > 1) | (device > 0), passes[1], 0.0)
+    begins: np.ndarray = (np.minimum(ahead, m * v) * passes[0] + whole) / v
     return begins
 
 
