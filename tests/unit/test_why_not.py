@@ -95,8 +95,8 @@ def test_a_plan_that_cannot_be_read_is_refused(text: str, said: str) -> None:
 
 
 def test_values_that_no_space_has_are_refused(study: Study) -> None:
-    with pytest.raises(ConfigError, match="zero: expected 0 or 1"):
-        why_not(study, 0, read_plan("zero=3"))
+    with pytest.raises(ConfigError, match="zero: expected 0, 1, 2 or 3"):
+        why_not(study, 0, read_plan("zero=4"))
     with pytest.raises(ConfigError, match="recompute: expected one of"):
         why_not(study, 0, read_plan("recompute=some"))
 
