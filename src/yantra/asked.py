@@ -19,7 +19,8 @@ from yantra.scenario.on_cluster import on_cluster
 if TYPE_CHECKING:
     from yantra.base.documents import Path
     from yantra.explain import Explanation
-    from yantra.explore.answers.best import Answer, Ranked
+    from yantra.explore.answers.best import Answer
+    from yantra.explore.answers.ranked import Ranked
     from yantra.result import Result
     from yantra.result.figures import Figures
 
@@ -155,10 +156,12 @@ def plan(
     """Return the best plans of a training job on so many ranks of a cluster.
 
     `choices` bound the search as the options of `yantra plan` do: each field of a plan with the
-    values that it may have (`tp=(4, 8)`), `sequence`, `dtype`. `stack` says at which speeds.
+    values that it may have (`tp=(4, 8)`, `schedule=("1f1b",)`), `sequence`, `dtype`. `stack` says
+    at which speeds.
     Raises ConfigError where no plan is legal, and CapacityError where none fits.
     """
     from yantra.explore.answers.best import best_plans
+    from yantra.explore.answers.refine import REFINED
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.stacks.choice import DEFAULT
@@ -166,5 +169,7 @@ def plan(
 
     chosen = stack or DEFAULT
     check_stack(chosen, "stack")
+    others = {name: choices.pop(name) for name in REFINED if name in choices}
     space = PlanSpace(ranks=ranks, global_batch=global_batch, **choices)
-    return Plans(best_plans(find(str(model)), cluster, space, top=top, stack=chosen))
+    described = find(str(model))
+    return Plans(best_plans(described, cluster, space, top=top, stack=chosen, others=others))

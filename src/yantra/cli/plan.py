@@ -77,6 +77,13 @@ def _choices(command: Any) -> Any:
 @stack_option
 @_choices
 @click.option(
+    "--allow",
+    multiple=True,
+    metavar="FIELD=VALUE,...",
+    help="Allowed values of a field that plans are refined by, such as schedule=1f1b,interleaved; "
+    "may be repeated.",
+)
+@click.option(
     "--top",
     type=click.IntRange(1, 50),
     default=5,
@@ -96,6 +103,7 @@ def command(
     seq: int | None,
     dtype: str,
     stack: str | None,
+    allow: tuple[str, ...],
     top: int,
     price: str | None,
     sensitivity: bool,
@@ -130,9 +138,8 @@ def command(
     given |= {"dtype": dtype, "ranks": ranks, "global_batch": global_batch, "sequence": seq}
     space = _space(given, machines)
     shared = Shared(described, seq, space.adapters)
-    answers = [
-        best_plans(described, one, space, top=top, shared=shared, stack=stack) for one in machines
-    ]
+    more = {"top": top, "shared": shared, "stack": stack, "others": _others(allow)}
+    answers = [best_plans(described, one, space, **more) for one in machines]
     rates = [sensitivities(described, one, space, stack=stack) for one in machines if sensitivity]
     title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}{_of(dtype)}"
     _tell(title, answers, rates, output, as_json=as_json)
@@ -186,6 +193,20 @@ def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
     for one in machines:
         check_rates(one, space.dtype, "--dtype")
     return space
+
+
+def _others(allow: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of fields that `--allow` names. Raises ConfigError."""
+    from yantra.explore.answers.refine import read_choice
+
+    found: dict[str, tuple[Any, ...]] = {}
+    for text in allow:
+        name, _, values = text.partition("=")
+        field = name.strip().replace("-", "_")
+        if field in found:
+            raise ConfigError("--allow", f"names {field} twice")
+        found[field] = read_choice(field, values, "--allow")
+    return found
 
 
 def _priced(name: str, price: str | None) -> Cluster:

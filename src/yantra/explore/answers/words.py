@@ -7,8 +7,10 @@ from typing import Any
 
 from yantra.base.text import format_bytes, room_text, table
 from yantra.base.units import format_time
-from yantra.explore.answers.best import Answer, Lost, Ranked
+from yantra.explore.answers.best import Answer
 from yantra.explore.answers.causes import CAUSES, PARTS
+from yantra.explore.answers.plan_words import also, command_of, held
+from yantra.explore.answers.ranked import Lost, Ranked
 from yantra.export.report.markup import Head, element
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
@@ -34,13 +36,14 @@ _AT_SPEEDS = {
     ROOFLINE: f"at speeds of the roofline: usually {TOO_FAST[ROOFLINE]} too fast; give --stack",
     NOMINAL: "at speeds of the data sheet: further from any machine than the roofline",
 }
+_WORDS = ("recompute", "also")
 _FIELD = {"overlap": "overlap_gradients"}
 
 
 def lines(answer: Answer) -> Iterator[str]:
     """Yield the answer for a terminal."""
     yield f"{answer.cluster}: {count_words(answer)}"
-    yield from (f"  {line}" for line in table((*_head(answer), *answer.shown), _rows(answer)))
+    yield from (f"  {line}" for line in table((*_head(answer), *_fields(answer)), _rows(answer)))
     yield from (f"  {text}" for text in why(answer))
 
 
@@ -65,11 +68,13 @@ def why(answer: Answer) -> Iterator[str]:
     for number, one in enumerate(answer.ranked[1:], start=2):
         lost = format_time(one.time_ns - best.time_ns)
         yield f"{number} loses {lost}: {', '.join(_by(one, best))}"
+    yield f"1 is made by: {command_of(answer.model, best.plan, answer.sequence)}"
     yield from (_lost_words(lost, answer.shown) for lost in answer.lost)
     if best.sure is not None:
         yield f"rests on: {best.sure.rests_on}"
     elif answer.stack in _AT_SPEEDS:
         yield _AT_SPEEDS[answer.stack]
+    yield f"not searched: {held(answer.shown)}"
     numbers = [str(n) for n, one in enumerate(answer.ranked, start=1) if one.not_simulated]
     if numbers:
         reason = next(one.not_simulated for one in answer.ranked if one.not_simulated)
@@ -122,7 +127,7 @@ def page(title: str, answers: Sequence[Answer]) -> str:
             " ".join(f"{text}." for text in why(answer)),
             html_table(
                 f"plans{at}",
-                [Head(name, name != "recompute") for name in (*_head(answer), *answer.shown)],
+                [Head(name, name not in _WORDS) for name in (*_head(answer), *_fields(answer))],
                 _rows(answer),
             ),
         )
@@ -131,12 +136,22 @@ def page(title: str, answers: Sequence[Answer]) -> str:
     return render(Page(title, head, sections, ("plain.js",), ("report.css",)))
 
 
+def _fields(answer: Answer) -> tuple[str, ...]:
+    """Return the fields that are columns; `also` has what is left, where a plan has any."""
+    more = any(also(one.plan, answer.shown) for one in answer.ranked)
+    return (*answer.shown, *(("also",) if more else ()))
+
+
 def _head(answer: Answer) -> tuple[str, ...]:
     return (*_HEAD, *(_SURE if answer.ranked[0].sure is not None else ()))
 
 
 def _rows(answer: Answer) -> list[tuple[str, ...]]:
-    return [_row(number, one, answer.shown) for number, one in enumerate(answer.ranked, start=1)]
+    rows = [_row(number, one, answer.shown) for number, one in enumerate(answer.ranked, start=1)]
+    if _fields(answer) == answer.shown:
+        return rows
+    more = (also(one.plan, answer.shown) for one in answer.ranked)
+    return [(*row, words) for row, words in zip(rows, more, strict=True)]
 
 
 def _row(number: int, one: Ranked, shown: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,66 @@
+"""A plan of a search in words: fields beside the columns, and the command that makes its step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from yantra.explore.answers.refine import REFINED
+from yantra.workloads.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_OF_THE_JOB = ("steps", "lora_rank", "lora_targets", "global_batch", "dtype")
+_OWN = Plan()
+_JUDGED = ("sequence_parallel", "overlap_gradients", "overlap_parameters")
+_LAYOUT = ("embedding_as_layer", "loss_as_layer")
+
+
+def also(plan: Plan, shown: Iterable[str]) -> str:
+    """Return the fields that differ from a usual plan and are no column of the answer."""
+    told = {*shown, *_OF_THE_JOB, "schedule"}
+    fields = {
+        name: value
+        for name, value in plan.given.items()
+        if name not in told and value is not None and value != getattr(_OWN, name)
+    }
+    usual = "interleaved" if plan.vpp > 1 else "1f1b"
+    if plan.pp > 1 and plan.schedule != usual:
+        fields = {"schedule": plan.schedule} | fields
+    if fields.get("sequence_parallel") == (plan.tp > 1):
+        del fields["sequence_parallel"]
+    return " ".join(f"{name}={_value(value)}" for name, value in fields.items())
+
+
+def held(columns: Sequence[str]) -> str:
+    """Return the fields that a search held, with their values; `columns` are those it judged."""
+    searched = {*columns, *REFINED, *_JUDGED, *_LAYOUT, *_OF_THE_JOB}
+    others = {name: value for name, value in _OWN.given.items() if name not in searched}
+    return ", ".join(
+        f"{name} {'left out' if value is None else _value(value)}" for name, value in others.items()
+    )
+
+
+def command_of(model: str, plan: Plan, sequence: int | None = None) -> str:
+    """Return the command that writes the workload of a plan."""
+    words = [f"yantra workload train --model {model}"]
+    if sequence is not None:
+        words.append(f"--seq {sequence}")
+    for name, value in plan.given.items():
+        if value is not None and value != getattr(_OWN, name):
+            words.append(_flag(name.replace("_", "-"), value))
+    if plan.global_batch != plan.micro_batch * plan.dp and "--global-batch" not in " ".join(words):
+        words.append(f"--global-batch {plan.global_batch}")
+    return " ".join((*words, "-o step.yw"))
+
+
+def _flag(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    return f"--{name} {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

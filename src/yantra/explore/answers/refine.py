@@ -1,0 +1,349 @@
+"""What plans gain by fields that have no closed form: one is changed, and the step simulated.
+
+A schedule that hides messages or fills the bubble changes which split is best. So each is tried on
+the plans whose time is least without most of what it may hide, as long as the least share that it
+was found to leave would beat the best. Then one field after the other is changed from the
+best plans on, and a change kept where the step gets faster, until none helps. A change is tried
+only where what it acts on takes time.
+
+Trade-off: two changes that only help together are not found, unless the closed form has one of
+them; and a schedule's list ends after some tries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.whole_numbers import is_whole
+from yantra.explore.answers.causes import PARTS
+from yantra.explore.closed_form.space import RECOMPUTE
+from yantra.workloads.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from yantra.explore.answers.ranked import Ranked
+    from yantra.explore.closed_form.closed_form import Judged
+    from yantra.explore.closed_form.space import Columns, PlanSpace
+
+REFINED = (
+    "schedule",
+    "order",
+    "messages",
+    "bucket_elements",
+    "shard",
+    "prefetch",
+    "reshard_after_forward",
+    "overlap_p2p",
+    "overlap_tensor",
+    "gather_again",
+    "offload_optimizer",
+    "offload_activations",
+)
+"""Fields of a plan that a search changes by simulation alone."""
+_LEAST = 5e-4  # a change that gains less is not worth a field to set
+_SHARE = 2e-3  # of the time: what a change acts on must take as much
+_STARTS, _FAR = 2, 1.02  # plans to start from, and how much slower than the best they may be
+_STEP = 2.5  # between sizes of buckets
+_TRIES, _LOOKED = 4, 10  # plans on which a schedule runs, and legal ones whose memory is looked at
+_FIRST = 1000  # plans looked at for legal ones
+_LEFT = 0.4  # of what a schedule may hide it leaves about so much
+
+_HIDES = {
+    "dualpipev": (2, ("communication", "bubble")),
+    "zb-v": (2, ("bubble",)),
+    "zb-h1": (1, ("bubble",)),
+    "zb-h2": (1, ("bubble",)),
+    "dualpipe": (1, ("communication", "bubble")),
+}
+"""Chunks of a device that a schedule needs, and the causes whose time it may hide."""
+
+Choices = Mapping[str, tuple[Any, ...]]
+"""Values that fields may have; a field that is absent may have any."""
+Attempt = Callable[["Ranked", Plan, str], "Ranked | None"]
+"""Simulates a changed plan: None where it is not legal, does not fit or takes too long."""
+FromRow = Callable[[int, Mapping[str, Any]], "Ranked | None"]
+"""Simulates a row of a space with some fields changed, likewise."""
+IsLegal = Callable[[int, Mapping[str, Any]], bool]
+"""Says whether it is legal."""
+
+
+class Move(NamedTuple):
+    """Fields to change, and the cause of time that the change acts on."""
+
+    cause: str
+    changes: Mapping[str, Any]
+
+
+def choices_of(space: PlanSpace, given: Mapping[str, Any]) -> Choices:
+    """Return what fields may have: as given, and as the space has it.
+
+    Raises ConfigError for a field that a search does not change and for a value that none may have.
+    """
+    for name, values in given.items():
+        _check_field(name, name)
+        if not isinstance(values, tuple) or not values:
+            raise ConfigError(name, expected_got("a tuple of values", values))
+        for value in values:
+            _check_value(name, value)
+    own = {
+        name: value
+        for name in ("vpp", "zero", "micro_batch", "recompute", "sequence_parallel")
+        if (value := getattr(space, name)) is not None
+    }
+    return own | dict(given)
+
+
+def read_choice(name: str, text: str, where: str) -> tuple[Any, ...]:
+    """Return the values of a field as a user types them. Raises ConfigError at `where`."""
+    _check_field(name, where)
+    own = getattr(Plan(), name)
+    if isinstance(own, bool):
+        known = {"true": True, "false": False}
+    elif isinstance(own, str):
+        return tuple(text.split(","))
+    else:
+        known = {word: int(word) for word in text.split(",") if is_whole(word)}
+    words = text.split(",")
+    if not all(word in known for word in words):
+        expected = "true, false" if isinstance(own, bool) else "whole numbers such as 1,2,4"
+        raise ConfigError(f"{where} {name}", expected_got(expected, text))
+    return tuple(known[word] for word in words)
+
+
+def _check_field(name: str, where: str) -> None:
+    if name not in REFINED:
+        known = f"one of {', '.join(REFINED)}"
+        raise ConfigError(where, expected_got(known, name) + did_you_mean(name, REFINED))
+
+
+def _check_value(name: str, value: Any) -> None:
+    if name == "schedule":
+        from yantra.workloads.schedules import get
+
+        get(value, "schedule")
+    Plan(**{name: value})
+
+
+def forced(choices: Choices) -> dict[str, Any]:
+    """Return fields that must differ from what a plan has by itself; schedules are apart."""
+    own = Plan()
+    return {
+        name: choices[name][0]
+        for name in REFINED
+        if name in choices and name != "schedule" and getattr(own, name) not in choices[name]
+    }
+
+
+def is_allowed(plan: Plan, choices: Choices) -> bool:
+    """Return whether the fields that have no closed form are within the choices."""
+    return all(
+        name not in choices or getattr(plan, name) in choices[name] or _alone(plan, name)
+        for name in REFINED
+    )
+
+
+def _alone(plan: Plan, name: str) -> bool:
+    """Return whether a field means nothing: a schedule without a pipeline."""
+    return name == "schedule" and plan.pp == 1
+
+
+class Rows(NamedTuple):
+    """The rows of a space: columns, what was judged of them, and which fit."""
+
+    columns: Columns
+    judged: Judged
+    fits: np.ndarray
+
+
+def scheduled(
+    rows: Rows, best_ns: float, simulate: FromRow, is_legal: IsLegal, choices: Choices
+) -> list[Ranked]:
+    """Return plans with schedules that have no closed form, where these are faster than `best_ns`.
+
+    A schedule in the choices is tried whether it is faster or not.
+    """
+    found: list[Ranked] = []
+    names = choices.get("schedule", tuple(_HIDES))
+    for name in (one for one in names if one not in ("1f1b", "interleaved")):
+        chunks, hides = _HIDES.get(name, (1, ("bubble",)))
+        if "vpp" not in choices or chunks in choices["vpp"]:
+            changes = {"vpp": chunks, "schedule": name}
+            limit = np.inf if "schedule" in choices else best_ns * (1 - _LEAST)
+            some = _on_rows(rows, changes, hides, limit, simulate, is_legal)
+            found += some
+            best_ns = min((best_ns, *(one.time_ns for one in some)))
+    return found
+
+
+def _on_rows(
+    rows: Rows,
+    changes: Mapping[str, Any],
+    hides: tuple[str, ...],
+    limit_ns: float,
+    simulate: FromRow,
+    is_legal: IsLegal,
+) -> list[Ranked]:
+    """Return plans with one schedule, tried on the rows where it promises most, below a limit."""
+    columns, judged = rows.columns, rows.judged
+    hidden = np.sum([getattr(judged, f"{cause}_ns") for cause in hides], axis=0)
+    least = judged.time_ns - hidden
+    order = np.flatnonzero(rows.fits & (columns["pp"] > 1) & (columns["vpp"] == 1))
+    order = order[np.argsort((least + _LEFT * hidden)[order], kind="stable")]
+    found: list[Ranked] = []
+    left, looked, seen = 0.0, 0, set[tuple[int, ...]]()
+    for row in map(int, order[:_FIRST]):
+        kind = tuple(int(columns[field][row]) for field in ("tp", "cp", "ep", "pp"))
+        promised = float(least[row] + left * hidden[row])
+        if promised >= limit_ns or kind in seen or not is_legal(row, changes):
+            continue
+        looked += 1
+        one = simulate(row, changes)
+        if one is not None:
+            share = (one.time_ns - float(least[row])) / max(float(hidden[row]), 1.0)
+            left = max(min(left, share) if seen else share, 0.0)
+            seen.add(kind)
+            if one.time_ns < limit_ns:
+                found.append(one)
+                limit_ns = limit_ns if np.isinf(limit_ns) else one.time_ns
+        if looked == _LOOKED or len(seen) == _TRIES:
+            break
+    return found
+
+
+def refine(starts: Sequence[Ranked], attempt: Attempt, choices: Choices) -> list[Ranked]:
+    """Return plans that are faster than those they were made of, at most one of each start.
+
+    `starts` are simulated plans, the fastest first.
+    """
+    found: list[Ranked] = []
+    tried: set[Plan] = {one.plan for one in starts}
+    best = starts[0].time_ns if starts else 0.0
+    for start in starts[:_STARTS]:
+        if start.time_ns > best * _FAR:
+            break
+        end = _climbed(start, attempt, choices, tried)
+        if end is not start:
+            found.append(end)
+            best = min(best, end.time_ns)
+    return found
+
+
+def _climbed(start: Ranked, attempt: Attempt, choices: Choices, tried: set[Plan]) -> Ranked:
+    now, last = start, None
+    while now is not last:
+        last = now
+        for move in moves(last.plan, shares(last)):
+            plan = changed(now.plan, move, choices)
+            if plan is None or plan in tried:
+                continue
+            tried.add(plan)
+            new = attempt(now, plan, move.cause)
+            if new is not None and new.time_ns < now.time_ns * (1 - _LEAST):
+                now = new
+    return now
+
+
+def shares(one: Ranked) -> dict[str, float]:
+    """Return what part of the time each cause takes."""
+    return {name: part / one.time_ns for name, part in zip(PARTS, one.parts_ns, strict=True)}
+
+
+def changed(plan: Plan, move: Move, choices: Choices) -> Plan | None:
+    """Return a plan with a change; None where that is not among the choices or cannot be."""
+    for name, value in move.changes.items():
+        if name in choices and value not in choices[name]:
+            return None
+    try:
+        return plan.replace(**move.changes)
+    except ConfigError:
+        return None
+
+
+def moves(plan: Plan, share: Mapping[str, float]) -> Iterator[Move]:
+    """Yield the changes worth a try, those that usually gain most first."""
+    if plan.pp > 1 and share["bubble"] > _SHARE:
+        yield from _pipelined(plan)
+    if share["behind"] > _SHARE:
+        yield from _gradients(plan)
+    if share["communication"] > _SHARE:
+        yield from _within_layers(plan)
+    yield from _memory(plan)
+
+
+def _pipelined(plan: Plan) -> Iterator[Move]:
+    chunks = _HIDES.get(plan.schedule, (0,))[0]
+    if not chunks:
+        for vpp in sorted({1, plan.vpp // 2, plan.vpp * 2, plan.vpp + 1} - {0, plan.vpp}):
+            yield Move("bubble", {"vpp": vpp})
+    for name, (needed, _) in _HIDES.items():
+        if chunks == needed and name != plan.schedule:
+            yield Move("bubble", {"schedule": name})
+    ends = ("embedding_as_layer", "loss_as_layer")
+    for both in ((True, True), (False, False), (False, True)):
+        if (plan.embedding_as_layer, plan.loss_as_layer) != both and plan.stage_layers is None:
+            yield Move("bubble", dict(zip(ends, both, strict=True)))
+    if plan.tp > 1 and not plan.sequence_parallel:
+        yield from (Move("bubble", {"messages": way}) for way in ("sliced", "scattered"))
+    yield Move("bubble", {"overlap_p2p": not plan.overlap_p2p})
+    if plan.dp * plan.cp > 1:
+        axes = plan.order.split("-")
+        at, other = axes.index("pp"), axes.index("dp")
+        axes[at], axes[other] = axes[other], axes[at]
+        yield Move("bubble", {"order": "-".join(axes)})
+
+
+def _gradients(plan: Plan) -> Iterator[Move]:
+    for elements in (int(plan.bucket_size * _STEP), int(plan.bucket_size / _STEP)):
+        yield Move("behind", {"bucket_elements": max(elements, 1)})
+    copies = plan.dp * plan.cp
+    for shard in dict.fromkeys((copies // 2, copies // 4, 8)) if plan.zero else ():
+        if 1 < shard < copies and copies % shard == 0:
+            yield Move("behind", {"shard": shard})
+    if plan.zero == 3:
+        yield Move("behind", {"prefetch": 2 * plan.prefetch})
+        yield Move("behind", {"reshard_after_forward": not plan.reshard_after_forward})
+
+
+def _within_layers(plan: Plan) -> Iterator[Move]:
+    if plan.tp > 1:
+        yield Move("communication", {"sequence_parallel": not plan.sequence_parallel})
+        yield Move("communication", {"gather_again": not plan.gather_again})
+        yield Move("communication", {"overlap_tensor": not plan.overlap_tensor})
+
+
+def _memory(plan: Plan) -> Iterator[Move]:
+    """Yield changes whose worth is what they do with memory: less computed again, fuller kernels.
+
+    What a schedule without a closed form keeps is not what the search of columns took for it.
+    """
+    if plan.offload_optimizer:
+        yield Move("behind", {"offload_optimizer": False})
+    at = RECOMPUTE.index(plan.recompute) if plan.recompute in RECOMPUTE else len(RECOMPUTE)
+    for name in RECOMPUTE[:at][:1]:
+        yield Move("kernels", {"recompute": name})
+        yield Move("kernels", {"recompute": name, "offload_optimizer": True})
+    each = plan.global_batch // plan.dp
+    for size in (2 * plan.micro_batch, plan.micro_batch // 2):
+        if size and each % size == 0:
+            yield Move("kernels", {"micro_batch": size})
+    if plan.dp * plan.cp > 1:
+        yield from (Move("behind", {"zero": zero}) for zero in (1, 2) if zero != plan.zero)
+
+
+def parts_after(
+    before: Sequence[float], time_ns: float, cause: str
+) -> tuple[float, float, float, float]:
+    """Return the parts of a time: as they were, but for what a change of one cause made of it.
+
+    What the cause gains beyond all it took is taken from the others, so parts stay times. Without a
+    cause all are scaled.
+    """
+    parts = dict(zip(PARTS, before, strict=True))
+    if cause:
+        parts[cause] = max(parts[cause] + time_ns - sum(before), 0.0)
+    scale = time_ns / sum(parts.values())
+    kernels, communication, bubble, behind = (value * scale for value in parts.values())
+    return kernels, communication, bubble, behind

@@ -1,0 +1,244 @@
+"""Simulates plans of a search, with what they cost; steps and events are shared between plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from yantra.base.errors import CapacityError, ConfigError
+from yantra.explore.answers.causes import PARTS
+from yantra.explore.answers.ranked import Ranked, best_of_kinds
+from yantra.explore.answers.refine import (
+    Rows,
+    forced,
+    is_allowed,
+    parts_after,
+    refine,
+    scheduled,
+)
+from yantra.explore.answers.sure import sure_of
+from yantra.explore.closed_form.exact import Budget, Exact
+from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
+from yantra.fabric.clusters.ownership import kwh, rates_of
+from yantra.result.figures import utilisation
+from yantra.result.what_ran import about_of
+from yantra.scenario import Scenario, Templates
+from yantra.workloads.plan.check import facts_of, problems
+from yantra.workloads.training.train import train
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from yantra.explore.answers.refine import Choices
+    from yantra.explore.closed_form.closed_form import Judged
+    from yantra.explore.closed_form.space import Columns, PlanSpace
+    from yantra.fabric.clusters.types import Cluster
+    from yantra.workloads.plan.plan import Plan
+    from yantra.workloads.templates import Workload
+
+_MOST = 12
+_NEAREST = {True: 96, False: 4}  # of a small space, and of a large one
+_BAND = 0.035  # nine tenths of closed forms are within it; `benchmarks.closed_form_error`
+_KEPT = 24  # steps, some 20 MB each for a large model
+
+
+class Shared:
+    """What searches for one model on several clusters share: works by plan, and steps."""
+
+    def __init__(self, model: Any, sequence: int | None, adapters: Adapters = NO_ADAPTERS) -> None:
+        self._model, self._sequence = model, sequence
+        self.works = Works(model, sequence or model.sequence, adapters)
+        self._steps: dict[Plan, Workload] = {}
+
+    def step(self, plan: Plan) -> Workload:
+        """Return the workload of one step; the last ones are kept."""
+        if plan not in self._steps:
+            while len(self._steps) >= _KEPT:
+                del self._steps[next(iter(self._steps))]
+            self._steps[plan] = train(self._model, plan, self._sequence)
+        return self._steps[plan]
+
+
+class Runner:
+    """Simulates rows of a space on a machine, and plans made from them."""
+
+    def __init__(
+        self,
+        model: Any,
+        cluster: Cluster,
+        space: PlanSpace,
+        columns: Columns,
+        judged: Judged,
+        shared: Shared,
+        stack: str,
+        choices: Choices,
+    ) -> None:
+        self.cluster, self.space, self.shared = cluster, space, shared
+        self.columns, self.judged, self.choices = columns, judged, choices
+        self.budget = Budget()
+        self._kept: dict[Plan, Exact] = {}
+        self.simulated = 0
+        self.parts = parts_for(cluster, space.ranks, space.dtype, stack)
+        self.rates = rates_of(cluster)
+        self._facts, self._sequence = facts_of(model), space.sequence or model.sequence
+        self.tokens = space.global_batch * self._sequence
+        self._forced = forced(choices)
+
+    def all_of(
+        self,
+        order: np.ndarray,
+        top: int,
+        tell: Callable[[str], None] | None,
+        fits: np.ndarray,
+        small: bool,
+    ) -> list[Ranked]:
+        """Simulate the first `top` rows, and further ones within the band of the best.
+
+        `order` has a row of each kind; of each kind the best comes back.
+        """
+        seen: set[int] = set()
+        found: list[Ranked] = []
+        for number, row in enumerate(order):
+            if number >= top and self._is_beyond(int(row), found):
+                break
+            if number >= max(_MOST, top):
+                break
+            if tell is not None:
+                tell(f"{self.cluster.name}: simulating plan {number + 1}")
+            seen.add(int(row))
+            one = self.one(int(row))
+            if one is not None:
+                found.append(one)
+        if not found:
+            raise CapacityError("memory", "none of the best plans fits once its step is made")
+        found += self._nearest(seen, found, fits, small, tell)
+        return best_of_kinds(found)
+
+    def _nearest(
+        self,
+        seen: set[int],
+        found: list[Ranked],
+        fits: np.ndarray,
+        small: bool,
+        tell: Callable[[str], None] | None,
+    ) -> Iterator[Ranked]:
+        """Simulate plans of any kind that could be better than the best, the likeliest first."""
+        exact = [one for one in found if not one.not_simulated]
+        if not exact:
+            return
+        band = max(_BAND, *(one.error for one in exact))
+        best = min(one.time_ns for one in exact)
+        times = self.judged.time_ns
+        near = np.flatnonzero(fits & (times * (1 - band) <= best))
+        rows = [int(row) for row in near[np.argsort(times[near], kind="stable")]]
+        for number, row in enumerate([row for row in rows if row not in seen][: _NEAREST[small]]):
+            if tell is not None:
+                tell(f"{self.cluster.name}: simulating plan {len(seen) + number + 1}")
+            one = self.one(row)
+            if one is not None and not one.not_simulated:
+                yield one
+
+    def _is_beyond(self, row: int, found: list[Ranked]) -> bool:
+        exact = [one.error for one in found if not one.not_simulated]
+        if found and not exact:
+            return True
+        band = max(exact, default=1.0)
+        best = min((one.time_ns for one in found), default=np.inf)
+        return float(self.judged.time_ns[row]) * (1 - band) > best
+
+    def refined(
+        self, found: list[Ranked], fits: np.ndarray, tell: Callable[[str], None] | None
+    ) -> list[Ranked]:
+        """Return the plans of a search, and what further fields make of them, the best of kinds.
+
+        Raises ConfigError where no plan that fits can have what is allowed.
+        """
+        exact = best_of_kinds(one for one in found if not one.not_simulated)
+        if exact:
+            if tell is not None:
+                tell(f"{self.cluster.name}: trying schedules and further fields")
+            best = exact[0].time_ns
+            rows = Rows(self.columns, self.judged, fits)
+            more = scheduled(rows, best, self._from_row, self._is_legal, self.choices)
+            more += refine(best_of_kinds(exact + more), self._changed, self.choices)
+            found = found + more
+        allowed = [one for one in found if is_allowed(one.plan, self.choices)]
+        if not allowed:
+            names = ", ".join(self.choices["schedule"])
+            raise ConfigError("schedule", f"no plan that fits can have {names}; allow others")
+        return best_of_kinds(allowed)
+
+    def _is_legal(self, row: int, changes: Mapping[str, Any]) -> bool:
+        plan = self.space.plan(self.columns, row, **(self._forced | dict(changes)))
+        return not any(problems(plan, self._facts, self._sequence))
+
+    def _from_row(self, row: int, changes: Mapping[str, Any]) -> Ranked | None:
+        plan = self.space.plan(self.columns, row, **(self._forced | dict(changes)))
+        return self._other(plan, self._parts(row), "bubble")
+
+    def _changed(self, before: Ranked, plan: Plan, cause: str) -> Ranked | None:
+        return self._other(plan, before.parts_ns, cause)
+
+    def _other(self, plan: Plan, parts: Sequence[float], cause: str) -> Ranked | None:
+        """Simulate a plan of which only a like one was judged, in these parts."""
+        if any(problems(plan, self._facts, self._sequence)):
+            return None
+        try:
+            return self._simulated(plan, parts, cause)
+        except ConfigError:
+            return None  # its schedule or its stages ask for more than the rules of plans say
+
+    def one(self, row: int) -> Ranked | None:
+        """Simulate a row; None if its step needs more memory than the closed form has it."""
+        return self._simulated(self.space.plan(self.columns, row, **self._forced), self._parts(row))
+
+    def _parts(self, row: int) -> tuple[float, ...]:
+        return tuple(float(getattr(self.judged, f"{name}_ns")[row]) for name in PARTS)
+
+    def _simulated(self, plan: Plan, parts: Sequence[float], cause: str = "") -> Ranked | None:
+        """Simulate a plan that takes these parts by closed form, or did before a `cause` changed.
+
+        None if it needs more memory than there is, or is changed and takes too long to simulate.
+        """
+        workload = self.shared.step(plan)
+        need = max(workload.peaks().values())
+        if need > self.cluster.usable_bytes:
+            return None
+        exact = self.budget.simulate(self._scenario(plan))
+        self.simulated += exact.result is not None
+        closed = sum(parts)
+        if exact.result is None and cause:
+            return None
+        time = closed if exact.result is None else exact.result.makespan_ns
+        self._kept[plan] = exact
+        took = parts_after(parts, time, cause)
+        joules = self.rates.energy_j(time / 1e9, plan.ranks, took[0] / time)
+        cost = self.rates.cost_usd(time / 1e9, plan.ranks)
+        return Ranked(
+            plan=plan,
+            time_ns=time,
+            closed_ns=closed,
+            memory_bytes=need,
+            mfu=utilisation(exact.model, about_of(exact.model), time).get("mfu"),
+            tokens_per_s=self.tokens / time * 1e9,
+            cost_usd=cost,
+            usd_per_million_tokens=None if cost is None else cost / self.tokens * 1e6,
+            energy_j=joules,
+            kwh_per_million_tokens=None if joules is None else kwh(joules) / self.tokens * 1e6,
+            parts_ns=took,
+            not_simulated=exact.reason,
+            refined=bool(cause),
+        )
+
+    def with_sure(self, ranked: list[Ranked]) -> tuple[Ranked, ...]:
+        """Return plans with what is known of how sure they are, the fastest first."""
+        if self.parts.get("stack") is None:
+            return tuple(ranked)
+        exacts = [self._kept[one.plan] for one in ranked]
+        found = sure_of([one.time_ns for one in ranked], exacts)
+        return tuple(one._replace(sure=of) for one, of in zip(ranked, found, strict=True))
+
+    def _scenario(self, plan: Plan) -> Scenario:
+        return Scenario(workload=Templates(workload=self.shared.step(plan)), **self.parts)
