@@ -23,7 +23,8 @@ from itertools import product
 
 import numpy as np
 
-from yantra.explore.answers.best import Shared, best_plans
+from yantra.explore.answers.best import best_plans
+from yantra.explore.answers.runner import Shared
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.space import Columns, PlanSpace

@@ -65,7 +65,7 @@ def main() -> int:
             ranks=job.ranks, global_batch=job.global_batch, most_tp=8, sequence=SEQUENCE
         )
         start = time.process_time()
-        found = best_plans(find(job.model), job.cluster, space)
+        found = best_plans(find(job.model), job.cluster, space, refined=False)
         searched = time.process_time() - start
         best, plans, fitting = exact_best(job, space)
         regret = found.ranked[0].time_ns / best - 1

@@ -12,8 +12,9 @@ import pytest
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.chakra import CollectiveType
 from yantra.compile import compile
-from yantra.explore.answers import best
-from yantra.explore.answers.best import Shared, best_plans
+from yantra.explore.answers import runner
+from yantra.explore.answers.best import best_plans
+from yantra.explore.answers.runner import Shared
 from yantra.explore.answers.words import lines
 from yantra.explore.closed_form import exact as exact_runs
 from yantra.explore.closed_form.closed_form import ClosedForm
@@ -252,7 +253,7 @@ def test_the_best_plan_of_a_small_space_is_that_of_simulating_all(
     space = PlanSpace(
         ranks=ranks, global_batch=batch, sequence=seq, most_tp=8, recompute=("none",), pp=(1, 2)
     )
-    answer = best_plans(model, CLUSTER, space, stack=stack)
+    answer = best_plans(model, CLUSTER, space, stack=stack, refined=False)
     columns, parts = space.columns(model), parts_for(CLUSTER, ranks, "bf16", stack)
     times = []
     for row in range(len(columns["tp"])):
@@ -273,7 +274,7 @@ def test_differences_of_the_ranked_add_up_to_their_times() -> None:
     assert times == sorted(times) and len(times) == 3
     for one in answer.ranked:
         assert sum(one.parts_ns) == pytest.approx(one.time_ns, rel=1e-9)
-        assert abs(one.closed_ns / one.time_ns - 1) <= answer.error + 1e-12
+        assert one.refined or one.error <= answer.error + 1e-12
         assert one.memory_bytes <= answer.capacity_bytes
 
 
@@ -306,7 +307,7 @@ def test_a_machine_with_other_rates_and_equal_links_measures_no_group_again() ->
 def test_a_plan_without_events_left_has_the_time_of_the_closed_form_and_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(best, "Budget", lambda: Budget(0))
+    monkeypatch.setattr(runner, "Budget", lambda: Budget(0))
     space = PlanSpace(ranks=8, global_batch=16, sequence=1024)
     answer = best_plans(find("llama3-8b"), CLUSTER, space, top=2)
     assert answer.simulated == 0 and answer.error is None

@@ -77,6 +77,12 @@ def _choices(command: Any) -> Any:
 @stack_option
 @_choices
 @click.option(
+    "--refine/--no-refine",
+    default=True,
+    show_default=True,
+    help="Also try fields that have no closed form, by simulation: schedules, buckets, ...",
+)
+@click.option(
     "--allow",
     multiple=True,
     metavar="FIELD=VALUE,...",
@@ -103,6 +109,7 @@ def command(
     seq: int | None,
     dtype: str,
     stack: str | None,
+    refine: bool,
     allow: tuple[str, ...],
     top: int,
     price: str | None,
@@ -117,7 +124,8 @@ def command(
     micro-batch and recomputation. Differences to the best plan are given by cause and add up.
     """
     from yantra.base.text import count
-    from yantra.explore.answers.best import Shared, best_plans
+    from yantra.explore.answers.best import best_plans
+    from yantra.explore.answers.runner import Shared
     from yantra.explore.answers.sensitivity import sensitivities
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.workloads.models.catalogue import find
@@ -138,7 +146,8 @@ def command(
     given |= {"dtype": dtype, "ranks": ranks, "global_batch": global_batch, "sequence": seq}
     space = _space(given, machines)
     shared = Shared(described, seq, space.adapters)
-    more = {"top": top, "shared": shared, "stack": stack, "others": _others(allow)}
+    more: dict[str, Any] = {"top": top, "shared": shared, "stack": stack}
+    more |= {"refined": refine, "others": _others(allow)}
     answers = [best_plans(described, one, space, **more) for one in machines]
     rates = [sensitivities(described, one, space, stack=stack) for one in machines if sensitivity]
     title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}{_of(dtype)}"

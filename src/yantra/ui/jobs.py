@@ -163,7 +163,7 @@ def best(job: Job) -> dict[str, Any]:
         embedding_as_layer=(False,),
         loss_as_layer=(False,),
     )
-    found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST)
+    found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST, refined=False)
     return {
         "judged": f"{count(found.legal, 'legal plan')}, {found.fitting} fit, "
         f"{found.simulated} simulated",

@@ -73,12 +73,14 @@ def best_plans(
     tell: Callable[[str], None] | None = None,
     shared: Shared | None = None,
     stack: str = DEFAULT,
+    refined: bool = True,
     others: Mapping[str, tuple[Any, ...]] = MappingProxyType({}),
 ) -> Answer:
     """Return the best plans of a space on a cluster, the fastest first.
 
     `shared` is that of an earlier search for the same model and sequence. `stack` says at which
-    speeds, as `yantra run --stack`. `others` bounds the values of fields in `refine.REFINED`.
+    speeds, as `yantra run --stack`. Where plans are `refined`, further fields are
+    tried by simulation, and `others` bounds the values of those in `refine.REFINED`.
 
     Raises ConfigError where no plan is legal or the cluster has no such number of ranks, and
     CapacityError where none fits into the memory of a device.
@@ -105,7 +107,8 @@ def best_plans(
     runner = Runner(model, machine, space, columns, judged, shared, stack, choices)
     found = runner.all_of(order, top, tell, fits, len(near) <= _SMALL)
     exact = [one for one in found if not one.not_simulated]
-    found = runner.refined(found, fits, tell)
+    if refined:
+        found = runner.refined(found, fits, tell)
     return Answer(
         cluster=machine.name,
         capacity_bytes=machine.memory_bytes,

@@ -101,7 +101,7 @@ def read_choice(name: str, text: str, where: str) -> tuple[Any, ...]:
     _check_field(name, where)
     own = getattr(Plan(), name)
     if isinstance(own, bool):
-        known = {"true": True, "false": False}
+        known: dict[str, Any] = {"true": True, "false": False}
     elif isinstance(own, str):
         return tuple(text.split(","))
     else:

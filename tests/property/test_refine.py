@@ -1,0 +1,157 @@
+"""What a search gains by fields that have no closed form.
+
+A larger space is never worse, a plan's time is that of its run, what is allowed bounds it, and no
+single change of any field of a plan beats the answer.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yantra.base.errors import ConfigError, YantraError
+from yantra.explore.answers.best import Answer, best_plans
+from yantra.explore.answers.plan_words import also, command_of
+from yantra.explore.answers.refine import parts_after, read_choice
+from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.closed_form.space import PlanSpace
+from yantra.fabric import clusters
+from yantra.run.simulate import simulate
+from yantra.scenario import Scenario, Templates
+from yantra.workloads.models.catalogue import find
+from yantra.workloads.plan.check import check
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
+
+JOBS = (("llama3-8b", 16, 64, "hgx-h100"), ("mixtral-8x7b", 32, 32, "hgx-b200"))
+CHANGES: dict[str, tuple[Any, ...]] = {
+    "vpp": (1, 2, 4), "zero": (0, 1, 2, 3), "micro_batch": (1, 2, 4),
+    "recompute": ("none", "selective", "full"), "sequence_parallel": (True, False),
+    "schedule": ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev"),
+    "overlap_gradients": (False,), "overlap_parameters": (False,), "overlap_p2p": (False,),
+    "overlap_tensor": (False,), "gather_again": (False,), "messages": ("sliced", "scattered"),
+    "bucket_elements": (20_000_000, 80_000_000, 200_000_000), "offload_optimizer": (True,),
+    "embedding_as_layer": (True,), "loss_as_layer": (True,), "shard": (2, 4, 8),
+    "order": ("tp-cp-ep-pp-dp", "dp-tp-cp-ep-pp"), "prefetch": (2,), "fused_loss": (False,),
+}  # fmt: skip
+
+
+@cache
+def answer(model: str, ranks: int, batch: int, cluster: str, refined: bool = True) -> Answer:
+    space = PlanSpace(ranks=ranks, global_batch=batch, sequence=2048)
+    return best_plans(find(model), cluster, space, stack="roofline", refined=refined)
+
+
+def time_of(model: str, plan: Plan, cluster: str) -> float | None:
+    """Return the simulated time; None for a plan that is not legal or does not fit."""
+    try:
+        check(plan, find(model), 2048)
+        workload = train(find(model), plan, 2048)
+    except YantraError:
+        return None
+    if max(workload.peaks().values()) > clusters.load(cluster).usable_bytes:
+        return None
+    parts = parts_for(cluster, plan.ranks, "bf16", "roofline")
+    return simulate(Scenario(workload=Templates(workload=workload), **parts)).makespan_ns
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_further_fields_never_make_the_best_worse(job: tuple[str, int, int, str]) -> None:
+    plain, refined = answer(*job, refined=False), answer(*job)
+    assert refined.ranked[0].time_ns <= plain.ranked[0].time_ns
+    assert refined.ranked[0].refined and not any(one.refined for one in plain.ranked)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_refined_plan_has_the_time_and_memory_of_its_run(job: tuple[str, int, int, str]) -> None:
+    model, _, _, cluster = job
+    for one in answer(*job).ranked:
+        assert one.time_ns == time_of(model, one.plan, cluster)
+        assert sum(one.parts_ns) == pytest.approx(one.time_ns, rel=1e-9)
+        assert min(one.parts_ns) >= 0
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_no_single_change_of_the_best_is_faster(job: tuple[str, int, int, str]) -> None:
+    """By half a per cent, whichever field of a plan is changed."""
+    model, _, _, cluster = job
+    best = answer(*job).ranked[0]
+    faster = {}
+    for name, values in CHANGES.items():
+        for value in values:
+            try:
+                plan = best.plan.replace(**{name: value})
+            except ConfigError:
+                continue
+            time = time_of(model, plan, cluster)
+            if time is not None and time < best.time_ns * 0.995:
+                faster[name, value] = time / best.time_ns
+    assert not faster
+
+
+def test_what_is_allowed_bounds_all_plans() -> None:
+    space = PlanSpace(ranks=16, global_batch=64, sequence=2048)
+    others: dict[str, tuple[Any, ...]] = {
+        "schedule": ("1f1b",),
+        "bucket_elements": (100_000_000,),
+        "gather_again": (True,),
+    }
+    found = best_plans(find("llama3-8b"), "hgx-h100", space, stack="roofline", others=others)
+    for one in found.ranked:
+        assert one.plan.bucket_elements == 100_000_000 and one.plan.gather_again
+        assert one.plan.pp == 1 or one.plan.schedule == "1f1b"
+
+
+def test_a_schedule_that_no_plan_can_have_is_refused() -> None:
+    space = PlanSpace(ranks=8, global_batch=8, pp=(8,), tp=(1,))
+    others = {"schedule": ("zb-v",)}
+    with pytest.raises(ConfigError, match="no plan that fits can have zb-v"):
+        best_plans(find("bert-large"), "hgx-h100", space, stack="roofline", others=others)
+
+
+def test_parts_of_a_changed_plan_are_times_that_sum_to_its_own() -> None:
+    before = (60.0, 20.0, 15.0, 5.0)
+    assert parts_after(before, 90.0, "bubble") == (60.0, 20.0, 5.0, 5.0)
+    assert parts_after(before, 200.0, "") == (120.0, 40.0, 30.0, 10.0)
+    beyond = parts_after(before, 68.0, "bubble")
+    assert beyond == pytest.approx((48.0, 16.0, 0.0, 4.0))
+
+
+def test_choices_are_read_in_the_form_of_their_field() -> None:
+    assert read_choice("schedule", "1f1b,zb-v", "--allow") == ("1f1b", "zb-v")
+    assert read_choice("gather_again", "true,false", "--allow") == (True, False)
+    assert read_choice("bucket_elements", "1000,20", "--allow") == (1000, 20)
+    with pytest.raises(ConfigError, match="did you mean 'schedule'"):
+        read_choice("schedul", "1f1b", "--allow")
+    with pytest.raises(ConfigError, match="--allow shard: expected whole numbers"):
+        read_choice("shard", "some", "--allow")
+
+
+def test_fields_beside_the_columns_are_told_and_typed() -> None:
+    plan = Plan(
+        tp=2, dp=4, pp=2, vpp=2, zero=1, micro_batch=2, global_batch=64, schedule="zb-v",
+        gather_again=False, bucket_elements=100,
+    )  # fmt: skip
+    columns = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
+    assert also(plan, columns) == "schedule=zb-v gather_again=false bucket_elements=100"
+    assert also(Plan(tp=2, dp=2), columns) == ""
+    assert command_of("llama3-8b", plan, 2048) == (
+        "yantra workload train --model llama3-8b --seq 2048 --tp 2 --pp 2 --vpp 2 --dp 4 --zero 1 "
+        "--micro-batch 2 --global-batch 64 --schedule zb-v --no-gather-again --bucket-elements 100 "
+        "-o step.yw"
+    )
+
+
+def test_the_command_of_the_best_plan_makes_its_step(tmp_path: Path) -> None:
+    from yantra.cli import main
+    from yantra.run.simulate import simulate as run
+    from yantra.scenario.on_cluster import on_cluster
+
+    best = answer(*JOBS[0]).ranked[0]
+    words = command_of("llama3-8b", best.plan, 2048).split()[1:]
+    words[-1] = str(tmp_path / words[-1])
+    assert main(words) == 0
+    assert run(on_cluster(words[-1], "hgx-h100", stack="roofline")).makespan_ns == best.time_ns
