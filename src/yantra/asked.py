@@ -146,30 +146,48 @@ class Plans:
 def plan(
     model: Path,
     *,
-    ranks: int,
+    ranks: int | None = None,
     cluster: str,
     global_batch: int,
     stack: str | None = None,
     top: int = 5,
+    budget_usd_per_h: float | None = None,
+    power_w: float | None = None,
     **choices: Any,
 ) -> Plans:
     """Return the best plans of a training job on so many ranks of a cluster.
+
+    In place of `ranks` a budget in USD/h or a power in W says how many they may be.
 
     `choices` bound the search as the options of `yantra plan` do: each field of a plan with the
     values that it may have (`tp=(4, 8)`, `schedule=("1f1b",)`), `sequence`, `dtype`. `stack` says
     at which speeds.
     Raises ConfigError where no plan is legal, and CapacityError where none fits.
     """
+    from yantra.base.errors import ConfigError
     from yantra.explore.answers.best import best_plans
     from yantra.explore.answers.refine import REFINED
+    from yantra.explore.answers.runner import Shared
+    from yantra.explore.answers.sizes import sized
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.explore.closed_form.space import PlanSpace
+    from yantra.fabric.clusters import load
     from yantra.fabric.stacks.choice import DEFAULT
     from yantra.workloads.models.catalogue import find
 
     chosen = stack or DEFAULT
     check_stack(chosen, "stack")
     others = {name: choices.pop(name) for name in REFINED if name in choices}
-    space = PlanSpace(ranks=ranks, global_batch=global_batch, **choices)
-    described = find(str(model))
-    return Plans(best_plans(described, cluster, space, top=top, stack=chosen, others=others))
+    space = PlanSpace(ranks=1 if ranks is None else ranks, global_batch=global_batch, **choices)
+    described, machine = find(str(model)), load(cluster)
+    shared = Shared(described, space.sequence, space.adapters)
+    is_bounded = budget_usd_per_h is not None or power_w is not None
+    if is_bounded == (ranks is not None):
+        raise ConfigError("ranks", "give ranks, or in their place a budget, a power or both")
+    if is_bounded:
+        limits = {"usd_per_h": budget_usd_per_h, "power_w": power_w}
+        space = sized(described, machine, space, shared.works, chosen, **limits)
+    found = best_plans(
+        described, machine, space, top=top, shared=shared, stack=chosen, others=others
+    )
+    return Plans(found)

@@ -59,10 +59,16 @@ def _choices(command: Any) -> Any:
         "    --global-batch 16 --top 1 --json",
         "yantra plan --model llama3-8b --ranks 16 --cluster hgx-h100 \\\n"
         '    --cluster hgx-b200 --global-batch 32 --price "2.50 USD/h" -o plans.html',
+        "yantra plan --model llama3-8b --cluster hgx-h100 --cluster hgx-b200 \\\n"
+        '    --budget "200 USD/h" --global-batch 64',
     ],
 )
 @click.option("--model", required=True, help="A name such as llama3-70b, or a file of a model.")
-@click.option("--ranks", type=int, required=True, help="Devices of the job.")
+@click.option("--ranks", type=int, help="Devices of the job.")
+@click.option(
+    "--budget", metavar="PRICE", help="In place of --ranks: what all may cost, 500 USD/h."
+)
+@click.option("--power", metavar="POWER", help="In place of --ranks: what they may draw, 1 MW.")
 @click.option(
     "--cluster",
     "names",
@@ -103,7 +109,9 @@ def _choices(command: Any) -> Any:
 @json_option()
 def command(
     model: str,
-    ranks: int,
+    ranks: int | None,
+    budget: str | None,
+    power: str | None,
     names: tuple[str, ...],
     global_batch: int,
     seq: int | None,
@@ -127,6 +135,7 @@ def command(
     from yantra.explore.answers.best import best_plans
     from yantra.explore.answers.runner import Shared
     from yantra.explore.answers.sensitivity import sensitivities
+    from yantra.explore.answers.sizes import sized
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.workloads.models.catalogue import find
 
@@ -143,14 +152,26 @@ def command(
         name: _values(name, text) for name, text in chosen.items() if text is not None
     }
     given |= adapters
-    given |= {"dtype": dtype, "ranks": ranks, "global_batch": global_batch, "sequence": seq}
+    limits = _limits(ranks, budget, power)
+    given |= {"dtype": dtype, "ranks": ranks or 1, "global_batch": global_batch, "sequence": seq}
     space = _space(given, machines)
     shared = Shared(described, seq, space.adapters)
     more: dict[str, Any] = {"top": top, "shared": shared, "stack": stack}
     more |= {"refined": refine, "others": _others(allow)}
-    answers = [best_plans(described, one, space, **more) for one in machines]
-    rates = [sensitivities(described, one, space, stack=stack) for one in machines if sensitivity]
-    title = f"{described.name} on {count(ranks, 'rank')}, global batch {global_batch}{_of(dtype)}"
+    spaces = [
+        sized(described, one, space, shared.works, stack, **limits) if limits else space
+        for one in machines
+    ]
+    answers = [
+        best_plans(described, one, of, **more) for one, of in zip(machines, spaces, strict=True)
+    ]
+    rates = [
+        sensitivities(described, one, of, stack=stack)
+        for one, of in zip(machines, spaces, strict=True)
+        if sensitivity
+    ]
+    size = " and ".join(filter(None, (budget, power))) or count(space.ranks, "rank")
+    title = f"{described.name} on {size}, global batch {global_batch}{_of(dtype)}"
     _tell(title, answers, rates, output, as_json=as_json)
     return 0
 
@@ -168,7 +189,7 @@ def _tell(
 
     from yantra.base.output import write_text
     from yantra.explore.answers.sensitivity import words
-    from yantra.explore.answers.words import as_dict, lines, page
+    from yantra.explore.answers.words import as_dict, compared, lines, page
 
     form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}
     for written, of in zip(form["clusters"], rates, strict=False):
@@ -179,7 +200,7 @@ def _tell(
     if as_json:
         print_json(form)
         return
-    text = [title, *(line for answer in answers for line in lines(answer))]
+    text = [title, *(line for answer in answers for line in lines(answer)), *compared(answers)]
     for told, of in zip(answers, rates, strict=False):
         text += [f"{told.cluster}: step time by rate, at the best plan and with plans chosen again"]
         text += [f"  {line}" for line in words(of)]
@@ -202,6 +223,20 @@ def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
     for one in machines:
         check_rates(one, space.dtype, "--dtype")
     return space
+
+
+def _limits(ranks: int | None, budget: str | None, power: str | None) -> dict[str, float]:
+    """Return what bounds the number of devices, empty where it is given. Raises ConfigError."""
+    from yantra.base import units
+
+    if (ranks is None) == (budget is None and power is None):
+        raise ConfigError("--ranks", "give --ranks, or in its place --budget, --power or both")
+    limits = {}
+    if budget is not None:
+        limits["usd_per_h"] = units.parse(budget, "price", "USD/h", "--budget")
+    if power is not None:
+        limits["power_w"] = units.parse(power, "power", "W", "--power")
+    return limits
 
 
 def _others(allow: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:

@@ -21,6 +21,7 @@ from yantra.base.text import format_bytes, room_text
 from yantra.explore.answers.ranked import KIND, Lost, Ranked
 from yantra.explore.answers.refine import choices_of
 from yantra.explore.answers.runner import Runner, Shared
+from yantra.explore.answers.sizes import Neighbour, better_neighbours, within_node
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.space import FIELDS, Columns, PlanSpace
@@ -43,7 +44,8 @@ class Answer(NamedTuple):
     `legal` plans were checked, `judged` of them had their time counted: those that need at most
     a quarter more memory than there is. `error` is the closed form's largest on what was simulated,
     None where nothing was. `shown` are the fields that say which plan of the space one is. `stack`
-    says at which speeds, `sequence` the tokens of one where they were given.
+    says at which speeds, `sequence` the tokens of one where they were given. `neighbours` are
+    other numbers of ranks whose best plan is better by closed form.
     """
 
     cluster: str
@@ -62,6 +64,8 @@ class Answer(NamedTuple):
     stack: str = DEFAULT
     model: str = ""
     sequence: int | None = None
+    ranks: int = 0
+    neighbours: tuple[Neighbour, ...] = ()
 
 
 def best_plans(
@@ -87,9 +91,7 @@ def best_plans(
     """
     machine = cluster if not isinstance(cluster, str) else clusters.load(cluster)
     start = perf_counter()
-    if space.most_tp is None:
-        members = machine.network[0].members
-        space = space.replace(most_tp=None if members is None else int(members.value))
+    space = within_node(space, machine)
     choices = choices_of(space, others)
     shared = shared or Shared(model, space.sequence, space.adapters)
     every = space.columns(model)
@@ -109,6 +111,9 @@ def best_plans(
     exact = [one for one in found if not one.not_simulated]
     if refined:
         found = runner.refined(found, fits, tell)
+    first = int(np.argmin(np.where(fits, judged.time_ns, np.inf)))
+    best = min(found[0].time_ns, float(judged.time_ns[first])), float(judged.kernels_ns[first])
+    neighbours = better_neighbours(model, machine, space, shared.works, stack, best)
     return Answer(
         cluster=machine.name,
         capacity_bytes=machine.memory_bytes,
@@ -126,6 +131,8 @@ def best_plans(
         stack=stack,
         model=model.name,
         sequence=space.sequence,
+        ranks=space.ranks,
+        neighbours=neighbours,
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from yantra.base.text import format_bytes, room_text, table
+from yantra.base.text import count, format_bytes, room_text, table
 from yantra.base.units import format_time
 from yantra.explore.answers.best import Answer
 from yantra.explore.answers.causes import CAUSES, PARTS
 from yantra.explore.answers.plan_words import also, command_of, held
 from yantra.explore.answers.ranked import Lost, Ranked
+from yantra.explore.answers.sizes import Neighbour
 from yantra.export.report.markup import Head, element
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
@@ -42,7 +43,7 @@ _FIELD = {"overlap": "overlap_gradients"}
 
 def lines(answer: Answer) -> Iterator[str]:
     """Yield the answer for a terminal."""
-    yield f"{answer.cluster}: {count_words(answer)}"
+    yield f"{answer.cluster}, {count(answer.ranks, 'rank')}: {count_words(answer)}"
     yield from (f"  {line}" for line in table((*_head(answer), *_fields(answer)), _rows(answer)))
     yield from (f"  {text}" for text in why(answer))
 
@@ -62,6 +63,23 @@ def count_words(answer: Answer, *, timed: bool = True) -> str:
     return f"{judged}, {fit}, {exact} off on these"
 
 
+def compared(answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield which of several clusters is best, in what."""
+    if len(answers) < 2:
+        return
+    by: dict[str, Callable[[Ranked], float | None]] = {
+        "the fastest": lambda one: one.time_ns,
+        "the least money a token": lambda one: one.usd_per_million_tokens,
+        "the least energy a token": lambda one: one.kwh_per_million_tokens,
+    }
+    for words, of in by.items():
+        values = [of(answer.ranked[0]) for answer in answers]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values):
+            best = answers[known.index(min(known))]
+            yield f"{words}: {count(best.ranks, 'rank')} of {best.cluster}"
+
+
 def why(answer: Answer) -> Iterator[str]:
     """Yield why the next plans lose, by cause, and which faster ones do not fit."""
     best = answer.ranked[0]
@@ -70,6 +88,7 @@ def why(answer: Answer) -> Iterator[str]:
         yield f"{number} loses {lost}: {', '.join(_by(one, best))}"
     yield f"1 is made by: {command_of(answer.model, best.plan, answer.sequence)}"
     yield from (_lost_words(lost, answer.shown) for lost in answer.lost)
+    yield from (_neighbour_words(one, answer) for one in answer.neighbours)
     if best.sure is not None:
         yield f"rests on: {best.sure.rests_on}"
     elif answer.stack in _AT_SPEEDS:
@@ -98,6 +117,7 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         **answer._asdict(),
         "rates": answer.rates._asdict(),
         "ranked": [_plain(one) for one in answer.ranked],
+        "neighbours": [one._asdict() for one in answer.neighbours],
         "lost": [{**lost._asdict(), "plan": _split_of(lost, answer.shown)} for lost in answer.lost],
     }
 
@@ -182,12 +202,21 @@ def _split_of(one: Ranked | Lost, shown: Sequence[str]) -> dict[str, Any]:
 def _by(one: Ranked, best: Ranked) -> Iterator[str]:
     """Yield the difference of two plans by cause, the largest first; they add up."""
     differences = [
-        (theirs - own, CAUSES[name])
+        (round(theirs - own, 3), CAUSES[name])
         for name, theirs, own in zip(PARTS, one.parts_ns, best.parts_ns, strict=True)
     ]
     for ns, cause in sorted(differences, key=lambda pair: -abs(pair[0])):
         sign = "+" if ns >= 0 else "-"
         yield f"{cause} {sign}{format_time(abs(ns))}"
+
+
+def _neighbour_words(one: Neighbour, answer: Answer) -> str:
+    best = answer.ranked[0].time_ns
+    share, ranks = 100 * (one.time_ns / best - 1), 100 * (one.ranks / answer.ranks - 1)
+    tokens = 100 * (best * answer.ranks / (one.time_ns * one.ranks) - 1)
+    took = f"{format_time(one.time_ns)} by closed form ({share:+.1f} %)"
+    each = f"{tokens:+.1f} % tokens/s a device"
+    return f"{one.ranks:,} ranks ({ranks:+.1f} %) may be better: {took}, {each}"
 
 
 def _lost_words(lost: Lost, shown: Sequence[str]) -> str:
