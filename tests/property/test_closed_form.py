@@ -371,3 +371,19 @@ def test_a_group_of_very_many_ranks_is_measured_within_what_the_clock_holds() ->
     for kind in (CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL):
         for _, start, slope in machine.lines_of(kind, 2048, 8):
             assert start > 0 and slope > 0
+
+
+@pytest.mark.parametrize(
+    ("cluster", "ranks"),
+    [("tpu-v5p", 256), ("tpu-v4", 1024), ("trainium2", 64), ("gb200-nvl72", 144)],
+)
+@pytest.mark.parametrize(("size", "stride"), [(2, 1), (4, 2), (16, 1), (3, 8)])
+def test_a_group_takes_the_same_among_few_ranks_as_among_all(
+    cluster: str, ranks: int, size: int, stride: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if ranks % (size * stride):
+        return
+    few, every = Machine(cluster, ranks), Machine(cluster, ranks)
+    monkeypatch.setattr(every, "_enough", lambda *_: ranks)
+    for kind in (CollectiveType.ALL_REDUCE, CollectiveType.ALL_TO_ALL):
+        assert few._measure(kind, size, stride) == every._measure(kind, size, stride)

@@ -385,12 +385,19 @@ class Machine:
         return [float(one) / ticks for one in taken]
 
     def _enough(self, size: int, stride: int) -> int:
-        """Return how many ranks a group is measured among: two groups behind each other, or all.
+        """Return how many ranks a group is measured among.
 
-        Groups that are further out share no link of a switch with these, and lie as they do.
+        Those of the inner dimensions that it and the groups beside it fill, else two groups behind
+        each other at an outermost switch, else all. Groups that are further out share no link with
+        these, and lie as they do.
         """
+        each = size * stride
+        for count in range(1, len(self._dimensions)):
+            inner = math.prod(one.size for one in self._dimensions[:count])
+            if inner % each == 0:
+                return inner
+        few = 2 * each
         inner = math.prod(one.size for one in self._dimensions[:-1])
-        few = 2 * size * stride
         is_switch = self._dimensions[-1].kind == "switch"
         fits = few % inner == 0 and few // inner > 1 and self.ranks % few == 0
         return few if is_switch and fits else self.ranks
@@ -418,14 +425,15 @@ class Machine:
     def _slow(self, fine: int, ranks: int) -> dict[str, Any]:
         """Return the parts of so many ranks with all rates of the network divided, for finer ticks.
 
-        Fewer ranks have fewer members of the outermost dimension.
+        Fewer ranks have fewer members of the outermost dimension that they need.
         """
-        *within, last = self._dimensions
-        fewer = last.replace(size=last.size * ranks // self.ranks)
-        slow = tuple(
-            one.replace(bytes_per_ns=one.bytes_per_ns / fine, latency_ns=one.latency_ns * fine)
-            for one in (*within, fewer)
-        )
+        slow, left = [], ranks
+        for one in self._dimensions:
+            if left > 1 or not slow:
+                fewer = min(one.size, left)
+                rate, latency = one.bytes_per_ns / fine, one.latency_ns * fine
+                slow.append(one.replace(size=fewer, bytes_per_ns=rate, latency_ns=latency))
+                left //= fewer
         device = self._parts["device"]
         if self.stack not in WITHOUT_TERMS:
             device = device.replace(compute="roofline")
@@ -433,19 +441,23 @@ class Machine:
         return {
             **self._parts,
             **stack,
-            "topology": self._parts["topology"].replace(dimensions=slow),
+            "topology": self._parts["topology"].replace(dimensions=tuple(slow)),
             "device": device.replace(
                 peak_flops=1e9, memory_bytes_per_s=device.memory_bytes_per_s / fine
             ),
-            "collectives": self._collectives(fine),
+            "collectives": self._collectives(fine, len(slow)),
         }
 
-    def _collectives(self, times: int) -> Any:
-        """Return the collectives with their delays, so many times as long, in whole ns."""
+    def _collectives(self, times: int, dimensions: int | None = None) -> Any:
+        """Return the collectives of the inner dimensions, their delays so many times as long."""
         endpoint, reduction = (round(delay * times) for delay in self._delays_ns)
-        return self._parts["collectives"].replace(
-            endpoint_delay_ns=endpoint, local_reduction_delay_ns=reduction
-        )
+        of = self._parts["collectives"]
+        names = {
+            name: named[:dimensions]
+            for name, named in of.by_type().items()
+            if isinstance(named, tuple)
+        }
+        return of.replace(endpoint_delay_ns=endpoint, local_reduction_delay_ns=reduction, **names)
 
     @property
     def parts(self) -> dict[str, Any]:
