@@ -183,7 +183,7 @@ class Runner:
 
     def _other(self, plan: Plan, parts: Sequence[float], cause: str) -> Ranked | None:
         """Simulate a plan of which only a like one was judged, in these parts."""
-        if any(problems(plan, self._facts, self._sequence)):
+        if self.budget.is_spent or any(problems(plan, self._facts, self._sequence)):
             return None
         try:
             return self._simulated(plan, parts, cause)

@@ -5,7 +5,8 @@ products a size has, the more plans. Sizes are judged by closed form alone, so o
 answer says only which look better.
 
 Trade-off: a few sizes are judged, and none where the kernels of the best plan, spread over so many
-devices, already take longer.
+devices, already take longer. Neighbours are judged on clusters of nodes alone: on a torus a size
+that fills no dimension makes groups of many shapes, whose measuring takes minutes.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.clusters.types import Cluster
 
+_LEVELS = 2  # dimensions of a cluster whose neighbours are judged: nodes, and a network between
 _JUDGED = 4  # sizes of one question
 _NEAR = 0.1  # of a size: how far neighbours are
 _LEAST_OF_BUDGET = 0.6  # of what is paid for, where less cannot be the best use
@@ -123,6 +125,8 @@ def better_neighbours(
     """
     time, kernels = best
     ranks = space.ranks
+    if len(cluster.levels(ranks)) > _LEVELS:
+        return ()
 
     def promises(size: int) -> bool:
         return size != ranks and kernels * ranks / size < _wanted(time, ranks, size)

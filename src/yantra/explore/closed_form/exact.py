@@ -38,6 +38,11 @@ class Budget:
     def __init__(self, events: int = MOST_EVENTS) -> None:
         self._all = self._left = events
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether no events are left."""
+        return self._left <= 0
+
     def simulate(self, scenario: Scenario) -> Exact:
         """Simulate a scenario; without a result if no events are left, or all of many ranks run."""
         model = compile(scenario)

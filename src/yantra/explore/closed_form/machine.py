@@ -393,7 +393,7 @@ class Machine:
         """
         each = size * stride
         for count in range(1, len(self._dimensions)):
-            inner = math.prod(one.size for one in self._dimensions[:count])
+            inner: int = math.prod(one.size for one in self._dimensions[:count])
             if inner % each == 0:
                 return inner
         few = 2 * each
@@ -427,7 +427,8 @@ class Machine:
 
         Fewer ranks have fewer members of the outermost dimension that they need.
         """
-        slow, left = [], ranks
+        slow: list[Any] = []
+        left = ranks
         for one in self._dimensions:
             if left > 1 or not slow:
                 fewer = min(one.size, left)
