@@ -29,7 +29,11 @@ _CHOICES = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro-batch")
 _SWITCHES = {
     "sequence-parallel": "Whether tp ranks hold parts of the sequence",
     "overlap": "Whether gradients and weights move while the device computes",
+    "embedding-as-layer": "Whether the embedding counts as a layer of the pipeline",
+    "loss-as-layer": "Whether the head with the loss counts as a layer of the pipeline",
 }
+_BOTH = ("embedding-as-layer", "loss-as-layer")
+_NAMES = {"gradient-dtype": "fp32,bf16", "recompute": "none,selective,full"}
 
 
 _DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
@@ -43,8 +47,12 @@ def _choices(command: Any) -> Any:
         help = f"{MEANINGS[name][0].upper()}{MEANINGS[name][1:]}."
         command = click.option(f"--{name.replace('_', '-')}", name, type=kind, help=help)(command)
     for name, about in reversed(_SWITCHES.items()):
-        help = f"{about}: true, false, or true,false to judge both; true if left out."
+        usual = "both" if name in _BOTH else "true"
+        help = f"{about}: true, false, or true,false to judge both; {usual} if left out."
         command = click.option(f"--{name}", metavar="true,false", help=help)(command)
+    for name, example in reversed(_NAMES.items()):
+        help = f"Allowed values of {name}: some of those that are tried if left out, {example}."
+        command = click.option(f"--{name}", metavar="NAME,...", help=help)(command)
     for name in reversed(_CHOICES):
         help = f"Allowed values of {name}: one or several, such as 1,2,4."
         command = click.option(f"--{name}", metavar="N,...", help=help)(command)
@@ -268,8 +276,10 @@ def _priced(name: str, price: str | None) -> Cluster:
     return machine.replace(price=yours)
 
 
-def _values(name: str, text: str) -> tuple[int, ...]:
+def _values(name: str, text: str) -> tuple[Any, ...]:
     words = text.split(",")
+    if name.replace("_", "-") in _NAMES:
+        return tuple(words)
     if name.replace("_", "-") in _SWITCHES:
         known = {"true": True, "false": False}
         if not all(word in known for word in words) or len(set(words)) < len(words):

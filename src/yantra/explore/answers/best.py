@@ -24,7 +24,7 @@ from yantra.explore.answers.runner import Runner, Shared
 from yantra.explore.answers.sizes import Neighbour, better_neighbours, within_node
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.machine import Machine
-from yantra.explore.closed_form.space import FIELDS, Columns, PlanSpace
+from yantra.explore.closed_form.space import FIELDS, GRADIENTS, Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates
 from yantra.fabric.stacks.choice import DEFAULT
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from yantra.fabric.clusters.types import Cluster
 
+FULL = "fp32"
 _SMALL = 2_000  # plans of a space of which all within the band are simulated
 _NEAR = 1.25  # times the memory there is; a plan that needs more is not worth telling of
 
@@ -45,7 +46,8 @@ class Answer(NamedTuple):
     a quarter more memory than there is. `error` is the closed form's largest on what was simulated,
     None where nothing was. `shown` are the fields that say which plan of the space one is. `stack`
     says at which speeds, `sequence` the tokens of one where they were given. `neighbours` are
-    other numbers of ranks whose best plan is better by closed form.
+    other numbers of ranks whose best plan is better by closed form. `full_gradients_ns` is the
+    best time of gradients of `FULL` by closed form, None where the space has none that fits.
     """
 
     cluster: str
@@ -66,6 +68,7 @@ class Answer(NamedTuple):
     sequence: int | None = None
     ranks: int = 0
     neighbours: tuple[Neighbour, ...] = ()
+    full_gradients_ns: float | None = None
 
 
 def best_plans(
@@ -133,7 +136,13 @@ def best_plans(
         sequence=space.sequence,
         ranks=space.ranks,
         neighbours=neighbours,
+        full_gradients_ns=_full_gradients(columns, judged, fits),
     )
+
+
+def _full_gradients(columns: Columns, judged: Judged, fits: np.ndarray) -> float | None:
+    full = fits & (columns["gradient_dtype"] == GRADIENTS.index(FULL))
+    return float(judged.time_ns[full].min()) if full.any() else None
 
 
 def _by_kind(columns: Columns, judged: Judged, fits: np.ndarray) -> np.ndarray:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 _OF_THE_JOB = ("steps", "lora_rank", "lora_targets", "global_batch", "dtype")
 _OWN = Plan()
 _JUDGED = ("sequence_parallel", "overlap_gradients", "overlap_parameters")
-_LAYOUT = ("embedding_as_layer", "loss_as_layer")
+ENDS = ("embedding_as_layer", "loss_as_layer")
 
 
 def also(plan: Plan, shown: Iterable[str]) -> str:
     """Return the fields that differ from a usual plan and are no column of the answer."""
-    told = {*shown, *_OF_THE_JOB, "schedule"}
+    told = {*shown, *_OF_THE_JOB, "schedule", *(ENDS if plan.pp == 1 else ())}
     fields = {
         name: value
         for name, value in plan.given.items()
@@ -34,7 +34,7 @@ def also(plan: Plan, shown: Iterable[str]) -> str:
 
 def held(columns: Sequence[str]) -> str:
     """Return the fields that a search held, with their values; `columns` are those it judged."""
-    searched = {*columns, *REFINED, *_JUDGED, *_LAYOUT, *_OF_THE_JOB}
+    searched = {*columns, *REFINED, *_JUDGED, *ENDS, *_OF_THE_JOB}
     others = {name: value for name, value in _OWN.given.items() if name not in searched}
     return ", ".join(
         f"{name} {'left out' if value is None else _value(value)}" for name, value in others.items()

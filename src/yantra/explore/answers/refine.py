@@ -43,6 +43,10 @@ REFINED = (
     "offload_activations",
 )
 """Fields of a plan that a search changes by simulation alone."""
+_COLUMNS = (
+    "vpp", "zero", "micro_batch", "recompute", "sequence_parallel", "embedding_as_layer",
+    "loss_as_layer",
+)  # fmt: skip
 _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _STARTS, _FAR = 2, 1.02  # plans to start from, and how much slower than the best they may be
@@ -88,11 +92,7 @@ def choices_of(space: PlanSpace, given: Mapping[str, Any]) -> Choices:
             raise ConfigError(name, expected_got("a tuple of values", values))
         for value in values:
             _check_value(name, value)
-    own = {
-        name: value
-        for name in ("vpp", "zero", "micro_batch", "recompute", "sequence_parallel")
-        if (value := getattr(space, name)) is not None
-    }
+    own = {name: value for name in _COLUMNS if (value := getattr(space, name)) is not None}
     return own | dict(given)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from yantra.base.text import count, format_bytes, room_text, table
 from yantra.base.units import format_time
-from yantra.explore.answers.best import Answer
+from yantra.explore.answers.best import FULL, Answer
 from yantra.explore.answers.causes import CAUSES, PARTS
-from yantra.explore.answers.plan_words import also, command_of, held
+from yantra.explore.answers.plan_words import ENDS, also, command_of, held
 from yantra.explore.answers.ranked import Lost, Ranked
 from yantra.explore.answers.sizes import Neighbour
 from yantra.export.report.markup import Head, element
@@ -37,7 +37,7 @@ _AT_SPEEDS = {
     ROOFLINE: f"at speeds of the roofline: usually {TOO_FAST[ROOFLINE]} too fast; give --stack",
     NOMINAL: "at speeds of the data sheet: further from any machine than the roofline",
 }
-_WORDS = ("recompute", "also")
+_WORDS = ("recompute", "gradient_dtype", "also")
 _FIELD = {"overlap": "overlap_gradients"}
 
 
@@ -87,6 +87,10 @@ def why(answer: Answer) -> Iterator[str]:
         lost = format_time(one.time_ns - best.time_ns)
         yield f"{number} loses {lost}: {', '.join(_by(one, best))}"
     yield f"1 is made by: {command_of(answer.model, best.plan, answer.sequence)}"
+    if answer.full_gradients_ns is not None and best.plan.gradient_dtype != FULL:
+        more = 100 * (answer.full_gradients_ns / best.closed_ns - 1)
+        took = format_time(answer.full_gradients_ns)
+        yield f"gradients of {FULL} take {took} at best by closed form ({more:+.1f} %)"
     yield from (_lost_words(lost, answer.shown) for lost in answer.lost)
     yield from (_neighbour_words(one, answer) for one in answer.neighbours)
     if best.sure is not None:
@@ -158,8 +162,14 @@ def page(title: str, answers: Sequence[Answer]) -> str:
 
 def _fields(answer: Answer) -> tuple[str, ...]:
     """Return the fields that are columns; `also` has what is left, where a plan has any."""
-    more = any(also(one.plan, answer.shown) for one in answer.ranked)
-    return (*answer.shown, *(("also",) if more else ()))
+    columns = _columns(answer.shown)
+    more = any(also(one.plan, columns) for one in answer.ranked)
+    return (*columns, *(("also",) if more else ()))
+
+
+def _columns(shown: Sequence[str]) -> tuple[str, ...]:
+    """Return the fields worth a column: how ends of a pipeline count is told where it matters."""
+    return tuple(name for name in shown if name not in ENDS)
 
 
 def _head(answer: Answer) -> tuple[str, ...]:
@@ -167,10 +177,11 @@ def _head(answer: Answer) -> tuple[str, ...]:
 
 
 def _rows(answer: Answer) -> list[tuple[str, ...]]:
-    rows = [_row(number, one, answer.shown) for number, one in enumerate(answer.ranked, start=1)]
-    if _fields(answer) == answer.shown:
+    columns = _columns(answer.shown)
+    rows = [_row(number, one, columns) for number, one in enumerate(answer.ranked, start=1)]
+    if _fields(answer) == columns:
         return rows
-    more = (also(one.plan, answer.shown) for one in answer.ranked)
+    more = (also(one.plan, columns) for one in answer.ranked)
     return [(*row, words) for row, words in zip(rows, more, strict=True)]
 
 
