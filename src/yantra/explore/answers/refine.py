@@ -49,6 +49,7 @@ _COLUMNS = (
 )  # fmt: skip
 _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
+_SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
 _STARTS, _FAR = 2, 1.02  # plans to start from, and how much slower than the best they may be
 _STEP = 2.5  # between sizes of buckets
 _TRIES, _LOOKED = 4, 10  # plans on which a schedule runs, and legal ones whose memory is looked at
@@ -195,7 +196,7 @@ def _on_rows(
     found: list[Ranked] = []
     left, looked, seen = 0.0, 0, set[tuple[int, ...]]()
     for row in map(int, order[:_FIRST]):
-        kind = tuple(int(columns[field][row]) for field in ("tp", "cp", "ep", "pp"))
+        kind = tuple(int(columns[field][row]) for field in _SPLIT)
         promised = float(least[row] + left * hidden[row])
         if promised >= limit_ns or kind in seen or not is_legal(row, changes):
             continue
@@ -220,10 +221,15 @@ def refine(starts: Sequence[Ranked], attempt: Attempt, choices: Choices) -> list
     """
     found: list[Ranked] = []
     tried: set[Plan] = {one.plan for one in starts}
+    splits: set[tuple[int, ...]] = set()
     best = starts[0].time_ns if starts else 0.0
-    for start in starts[:_STARTS]:
-        if start.time_ns > best * _FAR:
+    for start in starts:
+        split = tuple(getattr(start.plan, name) for name in _SPLIT)
+        if start.time_ns > best * _FAR or len(splits) == _STARTS:
             break
+        if split in splits:
+            continue
+        splits.add(split)
         end = _climbed(start, attempt, choices, tried)
         if end is not start:
             found.append(end)
@@ -232,17 +238,20 @@ def refine(starts: Sequence[Ranked], attempt: Attempt, choices: Choices) -> list
 
 
 def _climbed(start: Ranked, attempt: Attempt, choices: Choices, tried: set[Plan]) -> Ranked:
-    now, last = start, None
-    while now is not last:
-        last = now
-        for move in moves(last.plan, shares(last)):
-            plan = changed(now.plan, move, choices)
+    """Return what changes make of a plan; after a first round only causes that gained go on."""
+    now, causes = start, set(PARTS)
+    while causes:
+        gained = set()
+        for move in moves(now.plan, shares(now)):
+            plan = changed(now.plan, move, choices) if move.cause in causes else None
             if plan is None or plan in tried:
                 continue
             tried.add(plan)
             new = attempt(now, plan, move.cause)
             if new is not None and new.time_ns < now.time_ns * (1 - _LEAST):
                 now = new
+                gained.add(move.cause)
+        causes = gained
     return now
 
 
