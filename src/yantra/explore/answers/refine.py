@@ -1,8 +1,8 @@
 """What plans gain by fields that have no closed form: one is changed, and the step simulated.
 
 A schedule that hides messages or fills the bubble changes which split is best. So each is tried on
-the plans whose time is least without most of what it may hide, as long as the least share that it
-was found to leave would beat the best. Then one field after the other is changed from the
+the plans whose time is least without most of what it may hide, as long as such a time would beat
+the best. Then one field after the other is changed from the
 best plans on, and a change kept where the step gets faster, until none helps. A change is tried
 only where what it acts on takes time.
 
@@ -50,11 +50,11 @@ _COLUMNS = (
 _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
-_STARTS, _FAR = 2, 1.02  # plans to start from, and how much slower than the best they may be
+_STARTS, _FAR = 3, 1.02  # plans to start from, and how much slower than the best they may be
 _STEP = 2.5  # between sizes of buckets
 _TRIES, _LOOKED = 4, 10  # plans on which a schedule runs, and legal ones whose memory is looked at
 _FIRST = 1000  # plans looked at for legal ones
-_LEFT = 0.4  # of what a schedule may hide it leaves about so much
+_LEFT = 0.3  # of what a schedule may hide it leaves so much, or the least that it was seen to leave
 
 _HIDES = {
     "dualpipev": (2, ("communication", "bubble")),
@@ -162,7 +162,7 @@ class Rows(NamedTuple):
 def scheduled(
     rows: Rows, best_ns: float, simulate: FromRow, is_legal: IsLegal, choices: Choices
 ) -> list[Ranked]:
-    """Return plans with schedules that have no closed form, where these are faster than `best_ns`.
+    """Return plans with schedules that have no closed form, if near `best_ns` or faster.
 
     A schedule in the choices is tried whether it is faster or not.
     """
@@ -194,7 +194,7 @@ def _on_rows(
     order = np.flatnonzero(rows.fits & (columns["pp"] > 1) & (columns["vpp"] == 1))
     order = order[np.argsort((least + _LEFT * hidden)[order], kind="stable")]
     found: list[Ranked] = []
-    left, looked, seen = 0.0, 0, set[tuple[int, ...]]()
+    left, looked, seen = _LEFT, 0, set[tuple[int, ...]]()
     for row in map(int, order[:_FIRST]):
         kind = tuple(int(columns[field][row]) for field in _SPLIT)
         promised = float(least[row] + left * hidden[row])
@@ -204,11 +204,11 @@ def _on_rows(
         one = simulate(row, changes)
         if one is not None:
             share = (one.time_ns - float(least[row])) / max(float(hidden[row]), 1.0)
-            left = max(min(left, share) if seen else share, 0.0)
+            left = max(min(left, share), 0.0)
             seen.add(kind)
-            if one.time_ns < limit_ns:
+            if one.time_ns < limit_ns * _FAR:
                 found.append(one)
-                limit_ns = limit_ns if np.isinf(limit_ns) else one.time_ns
+                limit_ns = limit_ns if np.isinf(limit_ns) else min(limit_ns, one.time_ns)
         if looked == _LOOKED or len(seen) == _TRIES:
             break
     return found
