@@ -52,7 +52,8 @@ _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
 _STARTS, _FAR = 3, 1.02  # plans to start from, and how much slower than the best they may be
 _STEP = 2.5  # between sizes of buckets
-_TRIES, _LOOKED = 4, 10  # plans on which a schedule runs, and legal ones whose memory is looked at
+_TRIES, _LOOKED = 4, 8  # plans on which a schedule runs, and legal ones whose memory is looked at
+_PASSES = 1 << 13  # of a pipeline, through its chunks; more take long to simulate
 _FIRST = 1000  # plans looked at for legal ones
 _LEFT = 0.3  # of what a schedule may hide it leaves so much, or the least that it was seen to leave
 
@@ -152,11 +153,12 @@ def _alone(plan: Plan, name: str) -> bool:
 
 
 class Rows(NamedTuple):
-    """The rows of a space: columns, what was judged of them, and which fit."""
+    """The rows of a space: columns, what was judged of them, which fit, and sequences a step."""
 
     columns: Columns
     judged: Judged
     fits: np.ndarray
+    batch: int
 
 
 def scheduled(
@@ -188,30 +190,49 @@ def _on_rows(
     is_legal: IsLegal,
 ) -> list[Ranked]:
     """Return plans with one schedule, tried on the rows where it promises most, below a limit."""
-    columns, judged = rows.columns, rows.judged
-    hidden = np.sum([getattr(judged, f"{cause}_ns") for cause in hides], axis=0)
-    least = judged.time_ns - hidden
-    order = np.flatnonzero(rows.fits & (columns["pp"] > 1) & (columns["vpp"] == 1))
+    hidden = _hidden(rows.judged, hides)
+    least = rows.judged.time_ns - hidden
+    order = np.flatnonzero(_may_be_tried(rows, changes["vpp"]))
     order = order[np.argsort((least + _LEFT * hidden)[order], kind="stable")]
     found: list[Ranked] = []
     left, looked, seen = _LEFT, 0, set[tuple[int, ...]]()
     for row in map(int, order[:_FIRST]):
-        kind = tuple(int(columns[field][row]) for field in _SPLIT)
+        kind = tuple(int(rows.columns[field][row]) for field in _SPLIT)
         promised = float(least[row] + left * hidden[row])
         if promised >= limit_ns or kind in seen or not is_legal(row, changes):
             continue
         looked += 1
         one = simulate(row, changes)
         if one is not None:
+            seen.add(kind)
+        if one is not None and not one.not_simulated:
             share = (one.time_ns - float(least[row])) / max(float(hidden[row]), 1.0)
             left = max(min(left, share), 0.0)
-            seen.add(kind)
             if one.time_ns < limit_ns * _FAR:
                 found.append(one)
                 limit_ns = limit_ns if np.isinf(limit_ns) else min(limit_ns, one.time_ns)
         if looked == _LOOKED or len(seen) == _TRIES:
             break
     return found
+
+
+def _hidden(judged: Judged, hides: tuple[str, ...]) -> np.ndarray:
+    """Return the time of the causes that a schedule may hide; messages only behind kernels."""
+    kernels, communication = judged.kernels_ns, judged.communication_ns
+    hidden = np.zeros_like(judged.time_ns)
+    if "bubble" in hides:
+        hidden = hidden + judged.bubble_ns
+    if "communication" in hides:
+        hidden = hidden + np.minimum(communication, kernels)
+    return hidden
+
+
+def _may_be_tried(rows: Rows, chunks: int) -> np.ndarray:
+    """Return which rows have one chunk a device, fit, and have few passes to simulate."""
+    columns = rows.columns
+    passes = rows.batch // (columns["micro_batch"] * columns["dp"]) * columns["pp"] * chunks
+    may: np.ndarray = rows.fits & (columns["pp"] > 1) & (columns["vpp"] == 1)
+    return may & (passes <= _PASSES)
 
 
 def refine(starts: Sequence[Ranked], attempt: Attempt, choices: Choices) -> list[Ranked]:

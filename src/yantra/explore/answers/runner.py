@@ -160,7 +160,7 @@ class Runner:
             if tell is not None:
                 tell(f"{self.cluster.name}: trying schedules and further fields")
             best = exact[0].time_ns
-            rows = Rows(self.columns, self.judged, fits)
+            rows = Rows(self.columns, self.judged, fits, self.space.global_batch)
             more = scheduled(rows, best, self._from_row, self._is_legal, self.choices)
             more += refine(best_of_kinds(exact + more), self._changed, self.choices)
             found = found + more
@@ -179,7 +179,8 @@ class Runner:
         return self._other(plan, self._parts(row), "bubble")
 
     def _changed(self, before: Ranked, plan: Plan, cause: str) -> Ranked | None:
-        return self._other(plan, before.parts_ns, cause)
+        one = self._other(plan, before.parts_ns, cause)
+        return None if one is None or one.not_simulated else one
 
     def _other(self, plan: Plan, parts: Sequence[float], cause: str) -> Ranked | None:
         """Simulate a plan of which only a like one was judged, in these parts."""
@@ -200,7 +201,7 @@ class Runner:
     def _simulated(self, plan: Plan, parts: Sequence[float], cause: str = "") -> Ranked | None:
         """Simulate a plan that takes these parts by closed form, or did before a `cause` changed.
 
-        None if it needs more memory than there is, or is changed and takes too long to simulate.
+        None if it needs more memory than there is.
         """
         workload = self.shared.step(plan)
         need = max(workload.peaks().values())
@@ -209,8 +210,6 @@ class Runner:
         exact = self.budget.simulate(self._scenario(plan))
         self.simulated += exact.result is not None
         closed = sum(parts)
-        if exact.result is None and cause:
-            return None
         time = closed if exact.result is None else exact.result.makespan_ns
         self._kept[plan] = exact
         took = parts_after(parts, time, cause)
