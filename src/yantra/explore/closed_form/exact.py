@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from yantra.scenario import Scenario
 
 MOST_EVENTS = 50_000_000
+MOST_OF_ONE = 8_000_000  # events of one run: ten seconds or so
 
 
 class _GivenUp(Exception):  # noqa: N818 - no error: it is caught here
@@ -33,10 +34,11 @@ class Exact(NamedTuple):
 
 
 class Budget:
-    """The events that the simulations of one search may take together."""
+    """The events that the simulations of one search may take together, and each of them."""
 
-    def __init__(self, events: int = MOST_EVENTS) -> None:
+    def __init__(self, events: int = MOST_EVENTS, each: int = MOST_OF_ONE) -> None:
         self._all = self._left = events
+        self._each = each
 
     @property
     def is_spent(self) -> bool:
@@ -53,8 +55,11 @@ class Budget:
         def count(_done: int, nodes: int) -> None:
             nonlocal slices
             slices += 1
-            if max(slices * EVENTS_PER_SLICE, nodes) >= self._left:
+            events = max(slices * EVENTS_PER_SLICE, nodes)
+            if events >= self._left:
                 raise _GivenUp(self._spent())
+            if events >= self._each:
+                raise _GivenUp(f"the simulation of a plan may take {self._each:,} events")
 
         def refuse(text: str) -> None:
             raise _GivenUp(text)
