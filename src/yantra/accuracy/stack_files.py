@@ -31,7 +31,7 @@ from yantra.accuracy.splits import (
 from yantra.base.output import write_text
 from yantra.fabric import stacks
 from yantra.fabric.clusters.types import Number
-from yantra.fabric.stacks.types import NOTHING, SHAPE, Stack, Terms
+from yantra.fabric.stacks.types import DENSE, NOTHING, SHAPE, Stack, Terms
 
 FOLDER = paths.join(paths.dirname(stacks.__file__), "files")
 
@@ -92,8 +92,7 @@ def file_of(
         machines[f"{one.row.cluster} fp8" if eight else one.row.cluster].append(one)
     before = list(dict.fromkeys(one.row.file for one in parts))
     rows = f"measured steps of {', '.join(datasets)}: docs/reference/accuracy.md and NOTICE"
-    framework = [f"framework: {before[0].framework}"]
-    lines = [f"title: {title}", *framework, "", *_sources(rows, before), ""]
+    lines = [f"title: {title}", *_identity(before[0]), "", *_sources(rows, before), ""]
     copies = next((one.copies for one in before if one.copies is not None), None)
     if copies is not None:
         lines += [f"copies: {_number(copies)}", ""]
@@ -109,6 +108,14 @@ def file_of(
     width = _width(elsewhere, strange)
     lines += _terms("any", fitted(parts, elsewhere=True), width, before[0].terms()[1])
     return "\n".join(lines) + "\n"
+
+
+def _identity(stack: Stack) -> list[str]:
+    """Return the lines of what `auto` goes by."""
+    lines = [f"framework: {stack.framework}"]
+    lines += [f"names: [{', '.join(stack.names)}]"] if stack.names else []
+    lines += [f"year: {stack.year}"] if stack.year is not None else []
+    return [*lines, f"kind: {stack.kind}"] if stack.kind != DENSE else lines
 
 
 def _width(own: Sequence[Parts], known: Sequence[tuple[Row, float]]) -> float:

@@ -1,9 +1,9 @@
 """What a trace says of itself as a whole, read and written without its nodes.
 
-A file begins with a record of metadata. Two attributes of it are Yantra's: in which order the
-collectives of a rank go where it has one slot for communication, and the type of its products. Both
-are what a workload file (`.yw`) says of its templates, so that its traces run as it does. Other
-readers ignore them.
+A file begins with a record of metadata. Some attributes of it are Yantra's: in which order the
+collectives of a rank go where it has one slot for communication, the type of its products, and the
+framework and kind of the model that it is of. They are what a workload file (`.yw`) says of its
+templates, so that its traces run as it does. Other readers ignore them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,12 @@ ORDERING = "collective_ordering"
 
 DTYPE = "compute_dtype"
 """The type of the products of a job's plan."""
+
+FRAMEWORK = "framework"
+"""What trains or trained the model, such as Megatron-LM."""
+
+KIND = "model_kind"
+"""`moe` for a mixture of experts."""
 
 _LONGEST = 1 << 20
 _VARINT = 10  # bytes at most

@@ -35,7 +35,7 @@ stack_option = click.option(
     metavar="NAME|FILE",
     shell_complete=stacks,
     help="At which speeds it runs: those of a framework, by name (yantra stack list) or file, "
-    "unknown, roofline or nominal.",
+    "auto, unknown, roofline or nominal.",
 )
 
 _NOW = {
@@ -83,4 +83,4 @@ def read_settings(texts: tuple[str, ...], stack: str | None = None) -> dict[str,
     settings = parsed(texts)
     if stack is not None and "stack" in settings:
         raise click.UsageError("--stack and --set stack= say the same; give one of the two")
-    return settings | chosen
+    return chosen | settings

@@ -96,16 +96,23 @@ class Figures(NamedTuple):
     rests_on: str | None = None
 
     def within(self, interval: Interval) -> Figures:
-        """Return them with the 90 % interval of the time; that of the others follows from it."""
+        """Return them with the 90 % interval of the time; that of the others follows from it.
+
+        A run that is no step has what it rests on alone.
+        """
         time = _time_of(self)
         if time is None:
-            return self
+            return self._replace(rests_on=interval.rests_on)
         low, high = time * interval.low, time * interval.high
         return self._replace(time_low_ns=low, time_high_ns=high, rests_on=interval.rests_on)
 
-    def resting_on(self, basis: str) -> Figures:
-        """Return them with what the time rests on where it has no interval."""
-        return self if _time_of(self) is None else self._replace(rests_on=basis)
+    def resting_on(self, basis: str, *, has_terms: bool) -> Figures:
+        """Return them with what the time rests on where it has no interval.
+
+        Of a run that is no step it is told where its stack has terms.
+        """
+        is_told = has_terms or _time_of(self) is not None
+        return self._replace(rests_on=basis) if is_told else self
 
     def as_dict(self) -> dict[str, Any]:
         """Return those that are known."""

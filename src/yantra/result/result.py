@@ -248,7 +248,13 @@ class Result:
         found = figures(self.model, self.outcome, steady_ns)
         if self.interval is not None:
             return found.within(self.interval)
-        return found.resting_on(self._basis(self.model)) if self._basis else found
+        if self._basis is None:
+            return found
+        from yantra.fabric.stacks.choice import WITHOUT_TERMS
+
+        stack = self.model.scenario.stack
+        has_terms = stack is not None and stack.name not in WITHOUT_TERMS
+        return found.resting_on(self._basis(self.model), has_terms=has_terms)
 
     @cached_property
     def interval(self) -> Interval | None:

@@ -517,10 +517,13 @@ _HOST = Section(
 def _terms_of(stack: str, where: str, folder: str) -> dict[str, Any]:
     """Return the mapping of a choice on a cluster without a name."""
     from yantra.fabric import stacks
-    from yantra.fabric.stacks.choice import WITHOUT_TERMS
+    from yantra.fabric.stacks.choice import AUTO, WITHOUT_TERMS
 
     if stack in WITHOUT_TERMS:
         return {"name": stack}
+    if stack == AUTO:
+        problem = "auto takes its terms from a job; change those of the stack that it takes by name"
+        raise ConfigError(where, f"{problem} (yantra stack list)")
     return stacks.load(stack, where=where, folder=folder).scenario_part()
 
 

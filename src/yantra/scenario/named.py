@@ -20,6 +20,7 @@ from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.parts import device_parts, no_rate
 from yantra.fabric.stacks.choice import (
+    AUTO,
     DEFAULT,
     NOMINAL,
     ROOFLINE,
@@ -28,6 +29,7 @@ from yantra.fabric.stacks.choice import (
     Speeds,
     speeds_of,
 )
+from yantra.scenario.frameworks import stack_of_job, with_auto
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, STACK, WORKLOAD
 from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
 from yantra.scenario.training import STEP, plan_of, ranks_of
@@ -95,9 +97,11 @@ def _read_stack(tree: dict[str, Any]) -> Any:
 
 
 def _loaded(stack: str, folder: str) -> Stack:
-    """Return the stack of a choice that has terms."""
+    """Return the stack of a choice that has terms; `auto` knows no job here."""
     from yantra.fabric import stacks
 
+    if stack == AUTO:
+        return stacks.stack_for(stacks.NOBODY)
     return stacks.load(stack, folder=folder)
 
 
@@ -156,7 +160,7 @@ def expanded(
     if isinstance(cluster, str):
         cluster = {"name": cluster}
     if not isinstance(cluster, dict) or "name" not in cluster:
-        return tree, (), None
+        return (with_auto(tree, folder) if isinstance(tree, dict) else tree), (), None
     given = {key: cluster[key] for key in (*_PARTS, *_MORE) if key in cluster}
     refuse_old(cluster)
     named: NamedCluster = NAMED.read(
@@ -166,7 +170,7 @@ def expanded(
     stated = dtype_of_workload(tree.get("workload"), folder)
     is_override = None not in (named.dtype, stated) and named.dtype != stated
     named = named.replace(dtype=named.dtype or _known(stated, machine))
-    speeds, terms, stack = _stack(tree, given, later or {}, folder)
+    speeds, terms, stack = _stack(tree, given, later or {}, folder, machine.name, named.dtype)
     parts, levels = _parts(machine, named, speeds, given, tree, folder)
     if stack is not None:
         with_measured(parts, stack, machine, named.dtype)
@@ -222,7 +226,12 @@ def _known(dtype: str | None, machine: Cluster) -> str | None:
 
 
 def _stack(
-    tree: dict[str, Any], given: Mapping[str, Any], later: Later, folder: str
+    tree: dict[str, Any],
+    given: Mapping[str, Any],
+    later: Later,
+    folder: str,
+    cluster: str,
+    dtype: str | None,
 ) -> tuple[Speeds, Any, Stack | None]:
     """Return the speeds that a file asks for, its own terms, and the stack that it names.
 
@@ -243,6 +252,8 @@ def _stack(
         return speeds_of(choice), None, None
     if choice in WITHOUT_TERMS:
         return speeds_of(choice), {"name": choice}, None
+    if choice == AUTO:
+        return "measured", None, stack_of_job(tree.get("workload"), folder, cluster, dtype)
     return "measured", None, _loaded(choice, folder)
 
 

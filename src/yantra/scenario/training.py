@@ -13,7 +13,7 @@ from os import path as paths
 
 from yantra.base import trust
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
-from yantra.base.fields import Field, Schema, Section, Whole
+from yantra.base.fields import Field, Schema, Section, Text, Whole
 from yantra.base.light import cache
 from yantra.scenario import types
 from yantra.scenario.types import ChakraFiles, Templates, TrainingStep, WorkloadFile
@@ -141,6 +141,11 @@ STEP = Section(
         "model": ("model", ModelField(), "what is trained, one step of it"),
         "plan": ("plan", PlanField(), "how it is spread over the ranks"),
         "sequence": ("sequence", Whole(at_least=1), "tokens of a sequence; else the model's own"),
+        "framework": (
+            "framework",
+            Text(),
+            "what trains it (Megatron-LM, ...), for `stack: auto`",
+        ),
     },
 )
 
@@ -155,6 +160,7 @@ def step_of_job(tree: Any, name: str) -> TrainingStep:
         model=(*source, *_frozen(request.sizes)),
         plan=_frozen(request.plan),
         sequence=request.sequence,
+        framework=request.framework,
     )
 
 
@@ -219,7 +225,7 @@ def _trained(step: TrainingStep) -> Workload:
 
     job = _job(step)
     try:
-        return train(job.model, job.plan, job.sequence)
+        return train(job.model, job.plan, job.sequence, framework=job.framework)
     except ConfigError as error:
         raise type(error)(_place(error.where, step), error.problem) from None
 
@@ -229,7 +235,9 @@ def _job(step: TrainingStep) -> TrainingJob:
 
     source = next((pair for pair in step.model if pair[0] in _SOURCES), None)
     sizes = {key: _thawed(value) for key, value in step.model if key not in _SOURCES}
-    request = job_file.Request(source, sizes, dict(step.plan), step.sequence)
+    plan = dict(step.plan)
+    framework = step.framework or job_file.by_words(plan)
+    request = job_file.Request(source, sizes, plan, step.sequence, framework)
     try:
         return job_file.resolve(request)
     except ConfigError as error:
@@ -241,7 +249,7 @@ def _place(where: str, step: TrainingStep) -> str:
     from yantra.workloads.plan.plan import Plan
 
     in_plan = where in Plan.field_names or where in dict(step.plan)
-    in_step = where in ("model", "sequence")
+    in_step = where in ("model", "sequence", "framework")
     return f"workload.plan.{where}" if in_plan else f"workload.{where}" if in_step else where
 
 

@@ -296,6 +296,8 @@ class TrainingStep(Record):
     """Pairs of a field of the plan and its value."""
     sequence: int | None = None
     """Tokens of a sequence; None for the model's own."""
+    framework: str | None = None
+    """What trains it, such as Megatron-LM, for the stack `auto`; None where only its words say."""
 
 
 class Templates(Record):

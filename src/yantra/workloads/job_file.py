@@ -3,6 +3,7 @@
     model: llama3-70b
     sequence: 8192
     plan: {tp: 8, pp: 8, dp: 16, global_batch: 1024, zero: 1}
+    framework: Megatron-LM            # which program trains it, for `--stack auto`
 
 The words of other programs are read, too (`names.py`, `description.py`). What is given later
 overrides what was given before: Megatron-LM's arguments, then a job file, then flags. A
@@ -40,6 +41,7 @@ class Request(NamedTuple):
     sizes: Mapping[str, Any] = {}
     plan: Mapping[str, Any] = {}
     sequence: int | None = None
+    framework: str | None = None
 
     def over(self, lower: Request) -> Request:
         """Return both; what `lower` says counts where this says nothing."""
@@ -48,6 +50,7 @@ class Request(NamedTuple):
             self.sizes if self.source else {**lower.sizes, **self.sizes},
             names.over(lower.plan, self.plan),
             lower.sequence if self.sequence is None else self.sequence,
+            self.framework or lower.framework,
         )
 
 
@@ -58,6 +61,31 @@ class TrainingJob(NamedTuple):
     plan: Plan
     sequence: int
     request: Request
+
+    @property
+    def framework(self) -> str | None:
+        """The framework that trains it, None where nothing names one."""
+        return framework_of(self.request)
+
+
+def framework_of(request: Request) -> str | None:
+    """Return the framework that a request names: as such, or by the arguments that it is read from.
+
+    Flags of other programs on the command line are spelling, and name none.
+    """
+    by_arguments = request.source is not None and request.source[0] == "megatron_args"
+    return request.framework or ("Megatron-LM" if by_arguments else None)
+
+
+def by_words(plan: Mapping[str, Any]) -> str | None:
+    """Return the framework in whose words a file has a plan; None for words of none, or of several.
+
+    Words of Megatron-LM beside those of DeepSpeed are of Megatron-DeepSpeed.
+    """
+    programs = names.programs_of(plan)
+    if programs == ("DeepSpeed", "Megatron-LM"):
+        return "Megatron-DeepSpeed"
+    return programs[0] if len(programs) == 1 else None
 
 
 def resolve(request: Request) -> TrainingJob:
@@ -138,11 +166,11 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
     """Return what the tree of a job file says; `where` is the file, for errors."""
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("the keys model, sequence and plan", tree))
-    known = ("model", "plan", *names.SEQUENCE_NAMES)
+    known = ("model", "plan", "framework", *names.SEQUENCE_NAMES)
     sequences = [key for key in tree if key in names.SEQUENCE_NAMES]
     for key in tree:
         if key not in known:
-            hint = did_you_mean(key, known) or "; expected model, sequence, plan"
+            hint = did_you_mean(key, known) or "; expected model, sequence, plan, framework"
             raise ConfigError(f"{where}: {key}", f"unknown key{hint}")
     if len(sequences) > 1:
         raise ConfigError(f"{where}: {sequences[1]}", f"means the same as {sequences[0]}; give one")
@@ -160,7 +188,11 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
             trust.require(value, f"{where}: plan.{name}")
     source, sizes = source_of_tree(tree.get("model"), f"{where}: model", folder)
     sequence = tree[sequences[0]] if sequences else None
-    return Request(source, sizes, plan, sequence)
+    framework = tree.get("framework")
+    if framework is not None and not (isinstance(framework, str) and framework.strip()):
+        problem = expected_got("the name of a framework, such as Megatron-LM", framework)
+        raise ConfigError(f"{where}: framework", problem)
+    return Request(source, sizes, plan, sequence, framework or by_words(plan))
 
 
 def source_of_tree(
@@ -212,6 +244,8 @@ def write(path: Path, job: TrainingJob) -> None:
 
 def text_of(job: TrainingJob, folder: str = "") -> str:
     """Return the text of a job file in `folder`, sealed."""
+    from json import dumps
+
     from yantra.base.seals import seal_yaml
 
     model: dict[str, Any] = description.fields_of(job.request.sizes, "model")
@@ -224,6 +258,8 @@ def text_of(job: TrainingJob, folder: str = "") -> str:
     if _is_file(job.plan.schedule):
         plan["schedule"] = os.path.relpath(job.plan.schedule, folder or ".")
     lines = ["model:", *_lines(model), f"sequence: {job.sequence}", "plan:", *_lines(plan)]
+    if job.framework:
+        lines.append(f"framework: {dumps(job.framework, ensure_ascii=False)}")
     return seal_yaml("\n".join(lines) + "\n")
 
 

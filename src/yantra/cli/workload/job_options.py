@@ -31,6 +31,7 @@ _SOURCES = {
     "--megatron-args": "Megatron-LM's arguments for model and plan: a script, or a list of flags.",
 }
 _SEQUENCE_HELP = "Tokens of a sequence; the model's usual number if left out."
+_FRAMEWORK_HELP = "What trains it, such as Megatron-LM, for --stack auto; --megatron-args says so."
 _NOT_A_FLAG = ("name", "source", "notes", "seq_length")
 _TYPES: Mapping[str, click.ParamType[Any]] = {
     "int": click.INT,
@@ -135,7 +136,7 @@ def _request(options: Mapping[str, JobOption], values: dict[str, Any]) -> Reques
         else:
             given[option.about][option.flag] = value
     about = given[MODEL]
-    file = about.pop("--job", None)
+    file, framework = about.pop("--job", None), about.pop("--framework", None)
     sources = {flag: about.pop(flag) for flag in _SOURCES if flag in about}
     sequences = {flag: about.pop(flag) for flag in _SEQUENCES if flag in about}
     _check_one(sources)
@@ -145,6 +146,7 @@ def _request(options: Mapping[str, JobOption], values: dict[str, Any]) -> Reques
         _sizes(about),
         given[PLAN],
         next(iter(sequences.values()), None),
+        framework,
     )
     return request if file is None else request.over(job_file.read(file))
 
@@ -181,6 +183,7 @@ def _options() -> Iterator[JobOption]:
         yield JobOption(flag, MODEL, metavar=name, help=source, shell_complete=offer)
     job_help = "A job file; flags override it."
     yield JobOption("--job", MODEL, metavar="FILE", help=job_help, shell_complete=files)
+    yield JobOption("--framework", MODEL, metavar="NAME", help=_FRAMEWORK_HELP)
     for name in names.SEQUENCE_NAMES:
         is_ours = name == "seq"
         text = _SEQUENCE_HELP if is_ours else None

@@ -69,7 +69,12 @@ def command(
     flags = {field: f"--{field.replace('_', '-')}" for field in made.plan.field_names}
     made.plan.spelled(flags | dict(made.plan.spelling))
     workload = train(
-        made.model, made.plan, made.sequence, memory_bytes=capacity, reserve_bytes=reserve
+        made.model,
+        made.plan,
+        made.sequence,
+        memory_bytes=capacity,
+        reserve_bytes=reserve,
+        framework=made.framework,
     )
     warn(made.model.notes)
     if save_job:

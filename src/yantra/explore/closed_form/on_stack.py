@@ -13,7 +13,7 @@ from yantra.base.errors import ConfigError
 from yantra.compute.products import RATE_TYPES
 from yantra.fabric import clusters, stacks
 from yantra.fabric.clusters.parts import no_rate
-from yantra.fabric.stacks.choice import DEFAULT, WITHOUT_TERMS
+from yantra.fabric.stacks.choice import AUTO, DEFAULT, WITHOUT_TERMS
 from yantra.scenario import Stack, cluster_parts
 from yantra.scenario.layout import STACK
 
@@ -38,6 +38,8 @@ def terms_of(stack: str, cluster: str, dtype: str) -> Stack:
 
     Raises ConfigError for an unknown stack.
     """
+    if stack == AUTO:
+        return _terms(stacks.stack_for(stacks.NOBODY), cluster, dtype)
     return _terms(stacks.load(stack, where="--stack"), cluster, dtype)
 
 
@@ -50,7 +52,7 @@ def _terms(stack: stacks.Stack, cluster: str, dtype: str) -> Stack:
 
 def check_stack(stack: str, where: str) -> None:
     """Raise ConfigError at `where` for a choice that is none."""
-    if stack in WITHOUT_TERMS:
+    if stack in WITHOUT_TERMS or stack == AUTO:
         return
     try:
         stacks.load(stack, where=where)

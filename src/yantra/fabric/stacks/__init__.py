@@ -15,9 +15,17 @@ from typing import TYPE_CHECKING
 from yantra.base.late import late
 
 if TYPE_CHECKING:
+    from yantra.fabric.stacks.auto import NOBODY, Named, stack_for
     from yantra.fabric.stacks.find import load, names
     from yantra.fabric.stacks.types import ANY, Stack, Terms
 else:
-    __getattr__, __dir__ = late(__name__, {"find": "load names", "types": "ANY Stack Terms"})
+    __getattr__, __dir__ = late(
+        __name__,
+        {
+            "auto": "NOBODY Named stack_for",
+            "find": "load names",
+            "types": "ANY Stack Terms",
+        },
+    )
 
-__all__ = ["ANY", "Stack", "Terms", "load", "names"]
+__all__ = ["ANY", "NOBODY", "Named", "Stack", "Terms", "load", "names", "stack_for"]

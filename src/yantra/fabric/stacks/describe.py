@@ -52,6 +52,10 @@ def overview(stack: Stack) -> dict[str, Any]:
     return {
         "name": stack.name,
         "title": stack.title,
+        "framework": stack.framework,
+        "names": list(stack.names),
+        "year": stack.year,
+        "kind": stack.kind,
         "machines": {
             machine: {"rows": terms.rows, "models": terms.models, "profile": terms.profile or None}
             | {
@@ -83,8 +87,12 @@ def report(stack: Stack) -> str:
     if stack.copies is not None:
         copies = stack.copies
         rows.append(("  copies", copies.written, copies.basis, copies.source))
+    called = ", ".join(stack.names)
     lines = [
         stack.title,
+        f"framework {stack.framework}"
+        + (f", in jobs {called}" if called else "")
+        + (f"; {stack.year}" if stack.year else ""),
         "",
         *table(("  term", "value", "basis", "source"), rows, left=4),
         "",

@@ -14,7 +14,9 @@ from yantra.fabric.clusters.types import Number
 from yantra.fabric.stacks.choice import AUTO, CHOICES, UNKNOWN
 from yantra.fabric.stacks.types import (
     ANY,
+    DENSE,
     FACTORS,
+    MOE,
     NOTHING,
     OTHERS,
     PlanInterval,
@@ -22,6 +24,7 @@ from yantra.fabric.stacks.types import (
     Terms,
 )
 
+_OPTIONAL = ("copies", "framework", "names", "year", "kind")
 _OWN = frozenset({"based_on", "kernels", "collectives"})
 _OF_OWN = ("device", "cluster", "source")
 _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
@@ -39,8 +42,8 @@ def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
     field that an unknown name is reported at. Raises ConfigError.
     """
     if name == AUTO:
-        problem = "auto: no file of a job names its framework; expected the name of a stack"
-        raise ConfigError(where, f"{problem} (yantra stack list), or unknown")
+        problem = "auto is the stack of a job that names its framework, and none by itself"
+        raise ConfigError(where, f"{problem}; expected a name (yantra stack list), or a file")
     path = _FILES.path_of(name, where=where, folder=folder)
     return parsed(read_text(path), path)
 
@@ -52,7 +55,7 @@ def parsed(text: str, path: str) -> Stack:
     tree = parse_yaml(text, path)
     if isinstance(tree, dict) and "machines" not in tree and not _OWN.isdisjoint(tree):
         return _of_own(place, tree)
-    top = place.mapping(tree, ("title", "sources", "machines"), ("copies", "framework"))
+    top = place.mapping(tree, ("title", "sources", "machines"), _OPTIONAL)
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
     at = place.key("machines")
@@ -63,11 +66,18 @@ def parsed(text: str, path: str) -> Stack:
     return Stack(
         name=name,
         framework=place.key("framework").text(top.get("framework", name)),
+        names=_names(place.key("names"), top["names"]) if "names" in top else (),
+        year=place.key("year").whole(top["year"]) if "year" in top else None,
+        kind=place.key("kind").choice(top.get("kind", DENSE), (DENSE, MOE)),
         title=place.key("title").text(top["title"]),
         sources=tuple(sources.items()),
         copies=place.key("copies").count(top["copies"]) if "copies" in top else None,
         machines=tuple((key, _terms(at.key(key), machines[key])) for key in machines),
     )
+
+
+def _names(place: Place, tree: Any) -> tuple[str, ...]:
+    return tuple(at.text(one) for at, one in place.items(tree))
 
 
 def _of_own(place: Place, tree: dict[str, Any]) -> Stack:

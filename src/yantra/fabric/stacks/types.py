@@ -26,6 +26,9 @@ FACTORS = ("products", "attention", "rest")
 OTHERS = ("communication", "older_attention", "launch", "straggling", "interval")
 """The terms that a stack must state on every machine, and those that it may."""
 
+DENSE, MOE = "dense", "moe"
+"""Kinds of models: without experts, and mixtures of experts."""
+
 SHAPE = ("tp", "micro_batch")
 """What a plan's interval is chosen by."""
 
@@ -74,7 +77,9 @@ class Stack(Record):
     """A framework and its generation: terms by machine (`hgx-h100`, `hgx-h100 fp8`, `any`).
 
     `copies` are the experts of a token that it sends to a node once; see the selection `measured`.
-    Generations of one software have one `framework`; without it a stack is its own.
+    Generations of one software have one `framework`; without it a stack is its own. `names` are
+    what jobs call this one, `year` is that of its steps, `kind` that of their models: `dense`, or
+    `moe`, mixtures of experts. `chosen_by` says why it was chosen where nobody named it.
     `kernels` (a profile) and `collectives` (a file) were measured on the user's own machine.
     """
 
@@ -84,6 +89,10 @@ class Stack(Record):
     machines: tuple[tuple[str, Terms], ...]
     copies: Number | None = None
     framework: str = ""
+    names: tuple[str, ...] = ()
+    year: int | None = None
+    kind: str = DENSE
+    chosen_by: str = ""
     kernels: str = ""
     collectives: str = ""
 
@@ -113,7 +122,9 @@ class Stack(Record):
             for one in terms.plans
         ]
         return ({"plans": plans} if plans else {}) | {
-            "name": f"{self.name} (of other machines)" if is_other else self.name,
+            "name": self.name
+            + (" (of other machines)" if is_other else "")
+            + (f" ({self.chosen_by})" if self.chosen_by else ""),
             "products": terms.products.value,
             "attention": terms.attention.value,
             "rest": terms.rest.value,

@@ -16,7 +16,7 @@ AICB's command lines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
@@ -151,6 +151,18 @@ _BY_NAME = {alias.name: alias for alias in ALIASES} | {
 }
 
 
+_SHARED = frozenset(("bf16", "fp16", "sp", "micro_batch_size", "global_batch_size"))
+_OWN_WORDS = {
+    alias.name: alias.program
+    for alias in ALIASES
+    if alias.program in (_MEGATRON, _DEEPSPEED, _TITAN) and alias.name not in _SHARED
+} | {
+    "num_distributed_optimizer_instances": _MEGATRON,
+    "data_parallel_replicate_degree": _TITAN,
+}
+"""Whose word it is, of words that one framework of training alone has."""
+
+
 def known_names() -> tuple[str, ...]:
     """Return every name that `plan_fields` reads, the plan's own first."""
     return (*Plan.field_names, *(alias.name for alias in ALIASES), *COMPUTED)
@@ -234,6 +246,16 @@ def _merge(
             raise ConfigError(name, f"{problem} for the same field, {field}")
     fields[field] = value
     spelling[field] = name
+
+
+def programs_of(given: Iterable[str]) -> tuple[str, ...]:
+    """Return the frameworks of training in whose own words a plan is given, sorted.
+
+    Words that many programs share are of none.
+    """
+    keys = (key_of(name) for name in given)
+    own = (_OWN_WORDS.get(key) or _OWN_WORDS.get(key.removeprefix("no_")) for key in keys)
+    return tuple(sorted({program for program in own if program}))
 
 
 def _found(key: str) -> Alias | None:

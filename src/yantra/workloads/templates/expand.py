@@ -101,9 +101,11 @@ def _is_number(text: str) -> bool:
 
 def _stated(workload: Workload, ordering: Ordering | None) -> dict[str, str]:
     """Return what traces for Yantra state of themselves."""
-    stated = {heads.ORDERING: ordering or workload.ordering}
-    dtype = workload.dtype
-    return stated | ({heads.DTYPE: dtype} if dtype else {})
+    stated: dict[str, str] = {heads.ORDERING: ordering or workload.ordering}
+    dtype, framework = workload.dtype, workload.framework
+    stated |= {heads.DTYPE: dtype} if dtype else {}
+    stated |= {heads.FRAMEWORK: framework} if framework else {}
+    return stated | ({heads.KIND: "moe"} if framework and workload.has_experts else {})
 
 
 def _content(

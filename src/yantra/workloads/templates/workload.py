@@ -246,6 +246,17 @@ class Workload:
         return RATE_TYPES.get(dtype, dtype)
 
     @property
+    def framework(self) -> str | None:
+        """What trains its model, None where its maker did not know."""
+        framework = self.about.get("framework") if isinstance(self.about, dict) else None
+        return framework if isinstance(framework, str) and framework.strip() else None
+
+    @property
+    def has_experts(self) -> bool:
+        """Whether its model is said to be a mixture of experts."""
+        return isinstance(self.about, dict) and self.about.get("experts") is True
+
+    @property
     def totals(self) -> Any:
         """What each template adds up to, by template; counted when the workload does not say."""
         if "totals" not in self._sections:

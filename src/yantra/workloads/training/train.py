@@ -82,13 +82,14 @@ def train(
     *,
     memory_bytes: int | None = None,
     reserve_bytes: int = 0,
+    framework: str | None = None,
 ) -> Workload:
     """Return the workload of one training step.
 
     `model` may be a name of the catalogue or a file, as on the command line. `sequence` is in
     tokens, None for the model's usual length. Raises ConfigError for a plan that is impossible for
     the model, and CapacityError for one that needs more on some device than `memory_bytes` less the
-    `reserve_bytes` that no job gets.
+    `reserve_bytes` that no job gets. `framework` is what trains it, which the workload remembers.
     """
     if isinstance(model, str):
         from yantra.workloads.models.catalogue import find
@@ -96,7 +97,10 @@ def train(
         model = find(model)
     tokens = model.sequence if sequence is None else sequence
     with uncollected():
-        return _train(model, plan, tokens, memory_bytes, reserve_bytes)
+        workload = _train(model, plan, tokens, memory_bytes, reserve_bytes)
+    if framework:
+        workload.about["framework"] = framework
+    return workload
 
 
 def _train(
@@ -127,11 +131,17 @@ def _train(
         sections={
             "about": {"kind": "training", "model": model.name, "sequence": tokens}
             | {"plan": dict(vars(plan))}
+            | ({"experts": True} if _has_experts(job) else {})
             | work._asdict(),
             "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
         },
         later={"schedule": drawn_later(job, steps[0].passes, encodings)},
     )
+
+
+def _has_experts(job: Job) -> bool:
+    weights = (one for chunks in job.chunks for chunk in chunks for one in chunk.work.weights)
+    return any(weight.domain == "expert" for weight in weights)
 
 
 def _check_sizes(
