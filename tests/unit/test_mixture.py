@@ -6,7 +6,9 @@ from math import log
 
 import pytest
 
-from yantra.accuracy.mixture import BROAD, PRIOR, mixture, shipped
+from yantra.accuracy.mixture import BROAD, PRIOR, mixture, shipped, unknown_without
+from yantra.fabric import stacks
+from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.fabric.stacks.types import FACTORS
 
 
@@ -24,6 +26,21 @@ def test_generations_of_one_framework_share_its_vote() -> None:
         for found, votes in ((mixture([one]), 1), (other, 2)):
             moved = log(getattr(found, name) / PRIOR)
             assert moved == pytest.approx(own * votes / (votes + BROAD))
+
+
+def test_unknown_without_a_framework_differs_from_it_by_that_alone() -> None:
+    base = stacks.load(UNKNOWN)
+    for framework in ("Megatron", "none of them"):
+        found, of = unknown_without(framework), mixture(shipped(), framework)
+        ours = found.terms("hgx-h100")[1]
+        for name in (*FACTORS, "communication"):
+            assert getattr(ours, name).value == getattr(of, name)
+        assert ours.interval == base.terms()[1].interval and ours.launch == base.terms()[1].launch
+        if framework != "Megatron":  # the file has three digits
+            theirs = base.terms()[1]
+            for name in FACTORS:
+                value = getattr(theirs, name).value
+                assert getattr(ours, name).value == pytest.approx(value, rel=1e-3)
 
 
 def test_it_leaves_a_framework_out_and_messages_as_measured() -> None:

@@ -12,8 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from yantra.accuracy import own_fit
+from yantra.accuracy.mixture import shipped
 from yantra.accuracy.own_fit import covariance, moved, student
-from yantra.accuracy.own_stack import own_stack, ranked, run_of, shipped
+from yantra.accuracy.own_rows import candidates
+from yantra.accuracy.own_stack import own_stack, ranked, run_of
+from yantra.accuracy.suite import chosen_rows
 from yantra.accuracy.user_steps import frameworks, read_steps
 from yantra.accuracy.with_stack import Step, with_stacks
 from yantra.base.errors import ConfigError
@@ -149,6 +152,26 @@ def test_the_stack_that_made_the_steps_is_ranked_first(stack: str, tmp_path: Pat
     assert first.median == pytest.approx(0.02, rel=0.03)
     assert abs(first.bias) < 1e-3 and first.covered == 1.0
     assert [one.mean for one in others] == sorted(one.mean for one in others)
+
+
+def test_the_mixture_is_told_but_is_no_candidate(tmp_path: Path) -> None:
+    path = str(written(tmp_path, times(tmp_path, "unknown", (1.0,))))
+    found = json.loads(CliRunner().invoke(find, [path, "--json"]).stdout)["stacks"]
+    assert found[-1]["stack"] == "unknown"
+    assert found[-1]["mean_error"] < 1e-4 < min(one["mean_error"] for one in found[:-1])
+    said = CliRunner().invoke(calibrate, [path, "-o", str(tmp_path / "mine.yaml")]).stdout
+    assert f"started from {found[0]['stack']}, the nearest" in said
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_no_stack_that_saw_a_data_set_is_a_candidate_for_it(strict: bool) -> None:
+    every = chosen_rows()
+    for dataset in {row.dataset for row in every}:
+        rows = [row for row in every if row.dataset == dataset]
+        left = {one.name for one in candidates(rows, every, strict)}
+        seen = {name for row in rows for name in (row.stack, f"{row.stack}-moe")}
+        assert not left & {*seen, "unknown"}
+        assert left
 
 
 def test_a_stack_that_refuses_a_step_is_last_and_says_why(tmp_path: Path) -> None:

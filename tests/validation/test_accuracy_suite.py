@@ -43,8 +43,9 @@ def test_errors_with_a_known_stack_do_not_grow() -> None:
     assert 0.85 <= found.covered_known <= 0.95
     assert 0.85 <= found.covered_unseen <= 0.95
     assert found.score <= 0.8 * found.constant_score
-    assert found.tau is not None and found.tau >= 0.85
-    assert found.regret is not None and found.regret.mean <= 0.045 and found.regret.ninety <= 0.16
+    ranking = found.ranking
+    assert ranking is not None and ranking.tau is not None and ranking.tau >= 0.85
+    assert ranking.regret.mean <= 0.045 and ranking.regret.ninety <= 0.16
 
 
 @pytest.mark.parametrize("dataset", datasets())

@@ -20,7 +20,7 @@ from statistics import fmean
 from yantra.accuracy.fit import Factors
 from yantra.fabric import stacks
 from yantra.fabric.stacks.choice import UNKNOWN
-from yantra.fabric.stacks.types import FACTORS, Stack
+from yantra.fabric.stacks.types import ANY, FACTORS, Stack
 
 PRIOR, BROAD = 1.2, 4
 
@@ -28,6 +28,20 @@ PRIOR, BROAD = 1.2, 4
 def shipped() -> list[Stack]:
     """Return the stacks that a mixture is of."""
     return [stacks.load(name) for name in stacks.names() if name != UNKNOWN]
+
+
+def unknown_without(framework: str) -> Stack:
+    """Return `unknown` as it were without the stacks of a framework, its interval as it is.
+
+    That is of steps each of which was predicted without its own framework.
+    """
+    base, factors = stacks.load(UNKNOWN), mixture(shipped(), framework)
+    terms = base.terms()[1]
+    changed = {
+        name: getattr(terms, name).replace(value=getattr(factors, name))
+        for name in (*FACTORS, "communication")
+    }
+    return base.replace(machines=((ANY, terms.replace(**changed)),))
 
 
 def mixture(of: Iterable[Stack], without: str = "") -> Factors:

@@ -7,7 +7,8 @@ Of each data set the first, the middle and the last step by operations are own. 
 known: stacks that were fitted to any step of the data set are no candidates, and with `--strict`
 none of its family (Megatron of all years is one). Nor is the profile of its machine. The nearest of
 those left is moved (`own_stack.py`), and all other steps are run with it. Beside it stands what the
-nearest stack gives unmoved, and `unknown`.
+nearest stack gives unmoved, and `unknown`, which is no candidate as every framework is in it: here
+it is the mixture without the data set's own.
 
 Of the largest data set the plans of every 8th job count. Each data set has one vote in the last
 line, whose median is of all steps, each data set weighing the same.
@@ -21,8 +22,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
-from yantra.accuracy.own_stack import best_of, own_stack, ranked, run_of, shipped
-from yantra.accuracy.rows import UNKNOWN, Row
+from yantra.accuracy.mixture import shipped, unknown_without
+from yantra.accuracy.own_stack import best_of, own_stack, ranked, run_of
+from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import family
 from yantra.accuracy.suite import chosen_rows
 from yantra.accuracy.with_stack import Refused, Step, with_stacks
@@ -62,7 +64,7 @@ def candidates(rows: Sequence[Row], every: Iterable[Row], strict: bool = False) 
     """Return the shipped stacks of which no step of `rows` was a part.
 
     `every` are the steps that shipped stacks were fitted to. With `strict` no stack of the family
-    of `rows` is returned either, and `unknown` always is.
+    of `rows` is returned either. `unknown` never is: steps of `rows` are a part of its mixture.
     """
     own = {row.stack for row in rows}
     of_family = {family(row) for row in rows}
@@ -71,7 +73,7 @@ def candidates(rows: Sequence[Row], every: Iterable[Row], strict: bool = False) 
     for stack in shipped():
         base = stack.name if stack.name in seen else stack.name.removesuffix("-moe")
         is_family = strict and seen.get(base) in of_family
-        if base == UNKNOWN or not (base in own or is_family):
+        if not (base in own or is_family):
             left.append(stack)
     return left
 
@@ -85,7 +87,7 @@ def figures(rows: Sequence[Row], left: Sequence[Stack]) -> Figures:
     own = first_middle_last(bare)
     start = best_of(ranked(own, left, intervals=False), left)
     found = own_stack(own, start, "three steps", _FILE)
-    unknown = next(stack for stack in left if stack.name == UNKNOWN)
+    unknown = unknown_without(rows[0].file.framework)
     judged = [
         with_stacks(row, [found.stack]) + with_stacks(row, (start, unknown), intervals=False)
         for row in bare

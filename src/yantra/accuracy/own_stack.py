@@ -19,7 +19,6 @@ from yantra.accuracy.rows import Row
 from yantra.accuracy.with_stack import Refused, Step, with_stacks
 from yantra.base.errors import ConfigError
 from yantra.base.text import count
-from yantra.fabric import stacks
 from yantra.fabric.clusters.types import Number
 from yantra.fabric.stacks.find import parsed
 from yantra.fabric.stacks.types import ANY, EIGHT_BITS, FACTORS, NOTHING, Stack, Terms
@@ -44,11 +43,6 @@ class Rank(NamedTuple):
     bias: float = 0.0
     covered: float | None = None
     refused: str = ""
-
-
-def shipped() -> list[Stack]:
-    """Return the shipped stacks."""
-    return [stacks.load(name) for name in stacks.names()]
 
 
 def ranked(

@@ -4,6 +4,7 @@
     yantra accuracy --last         prints those of the last recorded run
     python -m yantra.accuracy.suite --write     records a run, and writes the stacks' files;
                                                 with names of data sets, runs those alone
+    python -m yantra.accuracy.suite --default   records what the default gives, and no more
 
 What is recorded, in `rows/predicted.csv`, is our time of each row by products, attention and the
 rest, and what of that is communication where the machine has a profile. Factors follow from it and
@@ -27,13 +28,11 @@ from yantra.accuracy.memory import Peak, memory_errors, peaks, record_peaks, rec
 from yantra.accuracy.metrics import (
     Band,
     Errors,
-    Regret,
     coverage,
     errors,
     interval_score,
-    regret,
-    tau,
 )
+from yantra.accuracy.ranking import LEAST_PLANS, Ranking, group_of, ranking_of
 from yantra.accuracy.rows import LEFT_OUT, Row, datasets, rows
 from yantra.accuracy.splits import Judged, Ran, Run, judged, precision, with_intervals
 from yantra.base.documents import read_text
@@ -48,7 +47,6 @@ _KNOWN = ("known_s", "known_low", "known_high")
 _UNSEEN = ("unseen_s", "unseen_low", "unseen_high")
 _HEAD = ("dataset", "name", *_PARTS, *_KNOWN, *_UNSEEN)
 RANKED = "vtrain_one_node"
-_LEAST_PLANS = 5
 
 
 class Line(NamedTuple):
@@ -70,13 +68,17 @@ class Line(NamedTuple):
 
 
 class Total(NamedTuple):
-    """Figures of all rows of a machine, or of a framework; see `Line`. `bias` is the mean error."""
+    """Figures of all rows of a machine, or of a framework; see `Line`. `bias` is the mean error.
+
+    `ranking` is of their groups of plans, None without any.
+    """
 
     name: str
     raw: Errors
     known: Errors
     bias: float
     covered: float
+    ranking: Ranking | None = None
 
 
 class Report(NamedTuple):
@@ -89,9 +91,7 @@ class Report(NamedTuple):
     covered_unseen: float
     score: float
     constant_score: float
-    tau: float | None
-    tau_groups: int
-    regret: Regret | None
+    ranking: Ranking | None
     refused: tuple[tuple[str, str, str], ...]
     memory: Mapping[str, Errors]
 
@@ -130,7 +130,7 @@ def chosen_rows(every: int = 1) -> list[Row]:
     for row in rows():
         if (row.dataset, row.name) in LEFT_OUT:
             continue
-        if row.dataset == RANKED and groups.setdefault(_group(row), len(groups)) % every:
+        if row.dataset == RANKED and groups.setdefault(group_of(row), len(groups)) % every:
             continue
         found.append(row)
     return found
@@ -258,7 +258,7 @@ def report(
             [one for one in rows_ if one.parts.row.dataset == dataset] for rows_ in (known, unseen)
         )
     bands = [one.band for one in known]
-    groups = _ranked(known)
+    ranking = ranking_of((one.parts.row, one.seconds) for one in known)
     return Report(
         lines=tuple(_lines(known, unseen)),
         machines=_totals(known, lambda row: row.cluster),
@@ -267,9 +267,7 @@ def report(
         covered_unseen=coverage([one.band for one in unseen]),
         score=interval_score(bands),
         constant_score=_constant(known),
-        tau=tau(groups),
-        tau_groups=len(groups),
-        regret=regret(groups),
+        ranking=ranking,
         refused=refused,
         memory=memory_errors(memory),
     )
@@ -304,22 +302,10 @@ def _totals(known: Sequence[Judged], of: Callable[[Row], str]) -> tuple[Total, .
             known=errors([one.ratio for one in found]),
             bias=fmean(one.ratio - 1.0 for one in found),
             covered=coverage([one.band for one in found]),
+            ranking=ranking_of((one.parts.row, one.seconds) for one in found),
         )
         for name, found in sorted(groups.items())
     )
-
-
-def _group(row: Row) -> tuple[object, ...]:
-    return row.model, row.ranks, row.made_plan().global_batch
-
-
-def _ranked(rows_: Sequence[Judged]) -> list[list[tuple[float, float]]]:
-    """Return (measured, ours) of the groups of plans that are one job on one number of ranks."""
-    groups: Mapping[Any, list[tuple[float, float]]] = defaultdict(list)
-    for one in rows_:
-        if one.parts.row.dataset == RANKED:
-            groups[_group(one.parts.row)].append((one.parts.row.seconds, one.seconds))
-    return [group for group in groups.values() if len(group) >= _LEAST_PLANS]
 
 
 def _constant(rows_: Sequence[Judged]) -> float:
@@ -346,13 +332,22 @@ def as_dict(found: Report) -> dict[str, Any]:
     memory = {name: one._asdict() for name, one in found.memory.items()}
     totals = {
         key: [
-            one._asdict() | {"raw": one.raw._asdict(), "known": one.known._asdict()}
+            {name: part for name, part in one._asdict().items() if name != "ranking"}
+            | {"raw": one.raw._asdict(), "known": one.known._asdict()}
+            | _ranking(one.ranking)
             for one in getattr(found, key)
         ]
         for key in ("machines", "frameworks")
     }
-    first = {"regret": found.regret and found.regret._asdict()}
-    return found._asdict() | {"lines": lines, "memory": memory} | totals | first
+    whole = found._asdict() | {"lines": lines, "memory": memory} | totals
+    del whole["ranking"]
+    return whole | _ranking(found.ranking)
+
+
+def _ranking(of: Ranking | None) -> dict[str, Any]:
+    if of is None:
+        return {"tau": None, "tau_groups": 0, "regret": None}
+    return {"tau": of.tau, "tau_groups": of.groups, "regret": of.regret._asdict()}
 
 
 def table(found: Report) -> list[str]:
@@ -375,26 +370,27 @@ def table(found: Report) -> list[str]:
             line.basis,
         )
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| all rows of | rows | tables alone | known stack | bias | in 90 % |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    head = "| all rows of | rows | tables alone | known stack | bias | in 90 % | tau | regret |"
+    lines += ["", head, "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for one in (*found.machines, *found.frameworks):
         shares = f"{one.raw.mean:.1%} | {one.known.mean:.1%} | {one.bias:+.1%} | {one.covered:.0%}"
-        lines.append(f"| {one.name} | {one.known.rows} | {shares} |")
-    agreement = "-" if found.tau is None else f"{found.tau:.3f}"
+        ranked = ("-", "-") if one.ranking is None else one.ranking.words()
+        lines.append(f"| {one.name} | {one.known.rows} | {shares} | {' | '.join(ranked)} |")
     lines += [
         "",
         f"* 90 % intervals hold {found.covered_known:.1%} of the rows of known stacks and "
         f"{found.covered_unseen:.1%} where nothing of the stack was fitted.",
         f"* Their interval score is {found.score:.3f}; that of the best constant band, chosen "
         f"knowing the answers, is {found.constant_score:.3f} (less is better).",
-        f"* Kendall's tau over {found.tau_groups} groups of {_LEAST_PLANS} plans or more of one "
-        f"job ({RANKED}), pairs closer than 3 % not counted: {agreement}.",
     ]
-    if found.regret is not None:
-        lines.append(
-            f"* The plan that we rank first takes {found.regret.mean:.1%} longer than the best of "
-            f"its group on average, and at most {found.regret.ninety:.1%} in 90 % of the groups."
-        )
+    if (of := found.ranking) is not None:
+        agreement = "-" if of.tau is None else f"{of.tau:.3f}"
+        lines += [
+            f"* Kendall's tau over {of.groups} groups of {LEAST_PLANS} plans or more of one job, "
+            f"pairs closer than 3 % not counted: {agreement}.",
+            f"* The plan that we rank first takes {of.regret.mean:.1%} longer than the best of "
+            f"its group on average, and at most {of.regret.ninety:.1%} in 90 % of the groups.",
+        ]
     lines += [
         f"* Peak memory of {name}: {peak.mean:.1%} off on average over {peak.rows} steps, from "
         f"{peak.low:+.1%} to {peak.high:+.1%}."
@@ -406,9 +402,17 @@ def table(found: Report) -> list[str]:
 
 
 def main() -> int:
-    """Record a run with --write, and write the stacks that follow from what is recorded."""
+    """Record a run with --write, and write the stacks that follow from what is recorded.
+
+    With --default alone what the default gives is recorded, with the stacks as they are.
+    """
+    from yantra.accuracy import default
     from yantra.accuracy.stack_files import write_all
 
+    if "--default" in sys.argv:
+        default.record(default.default_now(chosen_rows(), _told))
+        sys.stdout.write("\n".join(default.table(default.judge(default.recorded()))) + "\n")
+        return 0
     if "--write" in sys.argv:
         chosen: list[str | None] = [*sys.argv[sys.argv.index("--write") + 1 :]] or [None]
         order = {row: at for at, row in enumerate(rows())}
@@ -421,6 +425,8 @@ def main() -> int:
         record(every, ran_now(every, told=_told))
         record_peaks(peaks(chosen_rows()))
     write_all(recorded(), *recorded_runs())
+    if "--write" in sys.argv:
+        default.record(default.default_now(chosen_rows(), _told))
     sys.stdout.write("\n".join(table(last())) + "\n")
     return 0
 

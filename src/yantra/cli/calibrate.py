@@ -88,7 +88,8 @@ def command(
 
 
 def _steps(file: str, named: str | None, output: str | None, as_json: bool) -> int:
-    from yantra.accuracy.own_stack import best_of, own_stack, run_of, shipped
+    from yantra.accuracy.mixture import shipped
+    from yantra.accuracy.own_stack import best_of, own_stack, run_of
     from yantra.accuracy.user_steps import read_steps
     from yantra.base.output import write_text
     from yantra.base.seals import seal_yaml

@@ -32,7 +32,8 @@ HEAD = ("stack", "mean", "median", "bias", "in 90 %")
 def command(file: str, as_json: bool) -> None:
     """Rank the named stacks by how far they are from your own measured steps.
 
-    Each step of FILE is run with each stack, as yantra run --stack does. Mean and median are of
+    Each step of FILE is run with each stack, as yantra run --stack does; unknown, a mixture of them
+    all, is beside them, and is no candidate. Mean and median are of
     the errors' sizes, the bias is their mean with its sign: below 0 the stack is too fast.
     """
     from yantra.accuracy.user_steps import frameworks, read_steps
@@ -54,16 +55,21 @@ def _next(file: str) -> str:
 
 
 def ranking(rows: Sequence[Row]) -> list[Rank]:
-    """Return the ranks of the named stacks on steps, with a bar.
+    """Return the ranks of the named stacks on steps, with a bar; `unknown` last, as it is none.
 
     Raises ConfigError where every stack refuses a step.
     """
-    from yantra.accuracy.own_stack import best_of, ranked, shipped
+    from yantra.accuracy.mixture import shipped
+    from yantra.accuracy.own_stack import best_of, ranked
     from yantra.cli.progress import progress
+    from yantra.fabric import stacks
+    from yantra.fabric.stacks.choice import UNKNOWN
 
+    every = [*shipped(), stacks.load(UNKNOWN)]
     with progress("running each step with each stack") as told:
-        found = ranked(rows, shipped(), told or (lambda *_: None))
-    best_of(found, shipped())
+        found = ranked(rows, every, told or (lambda *_: None))
+    found.sort(key=lambda one: one.stack == UNKNOWN)
+    best_of(found, every)
     return found
 
 

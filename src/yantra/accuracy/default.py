@@ -1,0 +1,187 @@
+"""What the default, stack `unknown`, gives of measured steps: the runs of `yantra run`.
+
+The framework of a step is not known: its mixture is made without all stacks of that framework, and
+the profile of its machine is not used, as who runs a step on a named cluster has neither. Each data
+set has one vote in the last line, however many steps it has.
+
+Trade-off: the interval is the one that `unknown` ships, whose width is of steps each predicted by a
+mixture without their own framework, those judged among them.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import path as paths
+from statistics import fmean, median
+from typing import NamedTuple
+
+from yantra.accuracy.mixture import unknown_without
+from yantra.accuracy.ranking import Ranking, ranking_of
+from yantra.accuracy.rows import Row, rows
+from yantra.accuracy.with_stack import Step, with_stacks
+from yantra.base.documents import read_text
+
+RECORD = paths.join(paths.dirname(__file__), "rows", "default.csv")
+_HEAD = ("dataset", "name", "seconds", "low", "high")
+WORST = 4
+
+
+class Ours(NamedTuple):
+    """A row run with the default: its seconds, and the ends of its interval in s."""
+
+    row: Row
+    seconds: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """Return predicted / measured - 1."""
+        return self.seconds / self.row.seconds - 1.0
+
+    @property
+    def held(self) -> bool:
+        """Return whether the measured time is within the interval."""
+        return self.low <= self.row.seconds <= self.high
+
+
+class Line(NamedTuple):
+    """Figures of the steps of a data set, a machine or a framework; errors as shares."""
+
+    name: str
+    rows: int
+    mean: float
+    median: float
+    bias: float
+    covered: float
+    ranking: Ranking | None
+
+
+class Judgement(NamedTuple):
+    """All figures; `whole` has one vote for each data set, `worst` are the steps furthest off."""
+
+    datasets: tuple[Line, ...]
+    machines: tuple[Line, ...]
+    frameworks: tuple[Line, ...]
+    whole: Line
+    worst: tuple[Ours, ...]
+
+
+def default_now(
+    chosen: Sequence[Row], told: Callable[[int, int], None] = lambda *_: None
+) -> list[Ours]:
+    """Run rows with the default; those of one model, plan and machine once.
+
+    A row that is refused is left out; the report of stacks says which.
+    """
+    stacks = {name: unknown_without(name) for name in {row.file.framework for row in chosen}}
+    known: dict[tuple[object, ...], Step | None] = {}
+    found = []
+    for done, row in enumerate(chosen):
+        framework = row.file.framework
+        key = row.cluster, row.dtype, row.ranks, row.model, row.plan, framework
+        if key not in known:
+            (one,) = with_stacks(row._replace(profile=""), [stacks[framework]])
+            known[key] = one if isinstance(one, Step) else None
+        step = known[key]
+        if step is not None:
+            found.append(Ours(row, step.seconds, step.low, step.high))
+        told(done + 1, len(chosen))
+    return found
+
+
+def record(found: Iterable[Ours]) -> None:
+    """Write what a run gave."""
+    with open(RECORD, "w", encoding="utf-8", newline="") as file:
+        file.write(
+            "# Seconds of each row with unknown, by python -m yantra.accuracy.suite --write\n"
+        )
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_HEAD)
+        for one in found:
+            numbers = (f"{value:.6g}" for value in one[1:])
+            writer.writerow((one.row.dataset, one.row.name, *numbers))
+
+
+def recorded() -> list[Ours]:
+    """Return what the last recorded run gave."""
+    by_name = {(row.dataset, row.name): row for row in rows()}
+    lines = [line for line in read_text(RECORD).splitlines() if not line.startswith("#")]
+    found = ((by_name.get((one["dataset"], one["name"])), one) for one in csv.DictReader(lines))
+    return [
+        Ours(row, *(float(line[key]) for key in _HEAD[2:]))
+        for row, line in found
+        if row is not None
+    ]
+
+
+def judge(found: Sequence[Ours]) -> Judgement:
+    """Return the figures of runs with the default."""
+    datasets = _lines(found, lambda row: row.dataset)
+    whole = Line(
+        "each data set one vote",
+        len(found),
+        fmean(one.mean for one in datasets),
+        fmean(one.median for one in datasets),
+        fmean(one.bias for one in datasets),
+        fmean(one.covered for one in datasets),
+        None,
+    )
+    return Judgement(
+        datasets,
+        _lines(found, lambda row: row.machine),
+        _lines(found, lambda row: row.file.framework),
+        whole,
+        tuple(sorted(found, key=lambda one: -abs(one.error))[:WORST]),
+    )
+
+
+def _lines(found: Sequence[Ours], of: Callable[[Row], str]) -> tuple[Line, ...]:
+    """Return figures by a property of rows, the largest mean error first."""
+    groups: Mapping[str, list[Ours]] = defaultdict(list)
+    for one in found:
+        groups[of(one.row)].append(one)
+    lines = (_line(name, some) for name, some in groups.items())
+    return tuple(sorted(lines, key=lambda line: (-line.mean, line.name)))
+
+
+def _line(name: str, found: Sequence[Ours]) -> Line:
+    errors = [one.error for one in found]
+    return Line(
+        name,
+        len(found),
+        fmean(map(abs, errors)),
+        median(map(abs, errors)),
+        fmean(errors),
+        fmean(one.held for one in found),
+        ranking_of((one.row, one.seconds) for one in found),
+    )
+
+
+def table(found: Judgement) -> list[str]:
+    """Return the figures as lines of Markdown."""
+    lines = [
+        "| with the default | rows | mean | median | bias | in 90 % | tau | regret |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for one in (*found.datasets, found.whole, *found.machines, *found.frameworks):
+        ranked = ("-", "-") if one.ranking is None else one.ranking.words()
+        cells = (
+            one.name,
+            str(one.rows),
+            f"{one.mean:.1%}",
+            f"{one.median:.1%}",
+            f"{one.bias:+.1%}",
+            f"{one.covered:.0%}",
+            *ranked,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append("")
+    lines += [
+        f"* among the {WORST} worst steps: {one.row.dataset} {one.row.name} on {one.row.machine}: "
+        f"{one.seconds:.4g} s for {one.row.seconds:.4g} s ({one.error:+.0%})"
+        for one in found.worst
+    ]
+    return lines

@@ -1,0 +1,80 @@
+"""What the default gives of measured steps, and how plans are ranked."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import pytest
+
+from yantra.accuracy.default import WORST, Ours, default_now, judge, recorded, table
+from yantra.accuracy.mixture import unknown_without
+from yantra.accuracy.ranking import LEAST_PLANS, groups_of, ranking_of
+from yantra.accuracy.rows import Row
+from yantra.accuracy.suite import chosen_rows
+from yantra.accuracy.with_stack import scenario_with
+from yantra.run.interval import interval
+from yantra.run.simulate import simulate
+
+ROWS = chosen_rows()
+
+
+def rows(dataset: str, number: int) -> list[Row]:
+    return [row for row in ROWS if row.dataset == dataset][:number]
+
+
+@pytest.mark.parametrize("dataset", ["mpt_fsdp_a100", "simumax_b200"])
+def test_a_row_is_the_run_with_the_mixture_without_its_framework_and_profile(dataset: str) -> None:
+    (row,) = rows(dataset, 1)
+    (ours,) = default_now([row])
+    stack = unknown_without(row.file.framework)
+    result = simulate(scenario_with(row._replace(profile=""), stack))
+    held = interval(result)
+    assert held is not None
+    assert ours.seconds == float(result.finish_ns.max()) / 1e9
+    assert (ours.low, ours.high) == (held.low * ours.seconds, held.high * ours.seconds)
+
+
+def test_the_record_has_every_row_and_is_what_the_code_says() -> None:
+    found = recorded()
+    assert [one.row for one in found] == ROWS
+    for dataset in {row.dataset for row in ROWS}:
+        (row,) = rows(dataset, 1)
+        (now,) = default_now([row])
+        (before,) = [one for one in found if one.row == row]
+        assert now[1:] == pytest.approx(before[1:], rel=1e-4)
+
+
+def test_each_data_set_has_one_vote_and_the_worst_are_first() -> None:
+    found = judge(recorded())
+    assert found.whole.mean == pytest.approx(fmean(one.mean for one in found.datasets))
+    assert found.whole.bias == pytest.approx(fmean(one.bias for one in found.datasets))
+    for lines in (found.datasets, found.machines, found.frameworks):
+        assert sum(one.rows for one in lines) == found.whole.rows == len(ROWS)
+        assert [one.mean for one in lines] == sorted((one.mean for one in lines), reverse=True)
+        for one in lines:
+            assert abs(one.bias) <= one.mean and 0 <= one.covered <= 1
+    assert len(found.worst) == WORST
+    assert abs(found.worst[-1].error) >= max(
+        abs(one.error) for one in recorded() if one not in found.worst
+    )
+    assert len({line.count("|") for line in table(found) if line.startswith("|")}) == 1
+
+
+def test_plans_ranked_as_measured_have_no_regret_and_reversed_the_most() -> None:
+    some = rows("vtrain_one_node", 10**6)
+    right = ranking_of((row, 2.0 * row.seconds) for row in some)
+    wrong = ranking_of((row, 1.0 / row.seconds) for row in some)
+    assert right is not None and wrong is not None
+    assert right.tau == 1.0 and right.regret.mean == 0.0
+    assert wrong.tau == -1.0
+    groups = groups_of((row, 0.0) for row in some)
+    assert right.groups == len(groups) > 10
+    assert min(map(len, groups)) >= LEAST_PLANS
+    worst = fmean(max(group)[0] / min(group)[0] - 1.0 for group in groups)
+    assert wrong.regret.mean == pytest.approx(worst)
+
+
+def test_fewer_plans_than_a_group_are_not_ranked() -> None:
+    some = [Ours(row, row.seconds, 0.0, 1.0) for row in rows("ptdp", 3)]
+    assert ranking_of((one.row, one.seconds) for one in some) is None
+    assert judge(some).whole.mean == 0.0
