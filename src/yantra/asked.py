@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from yantra.explain import Explanation
     from yantra.explore.answers.best import Answer
     from yantra.explore.answers.ranked import Ranked
-    from yantra.result import Result
+    from yantra.result import Result, Table
     from yantra.result.figures import Figures
+    from yantra.result.table import Column
 
 
 class Prediction:
     """What is predicted of a job; None where the job or the cluster does not state what it takes.
 
-    In a notebook it shows itself; `result` has tables, plots, reports and exports.
+    In a notebook it shows itself; `to_pandas` and `plot` have it as a frame and a figure, and
+    `result` has tables, plots, reports and exports.
     """
 
     def __init__(self, result: Result) -> None:
@@ -87,6 +89,43 @@ class Prediction:
 
         return explain(self.result)
 
+    @property
+    def table(self) -> Table:
+        """One row: the figures above by name, times in ns, what is not known missing."""
+        from yantra.result import Table
+
+        of = self.figures
+        numbers = {
+            "time_ns": self.time_s * 1e9,
+            "time_low_ns": of.time_low_ns,
+            "time_high_ns": of.time_high_ns,
+            "mfu": of.mfu,
+            "tokens_per_s": of.tokens_per_s,
+            "cost_usd": of.cost_usd,
+        }
+        texts = {"bound_by": self.bound_by, "rests_on": self.rests_on}
+        columns: dict[str, Column] = {name: _real(value) for name, value in numbers.items()}
+        columns["memory_bytes"] = "whole", lambda: [of.memory_need_bytes]
+        columns |= {name: _text(value) for name, value in texts.items()}
+        return Table("prediction", 1, columns)
+
+    def to_pandas(self) -> Any:
+        """Return the row of `table` as a `pandas.DataFrame`; needs pandas."""
+        return self.table.to_pandas()
+
+    def plot(self) -> Any:
+        """Return a figure of matplotlib: the time, with its 90 % interval.
+
+        Needs `pip install 'yantra[plots]'`. `result.plot` has other figures.
+        """
+        from yantra.export.intervals import bars
+
+        ran = self.result.what_ran
+        span = self.interval_s
+        held = None if span is None else (span[0] * 1e9, span[1] * 1e9)
+        name = str(self.result.model.scenario.machine.name or "")
+        return bars([name], [self.time_s * 1e9], [held], ran.short if ran else "")
+
     def __repr__(self) -> str:
         return self.result.summary()
 
@@ -115,8 +154,19 @@ def predict(
     return Prediction(simulate(on_cluster(workload, cluster, stack=stack)))
 
 
+def _real(value: float | None) -> Column:
+    return "real", lambda: [value]
+
+
+def _text(value: str | None) -> Column:
+    return "text", lambda: [value]
+
+
 class Plans:
-    """The best plans of a search, the fastest first; in a notebook they show themselves."""
+    """The best plans of a search, the fastest first; in a notebook they show themselves.
+
+    `to_pandas` and `plot` have them as a frame and a figure.
+    """
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -132,15 +182,35 @@ class Plans:
         """The fastest plan."""
         return self.answer.ranked[0]
 
+    @property
+    def table(self) -> Table:
+        """A row for each plan: times in ns with their interval, figures, and the plan's fields."""
+        from yantra.explore.answers.views import table
+
+        return table(self.answer)
+
+    def to_pandas(self) -> Any:
+        """Return the rows of `table` as a `pandas.DataFrame`; needs pandas."""
+        return self.table.to_pandas()
+
+    def plot(self) -> Any:
+        """Return a figure of matplotlib: the time of each plan, with its 90 % interval.
+
+        Needs `pip install 'yantra[plots]'`.
+        """
+        from yantra.explore.answers.views import figure
+
+        return figure(self.answer)
+
     def __repr__(self) -> str:
         from yantra.explore.answers.words import lines
 
         return "\n".join(lines(self.answer))
 
     def _repr_html_(self) -> str:
-        from yantra.explore.answers.words import page
+        from yantra.explore.answers.views import html
 
-        return page(self.answer.cluster, [self.answer])
+        return html(self.answer)
 
 
 def plan(

@@ -44,7 +44,7 @@ _FIELD = {"overlap": "overlap_gradients"}
 def lines(answer: Answer) -> Iterator[str]:
     """Yield the answer for a terminal."""
     yield f"{answer.cluster}, {count(answer.ranks, 'rank')}: {count_words(answer)}"
-    yield from (f"  {line}" for line in table((*_head(answer), *_fields(answer)), _rows(answer)))
+    yield from (f"  {line}" for line in table((*head(answer), *fields(answer)), rows(answer)))
     yield from (f"  {text}" for text in why(answer))
 
 
@@ -122,7 +122,7 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         "rates": answer.rates._asdict(),
         "ranked": [_plain(one) for one in answer.ranked],
         "neighbours": [one._asdict() for one in answer.neighbours],
-        "lost": [{**lost._asdict(), "plan": _split_of(lost, answer.shown)} for lost in answer.lost],
+        "lost": [{**lost._asdict(), "plan": split_of(lost, answer.shown)} for lost in answer.lost],
     }
 
 
@@ -130,7 +130,7 @@ def page(title: str, answers: Sequence[Answer]) -> str:
     """Return the answers of one or more clusters as one HTML file that opens offline."""
     fastest = min(answers, key=lambda answer: answer.ranked[0].time_ns)
     best = fastest.ranked[0]
-    head = element(
+    top = element(
         "section",
         element(
             "p",
@@ -151,17 +151,17 @@ def page(title: str, answers: Sequence[Answer]) -> str:
             " ".join(f"{text}." for text in why(answer)),
             html_table(
                 f"plans{at}",
-                [Head(name, name not in _WORDS) for name in (*_head(answer), *_fields(answer))],
-                _rows(answer),
+                [Head(name, name not in _WORDS) for name in (*head(answer), *fields(answer))],
+                rows(answer),
             ),
         )
         for at, answer in enumerate(answers)
     ]
-    return render(Page(title, head, sections, ("plain.js",), ("report.css",)))
+    return render(Page(title, top, sections, ("plain.js",), ("report.css",)))
 
 
-def _fields(answer: Answer) -> tuple[str, ...]:
-    """Return the fields that are columns; `also` has what is left, where a plan has any."""
+def fields(answer: Answer) -> tuple[str, ...]:
+    """Return the names of the fields of a plan in `rows`; `also` has those that few plans have."""
     columns = _columns(answer.shown)
     more = any(also(one.plan, columns) for one in answer.ranked)
     return (*columns, *(("also",) if more else ()))
@@ -172,17 +172,19 @@ def _columns(shown: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in shown if name not in ENDS)
 
 
-def _head(answer: Answer) -> tuple[str, ...]:
+def head(answer: Answer) -> tuple[str, ...]:
+    """Return the names of the figures of a plan, as `rows` has them before its fields."""
     return (*_HEAD, *(_SURE if answer.ranked[0].sure is not None else ()))
 
 
-def _rows(answer: Answer) -> list[tuple[str, ...]]:
+def rows(answer: Answer) -> list[tuple[str, ...]]:
+    """Return a row of texts for each plan: its figures, then its fields."""
     columns = _columns(answer.shown)
-    rows = [_row(number, one, columns) for number, one in enumerate(answer.ranked, start=1)]
-    if _fields(answer) == columns:
-        return rows
+    found = [_row(number, one, columns) for number, one in enumerate(answer.ranked, start=1)]
+    if fields(answer) == columns:
+        return found
     more = (also(one.plan, columns) for one in answer.ranked)
-    return [(*row, words) for row, words in zip(rows, more, strict=True)]
+    return [(*row, words) for row, words in zip(found, more, strict=True)]
 
 
 def _row(number: int, one: Ranked, shown: Sequence[str]) -> tuple[str, ...]:
@@ -195,7 +197,7 @@ def _row(number: int, one: Ranked, shown: Sequence[str]) -> tuple[str, ...]:
         format_bytes(one.memory_bytes),
         "" if each is None else f"{each:.4g}",
         *_sure(one),
-        *(str(value) for value in _split_of(one, shown).values()),
+        *(str(value) for value in split_of(one, shown).values()),
     )
 
 
@@ -206,7 +208,8 @@ def _sure(one: Ranked) -> tuple[str, ...]:
     return " to ".join(ends), f"{100 * one.sure.wins:.0f} %"
 
 
-def _split_of(one: Ranked | Lost, shown: Sequence[str]) -> dict[str, Any]:
+def split_of(one: Ranked | Lost, shown: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a plan that tell it from others of the search."""
     return {name: getattr(one.plan, _FIELD.get(name, name)) for name in shown}
 
 
@@ -231,7 +234,7 @@ def _neighbour_words(one: Neighbour, answer: Answer) -> str:
 
 
 def _lost_words(lost: Lost, shown: Sequence[str]) -> str:
-    split = " ".join(f"{name}={value}" for name, value in _split_of(lost, shown).items())
+    split = " ".join(f"{name}={value}" for name, value in split_of(lost, shown).items())
     lacks = format_bytes(lost.lacks_bytes)
     return f"does not fit by {lacks}: {split}, {format_time(lost.closed_ns)} by closed form"
 
