@@ -21,10 +21,14 @@ else:
 _INTERRUPTED = 130
 _STDERR = 2
 _SAID = "error: interrupted\n"
+_ONE_THREAD = "OPENBLAS_NUM_THREADS", "1"
+"""Of numpy's matrices, unless the user says another number: ours are so small that threads wait for
+each other longer than they work, a third of a small run's processor time."""
 
 
 def main() -> int:
     """Run the command line of this process and return its exit status."""
+    os.environ.setdefault(*_ONE_THREAD)
     try:
         _take_interruptions()
         _open_closed_streams()

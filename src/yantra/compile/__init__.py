@@ -19,7 +19,7 @@ from yantra.compile.jobs import (
     lower_templates,
     lowering,
 )
-from yantra.compile.kernels import KernelTimes, TimedKernels, asks_a_model
+from yantra.compile.kernels import Asked, KernelTimes, TimedKernels, asks_a_model
 from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, needs_fabric, set_network
@@ -251,7 +251,10 @@ def compile_without(model: Model, causes: Iterable[str]) -> Model:
     if model.fabric is not None:
         dimensions = max(dimensions, len(model.fabric.labels))
     without = checked(causes, dimensions)
-    return _compile(model.scenario, model.quirks, model.graphs, without, model.drawn_ns)
+    known = Asked(model.kernels, model.without)
+    return _compile(
+        model.scenario, model.quirks, model.graphs, without, model.drawn_ns, known=known
+    )
 
 
 def compile_like(model: Model, scenario: Scenario) -> Model:
@@ -259,7 +262,10 @@ def compile_like(model: Model, scenario: Scenario) -> Model:
 
     Rates, what fails and what is in the background are read anew; the traces are those of `model`.
     """
-    return _compile(scenario, model.quirks, model.graphs, model.without, model.drawn_ns)
+    known = Asked(model.kernels, model.without)
+    return _compile(
+        scenario, model.quirks, model.graphs, model.without, model.drawn_ns, known=known
+    )
 
 
 def compile_until(model: Model, until_ns: float) -> Model:
@@ -283,6 +289,7 @@ def _compile(
     without: Without,
     drawn_ns: float | None = None,
     tuned: Scenario | None = None,
+    known: Asked | None = None,
 ) -> Model:
     scale = _clock(quirks)
     check_limits(scenario, scale.ticks_per_ns)
@@ -300,7 +307,7 @@ def _compile(
     planner = Planner(
         builder, scenario, quirks, communicators, scale.ticks_per_ns, without, on_fabric, tuned
     )
-    kernels = KernelTimes(scenario, graphs, quirks, without, scale)
+    kernels = KernelTimes(scenario, graphs, quirks, without, scale, known)
     if isinstance(graphs, TemplateGraphs):
         communicators.add_families(graphs.workload.families(), len(graphs.groups))
         communicators.set_slots(scenario.resources)

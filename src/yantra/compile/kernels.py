@@ -27,13 +27,33 @@ WHERE = "cluster.device.compute"
 class TimedKernels(NamedTuple):
     """The kernels that differ of the ranks of one device, and what its model says of them.
 
-    `basis` is what the estimates rest on, in words; empty where the model does not say.
+    `basis` is what the estimates rest on, in words; empty where the model does not say. `answered`
+    is what the model said before a stack made it longer, `at` the number of the device.
     """
 
     device: Device
     kernels: Kernels
     estimates: Estimates
-    basis: str = ""
+    basis: str
+    answered: Estimates
+    at: int
+
+
+class Asked(NamedTuple):
+    """What a compute model was asked for another model of the same graphs, under `without`."""
+
+    timed: tuple[TimedKernels, ...]
+    without: Without
+
+    def of(self, at: int, device: Device, without: Without) -> TimedKernels | None:
+        """Return what was answered of a device; None where the question was another one."""
+        if (self.without ^ without) & _RATES:
+            return None
+        return next((one for one in self.timed if (one.at, one.device) == (at, device)), None)
+
+
+_RATES = frozenset(("peak", "memory_bandwidth"))
+"""Causes whose removal changes what a model is asked."""
 
 
 def asks_a_model(scenario: Scenario) -> bool:
@@ -66,7 +86,9 @@ class KernelTimes:
         quirks: frozenset[Quirk],
         without: Without,
         scale: _core.TimeScale,
+        known: Asked | None = None,
     ) -> None:
+        self._known = known
         self._devices = scenario.all_devices()
         self._slower = slowdown_of(scenario)
         self._without = without
@@ -78,7 +100,7 @@ class KernelTimes:
                 table = self._tables[at] = _table_of(
                     graphs, at, model, quirks, may_communicate=scenario.semantics == "yantra"
                 )
-                timed.append(self._ask(table, model, device))
+                timed.append(self._ask(table, model, at))
                 table.set_ns(timed[-1].estimates.middle, scale)
         self.timed = tuple(timed)
 
@@ -90,7 +112,11 @@ class KernelTimes:
         )
         options.take_kernels(self._tables.get(device))
 
-    def _ask(self, table: _core.KernelTable, model: ComputeModel, device: Device) -> TimedKernels:
+    def _ask(self, table: _core.KernelTable, model: ComputeModel, at: int) -> TimedKernels:
+        device = self._devices[at]
+        known = self._known and self._known.of(at, device, self._without)
+        if known is not None:
+            return known._replace(estimates=self._longer(known.kernels, known.answered))
         from yantra.compute.answers import ask
 
         kernels = kernels_of(table)
@@ -100,10 +126,14 @@ class KernelTimes:
                 inf if "memory_bandwidth" in self._without else device.memory_bytes_per_s
             ),
         )
-        estimates = ask(model, kernels, seen, named(device.compute), WHERE)
-        if self._slower.changes_kernels:
-            estimates = self._slower.of(kernels, estimates)
-        return TimedKernels(device, kernels, estimates, model.basis(kernels, seen))
+        answered = ask(model, kernels, seen, named(device.compute), WHERE)
+        estimates = self._longer(kernels, answered)
+        basis = model.basis(kernels, seen)
+        return TimedKernels(device, kernels, estimates, basis, answered, at)
+
+    def _longer(self, kernels: Kernels, answered: Estimates) -> Estimates:
+        is_longer = self._slower.changes_kernels
+        return self._slower.of(kernels, answered) if is_longer else answered
 
 
 def has_roofs(device: Device) -> bool:

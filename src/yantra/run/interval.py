@@ -28,6 +28,7 @@ from yantra.compute.families.machine import OF_ANOTHER
 from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
 from yantra.result.figures import Interval
 from yantra.result.what_ran import about_of, plan_of, whole
+from yantra.run.draws import SAMPLES, normals
 from yantra.scenario.types import CHANGED
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result import Result
 
-SAMPLES = 64
 STEP = 0.02
 _NINETY = 1.6449  # standard deviations that hold 90 % of a normal distribution, on each side
 _CLASSES = ("products", "attention", "rest")
@@ -92,12 +92,12 @@ def bounds(
     """
     import numpy as np
 
+    from yantra.base.distinct import quantile
+
     shared = sqrt(max((stated / _NINETY) ** 2 - of_classes(shares, widths) ** 2, 0.0))
-    rng = np.random.default_rng(0)
-    drawn = _normals(rng, samples, len(_CLASSES) + 1)
+    drawn = normals() if samples == SAMPLES else _normals(samples, len(_CLASSES) + 1)
     times = (np.exp(drawn[:, :-1] * np.array(widths)) @ shares) * np.exp(drawn[:, -1] * shared)
-    low, high = np.quantile(times, (0.05, 0.95))
-    return float(low), float(high)
+    return quantile(times, 0.05), quantile(times, 0.95)
 
 
 def responses(result: Result) -> NDArray[np.float64]:
@@ -172,14 +172,12 @@ def without_interval(model: Model) -> str:
     return f"{said}: no interval" if said else "your numbers: no interval"
 
 
-def _normals(rng: np.random.Generator, rows: int, columns: int) -> NDArray[np.float64]:
+def _normals(rows: int, columns: int) -> NDArray[np.float64]:
     """Return standard normal numbers, one of each of `rows` equal shares in every column."""
     from statistics import NormalDist
 
     import numpy as np
 
-    made = np.empty((rows, columns))
+    rng = np.random.default_rng(0)
     quantiles = np.array([NormalDist().inv_cdf((at + 0.5) / rows) for at in range(rows)])
-    for column in range(columns):
-        made[:, column] = rng.permutation(quantiles)
-    return made
+    return np.stack([rng.permutation(quantiles) for _ in range(columns)], axis=1)

@@ -35,6 +35,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from yantra.base.distinct import distinct
 from yantra.compute.families.family import Family, within
 from yantra.compute.families.gemm import (
     TABLES,
@@ -316,7 +317,7 @@ class GroupedGemm(Family):
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
         told = (kernels.inner > 0) & (kernels.m > 0) & (kernels.batch > 0)
-        for code in np.unique(kernels.dtype):
+        for code in distinct(kernels.dtype):
             dtype = kernels.dtypes[int(code)] or "bf16"
             for rows, way in ((told, _of_layers), (~told, _of_products)):
                 chosen = rows & (kernels.dtype == code)
