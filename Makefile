@@ -8,7 +8,7 @@ WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 COUNT ?= 200
 
-.PHONY: help demo test explore docs lint stub bench bench-scale sanitize fuzz mutants clean
+.PHONY: help demo test explore docs lint accuracy stub bench bench-scale sanitize fuzz mutants clean
 
 # Where it is set, each of the programs that tests start would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,6 +22,7 @@ help:
 	@echo "               then laws on random jobs for SECONDS=$(SECONDS)"
 	@echo "make docs      the site of the documentation, into build/site; warnings are errors"
 	@echo "make lint      ruff and mypy alone"
+	@echo "make accuracy  judge all measured rows again, and write stacks and the page (an hour)"
 	@echo "make stub      the types of the core, src/yantra/_core.pyi, from the built module"
 	@echo "make bench     benchmarks, each beside its goal"
 	@echo "make bench-scale  of them, those of many ranks; draws how cost grows with ranks"
@@ -47,6 +48,12 @@ lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+accuracy: $(VENV)/.test-installed
+	$(BIN)/python -m yantra.accuracy.suite --write
+	$(BIN)/python -m yantra.accuracy.own_rows --write
+	$(BIN)/python -m yantra.accuracy.collectives --write
+	$(BIN)/python docs/generate.py
 
 stub: $(VENV)/.test-installed
 	$(BIN)/python native/bind/stub.py

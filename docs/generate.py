@@ -44,6 +44,27 @@ def accuracy() -> str:
     return "\n".join(table(last())) + "\n"
 
 
+def accuracy_of_the_default() -> str:
+    """Return what the last recorded run of the default gave."""
+    from yantra.accuracy.default import judge, recorded, table
+
+    return "\n".join(table(judge(recorded()))) + "\n"
+
+
+def accuracy_of_decode() -> str:
+    """Return the figures of the last recorded run of iterations of decode."""
+    from yantra.accuracy.inference import recorded, table
+
+    return "\n".join(table(recorded())) + "\n"
+
+
+def own_steps() -> str:
+    """Return the figures of the last recorded run of stacks moved to three own steps."""
+    from yantra.accuracy.own_rows import recorded, table
+
+    return "\n".join(table(recorded())) + "\n"
+
+
 def collectives() -> str:
     """Return the figures of the last recorded run of the judgement of collectives."""
     from yantra.accuracy.collectives import recorded, table
@@ -130,6 +151,9 @@ def part(name: str) -> str:
         "memory models": lambda: plug_ins(memory_models),
         "schedulers": lambda: plug_ins(schedulers),
         "accuracy": accuracy,
+        "accuracy of the default": accuracy_of_the_default,
+        "accuracy of decode": accuracy_of_decode,
+        "own steps": own_steps,
         "collectives": collectives,
         "stacks": stack_names,
         "clusters": cluster_names,

@@ -4,8 +4,9 @@ The framework of a step is not known: its mixture is made without all stacks of 
 the profile of its machine is not used, as who runs a step on a named cluster has neither. Each data
 set has one vote in the last line, however many steps it has.
 
-Trade-off: the interval is the one that `unknown` ships, whose width is of steps each predicted by a
-mixture without their own framework, those judged among them.
+The interval is the one that `unknown` ships. Its width follows from what is recorded here: from
+steps each of which was predicted by a mixture without its own framework. Trade-off: those that it
+is judged by are among them, as three frameworks are too few to leave one out of that, too.
 """
 
 from __future__ import annotations
@@ -13,28 +14,42 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log
 from os import path as paths
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from yantra.accuracy.mixture import unknown_without
 from yantra.accuracy.ranking import Ranking, ranking_of
 from yantra.accuracy.rows import Row, rows
 from yantra.accuracy.with_stack import Step, with_stacks
 from yantra.base.documents import read_text
+from yantra.fabric import stacks
+from yantra.fabric.stacks.choice import UNKNOWN
+from yantra.run.interval import bounds
 
 RECORD = paths.join(paths.dirname(__file__), "rows", "default.csv")
-_HEAD = ("dataset", "name", "seconds", "low", "high")
+_HEAD = (
+    "dataset",
+    "name",
+    "seconds",
+    *(f"{what}{at}" for what in ("share", "width") for at in "012"),
+)
 WORST = 4
 
 
 class Ours(NamedTuple):
-    """A row run with the default: its seconds, and the ends of its interval in s."""
+    """A row run with the default: its seconds, and what its interval follows from.
+
+    `shares` and `widths` are those of products, attention and the rest; see `run/interval.py`.
+    """
 
     row: Row
     seconds: float
-    low: float
-    high: float
+    shares: tuple[float, ...]
+    widths: tuple[float, ...]
 
     @property
     def error(self) -> float:
@@ -42,9 +57,14 @@ class Ours(NamedTuple):
         return self.seconds / self.row.seconds - 1.0
 
     @property
-    def held(self) -> bool:
-        """Return whether the measured time is within the interval."""
-        return self.low <= self.row.seconds <= self.high
+    def off(self) -> float:
+        """Return the logarithm of measured / predicted."""
+        return log(self.row.seconds / self.seconds)
+
+    def within(self, stated: float) -> tuple[float, float]:
+        """Return the ends of its interval in s, where the stack states a half-width."""
+        low, high = bounds(np.array(self.shares), self.widths, stated)
+        return low * self.seconds, high * self.seconds
 
 
 class Line(NamedTuple):
@@ -76,18 +96,18 @@ def default_now(
 
     A row that is refused is left out; the report of stacks says which.
     """
-    stacks = {name: unknown_without(name) for name in {row.file.framework for row in chosen}}
+    mixtures = {name: unknown_without(name) for name in {row.file.framework for row in chosen}}
     known: dict[tuple[object, ...], Step | None] = {}
     found = []
     for done, row in enumerate(chosen):
         framework = row.file.framework
         key = row.cluster, row.dtype, row.ranks, row.model, row.plan, framework
         if key not in known:
-            (one,) = with_stacks(row._replace(profile=""), [stacks[framework]])
+            (one,) = with_stacks(row._replace(profile=""), [mixtures[framework]])
             known[key] = one if isinstance(one, Step) else None
         step = known[key]
         if step is not None:
-            found.append(Ours(row, step.seconds, step.low, step.high))
+            found.append(Ours(row, step.seconds, step.shares, step.widths))
         told(done + 1, len(chosen))
     return found
 
@@ -101,7 +121,7 @@ def record(found: Iterable[Ours]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEAD)
         for one in found:
-            numbers = (f"{value:.6g}" for value in one[1:])
+            numbers = (f"{value:.6g}" for value in (one.seconds, *one.shares, *one.widths))
             writer.writerow((one.row.dataset, one.row.name, *numbers))
 
 
@@ -109,12 +129,13 @@ def recorded() -> list[Ours]:
     """Return what the last recorded run gave."""
     by_name = {(row.dataset, row.name): row for row in rows()}
     lines = [line for line in read_text(RECORD).splitlines() if not line.startswith("#")]
-    found = ((by_name.get((one["dataset"], one["name"])), one) for one in csv.DictReader(lines))
-    return [
-        Ours(row, *(float(line[key]) for key in _HEAD[2:]))
-        for row, line in found
-        if row is not None
-    ]
+    made = []
+    for line in csv.DictReader(lines):
+        row = by_name.get((line["dataset"], line["name"]))
+        if row is not None:
+            seconds, *parts = (float(line[key]) for key in _HEAD[2:])
+            made.append(Ours(row, seconds, tuple(parts[:3]), tuple(parts[3:])))
+    return made
 
 
 def judge(found: Sequence[Ours]) -> Judgement:
@@ -149,15 +170,44 @@ def _lines(found: Sequence[Ours], of: Callable[[Row], str]) -> tuple[Line, ...]:
 
 def _line(name: str, found: Sequence[Ours]) -> Line:
     errors = [one.error for one in found]
+    stated = stacks.load(UNKNOWN).terms()[1].interval.value
+    ends = ((one.row.seconds, *one.within(stated)) for one in found)
     return Line(
         name,
         len(found),
         fmean(map(abs, errors)),
         median(map(abs, errors)),
         fmean(errors),
-        fmean(one.held for one in found),
+        fmean(low <= seconds <= high for seconds, low, high in ends),
         ranking_of((one.row, one.seconds) for one in found),
     )
+
+
+def as_dict(found: Judgement) -> dict[str, Any]:
+    """Return the figures for JSON; times in s, errors as shares."""
+    return {
+        "whole": _plain(found.whole),
+        **{
+            key: [_plain(one) for one in getattr(found, key)]
+            for key in ("datasets", "machines", "frameworks")
+        },
+        "worst": [
+            {
+                "dataset": one.row.dataset,
+                "name": one.row.name,
+                "cluster": one.row.machine,
+                "measured_s": one.row.seconds,
+                "predicted_s": one.seconds,
+            }
+            for one in found.worst
+        ],
+    }
+
+
+def _plain(line: Line) -> dict[str, Any]:
+    of = line.ranking
+    told = None if of is None else of._asdict() | {"regret": of.regret._asdict()}
+    return line._asdict() | {"ranking": told}
 
 
 def table(found: Judgement) -> list[str]:

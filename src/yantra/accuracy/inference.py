@@ -162,7 +162,7 @@ def record(found: Iterable[Figures], path: str = RECORD) -> None:
         file.write("# Decode with unknown, by python -m yantra.accuracy.inference ROWS --write\n")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Figures._fields)
-        writer.writerows((*one[:4], *(f"{value:.4f}" for value in one[4:])) for one in found)
+        writer.writerows((*one[:4], *(f"{value:.3f}" for value in one[4:])) for one in found)
 
 
 def recorded(path: str = RECORD) -> list[Figures]:

@@ -1,6 +1,7 @@
 """What three own steps are worth: a stack moved to them, judged on the others of a data set.
 
     python -m yantra.accuracy.own_rows           the table of docs/reference/accuracy.md (minutes)
+    python -m yantra.accuracy.own_rows --write   and records it for the page
     python -m yantra.accuracy.own_rows ptdp      some data sets, or files like training_steps.csv
 
 Of each data set the first, the middle and the last step by operations are own. Its framework is not
@@ -16,9 +17,11 @@ line, whose median is of all steps, each data set weighing the same.
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import path as paths
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -28,8 +31,10 @@ from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import family
 from yantra.accuracy.suite import chosen_rows
 from yantra.accuracy.with_stack import Refused, Step, with_stacks
+from yantra.base.documents import read_text
 from yantra.fabric.stacks.types import Stack
 
+RECORD = paths.join(paths.dirname(__file__), "rows", "own_judged.csv")
 OWN_STEPS = 3
 EVERY = 8  # jobs of the largest data set
 _LEAST = 5  # steps of a data set
@@ -175,14 +180,43 @@ def _sets(names: Sequence[str]) -> Iterator[list[Row]]:
         yield from (rows for rows in found if len(rows) >= _LEAST)
 
 
+def record(found: Iterable[Figures]) -> None:
+    """Write figures; of each data set the errors of all of its steps."""
+    with open(RECORD, "w", encoding="utf-8", newline="") as file:
+        file.write("# Errors of steps, by python -m yantra.accuracy.own_rows --write\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Figures._fields)
+        for one in found:
+            lists = (" ".join(f"{error:.4f}" for error in errors) for errors in one[3:7])
+            writer.writerow((*one[:2], f"{one.scatter:.4f}", *lists, f"{one.covered:.4f}"))
+
+
+def recorded() -> list[Figures]:
+    """Return the figures of the last recorded run."""
+    lines = [line for line in read_text(RECORD).splitlines() if not line.startswith("#")]
+    found = []
+    for dataset, start, scatter, *lists, covered in list(csv.reader(lines))[1:]:
+        own, moved, nearest, unknown = (tuple(map(float, one.split())) for one in lists)
+        found.append(
+            Figures(dataset, start, float(scatter), own, moved, nearest, unknown, float(covered))
+        )
+    return found
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Print the table."""
+    """Print the table; with --write record it, for all data sets alone."""
     strict = "--strict" in arguments
+    names = [one for one in arguments if not one.startswith("--")]
+    if "--write" in arguments and (strict or names):
+        sys.stderr.write("--write records all data sets, without --strict\n")
+        return 2
     every = chosen_rows()
     found = []
-    for rows in _sets([one for one in arguments if one != "--strict"]):
+    for rows in _sets(names):
         found.append(figures(rows, candidates(rows, every, strict)))
         print(table(found[-1:])[2], file=sys.stderr, flush=True)
+    if "--write" in arguments:
+        record(found)
     sys.stdout.write("\n".join(table(found)) + "\n")
     return 0
 

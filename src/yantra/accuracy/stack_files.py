@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from math import isfinite
 from os import path as paths
 
-from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
+from yantra.accuracy.default import recorded
+from yantra.accuracy.fit import Factors, Parts, fitted, half_width
 from yantra.accuracy.mixture import PRIOR, mixture, shipped
 from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import UNKNOWN, Row
@@ -43,7 +44,7 @@ def write_all(parts: Sequence[Parts], known_ran: Ran, unseen_ran: Ran) -> None:
     by_stack: dict[str, list[Parts]] = defaultdict(list)
     for one in parts:
         by_stack[one.row.stack].append(one)
-    write_text(paths.join(FOLDER, "unknown.yaml"), unknown(parts))
+    write_unknown()
     for stack, own in by_stack.items():
         for kind in ("dense", "moe"):
             of_kind = [one for one in own if one.row.kind == kind]
@@ -57,14 +58,17 @@ def write_all(parts: Sequence[Parts], known_ran: Ran, unseen_ran: Ran) -> None:
             write_text(paths.join(FOLDER, f"{name}.yaml"), text)
 
 
-def unknown(parts: Sequence[Parts]) -> str:
+def write_unknown() -> None:
+    """Write the file of a framework that nobody names, as the recorded runs of it have it."""
+    write_text(paths.join(FOLDER, "unknown.yaml"), unknown())
+
+
+def unknown() -> str:
     """Return the file of a framework that nobody names: the mixture of those that are shipped."""
     before, every = stacks.load(UNKNOWN), shipped()
     rows = "all measured steps of docs/reference/accuracy.md, without those of the row's framework"
     lines = [f"title: {before.title}", "", *_sources(rows, [before]), "", "machines:"]
-    own = [with_tables_attention(one) for one in parts if one.row.kind == "dense"]
-    of = {one.row: mixture(every, one.row.file.framework) for one in own}
-    off = [(one.row, residual(of[one.row], one)) for one in own]
+    off = [(one.row, one.off) for one in recorded()]
     models = len({(row.fold, row.cluster) for row, _ in off})
     whole = mixture(every)._replace(rows=len(off), models=models)
     terms = _terms("any", whole, balanced(off), before.terms()[1])

@@ -407,10 +407,11 @@ def main() -> int:
     With --default alone what the default gives is recorded, with the stacks as they are.
     """
     from yantra.accuracy import default
-    from yantra.accuracy.stack_files import write_all
+    from yantra.accuracy.stack_files import write_all, write_unknown
 
     if "--default" in sys.argv:
         default.record(default.default_now(chosen_rows(), _told))
+        write_unknown()
         sys.stdout.write("\n".join(default.table(default.judge(default.recorded()))) + "\n")
         return 0
     if "--write" in sys.argv:
@@ -427,6 +428,7 @@ def main() -> int:
     write_all(recorded(), *recorded_runs())
     if "--write" in sys.argv:
         default.record(default.default_now(chosen_rows(), _told))
+        write_unknown()
     sys.stdout.write("\n".join(table(last())) + "\n")
     return 0
 

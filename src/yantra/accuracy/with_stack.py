@@ -37,7 +37,8 @@ class Step(NamedTuple):
     """A row run with a stack: its seconds, and the 90 % interval that a run with it prints.
 
     `shares` are those of products, attention and the rest in the time: by how much its logarithm
-    grows with those of the factors. `low` and `high` are in s, and 0 where the stack has none.
+    grows with those of the factors, `widths` what their kernels may be off by. `low` and `high` are
+    in s, and 0 where the stack has none.
     """
 
     row: Row
@@ -46,6 +47,7 @@ class Step(NamedTuple):
     shares: tuple[float, ...]
     low: float
     high: float
+    widths: tuple[float, ...] = ()
 
     @property
     def off(self) -> float:
@@ -98,11 +100,12 @@ def _step(row: Row, name: str, model: Compiled, intervals: bool) -> Step:
     seconds = float(result.finish_ns.max()) / 1e9
     if not intervals:
         return Step(row, name, seconds, (), 0.0, 0.0)
-    shares = responses(result)
+    shares, widths = responses(result), class_widths(model)
     stack, plan = model.scenario.stack, row.made_plan()
     assert stack is not None
     stated = stack.interval_of(plan.tp, plan.micro_batch)
     low = high = 0.0
     if stated:
-        low, high = bounds(np.array(shares), class_widths(model), stated)
-    return Step(row, name, seconds, tuple(map(float, shares)), low * seconds, high * seconds)
+        low, high = bounds(np.array(shares), widths, stated)
+    told = tuple(map(float, shares))
+    return Step(row, name, seconds, told, low * seconds, high * seconds, tuple(widths))

@@ -39,8 +39,10 @@ def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
 
     By data set: the mean error with measured kernels alone, with factors fitted to other models
     of the same framework, and with factors of other frameworks; how many lie within the 90 %
-    interval; whether plans are ranked in the right order; and how far off peak memory is.
+    interval; whether plans are ranked in the right order; and how far off peak memory is. Then what
+    the default gives, stack unknown made without the framework of each step.
     """
+    from yantra.accuracy import default
     from yantra.accuracy.memory import peaks
     from yantra.accuracy.suite import (
         as_dict,
@@ -55,7 +57,7 @@ def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
     from yantra.cli.progress import progress
 
     if last:
-        found = last_report()
+        found, ours = last_report(), default.recorded()
     else:
         with progress("predicting") as told:
             parts, refused = predicted_now(every, told or (lambda *_: None), data)
@@ -64,7 +66,14 @@ def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
         with progress("with factors") as told:
             runs = ran_now(judged, told or (lambda *_: None), data)
         runs = with_recorded_runs(runs) if data else runs
+        with progress("with the default") as told:
+            ours = default.default_now([one.row for one in parts], told or (lambda *_: None))
         found = report(judged, runs, refused, memory, data)
-    text = json.dumps(as_dict(found), indent=1) if as_json else "\n".join(table(found))
-    sys.stdout.write(f"{text}\n")
+    judged_default = default.judge(ours)
+    if as_json:
+        form = as_dict(found) | {"default": default.as_dict(judged_default)}
+        sys.stdout.write(json.dumps(form, indent=1) + "\n")
+    else:
+        lines = [*table(found), "", *default.table(judged_default)]
+        sys.stdout.write("\n".join(lines) + "\n")
     return 0
