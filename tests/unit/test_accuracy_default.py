@@ -6,12 +6,13 @@ from statistics import fmean
 
 import pytest
 
-from yantra.accuracy.default import WORST, Ours, default_now, judge, recorded, table
+from yantra.accuracy.default import WORST, Ours, default_now, half_width, judge, recorded, table
 from yantra.accuracy.mixture import unknown_without
 from yantra.accuracy.ranking import LEAST_PLANS, groups_of, ranking_of
 from yantra.accuracy.rows import Row
 from yantra.accuracy.suite import chosen_rows
 from yantra.accuracy.with_stack import scenario_with
+from yantra.fabric import stacks
 from yantra.run.interval import interval
 from yantra.run.simulate import simulate
 
@@ -83,7 +84,19 @@ def test_fewer_plans_than_a_group_are_not_ranked() -> None:
     assert judge(some).whole.mean == 0.0
 
 
-def test_the_interval_of_unknown_holds_what_was_predicted_without_its_framework() -> None:
-    found = judge(recorded())
-    assert 0.85 <= found.whole.covered <= 0.97
-    assert 0.85 <= fmean(one.covered for one in found.machines) <= 0.97
+def test_the_half_width_holds_nine_of_ten_votes_and_no_less_would() -> None:
+    found = recorded()
+    width = half_width(found)
+    assert width == max(abs(one.off) for one in found if abs(one.off) <= width)
+    datasets = {one.row.dataset for one in found}
+
+    def votes(most: float) -> float:
+        return fmean(
+            fmean(abs(one.off) <= most for one in found if one.row.dataset == name)
+            for name in datasets
+        )
+
+    assert votes(width) >= 0.9 > votes(width * (1 - 1e-9))
+    stated = stacks.load("unknown").terms()[1].interval.value
+    assert stated == pytest.approx(width, abs=6e-4)
+    assert 0.85 <= judge(found).whole.covered <= 0.95

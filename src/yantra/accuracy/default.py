@@ -12,7 +12,7 @@ is judged by are among them, as three frameworks are too few to leave one out of
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 from os import path as paths
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from yantra.accuracy.fit import COVERED
 from yantra.accuracy.mixture import unknown_without
 from yantra.accuracy.ranking import Ranking, ranking_of
 from yantra.accuracy.rows import Row, rows
@@ -136,6 +137,20 @@ def recorded() -> list[Ours]:
             seconds, *parts = (float(line[key]) for key in _HEAD[2:])
             made.append(Ours(row, seconds, tuple(parts[:3]), tuple(parts[3:])))
     return made
+
+
+def half_width(found: Sequence[Ours], covered: float = COVERED) -> float:
+    """Return the half-width, as a logarithm, within which that share of steps is.
+
+    Each data set has one vote, however many steps it has.
+    """
+    of_set = Counter(one.row.dataset for one in found)
+    share = 0.0
+    for size, weight in sorted((abs(one.off), 1.0 / of_set[one.row.dataset]) for one in found):
+        share += weight / len(of_set)
+        if share >= covered - 1e-9:
+            return size
+    raise ValueError("no steps")
 
 
 def judge(found: Sequence[Ours]) -> Judgement:

@@ -1,7 +1,8 @@
 """How well plans of one job are ranked: Kendall's tau, and what the plan ranked first costs.
 
 A group is the plans of one model and batch on one number of ranks of one machine, of one data set;
-those of fewer than five plans are left out. See `metrics` for both figures.
+those of fewer than five different plans are left out, as repeats of one have no order. See
+`metrics` for both figures.
 """
 
 from __future__ import annotations
@@ -37,9 +38,12 @@ def group_of(row: Row) -> tuple[object, ...]:
 def groups_of(timed: Iterable[tuple[Row, float]]) -> list[list[tuple[float, float]]]:
     """Return (measured, ours) by group; `timed` are rows with our seconds."""
     groups: Mapping[object, list[tuple[float, float]]] = defaultdict(list)
+    plans: Mapping[object, set[str]] = defaultdict(set)
     for row, seconds in timed:
-        groups[group_of(row)].append((row.seconds, seconds))
-    return [group for group in groups.values() if len(group) >= LEAST_PLANS]
+        key = group_of(row)
+        groups[key].append((row.seconds, seconds))
+        plans[key].add(row.plan)
+    return [group for key, group in groups.items() if len(plans[key]) >= LEAST_PLANS]
 
 
 def ranking_of(timed: Iterable[tuple[Row, float]]) -> Ranking | None:

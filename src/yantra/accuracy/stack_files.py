@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from math import isfinite
 from os import path as paths
 
-from yantra.accuracy.default import recorded
+from yantra.accuracy import default
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width
 from yantra.accuracy.mixture import PRIOR, mixture, shipped
 from yantra.accuracy.predict import with_tables_attention
@@ -67,11 +67,14 @@ def unknown() -> str:
     """Return the file of a framework that nobody names: the mixture of those that are shipped."""
     before, every = stacks.load(UNKNOWN), shipped()
     rows = "all measured steps of docs/reference/accuracy.md, without those of the row's framework"
-    lines = [f"title: {before.title}", "", *_sources(rows, [before]), "", "machines:"]
-    off = [(one.row, one.off) for one in recorded()]
-    models = len({(row.fold, row.cluster) for row, _ in off})
-    whole = mixture(every)._replace(rows=len(off), models=models)
-    terms = _terms("any", whole, balanced(off), before.terms()[1])
+    lines = [f"title: {before.title}", "", *_sources(rows, [before]), ""]
+    if before.copies is not None:
+        lines += [f"copies: {_number(before.copies)}", ""]
+    lines.append("machines:")
+    ours = default.recorded()
+    models = len({(one.row.fold, one.row.cluster) for one in ours})
+    whole = mixture(every)._replace(rows=len(ours), models=models)
+    terms = _terms("any", whole, default.half_width(ours), before.terms()[1])
     said = f"fitted to {whole.rows} steps of {whole.models} models [rows]"
     now = f"a mixture of {len(every)} stacks and what frameworks add, {PRIOR} [rows]"
     return "\n".join(lines + [line.replace(said, now) for line in terms]) + "\n"

@@ -1,9 +1,9 @@
 """What a trace says of itself as a whole, read and written without its nodes.
 
 A file begins with a record of metadata. Some attributes of it are Yantra's: in which order the
-collectives of a rank go where it has one slot for communication, the type of its products, and the
-framework and kind of the model that it is of. They are what a workload file (`.yw`) says of its
-templates, so that its traces run as it does. Other readers ignore them.
+collectives of a rank go where it has one slot for communication, the type of its products, the
+framework of the model and the experts of its tokens. They are what a workload file (`.yw`) says of
+its templates, so that its traces run as it does. Other readers ignore them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ DTYPE = "compute_dtype"
 FRAMEWORK = "framework"
 """What trains or trained the model, such as Megatron-LM."""
 
-KIND = "model_kind"
-"""`moe` for a mixture of experts."""
+EXPERTS = "experts_per_token"
+"""To how many experts the model sends a token."""
 
 _LONGEST = 1 << 20
 _VARINT = 10  # bytes at most

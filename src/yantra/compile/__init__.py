@@ -205,6 +205,10 @@ def compile(
         from yantra.compile.rates import rated
 
         scenario = rated(scenario)
+    selection = scenario.collectives.selection
+    if selection is not None:
+        scenario = _for_model(scenario)
+        tuned = None if tuned is None else _for_model(tuned)
     names: dict[str, str] = {}
     if not quirks.isdisjoint(MLSYS26):
         from yantra.compile.as_mlsys26 import prepared
@@ -238,6 +242,18 @@ def compile(
 
         graphs.warnings += other_type(scenario, graphs)
     return _compile(scenario, quirks, graphs, NOTHING, tuned=tuned)
+
+
+def _for_model(scenario: Scenario) -> Scenario:
+    """Return a scenario whose measured collectives know the experts of the workload's model."""
+    from yantra.collectives.selection.of_model import leaves_to_model, of_model
+    from yantra.scenario.training import stated_experts
+
+    collectives, given = scenario.collectives, scenario.collectives.selection
+    if given is None or not leaves_to_model(given):
+        return scenario
+    chosen = of_model(given, stated_experts(scenario.workload))
+    return scenario.replace(collectives=collectives.replace(selection=chosen))
 
 
 def compile_without(model: Model, causes: Iterable[str]) -> Model:

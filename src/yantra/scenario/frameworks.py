@@ -42,17 +42,17 @@ def named_by(workload: Any, folder: str) -> Named:
 
         return _said(load(paths.join(folder, templates)), templates)
     if isinstance(traces, str) and "{rank}" in traces:
-        from yantra.chakra.heads import FRAMEWORK, KIND, stated_in
+        from yantra.chakra.heads import EXPERTS, FRAMEWORK, stated_in
 
         first = traces.replace("{rank}", "0")
         stated = stated_in(paths.join(folder, first))
-        kind = MOE if stated.get(KIND) == MOE else DENSE
+        kind = MOE if EXPERTS in stated else DENSE
         return Named(stated.get(FRAMEWORK, ""), first, kind)
     return NOBODY
 
 
 def _said(workload: Workload, where: str) -> Named:
-    return Named(workload.framework or "", where, MOE if workload.has_experts else DENSE)
+    return Named(workload.framework or "", where, MOE if workload.experts else DENSE)
 
 
 def with_auto(tree: Mapping[str, Any], folder: str) -> Mapping[str, Any]:

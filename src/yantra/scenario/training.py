@@ -212,6 +212,23 @@ def stated_dtype(workload: types.Workload) -> str | None:
     return heads.texts_of(traces[0].native).get(heads.DTYPE) if traces else None
 
 
+def stated_experts(workload: types.Workload) -> int | None:
+    """Return to how many experts a token of a workload's model goes, None where it does not say.
+
+    Traces do in the metadata of the first.
+    """
+    if isinstance(workload, WorkloadFile | Templates | TrainingStep):
+        return templates_of(workload).experts
+    from yantra.chakra import heads
+
+    if isinstance(workload, ChakraFiles):
+        said = heads.stated_in(workload.path(0)).get(heads.EXPERTS, "")
+    else:
+        traces = workload.traces
+        said = heads.texts_of(traces[0].native).get(heads.EXPERTS, "") if traces else ""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
+
+
 @cache
 def _kept() -> Callable[[TrainingStep], Workload]:
     """Return `_trained`, which keeps its last answers."""

@@ -98,8 +98,9 @@ class Measured(Selection):
             "nodes": ("nodes", Text(), "site whose nodes were measured: a100-ndv4 or a100-p4de"),
             "copies": (
                 "copies",
-                Whole(at_least=1),
-                "experts of a token, which an all-to-all sends once to a node; 1 sends all",
+                Whole(at_least=0),
+                "experts of a token, which an all-to-all sends once to a node; 1 sends all, 0 are "
+                "those of the job's model",
             ),
             "file": (
                 "file",
@@ -291,7 +292,7 @@ def _timed_over(
     faster: Faster,
 ) -> Timed:  # fmt: skip
     """Return the time over nodes; `inner` is what the ranks of a node take, where it is known."""
-    nodes = ranks / local
+    nodes, copies = ranks / local, max(copies, 1)
     once = (1.0 - (1.0 - 1.0 / nodes) ** copies) * nodes / copies
     if inner is not None:
         faster = faster._replace(most_in_node=_most(inner))

@@ -83,6 +83,7 @@ class ClosedForm:
         sequence: int | None = None,
         works: Works | None = None,
     ) -> None:
+        machine.know(model)
         self.model = model
         self.machine = machine
         self._works = works or Works(model, sequence or model.sequence)

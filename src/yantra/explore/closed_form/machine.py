@@ -21,6 +21,7 @@ from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import selection_of
+from yantra.collectives.selection.of_model import leaves_to_model, of_model
 from yantra.collectives.selection.selection import Group as Ranks
 from yantra.collectives.selection.selection import Timed
 from yantra.compile import compile
@@ -33,6 +34,7 @@ from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.fabric.topologies import topologies
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Stack, Templates
+from yantra.workloads.models.experts import experts_a_token
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
 
@@ -112,7 +114,9 @@ class Machine:
         self._flops_per_ns = self._bound.peak_flops / 1e9 * scale.peak
         self._by_type: dict[str, float] = {}
         self._bytes_per_ns = self._bound.memory_bytes_per_s / 1e9 * scale.memory
-        self._set_terms(like if like is not None and like.stack == stack else None)
+        alike = like if like is not None and like.stack == stack else None
+        self._experts: int | None = None if alike is None else alike._experts
+        self._set_terms(alike)
         self._set_rates()
         # What was measured does not hang on the other rates, so machines with equal links share it.
         own = self._dimensions, self._delays_ns
@@ -144,7 +148,16 @@ class Machine:
             None if like is None else like._kernels,
         )
         if selection is not None:
-            self._selection = selection_of(selection)
+            self._selection = selection_of(of_model(selection, self._experts))
+
+    def know(self, model: Any) -> None:
+        """Let measured collectives be those of a model, which says how many experts a token has."""
+        selection, experts = self._parts["collectives"].selection, experts_a_token(model)
+        if self._selection is None or experts == self._experts or not leaves_to_model(selection):
+            return
+        self._experts = experts
+        self._selection = selection_of(of_model(selection, experts))
+        self._measured, self._columns, self._timed, self._tables = {}, {}, {}, {}
 
     def _set_rates(self) -> None:
         """Multiply the rates of the device and the network by those of the scale."""

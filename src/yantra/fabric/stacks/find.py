@@ -71,9 +71,16 @@ def parsed(text: str, path: str) -> Stack:
         kind=place.key("kind").choice(top.get("kind", DENSE), (DENSE, MOE)),
         title=place.key("title").text(top["title"]),
         sources=tuple(sources.items()),
-        copies=place.key("copies").count(top["copies"]) if "copies" in top else None,
+        copies=_copies(place.key("copies"), top["copies"]) if "copies" in top else None,
         machines=tuple((key, _terms(at.key(key), machines[key])) for key in machines),
     )
+
+
+def _copies(place: Place, tree: Any) -> Number:
+    """Read how many experts a token has; 0 is as many as it has in the job's model."""
+    of_model = isinstance(tree, dict) and tree.get("value") == 0
+    read = place.count(tree | {"value": 1} if of_model else tree)
+    return read.replace(value=0.0, written="0") if of_model else read
 
 
 def _names(place: Place, tree: Any) -> tuple[str, ...]:

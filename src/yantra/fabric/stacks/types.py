@@ -76,7 +76,8 @@ class Terms(Record):
 class Stack(Record):
     """A framework and its generation: terms by machine (`hgx-h100`, `hgx-h100 fp8`, `any`).
 
-    `copies` are the experts of a token that it sends to a node once; see the selection `measured`.
+    `copies` are the experts of a token that it sends to a node once, 0 those that the job's model
+    has; see the selection `measured`.
     Generations of one software have one `framework`; without it a stack is its own. `names` are
     what jobs call this one, `year` is that of its steps, `kind` that of their models: `dense`, or
     `moe`, mixtures of experts. `chosen_by` says why it was chosen where nobody named it.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.workloads.models.experts import experts_a_token
 from yantra.workloads.serving.classes import Half, workload_of
 from yantra.workloads.serving.engine import Engine, Links
 from yantra.workloads.serving.lanes import plays_of, steady_plays
@@ -215,4 +216,6 @@ def _half(
 def _about(model: ServedModel, job: Job) -> dict[str, Any]:
     without = ("iterations", "prompt") if job.phase == "decode" else ("iterations",)
     given = {name: value for name, value in vars(job).items() if value and name not in without}
-    return {"kind": "inference", "model": model.name, **given}
+    experts = experts_a_token(model)
+    told = {"experts_per_token": experts} if experts else {}
+    return {"kind": "inference", "model": model.name, **given, **told}

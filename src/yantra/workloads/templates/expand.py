@@ -105,7 +105,7 @@ def _stated(workload: Workload, ordering: Ordering | None) -> dict[str, str]:
     dtype, framework = workload.dtype, workload.framework
     stated |= {heads.DTYPE: dtype} if dtype else {}
     stated |= {heads.FRAMEWORK: framework} if framework else {}
-    return stated | ({heads.KIND: "moe"} if framework and workload.has_experts else {})
+    return stated | ({heads.EXPERTS: str(workload.experts)} if workload.experts else {})
 
 
 def _content(

@@ -252,9 +252,10 @@ class Workload:
         return framework if isinstance(framework, str) and framework.strip() else None
 
     @property
-    def has_experts(self) -> bool:
-        """Whether its model is said to be a mixture of experts."""
-        return isinstance(self.about, dict) and self.about.get("experts") is True
+    def experts(self) -> int | None:
+        """To how many experts its model sends a token; None where it is said of none."""
+        count = self.about.get("experts_per_token") if isinstance(self.about, dict) else None
+        return count if is_size(count) and count else None
 
     @property
     def totals(self) -> Any:

@@ -16,6 +16,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.garbage import uncollected
 from yantra.chakra.passes import PassTotals
 from yantra.workloads import schedules
+from yantra.workloads.models.experts import experts_a_token
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products
 from yantra.workloads.plan.check import check as check_plan
@@ -120,7 +121,7 @@ def _train(
     for step in steps:
         check_job(step.job, grid, step.passes, step.ends, encodings)
     classes, templates = _templates(steps, encodings)
-    job = steps[0].job
+    job, experts = steps[0].job, experts_a_token(model)
     used = {group for one in _drafts(steps) for group in encodings.totals.of(one).groups}
     work = _work(steps, plan.steps, Layout([grid], {}, classes), encodings)
     return Workload(
@@ -131,17 +132,12 @@ def _train(
         sections={
             "about": {"kind": "training", "model": model.name, "sequence": tokens}
             | {"plan": dict(vars(plan))}
-            | ({"experts": True} if _has_experts(job) else {})
+            | ({"experts_per_token": experts} if experts else {})
             | work._asdict(),
             "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
         },
         later={"schedule": drawn_later(job, steps[0].passes, encodings)},
     )
-
-
-def _has_experts(job: Job) -> bool:
-    weights = (one for chunks in job.chunks for chunk in chunks for one in chunk.work.weights)
-    return any(weight.domain == "expert" for weight in weights)
 
 
 def _check_sizes(
