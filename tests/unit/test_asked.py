@@ -35,7 +35,8 @@ def test_a_row_says_what_the_prediction_says(said: Prediction, bare: Prediction)
     found = dict(zip(said.table.columns, row, strict=True))
     low, high = said.interval_s or (0.0, 0.0)
     assert found["time_ns"] == said.time_s * 1e9
-    assert (found["time_low_ns"], found["time_high_ns"]) == (low * 1e9, high * 1e9)
+    ends = found["time_low_ns"], found["time_high_ns"]
+    assert ends == pytest.approx((low * 1e9, high * 1e9))
     assert 0 < low < said.time_s < high
     assert (found["mfu"], found["memory_bytes"]) == (said.mfu, said.memory_bytes)
     assert (found["cost_usd"], found["rests_on"]) == (said.cost_usd, said.rests_on)

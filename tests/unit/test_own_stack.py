@@ -229,9 +229,9 @@ def test_a_moved_stack_keeps_what_is_known_of_its_framework(name: str, tmp_path:
 def test_own_experts_are_sent_as_often_as_the_stack_sends_them(tmp_path: Path) -> None:
     step = ("mixtral-8x7b", "hgx-h100", "bf16", "tp=1 ep=8 dp=16 global_batch=16")
     rows = read_steps(written(tmp_path, [1.5], (step,)))
-    for name, copies in (("unknown", None), ("megatron-bridge-2026-moe", 8)):
+    for name, copies in (("unknown", 0), ("megatron-bridge-2026-moe", 8)):
         made = own_stack(rows, stacks.load(name), name, str(tmp_path / "made.yaml")).stack.copies
-        assert (made and int(made.value)) == copies
+        assert made is not None and int(made.value) == copies
 
 
 def test_what_is_written_is_found_again_for_a_cluster_file(tmp_path: Path) -> None:

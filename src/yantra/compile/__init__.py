@@ -299,14 +299,9 @@ def _clock(quirks: frozenset[Quirk]) -> _core.TimeScale:
 
 
 def _compile(
-    scenario: Scenario,
-    quirks: frozenset[Quirk],
-    graphs: Graphs,
-    without: Without,
-    drawn_ns: float | None = None,
-    tuned: Scenario | None = None,
-    known: Asked | None = None,
-) -> Model:
+    scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs, without: Without,
+    drawn_ns: float | None = None, tuned: Scenario | None = None, known: Asked | None = None,
+) -> Model:  # fmt: skip
     scale = _clock(quirks)
     check_limits(scenario, scale.ticks_per_ns)
     builder = _core.ModelBuilder(scale)
