@@ -12,13 +12,13 @@ from threading import Thread
 import pytest
 
 from tests.browser.chromium import Chromium, Page, find_chromium
-from yantra.ui.jobs import NUMBERS
+from yantra.ui.controls import NUMBERS
 from yantra.ui.server import Server
 
 pytestmark = pytest.mark.skipif(
     find_chromium() is None, reason="no Chromium on this machine; apt-get install chromium"
 )
-TIME = "document.querySelector('#answer .makespan')?.textContent ?? ''"
+TIME = "(document.querySelector('#answer .makespan')?.textContent ?? '')"
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def test_the_best_plans_are_saved_as_csv_and_printed_without_controls(page: Page
     page.evaluate("document.querySelector('#best .export').click()")
     page.until("kept.length > 0")
     rows = list(csv.reader(io.StringIO(page.evaluate("kept[0].text()"))))
-    assert rows[0][:4] == ["time", "MFU", "memory", "tp"] and len(rows) > 1
+    assert rows[0][:5] == ["time", "90 %", "wins", "MFU", "tokens/s"] and len(rows) > 1
     assert all(len(row) == len(rows[0]) for row in rows)
     page.call("Emulation.setEmulatedMedia", media="print")
     visible = (
@@ -111,11 +111,118 @@ def test_every_number_has_a_slider_that_reaches_what_it_begins_with(page: Page) 
         assert not value or number == int(value), name
 
 
-def test_a_wrong_control_is_said_where_the_answer_would_be(page: Page) -> None:
+def test_a_wrong_control_is_said_at_the_control(page: Page) -> None:
+    change(page, "tp", "0")
+    told = page.evaluate("document.getElementById('wrong-tp').textContent")
+    assert told.startswith("workload.plan.tp: expected a whole number of at least 1, got 0")
     change(page, "tp", "3")
-    told = page.evaluate("document.getElementById('status').textContent")
-    assert told.startswith("ranks: 8 is no multiple")
+    assert page.evaluate("document.getElementById('wrong-tp').textContent") == ""
+    told = page.evaluate("document.getElementById('wrong-ranks').textContent")
+    assert told.startswith("workload.plan.ranks: 8 is no multiple of tp x cp x pp = 3")
+    controls = "document.getElementById('controls').elements"
+    assert page.evaluate(f"{controls}.ranks.getAttribute('aria-invalid')") == "true"
+    assert page.evaluate("document.getElementById('status').textContent") == "No answer: see ranks."
     assert page.evaluate(TIME) == ""
+    change(page, "tp", "4")
+    assert page.evaluate(f"{controls}.ranks.getAttribute('aria-invalid')") == "false"
+    assert page.evaluate(TIME) != ""
+
+
+def test_the_question_is_in_the_address_and_its_answer_comes_by_itself(
+    page: Page, server: Server
+) -> None:
+    first = page.evaluate(TIME)
+    change(page, "stack", "roofline")
+    change(page, "price", "2.50 USD/h")
+    second, address = page.evaluate(TIME), page.evaluate("location.href")
+    assert second != first and "stack=roofline" in address
+    assert "2.5 USD/h" in page.evaluate("document.getElementById('answer').textContent")
+    sent = page._browser.open(address)
+    sent.until(TIME)
+    assert sent.evaluate(TIME) == second
+    assert sent.evaluate("document.getElementById('controls').elements.price.value") == "2.50 USD/h"
+    sent.evaluate("location.reload()")
+    sent.until(f"{TIME} === {second!r}")
+    assert sent.evaluate("location.href") == address
+    page.evaluate("history.go(-2)")
+    page.until(f"{TIME} === {first!r}")
+    value = "document.getElementById('controls').elements.stack.value"
+    assert page.evaluate(value) == "unknown"
+
+
+def test_links_to_sections_leave_the_question_in_the_address(page: Page) -> None:
+    address = page.evaluate("location.href")
+    page.evaluate("document.querySelector('nav a[href=\\'#plans\\']').click()")
+    assert page.evaluate("location.href") == address
+    assert page.evaluate("document.activeElement.id") == "plans"
+
+
+def test_an_own_cluster_begins_with_a_known_one_and_is_in_the_address(page: Page) -> None:
+    box = "document.getElementById('at-own_cluster')"
+    assert not page.evaluate(f"{box}.checkVisibility()")
+    change(page, "stack", "roofline")
+    change(page, "cluster", "own")
+    said = page.evaluate("document.getElementById('wrong-own_cluster').textContent")
+    assert said == "own_cluster: empty; expected the file of a cluster"
+    before = page.evaluate("document.documentElement.dataset.runs")
+    page.evaluate(f"{box}.querySelector('button').click()")
+    page.until(f"document.documentElement.dataset.runs !== '{before}'")
+    known = page.evaluate(TIME)
+    assert known and "own-cluster" in page.evaluate("document.querySelector('#answer').textContent")
+    page.evaluate(
+        "{const e = document.getElementById('controls').elements.own_cluster;"
+        "e.value = e.value.replace('3.35 TB/s', '1 TB/s');"
+        "e.dispatchEvent(new Event('input', {bubbles: true}))}"
+    )
+    page.until(f"{TIME} !== '' && {TIME} !== {known!r}")
+    sent = page._browser.open(page.evaluate("location.href"))
+    sent.until(TIME)
+    assert sent.evaluate(TIME) == page.evaluate(TIME)
+
+
+def test_a_running_question_dims_the_old_answer_and_can_be_stopped(page: Page) -> None:
+    answer = "document.getElementById('answer')"
+    dimmed = f"[{answer}.classList.contains('old'), {answer}.getAttribute('aria-busy')]"
+    assert page.evaluate(dimmed) == [False, None]
+    old = page.evaluate(TIME)
+    page.evaluate(
+        "globalThis.fetched = fetch; globalThis.fetch = (path, how) => new Promise((_, fail) =>"
+        "how.signal.addEventListener('abort', () => fail(new Error('aborted')))); 0"
+    )
+    page.evaluate(
+        "{const e = document.getElementById('controls').elements.ranks; e.value = '16';"
+        "e.dispatchEvent(new Event('input', {bubbles: true}))}"
+    )
+    page.until(f"{answer}.classList.contains('old')")
+    assert page.evaluate(dimmed) == [True, "true"] and page.evaluate(TIME) == old
+    page.until(f"getComputedStyle({answer}).opacity < 0.5")
+    page.evaluate("document.getElementById('stop').click()")
+    page.until("document.getElementById('status').textContent.startsWith('Stopped.')")
+    assert page.evaluate(f"{answer}.classList.contains('old')")
+    page.evaluate("globalThis.fetch = globalThis.fetched; 0")
+    change(page, "ranks", "8")
+    assert page.evaluate(dimmed) == [False, None] and page.evaluate(TIME) == old
+
+
+def test_the_answer_has_pictures_that_say_what_they_show(page: Page) -> None:
+    change(page, "pp", "2")
+    shown = "[...document.querySelectorAll('.picture')].map(e => e.getAttribute('aria-label'))"
+    assert page.evaluate(shown) == [
+        "Where the time goes",
+        "Memory of a device",
+        "The step over time",
+    ]
+    wide = "[...document.querySelectorAll('.picture svg')].filter(e => e.clientWidth > 100).length"
+    assert page.evaluate(wide) >= 6
+    titles = "[...document.querySelectorAll('.picture.step title')].map(e => e.textContent)"
+    assert any(text.startswith("forward of micro-batch 0: ") for text in page.evaluate(titles))
+    filled = (
+        "[...document.querySelectorAll('.picture rect')]"
+        ".filter(e => getComputedStyle(e).fill === 'rgb(0, 0, 0)').length"
+    )
+    assert page.evaluate(filled) == 0
+    bare = "[...document.querySelectorAll('#controls label, .facts div')].filter(e => !e.title)"
+    assert page.evaluate(f"{bare}.length") == 0
 
 
 def test_a_plan_that_was_found_sets_the_controls(page: Page) -> None:

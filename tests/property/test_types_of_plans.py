@@ -26,9 +26,9 @@ from yantra.fabric import clusters
 from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario.on_cluster import on_cluster
-from yantra.ui import jobs
+from yantra.ui import controls, jobs, question
 from yantra.workloads.models.catalogue import find
-from yantra.workloads.plan.plan import CHOICES
+from yantra.workloads.plan.plan import CHOICES, Plan
 from yantra.workloads.training.train import train
 
 DTYPES = CHOICES["dtype"]
@@ -187,28 +187,20 @@ def test_the_command_takes_a_type_and_refuses_what_the_run_refuses(
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp8"])
 def test_the_page_runs_and_plans_in_the_type_of_its_control(dtype: str, tmp_path: Path) -> None:
-    form = {
-        **jobs.NUMBERS,
-        "model": "llama3-8b",
-        "cluster": "hgx-h100",
-        "zero": "1",
-        "recompute": "none",
-        "dtype": dtype,
-    }
-    job = jobs.read(form)
-    result = jobs.run(job)
-    again = as_run("llama3-8b", job.plan(), dtype, tmp_path)
+    form = controls.read({"dtype": dtype})
+    plan = Plan.of(question.workload(form)["plan"])
+    result, again = jobs.run(form), as_run("llama3-8b", plan, dtype, tmp_path)
     assert result.makespan_ns == again.makespan_ns
     assert result.figures.mfu == again.figures.mfu
-    best = jobs.best(job)["plans"][0]
-    assert jobs.answer(jobs.run(jobs.read(form | best["set"])))["time"] == best["time"]
+    best = jobs.best(form)["plans"][0]
+    assert jobs.run(form | best["set"]).makespan_ns == best["time_ns"]
 
 
 def test_the_page_names_the_control_of_a_type_that_is_not_there() -> None:
-    form = {**jobs.NUMBERS, "model": "llama3-8b", "cluster": "hgx-h100", "zero": "0"}
-    form |= {"recompute": "none", "dtype": "fp4"}
+    form = controls.read({"dtype": "fp4"})
     for act in (jobs.run, jobs.best):
-        with pytest.raises(ConfigError, match="dtype: its products are in fp4"):
-            act(jobs.read(form))
-    with pytest.raises(ConfigError, match="dtype: expected a known name"):
-        jobs.read(form | {"dtype": "fp9"})
+        with pytest.raises(ConfigError, match="its products are in fp4") as raised:
+            act(form)
+        assert question.place(raised.value, form) == "dtype"
+    with pytest.raises(ConfigError, match="dtype: expected one of fp32, bf16"):
+        jobs.run(form | {"dtype": "fp9"})

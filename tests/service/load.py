@@ -26,19 +26,12 @@ from tempfile import TemporaryDirectory
 from tests.service import calls
 from tests.service.calls import Client
 from yantra.service.messages import SERVICE, encode
-from yantra.ui import jobs
+from yantra.ui import controls
 
 CLIENTS, CALLS, IDLE = 200, 10_000, 8
 MOST_S = 1.0
 BACKEND = "analytical_congestion_unaware"
-FORM = {
-    **jobs.NUMBERS,
-    "model": "llama3-8b",
-    "cluster": "hgx-h100",
-    "zero": "1",
-    "recompute": "none",
-    "dtype": "bf16",
-}
+FORM = controls.first()
 LONG = FORM | {"model": "deepseek-v3", "ranks": "65536", "global_batch": "16384"}
 Call = Callable[[int], None]
 

@@ -20,18 +20,10 @@ from yantra.base import trust
 from yantra.base.errors import ConfigError
 from yantra.cli import main
 from yantra.kinds import plugged_in
-from yantra.ui import jobs
+from yantra.ui import controls, jobs
 from yantra.ui.server import Server
 
-FORM = {
-    **jobs.NUMBERS,
-    "model": "llama3-8b",
-    "cluster": "hgx-h100",
-    "zero": "1",
-    "recompute": "none",
-    "dtype": "bf16",
-    "sequence": "1024",
-}
+FORM = controls.first() | {"sequence": "1024"}
 JSON = {"Content-Type": "application/json"}
 SRC = Path(yantra.__file__).resolve().parents[1]  # where the core is, too
 
@@ -66,11 +58,14 @@ def test_an_answer_is_that_of_the_same_run_from_python(server: Server) -> None:
     status, text = ask(server, "POST", "/run", json.dumps(FORM), JSON)
     assert status == 200
     answer = json.loads(text)
-    result = jobs.run(jobs.read(FORM))
+    result = jobs.run(controls.read(FORM))
     assert result.model.ranks == 8 and result.what_ran.plan == "tp 4, dp 2, zero 1"
     assert answer["bound"] == result.bound_by.sentence()
-    assert answer["figures"] == [list(line) for line in result.figures.lines()]
+    assert answer["makespan_ns"] == result.makespan_ns
+    assert answer["figures"] == result.figures.as_dict()
+    assert [line[:2] for line in answer["lines"]] == [list(one) for one in result.figures.lines()]
     assert answer["gains"][0][1] == pytest.approx(result.bound_by.gain)
+    assert answer["time"] in answer["lines"][0][1] and answer["interval"] in answer["lines"][0][1]
     status, report = ask(server, "GET", answer["report"])
     assert status == 200 and "Critical path" in report and "llama3-8b" in report
 
@@ -86,19 +81,37 @@ def test_the_best_plans_can_be_run_as_they_are(server: Server) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"model": "llama3-8c"}, "model: "),
-        ({"cluster": "../../etc/passwd"}, "cluster: "),
-        ({"tp": "0"}, "tp: expected a whole number above 0"),
-        ({"tp": 4}, "tp: expected a whole number above 0"),
-        ({"tp": "3"}, "ranks: 8 is no multiple of tp x pp x cp = 3"),
+        ({"model": "llama3-8c"}, "model: no model is named 'llama3-8c'; did you mean"),
+        ({"model": "./mine.yaml"}, "model: expected a known name, or a file that the server was"),
+        ({"cluster": "../../etc/passwd"}, "cluster: expected a known name, or a file"),
+        ({"stack": "/etc/passwd.yaml"}, "stack: expected a known name, or a file"),
+        ({"stack": "megatron-brige"}, "stack: no stack is named"),
+        ({"network": "mine.py"}, "network: expected a known name"),
+        ({"schedule": "mine.yaml"}, "schedule: expected a known name"),
+        ({"tp": "0"}, "tp: expected a whole number of at least 1, got 0"),
+        ({"tp": "x"}, 'tp: expected a whole number of at least 1, got "x"'),
+        ({"tp": 4}, "tp: expected a text, got 4"),
+        ({"tp": "3"}, "ranks: 8 is no multiple of tp x cp x pp = 3 x 1 x 1 = 3"),
         ({"ranks": "1000000"}, "ranks: at most 131072"),
-        ({"zero": "7"}, "zero: "),
-        ({"model": ["llama3-8b"]}, "model: "),
+        ({"zero": "7"}, "zero: expected 0, 1, 2 or 3, got 7"),
+        ({"dtype": "fp4"}, "dtype: its products are in fp4, of which hgx-h100 states no rate"),
+        ({"price": "2"}, 'price: a number needs its unit; expected a price such as "2.50 USD/h"'),
+        ({"price": "-1 USD/h"}, "price: must be above 0 USD/h"),
+        ({"more": "etp"}, "more: expected fields such as offload_optimizer=true"),
+        ({"more": "tp=2"}, "more: tp: has a control of its own"),
+        ({"more": "tensor_parallel_size=2"}, "more: tensor_parallel_size: has a control of its"),
+        ({"more": "foo=2"}, "more: a plan has no field of this name"),
+        ({"own_model": "x" * 200_000}, "own_model: expected at most"),
+        ({"model": ["llama3-8b"]}, "model: expected a text"),
     ],
 )
 def test_a_wrong_control_is_named(server: Server, change: dict[str, Any], said: str) -> None:
+    """The text is that of the commands, which may know the field by a longer name."""
     status, text = ask(server, "POST", "/run", json.dumps(FORM | change), JSON)
-    assert status == 400 and json.loads(text)["error"].startswith(said)
+    answer = json.loads(text)
+    control, _, problem = said.partition(": ")
+    assert status == 400 and answer["control"] == control
+    assert f": {problem}" in answer["error"]
 
 
 def test_a_plan_that_does_not_fit_says_what_it_lacks(server: Server) -> None:
@@ -107,10 +120,19 @@ def test_a_plan_that_does_not_fit_says_what_it_lacks(server: Server) -> None:
     assert status == 400 and "GiB" in json.loads(text)["error"]
 
 
+def test_the_text_of_a_cluster_is_told_and_nothing_else(server: Server) -> None:
+    asked = {"control": "cluster", "name": "mi300x"}
+    status, text = ask(server, "POST", "/copy", json.dumps(asked), JSON)
+    assert status == 200 and "network:" in json.loads(text)["text"]
+    for name in ("../../../../etc/passwd", "own"):
+        status, text = ask(server, "POST", "/copy", json.dumps(asked | {"name": name}), JSON)
+        assert status == 400 and json.loads(text)["error"].startswith("copy: expected a model")
+
+
 @pytest.mark.parametrize("form", [None, [], "x", 1])
 def test_a_form_that_is_none_is_refused(form: Any) -> None:
     with pytest.raises(ConfigError, match="form: expected an object"):
-        jobs.read(form)
+        controls.read(form)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +143,7 @@ def test_a_form_that_is_none_is_refused(form: Any) -> None:
         ("POST", "/run", "{}", {"Content-Type": "text/plain"}, 415),
         ("POST", "/run", "{", JSON, 400),
         ("POST", "/run", "[" * 60_000, JSON, 400),
-        ("POST", "/run", "x" * 70_000, JSON, 413),
+        ("POST", "/run", "x" * 600_000, JSON, 413),
         ("POST", "/run", None, JSON | {"Content-Length": "-1"}, 413),
         ("POST", "/other", "{}", JSON, 404),
         ("GET", "/report/99", None, {}, 404),

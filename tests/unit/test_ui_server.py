@@ -20,7 +20,9 @@ from threading import Thread
 import pytest
 
 from tests.unit.test_ui import FORM, JSON, SRC, ask
+from yantra.ui import own
 from yantra.ui import server as ui_server
+from yantra.ui.controls import Offered
 from yantra.ui.server import Server
 from yantra.ui.workers import Limits
 
@@ -88,9 +90,9 @@ def test_what_takes_too_much_memory_is_said() -> None:
         status, text = ask(small, "POST", "/run", json.dumps(FORM), JSON)
         assert status == 400 and "--memory-limit: must be above" in json.loads(text)["error"]
     # An interpreter that has so little left may also end where it cannot say so itself.
-    with serving(Limits(memory_bytes=130 << 20)) as small:
+    with serving(Limits(memory_bytes=150 << 20)) as small:
         status, text = ask(small, "POST", "/plan", json.dumps(LONG), JSON)
-        said = {400: "more than the limit of 130 MiB", 500: "perhaps for lack of memory"}
+        said = {400: "more than the limit of 150 MiB", 500: "perhaps for lack of memory"}
         assert said[status] in json.loads(text)["error"]
 
 
@@ -182,9 +184,22 @@ def test_clients_that_are_gone_and_odd_numbers_leave_no_trace(
     digits = "9" * 5000
     assert ask(server, "POST", "/run", "{}", JSON | {"Content-Length": digits})[0] == 413
     status, text = ask(server, "POST", "/run", json.dumps(FORM | {"tp": digits}), JSON)
-    assert status == 400 and "tp: expected a whole number above 0" in json.loads(text)["error"]
+    assert (
+        status == 400 and "tp: expected a whole number of at least 1" in json.loads(text)["error"]
+    )
     eventually(lambda: server._connections == 0)
     assert capfd.readouterr().err == ""
+
+
+def test_a_pasted_text_is_gone_where_its_question_is_ended(server: Server) -> None:
+    text = own.copied({"control": "cluster", "name": "hgx-h100"}, Offered())
+    form = LONG | {"cluster": "own", "own_cluster": text}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection.request("POST", "/plan", json.dumps(form), JSON)
+    eventually(lambda: any(Path(one._folder).exists() for one in server.workers.processes))
+    folders = [one._folder for one in server.workers.processes]
+    connection.close()
+    eventually(lambda: not any(Path(folder).exists() for folder in folders))
 
 
 def test_beyond_so_many_connections_one_is_closed_at_once(

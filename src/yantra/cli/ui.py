@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from yantra.cli.command import WithExamples
+from yantra.cli.complete import clusters, models, stacks
 from yantra.cli.plugin_option import option as plugin_option
 
+if TYPE_CHECKING:
+    from yantra.ui.controls import Offered
 
-@click.command(cls=WithExamples, examples=["yantra ui", "yantra ui --port 8800 --browser"])
+
+def _offered(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what the page offers beside what is known by name."""
+    for kind, complete in (("stack", stacks), ("cluster", clusters), ("model", models)):
+        command = click.option(
+            f"--{kind}",
+            f"{kind}s",
+            multiple=True,
+            metavar="NAME|FILE",
+            shell_complete=complete,
+            help=f"A {kind} that the page offers first, by name or file; may be repeated.",
+        )(command)
+    return command
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra ui",
+        "yantra ui --port 8800 --browser",
+        "yantra ui --cluster my-cluster.yaml --model config.json --stack my-stack.yaml",
+    ],
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
@@ -32,12 +59,22 @@ from yantra.cli.plugin_option import option as plugin_option
     metavar="SIZE",
     help="The most memory that a run or a search may take; by default a share of what is free.",
 )
+@_offered
 @plugin_option
-def command(port: int, browser: bool, time_limit: str, memory_limit: str | None) -> None:
+def command(
+    port: int,
+    browser: bool,
+    time_limit: str,
+    memory_limit: str | None,
+    models: tuple[str, ...],
+    clusters: tuple[str, ...],
+    stacks: tuple[str, ...],
+) -> None:
     """Serve a page with model, plan and cluster as controls; changing one runs the step.
 
     It listens on the loopback address, for this machine only. It runs no code of files but that
-    of --plugin, whatever you trust. Stop on the page, or leaving it, ends a run; Ctrl-C ends all.
+    of --plugin and --model, whatever you trust, and opens no file that you do not name here. Stop
+    on the page, or leaving it, ends a run; Ctrl-C ends all.
     """
     from yantra.base.errors import ConfigError
     from yantra.base.memory import read_limit
@@ -49,8 +86,9 @@ def command(port: int, browser: bool, time_limit: str, memory_limit: str | None)
     close_store()
     memory = None if memory_limit is None else read_limit(memory_limit)
     limits = Limits(read_seconds(time_limit, "--time-limit"), memory)
+    offered = _checked(models, clusters, stacks)
     try:
-        server = Server(port, limits)
+        server = Server(port, limits, offered)
     except OSError as error:
         why = f"port {port} cannot be used ({error.strerror}); give another one, or 0 for any"
         raise ConfigError("--port", why) from None
@@ -62,3 +100,23 @@ def command(port: int, browser: bool, time_limit: str, memory_limit: str | None)
 
             webbrowser.open(server.address)
         server.serve_forever()
+
+
+def _checked(
+    models: tuple[str, ...], clusters: tuple[str, ...], stacks: tuple[str, ...]
+) -> Offered:
+    """Return what the page offers first. Raises ConfigError for what cannot be read."""
+    from yantra.explore.closed_form.on_stack import check_stack
+    from yantra.fabric.clusters import load
+    from yantra.fabric.infragraph import is_infragraph
+    from yantra.ui.controls import Offered
+    from yantra.workloads.models import catalogue
+
+    for name in models:
+        catalogue.find(name, "--model")
+    for name in clusters:
+        if not is_infragraph(name):
+            load(name, where="--cluster")
+    for name in stacks:
+        check_stack(name, "--stack")
+    return Offered(models, clusters, stacks)

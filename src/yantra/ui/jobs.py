@@ -1,127 +1,40 @@
-"""What the controls of the page say, as a run or a search over plans."""
+"""What the page asks for: a run, its report, or a search over plans.
+
+A question is a form (`controls.py`). Times are those of `yantra run`, `yantra.predict` and
+`yantra plan` on the same question, to the bit.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
+from yantra.base import units
+from yantra.base.errors import UnsupportedError
 from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
-from yantra.base.whole_numbers import whole
-from yantra.explore.answers.best import best_plans
-from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.answers.best import Answer, best_plans
+from yantra.explore.closed_form.on_stack import check_rates
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
+from yantra.fabric.clusters.types import Cluster, Number
 from yantra.result import Result
 from yantra.run.simulate import run as rerun
 from yantra.run.simulate import simulate
-from yantra.scenario import Scenario, Templates
+from yantra.ui import question
+from yantra.ui.controls import SPLIT
 from yantra.workloads.models import catalogue
-from yantra.workloads.plan.plan import CHOICES as DTYPES
-from yantra.workloads.plan.plan import Dtype, Plan
-from yantra.workloads.training.train import train
+from yantra.workloads.plan.plan import Plan
 
-MOST_RANKS = 131_072
-CHOICES: dict[str, tuple[str, ...]] = {
-    "zero": ("0", "1", "2", "3"),
-    "recompute": ("none", "selective", "full"),
-    "dtype": DTYPES["dtype"],
-}
-"""The controls that are one of a few; `dtype` is that of the job, not of its plan."""
-NUMBERS = {
-    "ranks": "8",
-    "global_batch": "16",
-    "sequence": "",
-    "tp": "4",
-    "pp": "1",
-    "vpp": "1",
-    "cp": "1",
-    "ep": "1",
-    "micro_batch": "1",
-}
-"""The controls that are whole numbers, with what they begin with; only `sequence` may be empty."""
-
-POWERS = {
-    "ranks": (0, 17),
-    "global_batch": (0, 14),
-    "sequence": (8, 17),
-    "tp": (0, 6),
-    "pp": (0, 6),
-    "vpp": (0, 4),
-    "cp": (0, 6),
-    "ep": (0, 8),
-    "micro_batch": (0, 6),
-}
-"""The powers of two over which the slider of a number goes; other numbers are typed."""
-
-_SPLIT = ("tp", "pp", "vpp", "cp", "ep", "zero", "micro_batch", "recompute")
 _BEST = 5
 _MOST_RECORDED = 256 << 20
+_SEARCHED = ("lora_rank", "lora_targets")
+_NOT_FIELDS = ("dp", "global_batch", "dtype", "schedule", "sequence_parallel")
 
 
-class Job(NamedTuple):
-    """A training step as the controls describe it; `sequence` is None for the model's usual."""
-
-    model: str
-    cluster: str
-    recompute: str
-    zero: int
-    ranks: int
-    global_batch: int
-    sequence: int | None
-    tp: int
-    pp: int
-    vpp: int
-    cp: int
-    ep: int
-    micro_batch: int
-    dtype: Dtype
-
-    def plan(self) -> Plan:
-        """Return the plan; ranks that tensors, context and pipeline leave are replicas."""
-        inner = self.tp * self.pp * self.cp
-        if self.ranks % inner:
-            raise ConfigError("ranks", f"{self.ranks} is no multiple of tp x pp x cp = {inner}")
-        names = {name: getattr(self, name) for name in _SPLIT}
-        batch, dtype = self.global_batch, self.dtype
-        return Plan(dp=self.ranks // inner, global_batch=batch, dtype=dtype, **names)
-
-
-def read(form: Any) -> Job:
-    """Return the job of a form, which may hold anything. Raises ConfigError with the control."""
-    if not isinstance(form, dict):
-        raise ConfigError("form", expected_got("an object", form))
-    wanted = {"model": catalogue.names(), "cluster": clusters.names(), **CHOICES}
-    found: dict[str, Any] = {}
-    for name, known in wanted.items():
-        value = form.get(name)
-        if not isinstance(value, str) or value not in known:
-            hint = did_you_mean(str(value), known) or f", one of {', '.join(known)}"
-            raise ConfigError(name, expected_got("a known name", value) + hint)
-        found[name] = int(value) if name == "zero" else value
-    for name in NUMBERS:
-        found[name] = _number(name, form.get(name))
-    if found["ranks"] > MOST_RANKS:
-        raise ConfigError("ranks", f"at most {MOST_RANKS} here; yantra run takes more")
-    return Job(**found)
-
-
-def _number(name: str, text: Any) -> int | None:
-    if name == "sequence" and text == "":
-        return None
-    number = whole(text) if isinstance(text, str) else None
-    if number is None or not 0 < number < 2**31:
-        raise ConfigError(name, expected_got("a whole number above 0", text))
-    return number
-
-
-def run(job: Job) -> Result:
-    """Run a job."""
-    machine = clusters.load(job.cluster)
-    parts = parts_for(machine, job.ranks, job.dtype)
-    has, kept = machine.memory_bytes, machine.reserve_bytes
-    workload = train(job.model, job.plan(), job.sequence, memory_bytes=has, reserve_bytes=kept)
-    return simulate(Scenario(workload=Templates(workload=workload), **parts))
+def run(form: Mapping[str, str]) -> Result:
+    """Run a training step. Raises ConfigError, CapacityError."""
+    return simulate(question.scenario(form))
 
 
 def recorded(result: Result) -> Result:
@@ -132,48 +45,86 @@ def recorded(result: Result) -> Result:
         return result
 
 
-def answer(result: Result) -> dict[str, Any]:
-    """Return what the page shows of a run, in words."""
-    parts = [(gain.text, gain.ticks) for gain in result.gains or ()]
-    whole = max(result.outcome.finish) or 1
-    return {
-        "time": format_time(result.makespan_ns),
-        "ran": result.what_ran.text,
-        "bound": result.bound_by.sentence(),
-        "figures": result.figures.lines(),
-        "gains": [
-            [text, ticks / whole]
-            for text, ticks in sorted(parts, key=lambda part: -part[1])
-            if ticks / whole >= 0.001
-        ],
-        "warnings": result.warnings,
-    }
-
-
-def best(job: Job) -> dict[str, Any]:
+def best(form: Mapping[str, str]) -> dict[str, Any]:
     """Return the best plans for the model, cluster, ranks and batch, whatever plan is set."""
+    machine, stated = _priced(form), question.workload(form)
+    plan, given = stated["plan"], question.more(form)
     space = PlanSpace(
-        ranks=job.ranks,
-        global_batch=job.global_batch,
-        sequence=job.sequence,
-        dtype=job.dtype,
-        recompute=CHOICES["recompute"],
-        etp=(1,),  # for which the page has no control, nor for the rest
-        gradient_dtype=("fp32",),
-        embedding_as_layer=(False,),
-        loss_as_layer=(False,),
+        ranks=plan["ranks"],
+        global_batch=plan["global_batch"],
+        sequence=stated.get("sequence"),
+        dtype=plan["dtype"],
+        **{name: given[name] for name in _SEARCHED if name in given},
     )
-    found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST, refined=False)
+    check_rates(machine, space.dtype, "dtype")
+    found = best_plans(
+        catalogue.find(form["model"]), machine, space, top=_BEST, stack=form["stack"]
+    )
     return {
-        "judged": f"{count(found.legal, 'legal plan')}, {found.fitting} fit, "
-        f"{found.simulated} simulated",
-        "plans": [
-            {
-                "time": format_time(one.time_ns),
-                "mfu": "" if one.mfu is None else f"{100 * one.mfu:.1f} %",
-                "memory": format_bytes(one.memory_bytes),
-                "set": {name: str(getattr(one.plan, name)) for name in _SPLIT},
-            }
-            for one in found.ranked
-        ],
+        "judged": _judged(found, form, given),
+        "plans": [_row(one, given) for one in found.ranked],
     }
+
+
+def _judged(found: Answer, form: Mapping[str, str], given: Mapping[str, Any]) -> str:
+    """Return what was searched in words, and what of the controls was not."""
+    told = (
+        f"{count(found.legal, 'legal plan')}, {found.fitting} fit, {found.simulated} simulated, "
+        f"stack {found.stack}"
+    )
+    left = [name for name in given if name not in _SEARCHED]
+    if form["network"] != "analytical":
+        left.insert(0, f"network {form['network']}")
+    if form["schedule"]:
+        left.insert(0, f"schedule {form['schedule']}")
+    return told + (f"; not searched with: {', '.join(left)}" if left else "")
+
+
+def _row(one: Ranked, given: Mapping[str, Any]) -> dict[str, Any]:
+    each, sure = one.usd_per_million_tokens, one.sure
+    ends = () if sure is None else (one.time_ns * sure.low, one.time_ns * sure.high)
+    return {
+        "time_ns": one.time_ns,
+        "time": f"{'~' if one.not_simulated else ''}{format_time(one.time_ns)}",
+        "interval": " to ".join(map(format_time, ends)),
+        "wins": "" if sure is None else f"{100 * sure.wins:.0f} %",
+        "mfu": "" if one.mfu is None else f"{100 * one.mfu:.1f} %",
+        "tokens_per_s": f"{one.tokens_per_s:,.0f}",
+        "memory": format_bytes(one.memory_bytes),
+        "usd_per_million_tokens": "" if each is None else f"{each:.4g}",
+        "set": _controls_of(one.plan, given),
+    }
+
+
+def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the controls say of a plan that was found; `more` has what none of them says."""
+    has_own = {*SPLIT, *_NOT_FIELDS}
+    others = {
+        name: value
+        for name, value in plan.given.items()
+        if name not in has_own and value != getattr(Plan, name)
+    }
+    others |= {name: given[name] for name in _SEARCHED if name in given}
+    if plan.given["sequence_parallel"] is False and plan.tp > 1:
+        others["sequence_parallel"] = False
+    told = [f"{name}={_told(value)}" for name, value in others.items()]
+    return {
+        **{name: str(getattr(plan, name)) for name in SPLIT},
+        "schedule": plan.given["schedule"] or "",
+        "more": " ".join(told),
+    }
+
+
+def _told(value: Any) -> str:
+    is_list = isinstance(value, tuple | list)
+    return ",".join(map(str, value)) if is_list else str(value).lower()
+
+
+def _priced(form: Mapping[str, str]) -> Cluster:
+    """Return the cluster, at the price of the form if that has one. Raises ConfigError."""
+    machine, price = clusters.load(form["cluster"]), question.price_of(form)
+    if price is None:
+        return machine
+    value = units.parse(price, "price", "USD/h", "price")
+    yours = Number(value=value, unit="USD/h", written=price, source="yours", basis="yours")
+    return machine.replace(price=yours)

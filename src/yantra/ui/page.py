@@ -4,36 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from yantra.export.report.markup import Html, element
+from yantra.export.report.markup import Content, Html, element
 from yantra.export.report.shell import Page, Section, render
-from yantra.fabric import clusters
-from yantra.ui.jobs import CHOICES, NUMBERS, POWERS
-from yantra.workloads.models import catalogue
+from yantra.ui.controls import ABOUT, CHOICES, NUMBERS, OWN, POWERS, Offered, first, names
 
-_FIRST = {
-    "model": "llama3-8b",
-    "cluster": "hgx-h100",
-    "zero": "1",
-    "recompute": "none",
-    "dtype": "bf16",
-}
 _STYLES = ("report.css", "ui.css")
-_LEAD = "A change runs the step again. The ranks that tp, pp and cp leave are replicas (dp)."
+_SCRIPTS = ("tooltip.js", "address.js", "controls.js", "answer.js", "ui.js")
+_LEAD = (
+    "A change runs the step again. The address holds the question: reload it, keep it, send it. "
+    "Point at a name to see what it means."
+)
+_GROUPS = {
+    "What is trained": ("model", "own_model", "global_batch", "sequence", "dtype"),
+    "On what": (
+        "cluster",
+        "own_cluster",
+        "ranks",
+        "stack",
+        "network",
+        "price",
+        "ignore_memory",
+    ),
+    "How it is split": (
+        *("tp", "pp", "vpp", "cp", "ep", "micro_batch"),
+        *("zero", "recompute", "schedule", "more"),
+    ),
+}
+_SHOWN = {"more": "more of the plan"}
+_EMPTY = {
+    "sequence": "usual",
+    "schedule": "usual",
+    "price": "the cluster's",
+    "more": "offload_optimizer=true",
+    "own_model": "num_layers: 32\nhidden_size: 4096\n...\nor a config.json of Hugging Face",
+    "own_cluster": "title: ...\nsources: ...\ndevice: ...\nhost: ...\nnetwork: ...",
+}
+"""What is shown where a control is empty."""
 
 
-def html() -> str:
-    """Return the page."""
+def html(offered: Offered | None = None) -> str:
+    """Return the page, which begins with what the server was started with."""
+    offered = offered or Offered()
+    begun, known = first(offered), {**names(offered), **CHOICES}
+    groups = [
+        element(
+            "fieldset",
+            element("legend", title),
+            *[_control(name, begun[name], known.get(name)) for name in inside],
+        )
+        for title, inside in _GROUPS.items()
+    ]
     controls = element(
         "form",
-        _select("model", catalogue.names()),
-        _select("cluster", clusters.names()),
-        *[_number(name, value) for name, value in NUMBERS.items()],
-        *[_select(name, values) for name, values in CHOICES.items()],
-        element("button", "Find the best plans", type="button", id="plan"),
-        element("button", "Stop", type="button", id="stop", disabled=True),
+        *groups,
+        element(
+            "div",
+            element("button", "Find the best plans", type="button", id="plan"),
+            element("button", "Stop", type="button", id="stop", disabled=True),
+            element("button", "Copy the address", type="button", id="share"),
+            class_="acts",
+        ),
         id="controls",
-        class_="controls job",
+        class_="job",
         aria_label="The job",
+        autocomplete="off",
     )
     status = element("p", "", id="status", class_="note", role="status")
     answer = element("div", status, element("div", id="answer"))
@@ -42,33 +76,71 @@ def html() -> str:
         Section("run", "The run", "", answer),
         Section("plans", "The best plans", "", element("div", _PLANS, id="best")),
     ]
-    scripts = ("tooltip.js", "ui.js")
-    return render(Page("Yantra", Html(""), sections, scripts, _STYLES, connects=True))
+    return render(Page("Yantra", Html(""), sections, _SCRIPTS, _STYLES, connects=True))
 
 
 _PLANS = element("p", "Find the best plans to fill this table; a row sets the controls.")
 
 
-def _select(name: str, values: Iterable[str]) -> Html:
+def _control(name: str, begins: str, known: Iterable[str] | None) -> Html:
+    """Return a control with its name, and the place where is told what is wrong with it."""
+    if name in NUMBERS:
+        inside = _number(name, begins)
+    elif known is not None:
+        inside = _select(name, known, begins)
+    elif name.startswith(f"{OWN}_"):
+        inside = _text(name)
+    else:
+        box = element("input", type="text", name=name, value=begins, **_about(name))
+        inside = _label(name, box)
+    wrong = element("small", id=f"wrong-{name}", class_="wrong")
+    is_own = name.startswith(f"{OWN}_")
+    return element("div", inside, wrong, class_="dial", id=f"at-{name}", hidden=is_own)
+
+
+def _about(name: str) -> dict[str, str | None]:
+    return {
+        "title": ABOUT[name],
+        "placeholder": _EMPTY.get(name),
+        "aria_describedby": f"wrong-{name}",
+        "spellcheck": "false",
+    }
+
+
+def _label(name: str, *inside: Content) -> Html:
+    shown = element("span", _SHOWN.get(name, name.replace("_", " ")))
+    return element("label", shown, *inside, title=ABOUT[name])
+
+
+def _select(name: str, values: Iterable[str], begins: str) -> Html:
     options = [
-        element("option", value, value=value, selected=value == _FIRST[name]) for value in values
+        element("option", _called(name, value), value=value, selected=value == begins)
+        for value in values
     ]
-    return element("label", name.replace("_", " "), element("select", *options, name=name))
+    about = _about(name) | {"placeholder": None}
+    return _label(name, element("select", *options, name=name, **about))
+
+
+def _called(name: str, value: str) -> str:
+    if not value:
+        return _EMPTY[name]
+    return "your own text" if value == OWN and name in ("model", "cluster") else value
+
+
+def _text(name: str) -> Html:
+    """Return a box for a text, and what fills it with the text of what is chosen by name."""
+    copied = name.removeprefix(f"{OWN}_")
+    about = f"Fill the box with the {copied} that was chosen last by name"
+    fill = element("button", f"Start from a known {copied}", type="button", data_fills=copied)
+    box = element("textarea", name=name, rows=14, cols=40, **_about(name))
+    return Html(_label(name, box) + element("span", fill, title=about))
 
 
 def _number(name: str, value: str) -> Html:
     """Return a box for any number, and a slider over powers of two that sets it."""
     shown = name.replace("_", " ")
     least, most = POWERS[name]
-    box = element(
-        "input",
-        type="number",
-        name=name,
-        value=value,
-        min=1,
-        step=1,
-        placeholder="usual" if name == "sequence" else None,
-    )
+    box = element("input", type="number", name=name, value=value, min=1, step=1, **_about(name))
     slider = element(
         "input",
         type="range",
@@ -79,4 +151,4 @@ def _number(name: str, value: str) -> Html:
         aria_label=f"{shown}, by powers of two",
         aria_valuetext=value or "usual",
     )
-    return element("div", element("label", shown, box), slider, class_="dial")
+    return Html(_label(name, box) + slider)

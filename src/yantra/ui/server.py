@@ -1,8 +1,9 @@
 """Serves the page of `yantra ui` on the loopback address, and nowhere else.
 
     GET  /           the page
-    POST /run        the controls as JSON -> the answer in words, and the number of its report
+    POST /run        the controls as JSON -> the answer, and the number of its report
     POST /plan       the controls as JSON -> the best plans
+    POST /copy       the name of a model or a cluster as JSON -> its text, to be changed
     GET  /report/N   the report of run N, while it is one of the last
 
 What runs, runs in processes of their own (`workers.py`), within limits of time and memory. It is
@@ -21,7 +22,6 @@ import re
 import socket
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
@@ -31,11 +31,12 @@ from yantra.base.documents import json_value
 from yantra.base.errors import ConfigError
 from yantra.base.output import HALVES
 from yantra.base.whole_numbers import whole
-from yantra.ui import jobs, page
+from yantra.ui import controls, own, page
+from yantra.ui.controls import MOST_TEXT, Offered
 from yantra.ui.workers import Answer, GoneError, Limits, Workers
 
 LOOPBACK = "127.0.0.1"
-_MOST_BYTES = 65_536
+_MOST_BYTES = 4 * MOST_TEXT  # two texts and their escapes
 
 _KEPT = 8
 _LONGEST_S = 30.0  # for a request to come
@@ -48,16 +49,19 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1024  # connections beyond it wait for a second and more
 
-    def __init__(self, port: int, limits: Limits | None = None) -> None:
+    def __init__(
+        self, port: int, limits: Limits | None = None, offered: Offered | None = None
+    ) -> None:
         self._coming: dict[socket.socket, float] = {}  # requests, with when they must have come
         self._connections = 0
         self._lock = Lock()
         self._forms: dict[int, Any] = {}
-        self.page = page.html()
+        self.offered = offered or Offered()
+        self.page = page.html(self.offered)
         self._runs = 0
         super().__init__((LOOPBACK, port), _Handler)
         self.hosts = {f"{LOOPBACK}:{self.server_port}", f"localhost:{self.server_port}"}
-        self.workers = Workers(limits or Limits())
+        self.workers = Workers(limits or Limits(), self.offered)
 
     @property
     def address(self) -> str:
@@ -84,6 +88,10 @@ class Server(ThreadingHTTPServer):
     def plan(self, form: Any, client: socket.socket) -> Answer:
         """Search for the best plans."""
         return self.workers.ask("plan", form, client)
+
+    def copy(self, asked: Any) -> Answer:
+        """Return the text of a model or a cluster to change. Raises ConfigError."""
+        return Answer(200, {"text": own.copied(asked, self.offered)})
 
     def report(self, number: int, client: socket.socket) -> Answer | None:
         """Return the report of a run, None if it is no longer kept."""
@@ -153,29 +161,32 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, "text/html", made.told)
 
     def do_POST(self) -> None:
-        """Answer with a run or the best plans."""
-        acts = {"/run": self.server.run, "/plan": self.server.plan}
+        """Answer with a run, the best plans, or the text of a model or cluster."""
         if not self._is_ours():
             return
-        if self.path not in acts:
+        if self.path not in ("/run", "/plan", "/copy"):
             self._refuse(404, "there is no such page")
         elif self.headers.get_content_type() != "application/json":
             self._refuse(415, "expected application/json")
         elif (body := self._body()) is not None:
-            self._act(acts[self.path], body)
+            self._act(self.path, body)
 
-    def _act(self, act: Callable[[Any, socket.socket], Answer], body: bytes) -> None:
+    def _act(self, path: str, body: bytes) -> None:
         try:
-            form = json_value(body)
+            asked = json_value(body)
         except ValueError:
             self._refuse(400, "expected JSON")
             return
+        server, client = self.server, self.connection
         try:
-            jobs.read(form)  # what is wrong with a control is said at once
+            if path == "/copy":
+                found = server.copy(asked)
+            else:
+                controls.read(asked, server.offered)  # a wrong name is said at once
+                found = (server.run if path == "/run" else server.plan)(asked, client)
         except ConfigError as error:
-            self._refuse(400, str(error))
+            self._refuse(400, str(error), error.where)
             return
-        found = act(form, self.connection)
         self._send(found.status, "application/json", json.dumps(found.told))
 
     def _is_ours(self) -> bool:
@@ -198,9 +209,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.has_come(self.connection)
         return body
 
-    def _refuse(self, status: int, why: str) -> None:
+    def _refuse(self, status: int, why: str, control: str = "") -> None:
         self.close_connection = True
-        self._send(status, "application/json", json.dumps({"error": why}))
+        told = {"error": why, "control": control}
+        self._send(status, "application/json", json.dumps(told))
 
     def _send(self, status: int, kind: str, text: str) -> None:
         content = text.encode(errors=HALVES)

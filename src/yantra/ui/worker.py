@@ -1,8 +1,10 @@
-"""The process that runs what the controls say: `python -P -m yantra.ui.worker BYTES FILE...`.
+"""The process that answers: `python -P -m yantra.ui.worker BYTES FOLDER OFFERED FILE...`.
 
 It takes a line of JSON for each question and answers with one, as long as the server lives; of its
-memory it may take BYTES, and it runs the code of no file but these plug-ins. A process of its own
-can be ended at any moment, and gives back what it took: one that has grown ends after its answer.
+memory it may take BYTES, and it runs the code of no file but these plug-ins. OFFERED are the names
+and files that the page offers, as JSON; what somebody pasted is in FOLDER while it is asked about.
+A process of its own can be ended at any moment, and gives back what it took: one that has grown
+ends after its answer.
 """
 
 from __future__ import annotations
@@ -11,18 +13,28 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import yantra
 from yantra.base import trust
 from yantra.base.children import end_with
-from yantra.base.errors import ConfigError, InternalError, YantraError, internal_error
+from yantra.base.errors import (
+    CapacityError,
+    ConfigError,
+    InternalError,
+    YantraError,
+    internal_error,
+)
 from yantra.base.memory import limited
 from yantra.export import report
 from yantra.kinds import plugged_in
-from yantra.ui import jobs
+from yantra.ui import controls, jobs, own
+from yantra.ui.answer import answer as result_answer
+from yantra.ui.answer import lacking
+from yantra.ui.controls import Offered
+from yantra.ui.question import place, scenario
 
 MOST_KEPT = 384 << 20
 """Bytes of memory that a process may keep between two questions."""
@@ -36,7 +48,8 @@ def main() -> int:
     end_with(os.getppid())
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
-    most, *plugins = sys.argv[1:]
+    most, folder, offered, *plugins = sys.argv[1:]
+    room = Room(folder, Offered(*map(tuple, json.loads(offered))))
     refusal = _limit(int(most))
     trust.close_store()
     trust.allow(*plugins)
@@ -45,13 +58,22 @@ def main() -> int:
             stack.enter_context(plugged_in(plugins))
         except YantraError as error:  # a file has changed since the server was started
             refusal = _problem(error)
-        _answer_all(questions, answers, refusal)
+        _answer_all(questions, answers, room, refusal)
     return 0
 
 
-def _answer_all(questions: IO[bytes], answers: IO[bytes], refusal: dict[str, Any] | None) -> None:
+class Room(NamedTuple):
+    """Where pasted texts are files for a while, and what the server was started with."""
+
+    folder: str
+    offered: Offered
+
+
+def _answer_all(
+    questions: IO[bytes], answers: IO[bytes], room: Room, refusal: dict[str, Any] | None
+) -> None:
     while line := questions.readline():
-        told = json.dumps(refusal or answer(json.loads(line))).encode()
+        told = json.dumps(refusal or answer(json.loads(line), room)).encode()
         answers.write(b"%d\n%b" % (len(told), told))
         answers.flush()
         if _resident() > MOST_KEPT:
@@ -67,20 +89,39 @@ def _limit(most: int) -> dict[str, Any] | None:
     return None
 
 
-def answer(question: dict[str, Any]) -> dict[str, Any]:
+def answer(question: dict[str, Any], room: Room) -> dict[str, Any]:
     """Return the status of HTTP for a question, and what is told."""
+    form: dict[str, str] = {}
     try:
-        job = jobs.read(question["form"])
-        return {"status": 200, "told": _ACTS[question["act"]](job)}
+        form = controls.read(question["form"], room.offered)
+        with own.files(form, room.folder) as form:
+            try:
+                told = _ACTS[question["act"]](form)
+            except CapacityError as error:
+                return _with_memory(_problem(error, form, room.folder), form)
+        if isinstance(told, str):  # a page, which may name such files
+            told = own.without_folder(told, room.folder)
+        return {"status": 200, "told": told}
     except YantraError as error:
-        return _problem(error)
+        return _problem(error, form, room.folder)
     except Exception as error:
-        return _problem(internal_error(error))
+        return _problem(internal_error(error), form, room.folder)
 
 
-def _problem(error: YantraError) -> dict[str, Any]:
+def _problem(
+    error: YantraError, form: Mapping[str, str] | None = None, folder: str = ""
+) -> dict[str, Any]:
+    """Return what is told of an error, and the control at which it belongs."""
     status = 500 if error.exit_code == InternalError.exit_code else 400
-    return {"status": status, "told": {"error": str(error).replace(_INSTALLED, "yantra")}}
+    told = str(error).replace(_INSTALLED, "yantra")
+    told = own.without_folder(told, folder) if folder else told
+    return {"status": status, "told": {"error": told, "control": place(error, form or {})}}
+
+
+def _with_memory(refusal: dict[str, Any], form: Mapping[str, str]) -> dict[str, Any]:
+    """Add to the refusal of a step for its memory what fills that."""
+    seen = lacking(scenario({**form, "ignore_memory": "yes"}))
+    return {"status": refusal["status"], "told": refusal["told"] | seen}
 
 
 def _resident() -> int:
@@ -93,10 +134,10 @@ def _resident() -> int:
     return int(found[1]) * 1024 if found else 0
 
 
-_ACTS: dict[str, Callable[[jobs.Job], Any]] = {
-    "run": lambda job: jobs.answer(jobs.run(job)),
+_ACTS: dict[str, Callable[[Mapping[str, str]], Any]] = {
+    "run": lambda form: result_answer(jobs.run(form)),
     "plan": jobs.best,
-    "report": lambda job: report.html(jobs.recorded(jobs.run(job))),
+    "report": lambda form: report.html(jobs.recorded(jobs.run(form))),
 }
 
 if __name__ == "__main__":

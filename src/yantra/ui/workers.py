@@ -17,12 +17,16 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from secrets import token_hex
+from shutil import rmtree
+from tempfile import gettempdir
 from typing import Any, NamedTuple
 
 from yantra.base import trust
 from yantra.base.cores import cores
 from yantra.base.memory import limit
 from yantra.base.units import format_time
+from yantra.ui.controls import Offered
 
 _COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "yantra.ui.worker")
 _FEWEST, _MOST = 2, 4
@@ -51,8 +55,9 @@ class Answer(NamedTuple):
 class Workers:
     """A few processes, of which one is ready; every method may be called from any thread."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, offered: Offered | None = None) -> None:
         self._limits = limits
+        self._offered = offered or Offered()
         most = min(max(cores(), _FEWEST), _MOST)
         self._memory = limits.memory_bytes or limit().bytes // most
         self._free = threading.Condition()
@@ -115,7 +120,7 @@ class Workers:
             return True
 
     def _new(self) -> Process:
-        process = Process(self._memory)
+        process = Process(self._memory, self._offered)
         with self._free:
             self._all = {one for one in self._all if one.is_alive} | {process}
             is_closed = self._is_closed
@@ -142,11 +147,13 @@ class Workers:
 class Process:
     """One process of `worker.py`."""
 
-    def __init__(self, memory_bytes: int) -> None:
+    def __init__(self, memory_bytes: int, offered: Offered) -> None:
         self.is_busy = False
         """Whether it has a question that it has not answered."""
+        self._folder = os.path.join(gettempdir(), f"yantra-ui-{token_hex(8)}")
+        told = (str(memory_bytes), self._folder, json.dumps(offered))
         self._process = subprocess.Popen(
-            (*_COMMAND, str(memory_bytes), *trust.files()),
+            (*_COMMAND, *told, *trust.files()),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -190,6 +197,7 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, 9)
         self._process.wait()
+        rmtree(self._folder, ignore_errors=True)  # where it was ended in the midst of a question
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if pipe is not None:

@@ -37,7 +37,7 @@ export function svgButton(picture) {
 // The bars in a box, with what is said beside them and their key. `head` returns a first line.
 export function barsButton(box, head = null) {
   const [before, key] = [box.previousElementSibling, keyOf(box)];
-  const title = inWords(isKey(before) ? box.closest("section").querySelector("h2") : before);
+  const title = inWords(isKey(before) ? box.closest("section").querySelector("h2, h3") : before);
   return pictureButton(`the bars "${title}"`, title, () =>
     picturedBars(box, key, head === null ? [] : [head(title)]),
   );

@@ -1,32 +1,46 @@
 // The page of `yantra ui`: sends the controls when one changes, and shows the last answer.
 
-import { csvButton } from "./download.js";
+import { questionInAddress, questionOf, remember } from "./address.js";
+import { pictures, shownPlans, shownRun } from "./answer.js";
+import { apply, complain, form, hasPlaceFor, setUpControls, settle } from "./controls.js";
 import { byId, el } from "./dom.js";
-import { formatPercent } from "./format.js";
 import { setUpTheme } from "./theme.js";
 
 const PAUSE_MS = 300; // while one types
 
 let asked = 0; // the number of the last question; older answers are not shown
 let lastRun; // what ends the run under way
+let plansOf = ""; // the question whose best plans are shown
 const underWay = new Set(); // what ends each request under way
 
+class Wrong extends Error {
+  constructor(answer) {
+    super(answer.error);
+    this.control = answer.control ?? "";
+    this.seen = answer.pictures === undefined ? [] : [pictures(answer)];
+  }
+}
+
+async function send(path, body, signal) {
+  const response = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Wrong(answer);
+  return answer;
+}
+
 async function post(path, ending) {
-  const form = Object.fromEntries(new FormData(byId("controls")));
   underWay.add(ending);
   byId("stop").disabled = false;
   try {
-    const response = await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(form),
-      signal: ending.signal,
-    });
-    const answer = await response.json();
-    if (!response.ok) throw new Error(answer.error);
-    return answer;
+    return await send(path, questionOf(form()), ending.signal);
   } catch (error) {
-    throw ending.signal.aborted ? new Error("Stopped.") : error;
+    if (ending.signal.aborted) throw new Error("Stopped.");
+    throw error instanceof TypeError ? new Error("The server does not answer.") : error;
   } finally {
     underWay.delete(ending);
     byId("stop").disabled = underWay.size === 0;
@@ -42,136 +56,134 @@ async function run() {
   const number = ++asked;
   lastRun?.abort();
   lastRun = new AbortController();
+  remember(questionOf(form()));
+  complain("", "");
+  dim(byId("answer"), true);
+  byId("best").classList.toggle("old", plansOf !== "" && plansOf !== searched());
+  byId("status").classList.remove("warnings");
   tell("Running ...");
-  let content = [];
-  let problem = "";
   try {
-    content = shown(await post("/run", lastRun));
+    const content = shownRun(await post("/run", lastRun));
+    if (number === asked) show(content, "");
   } catch (error) {
-    problem = error.message;
+    if (number === asked) fail(error);
   }
-  if (number !== asked) return;
+  if (number === asked) document.documentElement.dataset.runs = number;
+}
+
+function show(content, problem) {
   tell(problem);
+  byId("status").classList.toggle("warnings", problem !== "");
+  dim(byId("answer"), false);
   byId("answer").replaceChildren(...content);
-  document.documentElement.dataset.runs = number;
+}
+
+// What was stopped leaves the answer to an older question, dimmed; a wrong question has none.
+function fail(error) {
+  if (error.message === "Stopped." && byId("answer").hasChildNodes()) {
+    tell("Stopped. Below is the answer to an earlier question.");
+    byId("answer").removeAttribute("aria-busy");
+  } else if (hasPlaceFor(error.control)) {
+    complain(error.control, error.message);
+    show([], `No answer: see ${error.control.replace("_", " ")}.`);
+  } else {
+    show(error.seen ?? [], error.message);
+  }
 }
 
 function tell(text) {
   byId("status").textContent = text;
 }
 
-function shown(answer) {
-  const figures = answer.figures.map(([name, text]) =>
-    el("div", {}, el("dt", {}, name), el("dd", {}, text)),
-  );
-  const gains = answer.gains.map(([text, share]) => [text, formatPercent(share)]);
-  return [
-    el("p", {}, el("span", { class: "makespan" }, answer.time)),
-    el("p", { class: "bound" }, answer.bound),
-    el("dl", { class: "facts" }, ...figures),
-    el("p", { class: "note" }, answer.ran),
-    ...answer.warnings.map((text) => el("p", { class: "warnings" }, text)),
-    table("What the run would gain", ["with", "shorter by"], gains),
-    el("p", { class: "open" }, el("a", { href: answer.report, target: "_blank" }, "Open the report")),
-  ];
+function dim(box, isOld) {
+  box.classList.toggle("old", isOld);
+  if (isOld) box.setAttribute("aria-busy", "true");
+  else box.removeAttribute("aria-busy");
+}
+
+// Returns what a search for plans depends on: all but the plan.
+function searched() {
+  const question = questionOf(form());
+  const { tp, pp, vpp, cp, ep, zero, micro_batch, recompute, ...others } = question;
+  return JSON.stringify({ ...others, schedule: "", more: "", ignore_memory: "" });
 }
 
 async function plan() {
   const box = byId("best");
+  const question = searched();
   byId("plan").disabled = true;
-  box.replaceChildren(el("p", { role: "status" }, "Searching ..."));
+  dim(box, true);
+  box.prepend(el("p", { role: "status", class: "note" }, "Searching ..."));
+  let content;
   try {
-    const answer = await post("/plan", new AbortController());
-    const names = Object.keys(answer.plans[0].set);
-    const rows = answer.plans.map((one) => [
-      el("button", { type: "button", class: "use", onclick: () => use(one.set) }, "Use"),
-      one.time,
-      one.mfu,
-      one.memory,
-      ...names.map((name) => one.set[name]),
-    ]);
-    const heads = ["", "time", "MFU", "memory", ...names.map((name) => name.replace("_", " "))];
-    box.replaceChildren(
-      el("p", { class: "note" }, `${answer.judged}.`),
-      table("The best plans, the fastest first", heads, rows),
-    );
+    content = shownPlans(await post("/plan", new AbortController()), use);
   } catch (error) {
-    box.replaceChildren(el("p", { class: "warnings", role: "alert" }, error.message));
+    content = [el("p", { class: "warnings", role: "alert" }, error.message)];
   }
+  plansOf = question;
+  dim(box, question !== searched());
+  box.removeAttribute("aria-busy");
+  box.replaceChildren(...content);
   byId("plan").disabled = false;
   document.documentElement.dataset.plans = "yes";
 }
 
 function use(values) {
-  for (const [name, value] of Object.entries(values)) byId("controls").elements[name].value = value;
-  for (const slider of sliders()) follow(slider);
+  apply(values);
   run();
 }
 
-function sliders() {
-  return document.querySelectorAll("input[data-sets]");
+async function copied(control, name) {
+  return (await send("/copy", { control, name })).text;
 }
 
-function boxOf(slider) {
-  return byId("controls").elements[slider.dataset.sets];
+// Asks the question of the address, or what the page begins with.
+function ask() {
+  const question = questionInAddress();
+  form().reset();
+  if (question === null) settle();
+  else apply(question);
+  run();
 }
 
-// Sets the number of a slider.
-function set(slider) {
-  const number = 2 ** slider.value;
-  boxOf(slider).value = number;
-  slider.setAttribute("aria-valuetext", number);
-}
-
-// Moves a slider to the power of two that is nearest to its number.
-function follow(slider) {
-  const number = boxOf(slider).value;
-  if (number > 0) slider.value = Math.round(Math.log2(number));
-  slider.setAttribute("aria-valuetext", number || "usual");
-}
-
-function setUpSliders() {
-  for (const slider of sliders()) {
-    slider.addEventListener("input", () => set(slider));
-    boxOf(slider).addEventListener("input", () => follow(slider));
+async function share() {
+  const button = byId("share");
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Copy it from the address bar";
   }
 }
 
-function table(name, heads, rows) {
-  const top = heads.map((text) =>
-    text ? el("th", { scope: "col" }, text) : el("td", { class: "control" }),
-  );
-  const body = rows.map((row) =>
-    el(
-      "tr",
-      {},
-      ...row.map((cell) => el("td", { class: cell instanceof Element ? "control" : null }, cell)),
-    ),
-  );
-  const drawn = el(
-    "table",
-    {},
-    el("caption", {}, name),
-    el("thead", {}, el("tr", {}, ...top)),
-    el("tbody", {}, ...body),
-  );
-  return el("div", { class: "table" }, drawn, csvButton(drawn));
+// The address holds the question, so links to sections only move the page.
+function setUpLinks() {
+  for (const link of document.querySelectorAll("a[href^='#']")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const to = byId(link.getAttribute("href").slice(1));
+      to.scrollIntoView();
+      to.setAttribute("tabindex", "-1");
+      to.focus({ preventScroll: true });
+    });
+  }
 }
 
 function start() {
   setUpTheme();
-  setUpSliders();
+  setUpLinks();
+  setUpControls(copied, run);
   let timer;
-  const controls = byId("controls");
-  controls.addEventListener("input", () => {
+  form().addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(run, PAUSE_MS);
   });
-  controls.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", ask);
   byId("plan").addEventListener("click", plan);
   byId("stop").addEventListener("click", stop);
+  byId("share").addEventListener("click", share);
   document.documentElement.dataset.ready = "yes";
-  run();
+  ask();
 }
 
 start();
