@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,8 @@ import yantra
 from yantra.base.errors import ConfigError
 from yantra.cli import main
 from yantra.scenario import cluster_parts
+from yantra.ui.controls import Offered
+from yantra.ui.worker import Room, answer
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
@@ -19,8 +23,15 @@ JOB = "{model: llama3-8b, plan: {tp: 4, pp: 2, dp: 2, global_batch: 16}}"
 STACKS = ["unknown", "roofline", "nominal", "megatron-bridge-2026"]
 
 
+def told_by_the_page(form: dict[str, str]) -> dict[str, Any]:
+    """Return the answer of `yantra ui` as JSON."""
+    asked = {"act": "run", "form": form}
+    page: dict[str, Any] = json.loads(json.dumps(answer(asked, Room("", Offered()))))["told"]
+    return page
+
+
 @pytest.mark.parametrize("stack", STACKS)
-def test_one_question_through_six_doors_has_the_same_bits(
+def test_one_question_through_seven_doors_has_the_same_bits(
     stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -45,6 +56,12 @@ def test_one_question_through_six_doors_has_the_same_bits(
         assert form["makespan_ns"] == asked.result.makespan_ns
         said += [form["figures"]] if "figures" in form else []
     assert len(said) > len(lines) - 1
+    page = told_by_the_page(
+        {"ranks": "16", "cluster": "hgx-h100", "stack": stack, "zero": "0"}
+        | {name: str(value) for name, value in PLAN.items()}
+    )
+    assert page["makespan_ns"] == asked.result.makespan_ns
+    said.append(page["figures"])
     names = ("step_time_ns", "time_low_ns", "time_high_ns", "mfu", "cost_usd")
     for one in said:
         assert [one.get(name) for name in names] == [
@@ -52,6 +69,43 @@ def test_one_question_through_six_doors_has_the_same_bits(
         ]
     assert asked.interval_s is None or asked.interval_s[0] < asked.time_s < asked.interval_s[1]
     assert (asked.interval_s is None) == (stack in ("roofline", "nominal"))
+
+
+QUESTIONS = 6
+
+
+@pytest.mark.parametrize("seed", range(QUESTIONS))
+def test_a_random_question_has_one_answer(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python, the command and the page: the same bits of the time and all figures, or words."""
+    monkeypatch.chdir(tmp_path)
+    draw = Random(seed)
+    plan: dict[str, Any] = {"tp": draw.choice([2, 4]), "pp": draw.choice([1, 2])}
+    plan |= {"vpp": draw.choice([1, 2]) if plan["pp"] > 1 else 1, "zero": draw.choice([1, 2])}
+    plan |= {"micro_batch": draw.choice([1, 2]), "recompute": draw.choice(["none", "full"])}
+    plan |= {"global_batch": 32, "dtype": draw.choice(["bf16", "fp8"])}
+    model = draw.choice(["llama3-8b", "gpt3-1.3b", "gpt3-13b"])
+    cluster = draw.choice(["hgx-h100", "hgx-b200", "mi300x"])
+    stack = draw.choice(["unknown", "roofline", "nominal", "megatron-2022", "llama3-meta"])
+    network, price = draw.choice(["analytical", "flow"]), draw.choice(["", "1.25 USD/h"])
+    form = {name: str(value) for name, value in plan.items()}
+    form |= {"model": model, "cluster": cluster, "ranks": "16", "stack": stack, "sequence": "2048"}
+    page = told_by_the_page(form | {"network": network, "price": price})
+    job = {"model": model, "sequence": 2048, "plan": plan | {"ranks": 16}}
+    Path("job.yaml").write_text(json.dumps(job))
+    line = f"run job.yaml --cluster {cluster} --stack {stack} --network {network} --json".split()
+    code = main([*line, *(["--set", f"cluster.machine.price={price}"] if price else [])])
+    printed = capsys.readouterr()
+    if code:
+        assert printed.err == f"error: {page['error']}\n"
+        return
+    told = json.loads(printed.out)
+    assert page["makespan_ns"] == told["makespan_ns"] and page["figures"] == told["figures"]
+    if network == "analytical" and not price:
+        asked = yantra.predict(model, ranks=16, cluster=cluster, stack=stack, sequence=2048, **plan)
+        assert asked.result.makespan_ns == page["makespan_ns"]
+        assert asked.figures.as_dict() == page["figures"]
 
 
 def test_ranks_that_a_plan_does_not_fill_are_refused() -> None:
