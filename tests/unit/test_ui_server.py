@@ -202,6 +202,38 @@ def test_a_pasted_text_is_gone_where_its_question_is_ended(server: Server) -> No
     eventually(lambda: not any(Path(folder).exists() for folder in folders))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_server_is_gone_within_a_second_and_says_nothing(number: int) -> None:
+    """Whatever runs, and however its clients have gone."""
+    command = [sys.executable, "-m", "yantra", "ui", "--port", "0"]
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SRC)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert running.stdout is not None
+    found = re.match(r"http://127\.0\.0\.1:(\d+)/", running.stdout.readline())
+    assert found
+    held = [asked_for_long(int(found[1])) for _ in range(3)]
+    page = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+    page.request("GET", "/")
+    assert page.sock is not None and held[0].sock is not None
+    for gone in (page.sock, held[0].sock):
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    page.close()
+    held.pop(0).close()
+    time.sleep(0.5)
+    start = time.monotonic()
+    running.send_signal(number)
+    _, said = running.communicate(timeout=30)
+    assert time.monotonic() - start < 1 and running.returncode == 0 and said == ""
+    for one in held:
+        one.close()
+
+
 def test_beyond_so_many_connections_one_is_closed_at_once(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

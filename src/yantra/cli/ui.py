@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -92,14 +93,32 @@ def command(
     except OSError as error:
         why = f"port {port} cannot be used ({error.strerror}); give another one, or 0 for any"
         raise ConfigError("--port", why) from None
-    with server, suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-        sys.stdout.write(f"{server.address} is open to this machine alone; Ctrl-C ends it\n")
-        sys.stdout.flush()
-        if browser:
-            import webbrowser
+    with _until_stopped(), server:
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+            sys.stdout.write(f"{server.address} is open to this machine alone; Ctrl-C ends it\n")
+            sys.stdout.flush()
+            if browser:
+                import webbrowser
 
-            webbrowser.open(server.address)
-        server.serve_forever()
+                webbrowser.open(server.address)
+            server.serve_forever()
+        for number in _ENDS:  # once is enough
+            signal.signal(number, signal.SIG_IGN)
+
+
+_ENDS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def _until_stopped() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does."""
+    before = {number: signal.getsignal(number) for number in _ENDS}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _checked(

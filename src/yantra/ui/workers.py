@@ -171,7 +171,18 @@ class Process:
         return self._process.poll() is None
 
     def ask(self, question: dict[str, Any], client: socket.socket, seconds: float) -> Answer:
-        """Return its answer; it is ended where that does not come in time."""
+        """Return its answer; it is ended where that does not come in time.
+
+        Raises GoneError where the client is gone, or all is ended meanwhile.
+        """
+        try:
+            return self._asked(question, client, seconds)
+        except ValueError:  # its pipes were closed by who ended it
+            if self.is_alive:
+                raise
+            raise GoneError from None
+
+    def _asked(self, question: dict[str, Any], client: socket.socket, seconds: float) -> Answer:
         assert self._process.stdin is not None and self._process.stdout is not None
         self.is_busy = True
         with suppress(BrokenPipeError):  # it has ended, and answers nothing
