@@ -13,7 +13,8 @@ overlap, bytes share the port. So a chunk keeps L lanes for max((u_i + v_i S / c
 with p_i of the port, and the first of them is through no sooner than (L + 1) / 2 p_i S / c, as half
 of the others are before it in the mean. On one level of a symmetric algorithm that is least for one
 chunk, as more only pay latencies again; over several levels chunks let these work side by side.
-Where orders turn from chunk to chunk, chunks begin in different queues, and nothing comes before.
+Where orders turn from chunk to chunk, chunks begin in different queues, and a queue serves them as
+they come: these few are played, phase by phase.
 
 Trade-off: what waits for messages in other ways (windows, barriers, rates that a fabric shares) is
 not in it, so it says how many chunks to take, and not how long they take. Source: the pipelined
@@ -22,6 +23,9 @@ MLSys 2019.
 """
 
 from __future__ import annotations
+
+from heapq import heappop, heappush
+from itertools import pairwise
 
 from yantra.base.light import cache
 from yantra.base.tuples import NamedTuple
@@ -41,9 +45,10 @@ SYMMETRIC = (1, 2, 4, 8, 16, 32)
 CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
 """Those of what goes from member to member, where each chunk more is a hop that overlaps."""
 _TURNS = (1, 2, 4, 8)  # chunks of each order where orders turn
-_GAIN = 0.99  # more chunks, or a plan for more bytes, must save a hundredth
+_GAIN = 0.999  # more chunks, or another plan, must save a thousandth: what laws of runs allow
 _LANES_GAIN = 1.05  # and chunks that share a port a twentieth: each of their messages is an event
 _SIZES = tuple(1 << exponent for exponent in range(41))
+_NEAR = 1 / 512  # so near is a size to the one from which on another choice is better
 
 
 class Cost(NamedTuple):
@@ -75,6 +80,19 @@ class Way(NamedTuple):
     by_peer: bool
 
 
+class Taken(NamedTuple):
+    """What chunks take of a phase, in ns.
+
+    `first` is what the first takes alone, and `fills` beside those that share its port. A chunk
+    `keeps` the others behind it waiting, and the last takes `way` beyond that.
+    """
+
+    first: float
+    fills: float
+    keeps: float
+    way: float
+
+
 class Phase(NamedTuple):
     """Its queue and times, of all ranks and of one: a, b, u and v of this file, b and v by byte.
 
@@ -91,24 +109,22 @@ class Phase(NamedTuple):
     lanes: int = 1
     shares: bool = False
 
-    def keeps_ns(self, size: float) -> float:
-        """Return how long a chunk of so many bytes keeps the others behind it waiting."""
-        each = self.each_ns + self.each_per_byte * size
-        return max(each / self.lanes, self.port_per_byte * size) if self.lanes > 1 else each
+    def at(self, size: float, chunks: int) -> Taken:
+        """Return what so many chunks of so many bytes take.
 
-    def way_ns(self, size: float, chunks: int) -> float:
-        """Return what the last of so many chunks takes beyond what its lanes are kept for."""
+        Those that share its port with the first come one after the other, so half of them are
+        behind it in the mean.
+        """
         first = self.first_ns + self.first_per_byte * size
         each = self.each_ns + self.each_per_byte * size
-        return first - min(each, min(self.lanes, chunks) * self.keeps_ns(size))
-
-    def fills_ns(self, size: float, chunks: int) -> float:
-        """Return when the first of so many chunks is through, beside those that share its port.
-
-        They come one after the other, so half of them are behind it in the mean.
-        """
-        beside = (min(self.lanes, chunks) + 1) / 2 * self.port_per_byte * size
-        return max(self.first_ns + self.first_per_byte * size, beside)
+        port = self.port_per_byte * size
+        if self.lanes == 1:
+            return Taken(first, max(first, port), each, first - each)
+        lanes = min(self.lanes, chunks)
+        keeps = max(each / self.lanes, port)
+        return Taken(
+            first, max(first, (lanes + 1) / 2 * port), keeps, first - min(each, lanes * keeps)
+        )
 
 
 def counts_of(turns: int, *, chained: bool) -> tuple[int, ...]:
@@ -150,24 +166,50 @@ def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Pha
 def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -> float:
     """Return the closed form: chunk k goes through the phases of `orders[k % len(orders)]`."""
     size = size_bytes / chunks
-    busy: dict[int, float] = {}
-    for at, order in enumerate(orders):
-        times = len(range(at, chunks, len(orders)))
-        for one in order:
-            busy[one.queue] = busy.get(one.queue, 0.0) + times * one.keeps_ns(size)
-    firsts = [one.first_ns + one.first_per_byte * size for one in orders[0]]
     if len(orders) > 1:
-        return max(sum(firsts), *busy.values())
-    fills = [one.fills_ns(size, chunks) for one in orders[0]]
-    longest = sum(firsts)
-    for at, one in enumerate(orders[0]):
-        taken = chunks * one.keeps_ns(size) + one.way_ns(size, chunks)
-        longest = max(longest, sum(fills[:at]) + taken + sum(firsts[at + 1 :]))
-    for queue, taken in busy.items():
-        places = [at for at, one in enumerate(orders[0]) if one.queue == queue]
-        ways = sum(orders[0][at].way_ns(size, chunks) for at in places)
-        around = sum(fills[: places[0]]) + sum(firsts[places[-1] + 1 :])
-        longest = max(longest, around + ways + taken)
+        return _in_turns_ns(orders[:chunks], size, chunks)
+    taken = [one.at(size, chunks) for one in orders[0]]
+    longest = _in_line_ns(taken, chunks)
+    queues = [one.queue for one in orders[0]]
+    for queue in {queue for queue in queues if queues.count(queue) > 1}:
+        places = [at for at, one in enumerate(queues) if one == queue]
+        busy = sum(chunks * taken[at].keeps + taken[at].way for at in places)
+        before = sum(one.fills for one in taken[: places[0]])
+        after = sum(one.first for one in taken[places[-1] + 1 :])
+        longest = max(longest, before + busy + after)
+    return longest
+
+
+def _in_turns_ns(orders: Sequence[Sequence[Phase]], size: float, chunks: int) -> float:
+    """Return what chunks take that begin in different queues, each of which serves who comes."""
+    ways = [
+        [(phase.queue, *phase.at(size, len(range(turn, chunks, len(orders))))) for phase in order]
+        for turn, order in enumerate(orders)
+    ]
+    free: dict[int, float] = {}
+    longest = 0.0
+    coming = [(0.0, chunk, 0) for chunk in range(chunks)]
+    while coming:
+        ready, chunk, at = heappop(coming)
+        way = ways[chunk % len(ways)]
+        queue, first, _, keeps, _ = way[at]
+        starts = max(ready, free.get(queue, 0.0))
+        free[queue] = starts + keeps
+        if at + 1 < len(way):
+            heappush(coming, (starts + first, chunk, at + 1))
+        else:
+            longest = max(longest, starts + first)
+    return longest
+
+
+def _in_line_ns(taken: Sequence[Taken], chunks: int) -> float:
+    """Return what chunks of one order take, of which each waits for those before it alone."""
+    before, after = 0.0, sum(one.first for one in taken)
+    longest = after
+    for first, fills, keeps, way in taken:
+        after -= first
+        longest = max(longest, before + chunks * keeps + way + after)
+        before += fills
     return longest
 
 
@@ -177,20 +219,52 @@ def cuts(
     """Return which candidate runs in how many chunks, from which size on.
 
     A candidate is its phases, by turns, and the numbers of chunks it may be cut into. The first
-    takes fewer than all others where they gain nothing; more lanes must gain more.
+    takes fewer than all others where they gain nothing; more lanes must gain more. Between two
+    sizes with the same choice it is taken to be that; else where it changes is found, as what is
+    best for half the bytes may be much worse than what is best for these.
     """
-    weights = [_weight(orders) for orders, _ in candidates]
-    found: list[Cut] = []
-    for size in _SIZES:
-        best, least = (0, candidates[0][1][0]), float("inf")
-        for number, (orders, counts) in enumerate(candidates):
-            for chunks in counts:
-                taken = time_ns(orders, float(size), chunks) * weights[number]
-                if taken < least * _GAIN:
-                    best, least = (number, chunks), taken
-        if not found or found[-1][1:] != best:
-            found.append(Cut(size if found else 0, *best))
+    chooser = _Chooser(candidates)
+    every = range(len(chooser.choices))
+    best = [(size, chooser.at(size, every)) for size in _SIZES]
+    found = [Cut(0, *chooser.choices[best[0][1]])]
+    for below, above in pairwise(best):
+        found += chooser.changes(below, above)
     return found
+
+
+class _Chooser:
+    """What is best for a size, and from which size on something else is."""
+
+    def __init__(
+        self, candidates: Sequence[tuple[Sequence[Sequence[Phase]], Sequence[int]]]
+    ) -> None:
+        self.choices = [
+            (at, chunks) for at, (_, counts) in enumerate(candidates) for chunks in counts
+        ]
+        self._orders = [orders for orders, _ in candidates]
+        self._weights = [_weight(orders) for orders in self._orders]
+
+    def at(self, size: int, among: range) -> int:
+        """Return which of some choices is best for a size."""
+        best, least = among[0], float("inf")
+        for number in among:
+            candidate, chunks = self.choices[number]
+            taken = time_ns(self._orders[candidate], float(size), chunks)
+            taken *= self._weights[candidate]
+            if taken < least * _GAIN:
+                best, least = number, taken
+        return best
+
+    def changes(self, below: tuple[int, int], above: tuple[int, int]) -> list[Cut]:
+        """Return what is best from where on between two sizes, each with its best choice."""
+        (size, best), (end, last) = below, above
+        if best == last:
+            return []
+        if end - size <= max(1, size * _NEAR):
+            return [Cut(end, *self.choices[last])]
+        middle = (size + end) // 2
+        between = middle, self.at(middle, range(min(best, last), max(best, last) + 1))
+        return self.changes(below, between) + self.changes(between, above)
 
 
 def _weight(orders: Sequence[Sequence[Phase]]) -> float:

@@ -385,6 +385,8 @@ class Planner:
                 dimension = way.dimensions[level]
                 queue = level if way.in_stages else dimension
                 along = self._tuned.topology.dimensions[dimension]
+                if not level_of(self.scenario.network).charges_latency:
+                    along = along.replace(latency_ns=0.0)
                 over = crossed(along, self._tuned.collectives.endpoint_delay_ns)
                 one = phase(cost[0], over, queue, share, alike=cost[1])
                 usual = way.lanes[level] if way.lanes else 1
