@@ -83,7 +83,7 @@ def _summarize(
     for pair in chosen:
         told = f"{len(wrong[pair])} break it"
         told += ", as is known" if wrong[pair] and pair in known else ""
-        told += f"; {noted[pair]} slower with a witness" if noted[pair] else ""
+        told += f"; {noted[pair]} noted: slower, or rounded, with a witness" if noted[pair] else ""
         print(f"{cases[pair]:7} on {pair[1]:18} {pair[0]:11} {told}")
     print(f"{cases.total()} cases, {sum(map(len, wrong.values()))} break a law")
 

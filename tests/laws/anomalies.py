@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 class Span(NamedTuple):
     """When a step begins and ends, in ticks; a message begins with its send, which ends as it has
-    left."""
+    left. `ends` are those of each member of a collective."""
 
     start: int
     end: int
     left: int = 0
+    ends: tuple[int, ...] = ()
 
 
 def spans(run: Run, job: Job) -> dict[int, Span]:
@@ -38,7 +39,8 @@ def spans(run: Run, job: Job) -> dict[int, Span]:
         starts = [run.outcome.start[place] for place in at]
         start = starts[0] if step.what == "message" else min(starts)
         ends = [run.outcome.end[place] for place in at]
-        found[step.number] = Span(start, max(ends), ends[0])
+        each = tuple(ends) if step.what == "collective" else ()
+        found[step.number] = Span(start, max(ends), ends[0], each)
     return found
 
 
@@ -47,7 +49,10 @@ def witness(job: Job, before: dict[int, Span], after: dict[int, Span], slack: in
     late = []
     for step in job.steps:
         was, now = before[step.number], after[step.number]
-        if now.start > was.start + slack:
+        ends = zip(was.ends, now.ends, strict=True)
+        if first := [end for end, later in ends if later > end + slack]:
+            late.append((min(first), "ends", step))
+        elif now.start > was.start + slack:
             late.append((was.start, "starts", step))
         elif now.left > was.left + slack:
             late.append((was.left, "ends", step))

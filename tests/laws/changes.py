@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import log2, prod
 from random import Random
+from typing import Any
 
 from tests.laws.jobs import Job
 from tests.laws.places import Cable, Dim, Place, cluster_of, speed
@@ -136,6 +138,14 @@ def whole_picoseconds(place: Place) -> Place:
         dims=tuple((kind, size, *near(rate, ns)) for kind, size, rate, ns in place.dims),
         cables=tuple((one, other, *near(rate, ns)) for one, other, rate, ns in place.cables),
     )
+
+
+def a_picosecond_longer(place: Place) -> Iterator[Place]:
+    """Yield places of which one dimension, or one cable, has a latency of a picosecond more."""
+    name = "cables" if place.cables else "dims"
+    rows: tuple[Any, ...] = getattr(place, name)
+    for at, (*ends, rate, ns) in enumerate(rows):
+        yield place._replace(**{name: (*rows[:at], (*ends, rate, ns + 1e-3), *rows[at + 1 :])})
 
 
 def faster_place(draw: Random, place: Place) -> Place:

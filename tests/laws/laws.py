@@ -37,7 +37,10 @@ LAWS: dict[str, Law] = {
         "ranks numbered anew take the same times", pairs.draw_relabelled, pairs.relabelled
     ),
     "units": Law(
-        "all times k times as long make a run k times as long", pairs.draw_scaled, pairs.units
+        "all times k times as long make a run k times as long",
+        pairs.draw_scaled,
+        pairs.units,
+        noted=pairs.rounded,
     ),
     "parts": Law(
         "parts of a message take no less than the whole, and little more",

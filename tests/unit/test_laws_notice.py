@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.laws import alone, pairs
-from tests.laws.anomalies import Span, witness
+from tests.laws.anomalies import Span, spans, witness
 from tests.laws.campaign import Block, held
 from tests.laws.cases import Case, Run
 from tests.laws.changes import whole_picoseconds
@@ -134,6 +134,33 @@ def test_an_anomaly_needs_a_step_that_something_else_delays() -> None:
     assert witness(job, before, shared, 0) == "step 0 ends late for step 1"
     assert not witness(job, before, {**shared, 1: Span(20, 30)}, 0)
     assert not witness(job, before, {**before, 2: Span(0, 11)}, 0)
+
+
+def test_what_waits_for_one_member_is_not_the_first_to_be_late() -> None:
+    """The kernel of rank 1 comes behind its part of the collective, which is late for the rest."""
+    pair = Step(0, "collective", (0, 1), 9, ((), ()), "ALL_TO_ALL")
+    job = Job(4, (pair, Step(1, "kernel", (1,), 9, ((0,),))))
+    before = {0: Span(0, 40, 40, (40, 20)), 1: Span(20, 29)}
+    after = {0: Span(0, 44, 44, (44, 25)), 1: Span(25, 34)}
+    assert witness(job, before, after, 0) == "step 0: its own messages share links"
+    assert not witness(job, before, {0: before[0], 1: after[1]}, 0)
+
+
+def test_a_flow_that_meets_another_ends_by_its_own_start_twice() -> None:
+    """What `rounded` of the law of units rests on; both ends count from the first start."""
+    place = on("flow", rate=1.0)._replace(dims=(("switch", 4, 1.0, 0.0),))
+
+    def ends(first: int, second: int) -> list[int]:
+        kernels = [Step(0, "kernel", (0,), first, ((),)), Step(1, "kernel", (1,), second, ((),))]
+        sent = [
+            Step(2, "message", (0, 2), 1000, ((0,), ())),
+            Step(3, "message", (1, 2), 9000, ((1,), ())),
+        ]
+        job = Job(4, (*kernels, *sent))
+        found = spans(Run(place, job), job)
+        return [found[2].end, found[3].end]
+
+    assert ends(1000, 5000) == [2_000_000 + 2 * 1000 - 5000, 10_000_000 + 1000]
 
 
 def test_a_seed_gives_the_same_case() -> None:
