@@ -40,7 +40,7 @@ def test_an_algorithm_for_each_dimension_is_named_and_the_cut_between_them_count
     chunks_chosen = told(scenario(TWO, one_all_reduce, collectives=given))["ran"][0]["by"]
     assert chunks_chosen[:2] == [
         "halving_doubling x ring",
-        "halving_doubling x ring in 2 chunks from 1 MiB",
+        "halving_doubling x ring in 2 chunks from 590 KiB",
     ]
     found = told(scenario(TWO, one_all_reduce, collectives=given.replace(chunks=1)))
     assert found["ran"][0]["by"] == ["halving_doubling x ring"]
