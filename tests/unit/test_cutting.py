@@ -137,9 +137,9 @@ def test_a_faster_dimension_never_makes_it_slower(faster: float) -> None:
 
 def test_every_size_has_the_chunks_that_are_best_for_it() -> None:
     """Within what more chunks must save, and what sizes are near each other by."""
-    orders = [[Phase(at, 900.0, 0.02, 40.0, 0.01, 0.01) for at in range(3)]]
+    orders = (tuple(Phase(at, 900.0, 0.02, 40.0, 0.01, 0.01) for at in range(3)),)
     counts = (1, 2, 4, 8, 16, 32)
-    found = cuts([(orders, counts)])
+    found = cuts(((orders, counts),))
     assert {one.chunks for one in found} == set(counts)
     for size in range(1, 300_000, 997):
         chosen = next(one for one in reversed(found) if one.from_bytes <= size)

@@ -213,16 +213,28 @@ def _in_line_ns(taken: Sequence[Taken], chunks: int) -> float:
     return longest
 
 
-def cuts(
-    candidates: Sequence[tuple[Sequence[Sequence[Phase]], Sequence[int]]],
-) -> list[Cut]:
+Candidate = tuple[tuple[tuple[Phase, ...], ...], tuple[int, ...]]
+"""The phases of a chunk, by turns, and the numbers of chunks to choose from."""
+
+_known: dict[tuple[Candidate, ...], tuple[Cut, ...]] = {}  # what a process compiles repeats much
+_MOST_KNOWN = 4096
+
+
+def cuts(candidates: tuple[Candidate, ...]) -> tuple[Cut, ...]:
     """Return which candidate runs in how many chunks, from which size on.
 
-    A candidate is its phases, by turns, and the numbers of chunks it may be cut into. The first
-    takes fewer than all others where they gain nothing; more lanes must gain more. Between two
-    sizes with the same choice it is taken to be that; else where it changes is found, as what is
-    best for half the bytes may be much worse than what is best for these.
+    The first takes fewer than all others where they gain nothing; more lanes must gain more.
+    Between two sizes with the same choice it is taken to be that; else where it changes is found,
+    as what is best for half the bytes may be much worse than what is best for these.
     """
+    if candidates not in _known:
+        if len(_known) == _MOST_KNOWN:
+            _known.clear()
+        _known[candidates] = tuple(_cuts(candidates))
+    return _known[candidates]
+
+
+def _cuts(candidates: tuple[Candidate, ...]) -> list[Cut]:
     chooser = _Chooser(candidates)
     every = range(len(chooser.choices))
     best = [(size, chooser.at(size, every)) for size in _SIZES]
@@ -235,9 +247,7 @@ def cuts(
 class _Chooser:
     """What is best for a size, and from which size on something else is."""
 
-    def __init__(
-        self, candidates: Sequence[tuple[Sequence[Sequence[Phase]], Sequence[int]]]
-    ) -> None:
+    def __init__(self, candidates: tuple[Candidate, ...]) -> None:
         self.choices = [
             (at, chunks) for at, (_, counts) in enumerate(candidates) for chunks in counts
         ]

@@ -273,7 +273,7 @@ class Planner:
                 choices.append((orders, counts))
                 ways.append(way._replace(lanes=lanes))
         plans: dict[tuple[int, int], _core.PlanId] = {}
-        for cut in cuts(choices):
+        for cut in cuts(tuple(choices)):
             way = ways[cut.candidate]
             if cut[1:] not in plans:
                 chunks = 0 if given else cut.chunks
@@ -364,7 +364,7 @@ class Planner:
             times[0] = 1 if kind is Kind.ALL_REDUCE else _LANES_INSIDE
         return [usual, [each * more for each, more in zip(usual, times, strict=True)]]
 
-    def _orders(self, kind: Kind, way: _Way, lanes: Sequence[int]) -> list[list[Phase]]:
+    def _orders(self, kind: Kind, way: _Way, lanes: Sequence[int]) -> tuple[tuple[Phase, ...], ...]:
         """Return the phases of a chunk, of each of those in turn."""
         from yantra.compile.cutting import crossed, phase, visits
 
@@ -392,8 +392,8 @@ class Planner:
                 usual = way.lanes[level] if way.lanes else 1
                 phases.append(one._replace(lanes=lanes[level], shares=lanes[level] > usual))
                 share *= cost[2]
-            orders.append(phases)
-        return orders
+            orders.append(tuple(phases))
+        return tuple(orders)
 
     def _plan_of_way(self, layout: Layout, way: _Way, chunks: int) -> _core.PlanId:
         shares = not way.over_members and len(way.levels) > 1
