@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import log2, prod
 from random import Random
-from typing import Any
 
 from tests.laws.jobs import Job
 from tests.laws.places import Cable, Dim, Place, cluster_of, speed
@@ -140,12 +138,14 @@ def whole_picoseconds(place: Place) -> Place:
     )
 
 
-def a_picosecond_longer(place: Place) -> Iterator[Place]:
-    """Yield places of which one dimension, or one cable, has a latency of a picosecond more."""
+def shaken(draw: Random, place: Place) -> Place:
+    """Return a place whose latencies are up to 2 ps longer, and rates a ten-millionth other."""
     name = "cables" if place.cables else "dims"
-    rows: tuple[Any, ...] = getattr(place, name)
-    for at, (*ends, rate, ns) in enumerate(rows):
-        yield place._replace(**{name: (*rows[:at], (*ends, rate, ns + 1e-3), *rows[at + 1 :])})
+    rows = tuple(
+        (*ends, rate * (1 + draw.uniform(-1e-7, 1e-7)), ns + draw.choice((0.0, 0.001, 0.002)))
+        for *ends, rate, ns in getattr(place, name)
+    )
+    return place._replace(**{name: rows})
 
 
 def faster_place(draw: Random, place: Place) -> Place:

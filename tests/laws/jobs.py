@@ -130,6 +130,13 @@ class Job(NamedTuple):
         steps = (step._replace(size=size) if step.number == number else step for step in self.steps)
         return self._replace(steps=tuple(steps))
 
+    def shaken(self, draw: Random) -> Job:
+        """Return the job with kernels that take up to 2 ps more."""
+        kernels = (step for step in self.steps if step.what == "kernel")
+        longer = {step.number: step.size + draw.randrange(3) for step in kernels}
+        steps = (step._replace(size=longer.get(step.number, step.size)) for step in self.steps)
+        return self._replace(steps=tuple(steps))
+
     def without(self, number: int) -> Job:
         """Return the job without a step; who waited for it waits for what it waited for."""
         gone = next(step for step in self.steps if step.number == number)
