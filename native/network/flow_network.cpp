@@ -19,6 +19,8 @@ constexpr u32 most_parts = 4096;
 // A time that is a whole number of ticks, or has a half, is not to fall to either side by a rounding error. So what
 // falls on one tick or the next is drawn a little beside these.
 constexpr double nudge_ticks = 1.0 / 1024.0;
+// Who asks when it has left asks again behind what ends so soon after: the rates are about to change.
+constexpr double at_once_ns = 2.0 / 1000.0;
 
 std::unique_ptr<NetworkModel> flow_over(const Model& model, Engine& engine, std::unique_ptr<Ways> ways) {
     const double parts = model.network.option("parts", default_parts);
@@ -352,6 +354,9 @@ void FlowNetwork::answer(u32 number) {
         probe_.arrival_scheduled();
     } else if (std::isfinite(leaves_ns)) {   // else when it arrives, or asks again when it begins
         transit.is_asking = true;
+        if (sharing_.next_end_ns() <= now_ns() + at_once_ns) {   // which a rounding would have had before the question
+            leaves_ns = std::min(leaves_ns, now_ns() + at_once_ns);
+        }
         queue_.schedule(tick_of(leaves_ns), {Owner::network, leaves}, number);
     }
 }

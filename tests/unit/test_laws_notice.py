@@ -12,7 +12,7 @@ from tests.laws import alone, pairs
 from tests.laws.anomalies import Span, spans, witness
 from tests.laws.campaign import Block, held
 from tests.laws.cases import Case, Run
-from tests.laws.changes import whole_picoseconds
+from tests.laws.changes import scaled, whole_picoseconds
 from tests.laws.jobs import Job, Step, drawn
 from tests.laws.laws import LAWS, Law, broken
 from tests.laws.places import Place
@@ -172,3 +172,26 @@ def test_a_seed_gives_the_same_case() -> None:
 def test_rates_of_whole_picoseconds_are_powers_of_two_up_to_8() -> None:
     place = whole_picoseconds(on("flow", 53.6870912))
     assert place.dims == (("switch", 4, 8.0, 100.0),)
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 5, 10, 30])
+def test_a_sender_that_asks_as_another_flow_ends_hears_of_it(by: int) -> None:
+    """Rank 0's second message enters as its first is through, which a rounding may reverse.
+
+    The first shares the link with rank 1's: 1 byte leaves after 2 / 0.7 ns; the second begins then
+    and shares, too: it leaves 2 x 777 / 0.7 ns later, and not when it arrives.
+    """
+    cables = ((0, 4, 50.0, 800.0), (1, 4, 50.0, 100.0), (4, 5, 0.7, 500.0), (5, 2, 9.0, 0.0))
+    place = Place(
+        "flow",
+        "fabric",
+        (("switch", 4, 8.0, 100.0),),
+        RING,
+        cables=(*cables, (5, 3, 9.0, 0.0)),
+        devices=6,
+        routing="shortest",
+    )
+    job = Job(4, (message(0, 1, 3, 1000), message(1, 0, 2, 1), message(2, 0, 2, 777)))
+    run = Run(scaled(place, by), job)
+    left = spans(run, job)[2].left / by
+    assert left == pytest.approx(1000 * (2 / 0.7 + 2 * 777 / 0.7), abs=1)
