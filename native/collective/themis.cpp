@@ -37,6 +37,7 @@ ThemisDecision Themis::choose(u64 id, u64 remaining, u64 recommended, Collective
     auto known = memo_.find(id);
     if (known == memo_.end()) {
         const bool gather = kind == CollectiveKind::all_gather;
+        next_ = std::max(next_, id + 1);
         known = memo_.emplace(id, Memo{decide(remaining, recommended, gather, involved), 0}).first;
     }
     ThemisDecision decision = known->second.decision;

@@ -3,7 +3,7 @@
 // (Rashidi et al., "Themis: a network bandwidth-aware collective scheduling policy for distributed
 // training of DL models", ISCA 2022, algorithm 1.) This is the form that upstream compiled as
 // OfflineGreedy and OfflineGreedyFlex, oddities included (astra-sim-semantics 4.7): one load table
-// for all members, reset when the first of them starts a collective at a new time; an order is decided by whichever
+// for all members, reset when the lowest of them starts a collective at a new time; an order is decided by whichever
 // rank asks first and then replayed to the others.
 #pragma once
 
@@ -30,7 +30,10 @@ public:
 
     Themis(Vector<Along> dimensions, u32 members, bool flexible);
 
-    // To be called when the first member starts a collective.
+    // Whether nobody has asked for a chunk of this number yet.
+    bool is_next(u64 id) const { return id >= next_; }
+    // To be called when the first member starts a collective: the member of the lowest number upstream, whoever comes
+    // first otherwise.
     void collective_starts(u64 now);
 
     // The decision for chunk `id`; `remaining` is what the asking rank has left to place.
@@ -57,6 +60,7 @@ private:
     u32 members_;
     bool flexible_;
     u64 last_start_ = 0;
+    u64 next_ = 0;             // chunk that nobody has asked for
     Vector<Load> table_;
     std::unordered_map<u64, Memo> memo_;
 };

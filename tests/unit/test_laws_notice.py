@@ -195,3 +195,22 @@ def test_a_sender_that_asks_as_another_flow_ends_hears_of_it(by: int) -> None:
     run = Run(scaled(place, by), job)
     left = spans(run, job)[2].left / by
     assert left == pytest.approx(1000 * (2 / 0.7 + 2 * 777 / 0.7), abs=1)
+
+
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward", "flow"])
+def test_themis_begins_anew_with_whoever_comes_first(network: str) -> None:
+    """And not with rank 0, however late it comes: then numbers would decide, by 70 %."""
+    dims = (("fully_connected", 2, 0.7, 12.25), ("ring", 4, 8.0, 333.0))
+    kinds = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+    halving = dict.fromkeys(kinds, ("halving_doubling",) * 2)
+    chosen = Collectives(**halving, chunks=2, inter_dimension="themis")
+    everyone = tuple(range(8))
+    behind = tuple((0,) if rank in (4, 6) else () for rank in everyone)
+    gathered = Step(1, "collective", everyone, 777, behind, "ALL_GATHER", True)
+    scattered = Step(2, "collective", everyone, 100_003, ((1,),) * 8, "REDUCE_SCATTER", True)
+    case = Case(
+        Place(network, "dimensions", dims, chosen),
+        Job(8, (message(0, 6, 4, 777), gathered, scattered)),
+        (4, 5, 6, 7, 0, 1, 2, 3),
+    )
+    assert not pairs.relabelled(case)

@@ -33,9 +33,14 @@ Planner::Planner(const Model& model, const Grid& grid, const Actors& actors)
 }
 
 void Planner::collective_starts(ActorId actor, u32 communicator, const Plan& plan, u64 now) {
-    const bool is_first = actors_.rank(actor).index() == model_.communicators[communicator].base;
-    if (is_first && balances() && plan.shared_load) {
-        themis_of(plan, communicator).collective_starts(now);
+    if (!balances() || !plan.shared_load) {
+        return;
+    }
+    Themis& themis = themis_of(plan, communicator);
+    const bool is_lowest = actors_.rank(actor).index() == model_.communicators[communicator].base;
+    // Upstream's rank 0 begins anew, however late it comes: then the numbers of ranks decide.
+    if (model_.quirks.phases_as_ready ? is_lowest : themis.is_next(chunks_made(actor, communicator))) {
+        themis.collective_starts(now);
     }
 }
 
