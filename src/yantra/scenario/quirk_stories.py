@@ -59,7 +59,8 @@ STORIES: dict[Quirk, Story] = {
         "queues the chunks of all communicators together and starts their phases as they become "
         "ready, in an order that differs between ranks that are not in step",
         "gives each communicator its own queues, and all ranks start the phases in the order of "
-        "the rank that reaches each first",
+        "the rank that reaches each first; likewise Themis begins its loads anew with whoever "
+        "comes first to a collective, and not with rank 0",
         "ranks that run different chunks wait for each other for ever: every all-reduce over three "
         "dimensions whose ranks start a little apart",
     ),
