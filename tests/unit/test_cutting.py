@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 
 import pytest
 
@@ -43,7 +44,7 @@ def ns(
     trace = TraceBuilder()
     trace.collective(CollectiveType[kind.name], size)
     scenario = Scenario(
-        workload=Traces(traces=(trace.build(),) * 2 ** len(dimensions)),
+        workload=Traces(traces=(trace.build(),) * prod(one.size for one in dimensions)),
         topology=Topology(dimensions=dimensions),
         collectives=chosen,
         network=network,
@@ -133,6 +134,17 @@ def test_a_faster_dimension_never_makes_it_slower(faster: float) -> None:
     better = (torus[0].replace(bytes_per_ns=faster), torus[1])
     before = ns(torus, Kind.ALL_TO_ALL, 65536)
     assert ns(better, Kind.ALL_TO_ALL, 65536) <= before * 1.001
+
+
+@pytest.mark.parametrize("faster", [120.0, 200.0, 400.0])
+def test_a_faster_line_never_makes_it_slower(faster: float) -> None:
+    """A ring along a line closes over all of its links."""
+    pair, line = (
+        Dimension(kind="mesh", size=size, bytes_per_ns=100, latency_ns=500.0) for size in (2, 4)
+    )
+    better = (pair, line.replace(bytes_per_ns=faster))
+    before = ns((pair, line), Kind.REDUCE_SCATTER, 262_144)
+    assert ns(better, Kind.REDUCE_SCATTER, 262_144) <= before * 1.001
 
 
 def test_every_size_has_the_chunks_that_are_best_for_it() -> None:

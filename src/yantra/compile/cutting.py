@@ -58,7 +58,8 @@ class Cost(NamedTuple):
     the most that a position sends or receives, `link` the most to one peer, or in messages of
     which each waits for the one before. `wait` is how many messages, one after the other, come
     between what a position does first and last, where these go round: who is upstream of all that
-    it waits for is ahead by chunks.
+    it waits for is ahead by chunks. `laps` is how often the longest way closes a ring of
+    neighbours.
     """
 
     steps: int
@@ -66,18 +67,21 @@ class Cost(NamedTuple):
     port: float
     link: float
     wait: int
+    laps: int = 0
 
 
 class Way(NamedTuple):
     """What a message crosses on a level: ns until it is handed over, of the hand-over alone, rate.
 
-    `by_peer`: each peer has a link of its own, of `bytes_per_ns`.
+    `by_peer`: each peer has a link of its own, of `bytes_per_ns`. `back_ns` is what a message takes
+    more that closes a ring along a line.
     """
 
     latency_ns: float
     delay_ns: float
     bytes_per_ns: float
     by_peer: bool
+    back_ns: float = 0.0
 
 
 class Taken(NamedTuple):
@@ -147,13 +151,14 @@ def crossed(dimension: Dimension, delay_ns: float) -> Way:
     kind = topologies.shown(dimension.kind)
     hops = 2 if kind == "switch" else 1
     latency = hops * dimension.latency_ns + delay_ns
-    return Way(latency, delay_ns, dimension.bytes_per_ns, kind == "fully_connected")
+    back = (dimension.size - 2) * dimension.latency_ns if kind == "mesh" else 0.0
+    return Way(latency, delay_ns, dimension.bytes_per_ns, kind == "fully_connected", back)
 
 
 def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Phase:
     """Return a phase of `share` times the bytes of the collective; `alike`: all ranks wait."""
     busiest = cost.link if way.by_peer else cost.port
-    first = cost.steps * way.latency_ns
+    first = cost.steps * way.latency_ns + cost.laps * way.back_ns
     per_byte = share * max(cost.path, busiest) / way.bytes_per_ns
     if alike:
         return Phase(queue, first, per_byte, first, per_byte, share * busiest / way.bytes_per_ns)
@@ -300,8 +305,10 @@ def _cost_of_exchange(program: ExchangeProgram) -> Cost:
         port += sent
         by_peer[run.peer, run.out] = by_peer.get((run.peer, run.out), 0.0) + sent
     steps = -(-program.sends // program.window)
-    return Cost(steps, port if program.window == 1 else port / program.sends * steps, port,
-                max(by_peer.values(), default=0.0), steps)  # fmt: skip
+    path = port if program.window == 1 else port / program.sends * steps
+    is_ring = all(run.peer == "add" and abs(run.out) == 1 for run in program.runs)
+    laps = -(-steps // program.n) if is_ring else 0
+    return Cost(steps, path, port, max(by_peer.values(), default=0.0), steps, laps)
 
 
 class _Sent(NamedTuple):
