@@ -83,7 +83,16 @@ def relabelling(draw: Random, place: Place, job: Job) -> tuple[int, ...]:
         strides = [prod(sizes[:at]) for at in range(len(sizes))]
         at = [rank // stride % size for stride, size in zip(strides, sizes, strict=True)]
         numbers.append(sum(new[d][at[d]] * strides[d] for d in range(len(sizes))))
+    if place.needs_powers and not all(_keeps_partners(group, numbers) for group in groups):
+        return tuple(range(place.ranks))
     return tuple(numbers)
+
+
+def _keeps_partners(group: tuple[int, ...], numbers: list[int]) -> bool:
+    """Return whether members that differ in a bit of their place in a group do so afterwards."""
+    order = sorted(numbers[rank] for rank in group)
+    places = [order.index(numbers[rank]) for rank in sorted(group)]
+    return all(place == places[0] ^ at for at, place in enumerate(places))
 
 
 def is_product(ranks: tuple[int, ...], sizes: list[int]) -> bool:
