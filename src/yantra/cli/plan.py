@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.clusters.types import Cluster
 
-_CHOICES = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro-batch")
+_CHOICES = ("tp", "cp", "ep", "etp", "pp", "vpp", "zero", "micro-batch")
 _SWITCHES = {
     "sequence-parallel": "Whether tp ranks hold parts of the sequence",
     "overlap": "Whether gradients and weights move while the device computes",
@@ -33,7 +33,11 @@ _SWITCHES = {
     "loss-as-layer": "Whether the head with the loss counts as a layer of the pipeline",
 }
 _BOTH = ("embedding-as-layer", "loss-as-layer")
-_NAMES = {"gradient-dtype": "fp32,bf16", "recompute": "none,selective,full"}
+_NAMES = {
+    "gradient-dtype": "fp32,bf16",
+    "recompute": "none,selective,operators,full",
+    "cp-kind": "p2p",
+}
 
 
 _DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
@@ -51,7 +55,7 @@ def _choices(command: Any) -> Any:
         help = f"{about}: true, false, or true,false to judge both; {usual} if left out."
         command = click.option(f"--{name}", metavar="true,false", help=help)(command)
     for name, example in reversed(_NAMES.items()):
-        help = f"Allowed values of {name}: some of those that are tried if left out, {example}."
+        help = f"Allowed values of {name}; {example} if left out."
         command = click.option(f"--{name}", metavar="NAME,...", help=help)(command)
     for name in reversed(_CHOICES):
         help = f"Allowed values of {name}: one or several, such as 1,2,4."

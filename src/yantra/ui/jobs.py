@@ -14,6 +14,7 @@ from yantra.base.errors import UnsupportedError
 from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
 from yantra.explore.answers.best import Answer, best_plans
+from yantra.explore.answers.ranked import Ranked
 from yantra.explore.closed_form.on_stack import check_rates
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters

@@ -18,6 +18,7 @@ import numpy as np
 
 from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes, room_text
+from yantra.explore.answers.plan_words import held
 from yantra.explore.answers.ranked import KIND, Lost, Ranked
 from yantra.explore.answers.refine import choices_of
 from yantra.explore.answers.runner import Runner, Shared
@@ -47,7 +48,8 @@ class Answer(NamedTuple):
     None where nothing was. `shown` are the fields that say which plan of the space one is. `stack`
     says at which speeds, `sequence` the tokens of one where they were given. `neighbours` are
     other numbers of ranks whose best plan is better by closed form. `full_gradients_ns` is the
-    best time of gradients of `FULL` by closed form, None where the space has none that fits.
+    best time of gradients of `FULL` by closed form, None where the space has none that fits. `held`
+    says which fields had one value, and what bounds others.
     """
 
     cluster: str
@@ -69,6 +71,7 @@ class Answer(NamedTuple):
     ranks: int = 0
     neighbours: tuple[Neighbour, ...] = ()
     full_gradients_ns: float | None = None
+    held: tuple[str, ...] = ()
 
 
 def best_plans(
@@ -105,7 +108,7 @@ def best_plans(
         raise _none_fits(model, machine, space, every, memory)
     near = memory <= _NEAR * machine.usable_bytes
     columns = {name: column[near] for name, column in every.items()}
-    judged = form.judge(columns, space.global_batch)
+    judged = form.judge(columns, space.global_batch, memory[near])
     seconds = perf_counter() - start
     fits = judged.memory_bytes <= machine.usable_bytes
     order = _by_kind(columns, judged, fits)
@@ -136,6 +139,7 @@ def best_plans(
         sequence=space.sequence,
         ranks=space.ranks,
         neighbours=neighbours,
+        held=held(space),
         full_gradients_ns=_full_gradients(columns, judged, fits),
     )
 

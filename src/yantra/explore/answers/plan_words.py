@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from yantra.explore.answers.refine import REFINED
+from yantra.explore.answers.refine import MOVED, REFINED
 from yantra.workloads.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
+
+    from yantra.explore.closed_form.space import PlanSpace
 
 _OF_THE_JOB = ("steps", "lora_rank", "lora_targets", "global_batch", "dtype")
 _OWN = Plan()
-_JUDGED = ("sequence_parallel", "overlap_gradients", "overlap_parameters")
 ENDS = ("embedding_as_layer", "loss_as_layer")
 
 
@@ -32,13 +33,14 @@ def also(plan: Plan, shown: Iterable[str]) -> str:
     return " ".join(f"{name}={_value(value)}" for name, value in fields.items())
 
 
-def held(columns: Sequence[str]) -> str:
-    """Return the fields that a search held, with their values; `columns` are those it judged."""
-    searched = {*columns, *REFINED, *_JUDGED, *ENDS, *_OF_THE_JOB}
-    others = {name: value for name, value in _OWN.given.items() if name not in searched}
-    return ", ".join(
-        f"{name} {'left out' if value is None else _value(value)}" for name, value in others.items()
-    )
+def held(space: PlanSpace) -> tuple[str, ...]:
+    """Return what a search held, in words, and what bounds what it did not."""
+    fixed = [
+        f"{name} {_value(value)}"
+        for name, value in space.fixed.items()
+        if value is not None and name not in {*REFINED, *MOVED, *_OF_THE_JOB}
+    ]
+    return (*fixed, *(f"{name}: {words}" for name, words in space.bounds.items()))
 
 
 def command_of(model: str, plan: Plan, sequence: int | None = None) -> str:

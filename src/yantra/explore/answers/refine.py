@@ -43,10 +43,11 @@ REFINED = (
     "offload_activations",
 )
 """Fields of a plan that a search changes by simulation alone."""
-_COLUMNS = (
+MOVED = (
     "vpp", "zero", "micro_batch", "recompute", "sequence_parallel", "embedding_as_layer",
     "loss_as_layer",
 )  # fmt: skip
+"""Columns of a space that are changed with them, within what the space allows."""
 _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
@@ -94,7 +95,7 @@ def choices_of(space: PlanSpace, given: Mapping[str, Any]) -> Choices:
             raise ConfigError(name, expected_got("a tuple of values", values))
         for value in values:
             _check_value(name, value)
-    own = {name: value for name in _COLUMNS if (value := getattr(space, name)) is not None}
+    own = {name: value for name in MOVED if (value := getattr(space, name)) is not None}
     return own | dict(given)
 
 

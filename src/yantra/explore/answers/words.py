@@ -9,7 +9,7 @@ from yantra.base.text import count, format_bytes, room_text, table
 from yantra.base.units import format_time
 from yantra.explore.answers.best import FULL, Answer
 from yantra.explore.answers.causes import CAUSES, PARTS
-from yantra.explore.answers.plan_words import ENDS, also, command_of, held
+from yantra.explore.answers.plan_words import ENDS, also, command_of
 from yantra.explore.answers.ranked import Lost, Ranked
 from yantra.explore.answers.sizes import Neighbour
 from yantra.export.report.markup import Head, element
@@ -97,7 +97,7 @@ def why(answer: Answer) -> Iterator[str]:
         yield f"rests on: {best.sure.rests_on}"
     elif answer.stack in _AT_SPEEDS:
         yield _AT_SPEEDS[answer.stack]
-    yield f"not searched: {held(answer.shown)}"
+    yield f"not searched: {', '.join(answer.held)}"
     numbers = [str(n) for n, one in enumerate(answer.ranked, start=1) if one.not_simulated]
     if numbers:
         reason = next(one.not_simulated for one in answer.ranked if one.not_simulated)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 RECOMPUTE = ("none", "selective", "full", "operators")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
 _ZERO = (0, 1, 2, 3)
-_CHUNK = 1024
+_CHUNK = 2048
 """Tokens that each of the two chunks of a rank has at least, where contexts are not given."""
 _MOST_TOKENS = 1 << 17
 """Tokens of a micro-batch on a rank, where none are given; more is no faster for any device."""
