@@ -8,6 +8,7 @@ their own measurements.
 from __future__ import annotations
 
 from itertools import pairwise, product
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -26,6 +27,7 @@ from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates
 from yantra.scenario.named import parts_at
+from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.serving.infer import infer
 from yantra.workloads.serving.plan import InferencePlan
@@ -271,3 +273,29 @@ def test_the_verdict_is_the_row_that_gains_most_and_no_link_is_above_its_rate(
     assert best.text in result.bound_by.text.partition(";")[0]
     assert result.bound_by.gain == pytest.approx(best.gain, abs=1e-9)
     assert all(use.busy <= 1 for use in result.dimension_uses)
+
+
+def test_a_file_with_other_links_in_a_node_scales_what_was_measured(tmp_path: Path) -> None:
+    """A copy of a machine is that machine; with NVLink at a half, bytes take twice as long."""
+    from yantra.fabric.clusters import path_of
+
+    text = Path(path_of("hgx-h100")).read_text()
+    same, half = tmp_path / "same.yaml", tmp_path / "half.yaml"
+    same.write_text(text)
+    assert text.count("value: 20.6 GB/s") == 1
+    half.write_text(text.replace("value: 20.6 GB/s", "value: 10.3 GB/s"))
+    from yantra.scenario import cluster_parts
+
+    measured = {
+        name: cluster_parts(name, 8, stack="unknown")["collectives"].selection.options
+        for name in ("hgx-h100", str(same), str(half))
+    }
+    rates = {name: dict(options)["bandwidths"] for name, options in measured.items()}
+    assert rates[str(same)] == rates[str(half)] == rates["hgx-h100"]
+    plan = Plan(tp=8, global_batch=1)
+    step = Templates(workload=train(find("llama3-8b"), plan, 4096))
+    times = [
+        simulate(Scenario(workload=step, **cluster_parts(name, 8, stack="unknown"))).makespan_ns
+        for name in ("hgx-h100", str(same), str(half))
+    ]
+    assert times[0] == times[1] < times[2]

@@ -35,6 +35,13 @@ def path_of(name: Path, *, where: str = "cluster", folder: Path = "") -> str:
     return _FILES.path_of(name, where=where, folder=folder)
 
 
+@cache
+def measured_on(system: str) -> Cluster | None:
+    """Return the built-in machine in a node of which collectives were measured; None for others."""
+    machines = (load(name) for name in names())
+    return next((machine for machine in machines if machine.measured == system), None)
+
+
 def _read(path: str) -> Cluster:
     return _parsed(read_text(path), path)
 

@@ -26,6 +26,7 @@ from yantra.collectives import find
 from yantra.collectives.names import astra_sim_has, spelled_for_astra_sim
 from yantra.collectives.schedule import Kind
 from yantra.compute.products import NARROW
+from yantra.fabric.clusters.find import measured_on
 from yantra.fabric.clusters.fit import sizes_of
 from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Speeds
@@ -47,9 +48,10 @@ def parts_of(
     ]
     is_measured = speeds == "measured" and ranks > 1 and not _own_algorithms(collectives)
     if is_measured and (selection := _selection(cluster)) is not None:
+        network = _as_measured(cluster, used, topology, speeds)
         selection["options"] |= {  # the network that was measured, whatever is changed later
-            "bandwidths": [dimension["bandwidth"] for dimension in topology],
-            "latencies": [dimension["latency"] for dimension in topology],
+            "bandwidths": [dimension["bandwidth"] for dimension in network],
+            "latencies": [dimension["latency"] for dimension in network],
         }
         collectives["selection"] = selection
     return {
@@ -124,6 +126,26 @@ def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
     if dtype in NARROW:
         options["products"] = dtype
     return {"kind": "measured", "options": options}
+
+
+def _as_measured(
+    cluster: Cluster,
+    used: list[tuple[Level, tuple[int, ...]]],
+    topology: list[dict[str, Any]],
+    speeds: Speeds,
+) -> list[dict[str, Any]]:
+    """Return the dimensions of the network in which collectives were measured.
+
+    In a node they are those of the built-in machine, as a file of the user may state other links
+    for the same collectives. Over nodes times are drawn to the adapter that a file states.
+    """
+    machine = None if cluster.measured is None else measured_on(cluster.measured)
+    (level, shape), *_ = used
+    if machine is None or cluster.fits is not None or level is not cluster.network[0]:
+        return topology
+    inner = _dimensions(machine.network[0], shape, speeds)
+    own = len(_dimensions(level, shape, speeds))
+    return [*inner, *topology[own:]] if len(inner) == own else topology
 
 
 def _own_algorithms(collectives: dict[str, Any]) -> bool:
