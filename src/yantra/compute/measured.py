@@ -99,13 +99,14 @@ class Measured(ComputeModel):
 
     def basis(self, kernels: Kernels, device: Device) -> str:
         """Return whose tables the families of these kernels have."""
-        from yantra.base.distinct import distinct
+        import numpy as np
+
         from yantra.compute.families import DEFAULT, families, family_of
 
         machine = self._machine(device)
         known = family_of()
         names = {
-            known.get(kernels.op_classes[code], DEFAULT) for code in distinct(kernels.op_class)
+            known.get(kernels.op_classes[code], DEFAULT) for code in np.unique(kernels.op_class)
         }
         subjects = sorted(families.get(name).subject for name in names)
         tables = f"measured {' and '.join(subjects)} tables of {machine.title}"
@@ -152,14 +153,13 @@ def by_tables(kernels: Kernels, machine: Machine) -> Estimates:
     """Return what the family of each kernel says of it."""
     import numpy as np
 
-    from yantra.base.distinct import distinct
     from yantra.compute.families import DEFAULT, families, family_of
 
     known = family_of()
     names = np.array([known.get(name, DEFAULT) for name in kernels.op_classes])
     of_row = names[kernels.op_class]
     columns = [np.empty(len(kernels)) for _ in Estimates._fields]
-    for name in distinct(of_row):
+    for name in np.unique(of_row):
         rows = of_row == name
         made = families.get(str(name))().estimate(kernels.take(rows), machine)
         for column, part in zip(columns, made, strict=True):

@@ -28,7 +28,6 @@ from yantra.compute.families.machine import OF_ANOTHER
 from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
 from yantra.result.figures import Interval
 from yantra.result.what_ran import about_of, plan_of, whole
-from yantra.run.draws import SAMPLES, normals
 from yantra.scenario.types import CHANGED
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result import Result
 
+SAMPLES = 64
 STEP = 0.02
 _NINETY = 1.6449  # standard deviations that hold 90 % of a normal distribution, on each side
 _CLASSES = ("products", "attention", "rest")
@@ -92,12 +92,11 @@ def bounds(
     """
     import numpy as np
 
-    from yantra.base.distinct import quantile
-
     shared = sqrt(max((stated / _NINETY) ** 2 - of_classes(shares, widths) ** 2, 0.0))
-    drawn = normals() if samples == SAMPLES else _normals(samples, len(_CLASSES) + 1)
+    drawn = _normals(samples, len(_CLASSES) + 1)
     times = (np.exp(drawn[:, :-1] * np.array(widths)) @ shares) * np.exp(drawn[:, -1] * shared)
-    return quantile(times, 0.05), quantile(times, 0.95)
+    low, high = np.quantile(times, (0.05, 0.95))
+    return float(low), float(high)
 
 
 def responses(result: Result) -> NDArray[np.float64]:

@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yantra.base.distinct import distinct, places
 from yantra.compute.families.family import Family, within
 from yantra.compute.families.gemm import products
 from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table, with_table
@@ -277,7 +276,7 @@ def fastest_us(
 ) -> Reals:
     """Return microseconds of the fastest of frameworks, of those measured with keys like these."""
     code = (shape.heads * _MOST + shape.kv_heads) * _MOST + 2 * shape.like  # exact below 2^53
-    first, which = places(code)
+    _, first, which = np.unique(code, return_index=True, return_inverse=True)
     different = np.stack([shape.heads, shape.kv_heads, shape.like], axis=1)[first]
     work = np.log2(shape.batch * (shape.kv_heads if decoding else shape.heads))
     best = np.full(len(work), np.inf)
@@ -324,7 +323,7 @@ class Attention(Family):
         shaped = (kernels.heads > 0) & (kernels.head_dim > 0) & (kernels.queries > 0)
         product = ~shaped & (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
         unknown = ~shaped & ~product
-        for code in distinct(kernels.dtype):
+        for code in np.unique(kernels.dtype):
             dtype = kernels.dtypes[int(code)] or "bf16"
             for rows, way in ((shaped, _fused), (product, _unfused), (unknown, _by_amounts)):
                 chosen = rows & (kernels.dtype == code)
@@ -340,7 +339,7 @@ class Attention(Family):
             shaped = rows & (kernels.heads > 0)
             if shaped.any():
                 axis = table(family, with_table(family, machine.gpu).name)["tokens"]
-                ends = np.log2(distinct(axis.astype(np.float64)))
+                ends = np.log2(np.unique(axis.astype(np.float64)))
                 made[shaped] = place_on(ends, tokens[shaped]).beyond
         return made
 
@@ -357,7 +356,7 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
     eight = dtype in _EIGHT_BITS
     in_fp8 = eight | _cached_in_8_bits(kernels, shape, decodes)
     kinds = shape.window * 4 + 2 * in_fp8 + decodes
-    for kind in distinct(kinds).astype(np.int64):
+    for kind in np.unique(kinds).astype(np.int64):
         rows = kinds == kind
         part = Shape(*(column[rows] for column in shape))
         window, decoding, in_8_bits = int(kind // 4), bool(kind & 1), bool(kind & 2)

@@ -29,7 +29,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yantra.base.distinct import distinct, middle
 from yantra.base.errors import ConfigError
 from yantra.compute.families.family import Family, within
 from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table
@@ -164,7 +163,7 @@ class Fitted(NamedTuple):
     @property
     def usual(self) -> float:
         """Return what the formula usually gets wrong for many rows, which holds on any device."""
-        return middle(self.log_ratio[..., self.m >= np.log2(_MANY)])
+        return float(np.median(self.log_ratio[..., self.m >= np.log2(_MANY)]))
 
 
 def covariance(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Reals:
@@ -200,7 +199,7 @@ def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = 
     known = np.ones(len(n), bool) if chosen is None else chosen
     ratios = (logs - np.log(formula))[known]
     sides = np.log2(n[known]), np.log2(k[known])
-    grid_n, grid_k = np.log2(distinct(n)), np.log2(distinct(k))
+    grid_n, grid_k = np.log2(np.unique(n)), np.log2(np.unique(k))
     wanted = tuple(part.reshape(-1) for part in np.meshgrid(grid_n, grid_k, indexing="ij"))
     made = regressed(ratios, covariance(sides, sides), covariance(wanted, sides), NOISE)
     at_grid = formula_us(
@@ -249,7 +248,7 @@ class Gemm(Family):
         """Return durations by dtype; see the base."""
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
-        for code in distinct(kernels.dtype):
+        for code in np.unique(kernels.dtype):
             rows = kernels.dtype == code
             part = kernels if rows.all() else kernels.take(rows)
             dtype = kernels.dtypes[int(code)] or "bf16"
@@ -263,7 +262,7 @@ class Gemm(Family):
         arrays = table("gemm", gpu.name)
         made = np.zeros(len(kernels))
         for axis, size in zip(("m", "n", "k"), sides(kernels), strict=True):
-            ends = np.log2(distinct(arrays[axis].astype(np.float64)))
+            ends = np.log2(np.unique(arrays[axis].astype(np.float64)))
             made += place_on(ends, np.log2(np.maximum(size, 1))).beyond
         return made
 

@@ -35,7 +35,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yantra.base.distinct import distinct
 from yantra.compute.families.family import Family, within
 from yantra.compute.families.gemm import (
     TABLES,
@@ -317,7 +316,7 @@ class GroupedGemm(Family):
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
         told = (kernels.inner > 0) & (kernels.m > 0) & (kernels.batch > 0)
-        for code in distinct(kernels.dtype):
+        for code in np.unique(kernels.dtype):
             dtype = kernels.dtypes[int(code)] or "bf16"
             for rows, way in ((told, _of_layers), (~told, _of_products)):
                 chosen = rows & (kernels.dtype == code)

@@ -24,7 +24,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yantra.base.distinct import distinct
 from yantra.compute.families.family import Family, within
 from yantra.compute.families.gemm import fitted
 from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table, with_table
@@ -111,7 +110,7 @@ class MemoryBound(Family):
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
         kinds = np.array([LIKE.get(name, ELSE) for name in kernels.op_classes])[kernels.op_class]
-        for kind in distinct(kinds):
+        for kind in np.unique(kinds):
             chosen = kinds == kind
             rows = _rows(kernels, chosen)
             one = line(source.name, str(kind))

@@ -15,6 +15,7 @@ Skews below 101 hundredths are between none and that, in proportion of the logar
 from __future__ import annotations
 
 from itertools import pairwise
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -63,8 +64,6 @@ def busiest(of: Law, on_device: Reals, devices: Reals) -> Reals:
     spread = _moment(of, 2) / mean**2 - 1
     share = on_device / np.maximum(spread * (1 - 1 / np.maximum(devices, 1.001)), 1e-9)
     many, which = np.unique(np.maximum(devices, 1.0), return_inverse=True)
-    from statistics import NormalDist  # with fractions and decimals; few runs have experts
-
     normal = NormalDist()
     deviations = np.array([normal.inv_cdf(1 - _EULER / one) for one in many])
     score = deviations[which.reshape(devices.shape)]
