@@ -18,8 +18,9 @@ from yantra.workloads.plan.fields import MEANINGS
 from yantra.workloads.plan.plan import CHOICES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from yantra.cli.progress import Tell
     from yantra.explore.answers.best import Answer
     from yantra.explore.answers.sensitivity import Sensitivity
     from yantra.explore.closed_form.space import PlanSpace
@@ -144,6 +145,7 @@ def command(
     micro-batch and recomputation. Differences to the best plan are given by cause and add up.
     """
     from yantra.base.text import count
+    from yantra.cli.progress import progress
     from yantra.explore.answers.best import best_plans
     from yantra.explore.answers.runner import Shared
     from yantra.explore.answers.sensitivity import sensitivities
@@ -170,13 +172,16 @@ def command(
     shared = Shared(described, seq, space.adapters)
     more: dict[str, Any] = {"top": top, "shared": shared, "stack": stack}
     more |= {"refined": refine, "others": _others(allow)}
-    spaces = [
-        sized(described, one, space, shared.works, stack, **limits) if limits else space
-        for one in machines
-    ]
-    answers = [
-        best_plans(described, one, of, **more) for one, of in zip(machines, spaces, strict=True)
-    ]
+    spaces, answers = [], []
+    with progress("plans", counted=True) as report:
+        for at, machine in enumerate(machines):
+            tell = _note(report, at, len(machines))
+            tell(f"{machine.name}: judging plans")
+            of = (
+                sized(described, machine, space, shared.works, stack, **limits) if limits else space
+            )
+            spaces.append(of)
+            answers.append(best_plans(described, machine, of, tell=tell, **more))
     rates = [
         sensitivities(described, one, of, stack=stack)
         for one, of in zip(machines, spaces, strict=True)
@@ -235,6 +240,16 @@ def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
     for one in machines:
         check_rates(one, space.dtype, "--dtype")
     return space
+
+
+def _note(report: Tell | None, done: int, clusters: int) -> Callable[[str], None]:
+    """Return what is told where a search is: how many clusters are done, and what is at work."""
+
+    def tell(note: str) -> None:
+        if report is not None:
+            report(done, clusters, note)
+
+    return tell
 
 
 def _limits(ranks: int | None, budget: str | None, power: str | None) -> dict[str, float]:
