@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from yantra.cli.progress import Tell
     from yantra.explore.answers.best import Answer
+    from yantra.explore.answers.runner import Shared
     from yantra.explore.answers.sensitivity import Sensitivity
     from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.clusters.types import Cluster
@@ -145,11 +146,8 @@ def command(
     micro-batch and recomputation. Differences to the best plan are given by cause and add up.
     """
     from yantra.base.text import count
-    from yantra.cli.progress import progress
-    from yantra.explore.answers.best import best_plans
     from yantra.explore.answers.runner import Shared
     from yantra.explore.answers.sensitivity import sensitivities
-    from yantra.explore.answers.sizes import sized
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.workloads.models.catalogue import find
 
@@ -159,29 +157,14 @@ def command(
     check_stack(stack, "--stack")
     machines = [_priced(name, price) for name in names]
     described = find(model)
-    adapters = {name: value for name in _ADAPTERS if (value := chosen.pop(name)) is not None}
-    if "lora_targets" in adapters and "lora_rank" not in adapters:
-        raise ConfigError("--lora-targets", "adapts nothing without --lora-rank; give one")
-    given: dict[str, Any] = {
-        name: _values(name, text) for name, text in chosen.items() if text is not None
-    }
-    given |= adapters
     limits = _limits(ranks, budget, power)
-    given |= {"dtype": dtype, "ranks": ranks or 1, "global_batch": global_batch, "sequence": seq}
-    space = _space(given, machines)
+    if allow and not refine:
+        raise ConfigError("--allow", "bounds what plans are refined by; leave out --no-refine")
+    given = {"dtype": dtype, "ranks": 1 if ranks is None else ranks, "sequence": seq}
+    space = _space(_fields(chosen) | given | {"global_batch": global_batch}, machines)
+    more = {"top": top, "refined": refine, "others": _others(allow)}
     shared = Shared(described, seq, space.adapters)
-    more: dict[str, Any] = {"top": top, "shared": shared, "stack": stack}
-    more |= {"refined": refine, "others": _others(allow)}
-    spaces, answers = [], []
-    with progress("plans", counted=True) as report:
-        for at, machine in enumerate(machines):
-            tell = _note(report, at, len(machines))
-            tell(f"{machine.name}: judging plans")
-            of = (
-                sized(described, machine, space, shared.works, stack, **limits) if limits else space
-            )
-            spaces.append(of)
-            answers.append(best_plans(described, machine, of, tell=tell, **more))
+    spaces, answers = _searched(described, machines, space, limits, shared, stack, more)
     rates = [
         sensitivities(described, one, of, stack=stack)
         for one, of in zip(machines, spaces, strict=True)
@@ -191,6 +174,44 @@ def command(
     title = f"{described.name} on {size}, global batch {global_batch}{_of(dtype)}"
     _tell(title, answers, rates, output, as_json=as_json)
     return 0
+
+
+def _fields(chosen: dict[str, str | None]) -> dict[str, Any]:
+    """Return the fields of a space that were given. Raises ConfigError at the flag."""
+    adapters = {name: value for name in _ADAPTERS if (value := chosen.pop(name)) is not None}
+    if "lora_targets" in adapters and "lora_rank" not in adapters:
+        raise ConfigError("--lora-targets", "adapts nothing without --lora-rank; give one")
+    return {
+        name: _values(name, text) for name, text in chosen.items() if text is not None
+    } | adapters
+
+
+def _searched(
+    model: Any,
+    machines: Sequence[Cluster],
+    space: PlanSpace,
+    limits: dict[str, float],
+    shared: Shared,
+    stack: str,
+    more: dict[str, Any],
+) -> tuple[list[PlanSpace], list[Answer]]:
+    """Search on each cluster, with the ranks that the limits allow if there are any."""
+    from yantra.cli.progress import progress
+    from yantra.explore.answers.best import best_plans
+    from yantra.explore.answers.sizes import sized
+
+    spaces, answers = [], []
+    with progress("plans", counted=True) as report:
+        for at, machine in enumerate(machines):
+            tell = _note(report, at, len(machines))
+            tell(f"{machine.name}: judging plans")
+            of = space
+            if limits:
+                of = sized(model, machine, space, shared.works, stack, **limits)
+            found = best_plans(model, machine, of, tell=tell, shared=shared, stack=stack, **more)
+            spaces.append(of)
+            answers.append(found)
+    return spaces, answers
 
 
 def _tell(

@@ -89,8 +89,8 @@ def best_plans(
     """Return the best plans of a space on a cluster, the fastest first.
 
     `shared` is that of an earlier search for the same model and sequence. `stack` says at which
-    speeds, as `yantra run --stack`. Where plans are `refined`, further fields are
-    tried by simulation, and `others` bounds the values of those in `refine.REFINED`.
+    speeds, as `yantra run --stack`. Where plans are `refined`, further fields are tried by
+    simulation, and `others` bounds those in `refine.REFINED`.
 
     Raises ConfigError where no plan is legal or the cluster has no such number of ranks, and
     CapacityError where none fits into the memory of a device.
@@ -100,31 +100,21 @@ def best_plans(
     space = within_node(space, machine)
     choices = choices_of(space, others)
     shared = shared or Shared(model, space.sequence, space.adapters)
-    every = space.columns(model)
-    on = Machine(machine, space.ranks, dtype=space.dtype, stack=stack)
-    form = ClosedForm(model, on, space.sequence, shared.works)
-    memory = form.memory(every, space.global_batch)
-    if memory.min() > machine.usable_bytes:
-        raise _none_fits(model, machine, space, every, memory)
-    near = memory <= _NEAR * machine.usable_bytes
-    columns = {name: column[near] for name, column in every.items()}
-    judged = form.judge(columns, space.global_batch, memory[near])
+    count, columns, judged = _judged(model, machine, space, shared, stack)
     seconds = perf_counter() - start
     fits = judged.memory_bytes <= machine.usable_bytes
     order = _by_kind(columns, judged, fits)
     runner = Runner(model, machine, space, columns, judged, shared, stack, choices)
-    found = runner.all_of(order, top, tell, fits, len(near) <= _SMALL)
+    found = runner.all_of(order, top, tell, fits, count <= _SMALL)
     exact = [one for one in found if not one.not_simulated]
     if refined:
         found = runner.refined(found, fits, tell)
-    first = int(np.argmin(np.where(fits, judged.time_ns, np.inf)))
-    best = min(found[0].time_ns, float(judged.time_ns[first])), float(judged.kernels_ns[first])
-    neighbours = better_neighbours(model, machine, space, shared.works, stack, best)
+    near_ns = _best_ns(found, judged, fits)
     return Answer(
         cluster=machine.name,
         capacity_bytes=machine.memory_bytes,
         reserve_bytes=machine.reserve_bytes,
-        legal=len(near),
+        legal=count,
         judged=len(fits),
         fitting=int(fits.sum()),
         judged_s=seconds,
@@ -138,10 +128,31 @@ def best_plans(
         model=model.name,
         sequence=space.sequence,
         ranks=space.ranks,
-        neighbours=neighbours,
+        neighbours=better_neighbours(model, machine, space, shared.works, stack, near_ns),
         held=held(space),
         full_gradients_ns=_full_gradients(columns, judged, fits),
     )
+
+
+def _judged(
+    model: Any, machine: Cluster, space: PlanSpace, shared: Shared, stack: str
+) -> tuple[int, Columns, Judged]:
+    """Return how many plans are legal, and those near what fits, judged."""
+    every = space.columns(model)
+    on = Machine(machine, space.ranks, dtype=space.dtype, stack=stack)
+    form = ClosedForm(model, on, space.sequence, shared.works)
+    memory = form.memory(every, space.global_batch)
+    if memory.min() > machine.usable_bytes:
+        raise _none_fits(model, machine, space, every, memory)
+    near = memory <= _NEAR * machine.usable_bytes
+    columns = {name: column[near] for name, column in every.items()}
+    return len(near), columns, form.judge(columns, space.global_batch, memory[near])
+
+
+def _best_ns(found: list[Ranked], judged: Judged, fits: np.ndarray) -> tuple[float, float]:
+    """Return the least time that was found, and the kernels of the best by closed form, in ns."""
+    first = int(np.argmin(np.where(fits, judged.time_ns, np.inf)))
+    return min(found[0].time_ns, float(judged.time_ns[first])), float(judged.kernels_ns[first])
 
 
 def _full_gradients(columns: Columns, judged: Judged, fits: np.ndarray) -> float | None:
