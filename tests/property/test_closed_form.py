@@ -61,7 +61,9 @@ def test_memory_is_exact_and_time_near_the_simulation(name: str, ranks: int, bat
 def test_every_row_of_a_space_is_a_legal_plan(name: str) -> None:
     model = find(name)
     kinds = ("p2p", "all_gather", "a2a")
-    space = PlanSpace(ranks=24, global_batch=48, most_tp=8, cp_kind=kinds, etp=(1, 2), **EITHER)
+    space = PlanSpace(
+        ranks=24, global_batch=48, most_tp=8, cp=(1, 2), cp_kind=kinds, etp=(1, 2), **EITHER
+    )
     columns = space.columns(model)
     facts, rows = facts_of(model), len(columns["tp"])
     for row in range(0, rows, max(rows // 100, 1)):
@@ -74,7 +76,7 @@ def test_every_row_of_a_space_is_a_legal_plan(name: str) -> None:
 
 
 def test_contexts_are_split_until_each_of_two_chunks_of_a_rank_is_short() -> None:
-    space = PlanSpace(ranks=64, global_batch=64, sequence=8192, tp=(1,), pp=(1,))
+    space = PlanSpace(ranks=64, global_batch=64, sequence=16384, tp=(1,), pp=(1,))
     assert set(space.columns(find("llama3-8b"))["cp"].tolist()) == {1, 2, 4}
     given = space.replace(cp=(1, 64)).columns(find("llama3-8b"))
     assert set(given["cp"].tolist()) == {1, 64}
@@ -87,6 +89,7 @@ def test_a_space_has_every_legal_plan_of_its_ranges(name: str) -> None:
     facts = facts_of(model)
     only: Any = {"cp": (1, 2), "etp": (1,), "gradient_dtype": ("fp32",)}
     only |= {"zero": (0, 3), "recompute": ("none", "operators")}
+    only["micro_batch"] = (1, 2, 3, 4, 6, 12)  # whatever tokens they have
     columns = PlanSpace(ranks=ranks, global_batch=batch, **only, **EITHER).columns(model)
     found = set(zip(*(columns[name].tolist() for name in COLUMNS), strict=True))
     sizes = (1, 2, 3, 6)
@@ -131,7 +134,7 @@ def _pipelines(layers: int, pp: int) -> Iterator[tuple[int, int, int]]:
 def test_law_4_memory_of_models_of_other_forms_is_the_planned_one(name: str) -> None:
     """Tables without gradients, a front that keeps activations, scans."""
     model = find(name)
-    space = PlanSpace(ranks=8, global_batch=32)
+    space = PlanSpace(ranks=8, global_batch=32, zero=(0, 1, 2))
     columns = space.columns(model)
     memory = ClosedForm(model, Machine(CLUSTER, 8)).memory(columns, 32)
     for row in np.random.default_rng(3).permutation(len(memory))[:6]:
@@ -251,8 +254,9 @@ def test_the_best_plan_of_a_small_space_is_that_of_simulating_all(
 ) -> None:
     model = find("llama3-8b")
     space = PlanSpace(
-        ranks=ranks, global_batch=batch, sequence=seq, most_tp=8, recompute=("none",), pp=(1, 2)
-    )
+        ranks=ranks, global_batch=batch, sequence=seq, most_tp=8, recompute=("none",), pp=(1, 2),
+        zero=(0, 1), gradient_dtype=("fp32",),
+    )  # fmt: skip
     answer = best_plans(model, CLUSTER, space, stack=stack, refined=False)
     columns, parts = space.columns(model), parts_for(CLUSTER, ranks, "bf16", stack)
     times = []

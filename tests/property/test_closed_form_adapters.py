@@ -36,7 +36,8 @@ def test_memory_is_that_of_the_step(name: str) -> None:
     for row in rows:
         plan = space.plan(columns, row)
         peak = max(train(model, plan, TOKENS).peaks().values())
-        assert memory[row] == pytest.approx(peak, rel=1e-5), plan
+        near = 1e-4 if plan.recompute == "operators" else 1e-5
+        assert memory[row] == pytest.approx(peak, rel=near), plan
 
 
 def test_the_best_plans_are_simulated_and_near() -> None:

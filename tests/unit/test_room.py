@@ -101,9 +101,11 @@ def test_a_step_fits_to_the_byte_of_memory_less_reserve_at_every_door(
         with nullcontext() if fits else pytest.raises(CapacityError):
             train("llama3-8b", plan, 2048, memory_bytes=memory, reserve_bytes=kept)
         chosen = {"tp": (2,), "pp": (2,), "zero": (0,), "recompute": ("none",), "vpp": (1,)}
+        chosen |= {"gradient_dtype": ("fp32",), "embedding_as_layer": (False,)}
+        chosen |= {"loss_as_layer": (False,)}
         space = PlanSpace(ranks=8, global_batch=8, sequence=2048, micro_batch=(1,), **chosen)
         with nullcontext() if fits else pytest.raises(CapacityError):
-            best_plans(find("llama3-8b"), machine, space)
+            best_plans(find("llama3-8b"), machine, space, refined=False)
 
 
 def test_an_engine_takes_its_share_and_at_most_what_the_reserve_leaves() -> None:

@@ -34,6 +34,16 @@ from yantra.explore.study.trial import Plans, broken_bounds, figures, plans_of, 
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
 
+_USUAL = {
+    "etp": 1,
+    "cp_kind": "p2p",
+    "gradient_dtype": "fp32",
+    "embedding_as_layer": False,
+    "loss_as_layer": False,
+    "sequence_parallel": True,
+    "overlap": True,
+}
+"""What fields beside the first columns are if nothing is said of them."""
 _SWITCHED = {"true": True, "false": False}
 
 
@@ -203,10 +213,11 @@ def words(study: Study, answer: Why) -> Iterator[str]:
 
 
 def plan_text(row: Mapping[str, int]) -> str:
-    """Return the fields of a row, as `read_plan` reads them."""
+    """Return the fields of a row, as `read_plan` reads them; of further ones the unusual."""
     shown = {
         name: str(value).lower() if name in OFF_OR_ON else value
         for name, value in told(row).items()
+        if name not in _USUAL or value != _USUAL[name]
     }
     return " ".join(f"{name}={value}" for name, value in shown.items())
 
