@@ -160,7 +160,7 @@ def test_traces_that_state_no_type_run_at_the_usual_one(tmp_path: Path) -> None:
         trace.build().write(tmp_path / f"t.{rank}.et")
     result = ran(str(tmp_path / "t.{rank}.et"))
     assert result.model.scenario.machine.dtype == "bf16" and not result.warnings
-    assert result.makespan_ns == pytest.approx(1.18 * 10**12 / 794.5e12 * 1e9, rel=0.02)
+    assert result.makespan_ns == pytest.approx(1.238 * 10**12 / 794.5e12 * 1e9, rel=0.02)
 
 
 @pytest.mark.parametrize("cluster", ["gaudi3", "tpu-v5p"])
