@@ -5,8 +5,8 @@ products a size has, the more plans. Sizes are judged by closed form alone, so o
 answer says only which look better.
 
 Trade-off: a few sizes are judged, and none where the kernels of the best plan, spread over so many
-devices, already take longer. Neighbours are judged on clusters of nodes alone: on a torus a size
-that fills no dimension makes groups of many shapes, whose measuring takes minutes.
+devices, already take longer. Neighbours are judged on clusters of nodes, and of many ranks where
+collectives are measured: else groups of many shapes are simulated, which takes minutes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from yantra.base.divisors import divisors
 from yantra.base.errors import CapacityError, ConfigError
+from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine
 from yantra.fabric.clusters.ownership import rates_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
 
 _LEVELS = 2  # dimensions of a cluster whose neighbours are judged: nodes, and a network between
+_MANY = 1024  # ranks, from which groups take long to simulate
 _JUDGED = 4  # sizes of one question
 _NEAR = 0.1  # of a size: how far neighbours are
 _LEAST_OF_BUDGET = 0.6  # of what is paid for, where less cannot be the best use
@@ -125,7 +127,9 @@ def better_neighbours(
     """
     time, kernels = best
     ranks = space.ranks
-    if len(cluster.levels(ranks)) > _LEVELS:
+    if len(cluster.levels(ranks)) > _LEVELS or (
+        ranks > _MANY and not _is_measured(cluster, ranks, stack)
+    ):
         return ()
 
     def promises(size: int) -> bool:
@@ -138,6 +142,12 @@ def better_neighbours(
     )
     better = [one for one in found if one.time_ns < _wanted(time, ranks, one.ranks)]
     return tuple(sorted(better, key=lambda one: one.time_ns * one.ranks))
+
+
+def _is_measured(cluster: Cluster, ranks: int, stack: str) -> bool:
+    """Return whether collectives of a node take what was measured of them."""
+    machine = Machine(cluster, ranks, stack=stack)
+    return machine.timed(CollectiveType.ALL_REDUCE, 2, 1) is not None
 
 
 def _wanted(time_ns: float, ranks: int, size: int) -> float:
