@@ -127,9 +127,8 @@ def better_neighbours(
     """
     time, kernels = best
     ranks = space.ranks
-    if len(cluster.levels(ranks)) > _LEVELS or (
-        ranks > _MANY and not _is_measured(cluster, ranks, stack)
-    ):
+    takes_long = ranks > _MANY and not _is_measured(cluster, ranks, stack)
+    if takes_long or len(cluster.levels(ranks)) > _LEVELS:
         return ()
 
     def promises(size: int) -> bool:
