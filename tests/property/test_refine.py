@@ -145,6 +145,14 @@ def test_fields_beside_the_columns_are_told_and_typed() -> None:
     )
 
 
+def test_sequence_parallelism_that_is_off_is_told_and_typed() -> None:
+    """It is on by itself where tp is above 1, so a command that left it out made another step."""
+    plan = Plan(tp=2, dp=2, sequence_parallel=False)
+    assert also(plan, ("tp", "dp")) == "sequence_parallel=false"
+    assert "--no-sequence-parallel" in command_of("llama3-8b", plan)
+    assert "sequence" not in command_of("llama3-8b", Plan(tp=2, dp=2)) + also(Plan(dp=2), ("dp",))
+
+
 def test_the_command_of_the_best_plan_makes_its_step(tmp_path: Path) -> None:
     from yantra.cli import main
     from yantra.run.simulate import simulate as run

@@ -13,24 +13,30 @@ if TYPE_CHECKING:
     from yantra.explore.closed_form.space import PlanSpace
 
 _OF_THE_JOB = ("steps", "lora_rank", "lora_targets", "global_batch", "dtype")
+_DECIDE = ("tp", "vpp", "dp", "micro_batch")  # what other fields follow from
 _OWN = Plan()
 ENDS = ("embedding_as_layer", "loss_as_layer")
 
 
 def also(plan: Plan, shown: Iterable[str]) -> str:
     """Return the fields that differ from a usual plan and are no column of the answer."""
-    told = {*shown, *_OF_THE_JOB, "schedule", *(ENDS if plan.pp == 1 else ())}
-    fields = {
-        name: value
-        for name, value in plan.given.items()
-        if name not in told and value is not None and value != getattr(_OWN, name)
-    }
-    usual = "interleaved" if plan.vpp > 1 else "1f1b"
-    if plan.pp > 1 and plan.schedule != usual:
-        fields = {"schedule": plan.schedule} | fields
-    if fields.get("sequence_parallel") == (plan.tp > 1):
-        del fields["sequence_parallel"]
+    told = {*shown, *_OF_THE_JOB, *((*ENDS, "schedule") if plan.pp == 1 else ())}
+    fields = {name: value for name, value in _unusual(plan).items() if name not in told}
     return " ".join(f"{name}={_value(value)}" for name, value in fields.items())
+
+
+def _unusual(plan: Plan) -> dict[str, Any]:
+    """Return the fields that differ from what a plan of these sizes has by itself, and the sizes.
+
+    With tp a plan has sequence parallelism by itself, so without it that is told.
+    """
+    sizes = {name: getattr(plan, name) for name in _DECIDE}
+    usual = Plan(**sizes)
+    return {
+        name: value
+        for name, value in vars(plan).items()
+        if (value != getattr(_OWN, name) if name in sizes else value != getattr(usual, name))
+    }
 
 
 def held(space: PlanSpace) -> tuple[str, ...]:
@@ -48,11 +54,7 @@ def command_of(model: str, plan: Plan, sequence: int | None = None) -> str:
     words = [f"yantra workload train --model {model}"]
     if sequence is not None:
         words.append(f"--seq {sequence}")
-    for name, value in plan.given.items():
-        if value is not None and value != getattr(_OWN, name):
-            words.append(_flag(name.replace("_", "-"), value))
-    if plan.global_batch != plan.micro_batch * plan.dp and "--global-batch" not in " ".join(words):
-        words.append(f"--global-batch {plan.global_batch}")
+    words += [_flag(name.replace("_", "-"), value) for name, value in _unusual(plan).items()]
     return " ".join((*words, "-o step.yw"))
 
 
