@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from yantra.accuracy.fit import COVERED
+from yantra.accuracy.metrics import cells
 from yantra.accuracy.mixture import unknown_without
 from yantra.accuracy.ranking import Ranking, ranking_of
 from yantra.accuracy.rows import Row, rows
@@ -233,16 +234,13 @@ def table(found: Judgement) -> list[str]:
     ]
     for one in (*found.datasets, found.whole, *found.machines, *found.frameworks):
         ranked = ("-", "-") if one.ranking is None else one.ranking.words()
-        cells = (
+        row = (
             one.name,
             str(one.rows),
-            f"{one.mean:.1%}",
-            f"{one.median:.1%}",
-            f"{one.bias:+.1%}",
-            f"{one.covered:.0%}",
+            *cells(one.mean, one.median, one.bias, one.covered),
             *ranked,
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(row)} |")
     lines.append("")
     lines += [
         f"* among the {WORST} worst steps: {one.row.dataset} {one.row.name} on {one.row.machine}: "

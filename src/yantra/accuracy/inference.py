@@ -27,6 +27,7 @@ from os import path as paths
 from statistics import fmean, median
 from typing import NamedTuple
 
+from yantra.accuracy.metrics import cells
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, YantraError, expected_got
 from yantra.fabric.stacks.choice import DEFAULT
@@ -182,16 +183,13 @@ def table(found: Iterable[Figures]) -> list[str]:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for one in found:
-        cells = (
+        row = (
             one.model,
             f"{one.machine} {one.dtype}".strip() or "-",
             str(one.rows),
-            f"{one.mean:.1%}",
-            f"{one.median:.1%}",
-            f"{one.bias:+.1%}",
-            f"{one.covered:.0%}",
+            *cells(one.mean, one.median, one.bias, one.covered),
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(row)} |")
     return lines
 
 

@@ -109,3 +109,8 @@ def interval_score(bands: Sequence[Band], alpha: float = 0.1) -> float:
         outside = max(low - at, 0.0) + max(at - high, 0.0)
         scores.append(high - low + 2.0 / alpha * outside)
     return fmean(scores)
+
+
+def cells(mean: float, median: float, bias: float, covered: float) -> tuple[str, str, str, str]:
+    """Return errors and how many are within the interval as a table shows them."""
+    return f"{mean:.1%}", f"{median:.1%}", f"{bias:+.1%}", f"{covered:.0%}"
