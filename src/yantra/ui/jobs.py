@@ -14,6 +14,7 @@ from yantra.base.errors import UnsupportedError
 from yantra.base.text import count, format_bytes
 from yantra.base.units import format_time
 from yantra.explore.answers.best import Answer, best_plans
+from yantra.explore.answers.plan_words import unusual, written
 from yantra.explore.answers.ranked import Ranked
 from yantra.explore.closed_form.on_stack import check_rates
 from yantra.explore.closed_form.space import PlanSpace
@@ -30,7 +31,7 @@ from yantra.workloads.plan.plan import Plan
 _BEST = 5
 _MOST_RECORDED = 256 << 20
 _SEARCHED = ("lora_rank", "lora_targets")
-_NOT_FIELDS = ("dp", "global_batch", "dtype", "schedule", "sequence_parallel")
+_NOT_FIELDS = ("dp", "global_batch", "dtype", "schedule")
 
 
 def run(form: Mapping[str, str]) -> Result:
@@ -100,25 +101,14 @@ def _row(one: Ranked, given: Mapping[str, Any]) -> dict[str, Any]:
 def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
     """Return what the controls say of a plan that was found; `more` has what none of them says."""
     has_own = {*SPLIT, *_NOT_FIELDS}
-    others = {
-        name: value
-        for name, value in plan.given.items()
-        if name not in has_own and value != getattr(Plan, name)
-    }
+    others = {name: value for name, value in unusual(plan).items() if name not in has_own}
     others |= {name: given[name] for name in _SEARCHED if name in given}
-    if plan.given["sequence_parallel"] is False and plan.tp > 1:
-        others["sequence_parallel"] = False
-    told = [f"{name}={_told(value)}" for name, value in others.items()]
+    told = [f"{name}={written(value)}" for name, value in others.items()]
     return {
         **{name: str(getattr(plan, name)) for name in SPLIT},
         "schedule": plan.given["schedule"] or "",
         "more": " ".join(told),
     }
-
-
-def _told(value: Any) -> str:
-    is_list = isinstance(value, tuple | list)
-    return ",".join(map(str, value)) if is_list else str(value).lower()
 
 
 def _priced(form: Mapping[str, str]) -> Cluster:

@@ -21,11 +21,11 @@ ENDS = ("embedding_as_layer", "loss_as_layer")
 def also(plan: Plan, shown: Iterable[str]) -> str:
     """Return the fields that differ from a usual plan and are no column of the answer."""
     told = {*shown, *_OF_THE_JOB, *((*ENDS, "schedule") if plan.pp == 1 else ())}
-    fields = {name: value for name, value in _unusual(plan).items() if name not in told}
-    return " ".join(f"{name}={_value(value)}" for name, value in fields.items())
+    fields = {name: value for name, value in unusual(plan).items() if name not in told}
+    return " ".join(f"{name}={written(value)}" for name, value in fields.items())
 
 
-def _unusual(plan: Plan) -> dict[str, Any]:
+def unusual(plan: Plan) -> dict[str, Any]:
     """Return the fields that differ from what a plan of these sizes has by itself, and the sizes.
 
     With tp a plan has sequence parallelism by itself, so without it that is told.
@@ -42,7 +42,7 @@ def _unusual(plan: Plan) -> dict[str, Any]:
 def held(space: PlanSpace) -> tuple[str, ...]:
     """Return what a search held, in words, and what bounds what it did not."""
     fixed = [
-        f"{name} {_value(value)}"
+        f"{name} {written(value)}"
         for name, value in space.fixed.items()
         if value is not None and name not in {*REFINED, *MOVED, *_OF_THE_JOB}
     ]
@@ -54,17 +54,18 @@ def command_of(model: str, plan: Plan, sequence: int | None = None) -> str:
     words = [f"yantra workload train --model {model}"]
     if sequence is not None:
         words.append(f"--seq {sequence}")
-    words += [_flag(name.replace("_", "-"), value) for name, value in _unusual(plan).items()]
+    words += [_flag(name.replace("_", "-"), value) for name, value in unusual(plan).items()]
     return " ".join((*words, "-o step.yw"))
 
 
 def _flag(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return f"--{name}" if value else f"--no-{name}"
-    return f"--{name} {_value(value)}"
+    return f"--{name} {written(value)}"
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, tuple):
+def written(value: Any) -> str:
+    """Return a value of a field as a user writes it."""
+    if isinstance(value, tuple | list):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
