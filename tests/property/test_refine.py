@@ -163,3 +163,11 @@ def test_the_command_of_the_best_plan_makes_its_step(tmp_path: Path) -> None:
     words[-1] = str(tmp_path / words[-1])
     assert main(words) == 0
     assert run(on_cluster(words[-1], "hgx-h100", stack="roofline")).makespan_ns == best.time_ns
+
+
+def test_a_schedule_that_keeps_everything_is_found_where_it_fits() -> None:
+    """GPipe holds all micro-batches: plans that compute again fit, and are not promised first."""
+    space = PlanSpace(ranks=16, global_batch=32, pp=(2,))
+    others = {"schedule": ("gpipe",)}
+    found = best_plans(find("llama3-8b"), "hgx-h100", space, stack="roofline", others=others)
+    assert {one.plan.schedule for one in found.ranked} == {"gpipe"}

@@ -54,6 +54,8 @@ _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
 _STARTS, _FAR = 3, 1.02  # plans to start from, and how much slower than the best they may be
 _STEP = 2.5  # between sizes of buckets
 _TRIES, _LOOKED = 4, 8  # plans on which a schedule runs, and legal ones whose memory is looked at
+_KEEP = ("micro_batch", "recompute")  # what activations take hangs on; shards change little
+_WANTED = 64  # of legal ones, where a user allows nothing else
 _PASSES = 1 << 13  # of a pipeline, through its chunks; more take long to simulate
 _FIRST = 1000  # plans looked at for legal ones
 _LEFT = 0.3  # of what a schedule may hide it leaves so much, or the least that it was seen to leave
@@ -197,22 +199,26 @@ def _on_rows(
     order = order[np.argsort((least + _LEFT * hidden)[order], kind="stable")]
     found: list[Ranked] = []
     left, looked, seen = _LEFT, 0, set[tuple[int, ...]]()
+    is_wanted, failed = np.isinf(limit_ns), set[tuple[int, ...]]()
+    most = _WANTED if is_wanted else _LOOKED
     for row in map(int, order[:_FIRST]):
         kind = tuple(int(rows.columns[field][row]) for field in _SPLIT)
         promised = float(least[row] + left * hidden[row])
-        if promised >= limit_ns or kind in seen or not is_legal(row, changes):
+        keeps = (*kind, *(int(rows.columns[field][row]) for field in _KEEP))
+        if promised >= limit_ns or kind in seen or (is_wanted and keeps in failed):
+            continue
+        if not is_legal(row, changes):
             continue
         looked += 1
         one = simulate(row, changes)
-        if one is not None:
-            seen.add(kind)
+        (failed if one is None else seen).add(keeps if one is None else kind)
         if one is not None and not one.not_simulated:
             share = (one.time_ns - float(least[row])) / max(float(hidden[row]), 1.0)
             left = max(min(left, share), 0.0)
             if one.time_ns < limit_ns * _FAR:
                 found.append(one)
                 limit_ns = limit_ns if np.isinf(limit_ns) else min(limit_ns, one.time_ns)
-        if looked == _LOOKED or len(seen) == _TRIES:
+        if looked == most or len(seen) == _TRIES:
             break
     return found
 

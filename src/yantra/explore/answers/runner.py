@@ -167,7 +167,9 @@ class Runner:
         allowed = [one for one in found if is_allowed(one.plan, self.choices)]
         if not allowed:
             names = ", ".join(self.choices["schedule"])
-            raise ConfigError("schedule", f"no plan that fits can have {names}; allow others")
+            raise ConfigError(
+                "schedule", f"no plan that fits can have {names}, of those tried; allow others"
+            )
         return best_of_kinds(allowed)
 
     def _is_legal(self, row: int, changes: Mapping[str, Any]) -> bool:
