@@ -37,6 +37,7 @@ from yantra.ui.workers import Answer, GoneError, Limits, Workers
 
 LOOPBACK = "127.0.0.1"
 _MOST_BYTES = 4 * MOST_TEXT  # two texts and their escapes
+_MOST_UNREAD_BYTES = 64 << 20  # of a refused request, so that its client can read why
 
 _KEPT = 8
 _LONGEST_S = 30.0  # for a request to come
@@ -144,6 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _LONGEST_S
     server_version = "Yantra"
     sys_version = ""
+    is_read = False  # whether the request has come as a whole
 
     def do_GET(self) -> None:
         """Answer with the page or a report."""
@@ -192,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_ours(self) -> bool:
         """Return whether a request is to this host and from its own page; else refuse it."""
         if self.command == "GET":
-            self.server.has_come(self.connection)
+            self._has_come()
         origin = self.headers.get("Origin")
         own = {f"http://{host}" for host in self.server.hosts}
         if self.headers.get("Host") in self.server.hosts and (origin is None or origin in own):
@@ -206,13 +208,25 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(413, f"expected at most {_MOST_BYTES} bytes")
             return None
         body = self.rfile.read(length)
-        self.server.has_come(self.connection)
+        self._has_come()
         return body
+
+    def _has_come(self) -> None:
+        self.server.has_come(self.connection)
+        self.is_read = True
 
     def _refuse(self, status: int, why: str, control: str = "") -> None:
         self.close_connection = True
         told = {"error": why, "control": control}
         self._send(status, "application/json", json.dumps(told))
+        if not self.is_read:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Read the body of a refused request: closed with it unread, a socket resets the answer."""
+        left = min(whole(self.headers.get("Content-Length", "")) or 0, _MOST_UNREAD_BYTES)
+        while left > 0 and (part := self.rfile.read1(min(left, 1 << 16))):
+            left -= len(part)
 
     def _send(self, status: int, kind: str, text: str) -> None:
         content = text.encode(errors=HALVES)
