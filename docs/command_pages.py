@@ -11,6 +11,7 @@ from inspect import cleandoc
 
 import click
 
+from yantra.cli.command import COMMON, common_options
 from yantra.cli.group import yantra
 
 _HEAD = "| option | what it does |\n|---|---|\n"
@@ -37,7 +38,10 @@ def _overview(context: click.Context) -> str:
         "# Commands\n\nThe `--help` of each command.\n"
         "[The command line](../reference/command-line.md) has what all have in common, such as "
         "`--json`, progress and exit status.\n"
-        "\n| command | what it does |\n|---|---|\n" + "".join(rows)
+        "\n| command | what it does |\n|---|---|\n"
+        + "".join(rows)
+        + f"\n## Options of most commands\n\n{_HEAD}"
+        + "".join(f"| `{name}` | {_cell(about)} |\n" for name, about in COMMON.items())
     )
 
 
@@ -68,7 +72,20 @@ def _options(command: click.Command, context: click.Context) -> str:
         for record in records
         if record
     ]
-    return _HEAD + "".join(rows) + "\n"
+    seldom = getattr(command, "seldom", None)
+    more = (
+        [f"| `{name}` | {_cell(seldom.about(name))} |\n" for name in seldom.options]
+        if seldom
+        else []
+    )
+    by_set = f"| by `--set` | what it is |\n|---|---|\n{''.join(more)}\n" if more else ""
+    also = ", ".join(f"`{name}`" for name in common_options(command))
+    told = (
+        f"Also {also}, as in [all commands](README.md#options-of-most-commands).\n\n"
+        if also
+        else ""
+    )
+    return _HEAD + "".join(rows) + "\n" + by_set + told
 
 
 def _examples(command: click.Command) -> str:

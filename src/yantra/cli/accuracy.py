@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 
 @click.command(
@@ -33,7 +33,7 @@ from yantra.cli.command import WithExamples
     "--data",
     help="Run one data set alone, by its name in the table; fits use recorded runs of the others.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@json_option
 def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
     """Predict 902 measured training steps and say how far off we are; takes minutes.
 

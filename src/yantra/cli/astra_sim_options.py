@@ -5,6 +5,8 @@ The command reads its line itself, as ASTRA-sim does, and starts without click.
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from yantra.astra_sim.flags import CHOICES, FILES, OPTIONS
@@ -28,15 +30,20 @@ class _AstraSim(WithExamples):
         return astra_sim.help_text().rstrip("\n")
 
 
+_UNLISTED = ("json", "plugin", "memory-limit", "help", "compute-scale", "comm-scale")
+"""What most commands have, and what has no effect."""
+
+
 def _option(name: str) -> click.Option:
     _, _, meaning = OPTIONS[name]
+    more: dict[str, Any] = {"help": meaning, "hidden": name in _UNLISTED}
     if name in ("json", "help"):
-        return click.Option([f"--{name}"], is_flag=True, help=meaning)
+        return click.Option([f"--{name}"], is_flag=True, **more)
     if name in CHOICES:
-        return click.Option([f"--{name}"], type=click.Choice(CHOICES[name]), help=meaning)
+        return click.Option([f"--{name}"], type=click.Choice(CHOICES[name]), **more)
+    more["shell_complete"] = quirks if name == "semantics-quirk" else None
     kind = click.Path() if name in FILES else click.STRING
-    completes = quirks if name == "semantics-quirk" else None
-    return click.Option([f"--{name}"], type=kind, help=meaning, shell_complete=completes)
+    return click.Option([f"--{name}"], type=kind, **more)
 
 
 command = _AstraSim(

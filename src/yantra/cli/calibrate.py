@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="The file to write; NAME.yaml if left out, my-stack.yaml without a name.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was fitted as JSON.")
+@json_option
 def command(
     file: str,
     stack: str | None,

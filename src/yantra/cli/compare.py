@@ -28,7 +28,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @stack_option
 @plugin_option
 @click.option("--report", type=click.Path(), help="Write it as one HTML file that opens offline.")
-@json_option("Print the comparison as JSON.")
+@json_option
 def command(
     a: str,
     b: str,

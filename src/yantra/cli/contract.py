@@ -36,7 +36,7 @@ from yantra.network.core_contracts import CONTRACTS as OF_THE_CORE
 )
 @click.argument("kind", shell_complete=offered)
 @click.argument("plugin", type=click.Path())
-@json_option("Print what was checked as JSON.")
+@json_option
 def command(kind: str, plugin: str, as_json: bool) -> int:
     """Check it, and say what holds."""
     contract = _contract_of(kind)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yantra.base.errors import InternalError
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.show import show
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions")
         "yantra demo --json",
     ],
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@json_option
 def command(as_json: bool) -> int:
     """Run four examples; two have an answer published for ASTRA-sim."""
     from yantra.demo import examples

@@ -10,7 +10,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 
 
 @click.command(cls=WithExamples, examples=["yantra doctor", "yantra doctor --json"])
-@json_option("Print the checks as JSON.")
+@json_option
 def command(as_json: bool) -> int:
     """Check the installation: packages, core, optional parts, memory, and what to do.
 

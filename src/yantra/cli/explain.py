@@ -32,7 +32,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @set_option
 @stack_option
 @plugin_option
-@json_option("Print the explanation as JSON.")
+@json_option
 def command(
     file: str,
     cluster: str | None,

@@ -20,8 +20,8 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="PATH=VALUE",
-    help="Set a field of the scenario: network=ideal, cluster.topology[0].bandwidth=x2 (or +10%). "
-    "May be repeated.",
+    help="Set a field of the scenario: network=ideal, semantics=astra-sim, "
+    "collectives.all_reduce=ring, cluster.topology[0].bandwidth=x2 (or +10%). May be repeated.",
 )
 cluster_option = click.option(
     "--cluster",

@@ -12,7 +12,7 @@ from yantra import __version__
 from yantra.base.errors import ConfigError
 from yantra.base.notes import notes_to
 from yantra.cli import warn
-from yantra.cli.command import WithExamples
+from yantra.cli.command import COMMON, WithExamples
 
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
@@ -94,6 +94,11 @@ class Commands(WithExamples, click.Group):
 
 class _Yantra(Commands):
     """All commands. `astra-sim` reads its options itself; click only knows of them."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_commands(ctx, formatter)
+        with formatter.section("Options of most commands"):
+            formatter.write_dl(list(COMMON.items()))
 
     def imported(self, name: str) -> click.Command:
         if name != "astra-sim":

@@ -16,7 +16,5 @@ def memory_option(*, by_default: bool) -> click.Option:
 
             context.with_resource(limited(None if text is None else read_limit(text)))
 
-    default = "; by default nine tenths of what is free" if by_default else ""
-    more: dict[str, Any] = {"expose_value": False, "callback": limit}
-    about = f"The most memory that the command may take, such as 8GiB{default}."
-    return click.Option(["--memory-limit"], metavar="SIZE", help=about, **more)
+    more: dict[str, Any] = {"expose_value": False, "callback": limit, "hidden": True}
+    return click.Option(["--memory-limit"], metavar="SIZE", **more)

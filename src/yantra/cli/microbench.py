@@ -9,7 +9,7 @@ from os.path import isdir
 import click
 
 from yantra.base.errors import ConfigError
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 _ELSEWHERE = "or write the script with --write-script FILE and run it on a machine that has one"
 
@@ -38,7 +38,7 @@ _ELSEWHERE = "or write the script with --write-script FILE and run it on a machi
     show_default=True,
     help="Stop measuring after this many seconds.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@json_option
 def command(output: str | None, script: str | None, seconds: float, as_json: bool) -> int:
     """Measure kernels on this machine's GPU with PyTorch, in two minutes.
 

@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 @click.argument("kind", shell_complete=offered)
 @click.argument("name")
 @click.option("-o", "--output", type=click.Path(), help="The file to write, in place of NAME.py.")
-@json_option("Print the file and the commands to type next as JSON.")
+@json_option
 def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
     """Write the file, and say what to type next."""
     chosen = get(kind, "KIND")

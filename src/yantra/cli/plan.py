@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.base.errors import ConfigError, expected_got
-from yantra.base.whole_numbers import is_whole
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.whole_numbers import is_whole, whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
@@ -44,25 +44,32 @@ _NAMES = {
 
 _DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
 _ADAPTERS = ("lora_rank", "lora_targets")
+_FIELDS = tuple(name.replace("-", "_") for name in (*_CHOICES, *_NAMES, *_SWITCHES, *_ADAPTERS))
 
 
 def _choices(command: Any) -> Any:
-    """Add a flag for each field whose values a user may restrict or let vary."""
+    """Add a flag, which `--allow` stands for, for each field of plans that has a closed form."""
     for name in reversed(_ADAPTERS):
         kind: Any = click.IntRange(min=1) if name == "lora_rank" else str
-        help = f"{MEANINGS[name][0].upper()}{MEANINGS[name][1:]}."
-        command = click.option(f"--{name.replace('_', '-')}", name, type=kind, help=help)(command)
-    for name, about in reversed(_SWITCHES.items()):
-        usual = "both" if name in _BOTH else "true"
-        help = f"{about}: true, false, or true,false to judge both; {usual} if left out."
-        command = click.option(f"--{name}", metavar="true,false", help=help)(command)
-    for name, example in reversed(_NAMES.items()):
-        help = f"Allowed values of {name}; {example} if left out."
-        command = click.option(f"--{name}", metavar="NAME,...", help=help)(command)
-    for name in reversed(_CHOICES):
-        help = f"Allowed values of {name}: one or several, such as 1,2,4."
-        command = click.option(f"--{name}", metavar="N,...", help=help)(command)
+        flag = f"--{name.replace('_', '-')}"
+        command = click.option(flag, name, type=kind, hidden=True)(command)
+    for name in reversed((*_CHOICES, *_NAMES, *_SWITCHES)):
+        command = click.option(f"--{name}", hidden=True)(command)
     return command
+
+
+def _allowed(
+    context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the fields that `--allow` names; the flag of a field, if it has one, says the same."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        field = name.strip().replace("-", "_")
+        if field in found:
+            raise ConfigError("--allow", f"names {field} twice")
+        found[field] = values
+    return found
 
 
 @click.command(
@@ -106,8 +113,9 @@ def _choices(command: Any) -> Any:
     "--allow",
     multiple=True,
     metavar="FIELD=VALUE,...",
-    help="Allowed values of a field that plans are refined by, such as schedule=1f1b,interleaved; "
-    "may be repeated.",
+    callback=_allowed,
+    help=f"Allowed values of a field of plans, such as tp=1,2,4 or schedule=1f1b,interleaved: "
+    f"{', '.join(_FIELDS)}, or one that plans are refined by; may be repeated.",
 )
 @click.option(
     "--top",
@@ -120,7 +128,7 @@ def _choices(command: Any) -> Any:
 @click.option("--sensitivity", is_flag=True, help="Also show what faster parts would gain.")
 @click.option("-o", "--output", type=click.Path(), help="Write a page (.html), or .json.")
 @plugin_option
-@json_option()
+@json_option
 def command(
     model: str,
     ranks: int | None,
@@ -132,13 +140,13 @@ def command(
     dtype: str,
     stack: str | None,
     refine: bool,
-    allow: tuple[str, ...],
+    allow: dict[str, str],
     top: int,
     price: str | None,
     sensitivity: bool,
     output: str | None,
     as_json: bool,
-    **chosen: str | None,
+    **chosen: Any,
 ) -> int:
     """Judge every legal plan of a training job by closed forms, and simulate the best.
 
@@ -158,11 +166,13 @@ def command(
     machines = [_priced(name, price) for name in names]
     described = find(model)
     limits = _limits(ranks, budget, power)
-    if allow and not refine:
-        raise ConfigError("--allow", "bounds what plans are refined by; leave out --no-refine")
+    others = _others(_moved(allow, chosen))
+    if others and not refine:
+        problem = f"{next(iter(others))} is what plans are refined by; leave out --no-refine"
+        raise ConfigError("--allow", problem)
     given = {"dtype": dtype, "ranks": 1 if ranks is None else ranks, "sequence": seq}
     space = _space(_fields(chosen) | given | {"global_batch": global_batch}, machines)
-    more = {"top": top, "refined": refine, "others": _others(allow)}
+    more = {"top": top, "refined": refine, "others": others}
     shared = Shared(described, seq, space.adapters)
     spaces, answers = _searched(described, machines, space, limits, shared, stack, more)
     rates = [
@@ -287,18 +297,30 @@ def _limits(ranks: int | None, budget: str | None, power: str | None) -> dict[st
     return limits
 
 
-def _others(allow: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
-    """Return the values of fields that `--allow` names. Raises ConfigError."""
-    from yantra.explore.answers.refine import read_choice
+def _moved(allow: dict[str, str], chosen: dict[str, Any]) -> dict[str, str]:
+    """Move what `--allow` says of fields that have a flag into `chosen`; return the rest."""
+    for name in chosen.keys() & allow.keys():
+        if chosen[name] is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise ConfigError("--allow", f"{name} is given by {flag}, too; give one of the two")
+        chosen[name] = allow[name]
+    if (rank := chosen["lora_rank"]) is not None:
+        size = whole(str(rank))
+        if not size:
+            raise ConfigError("--allow", f"lora_rank: {expected_got('a whole number', rank)}")
+        chosen["lora_rank"] = size
+    return {name: text for name, text in allow.items() if name not in chosen}
 
-    found: dict[str, tuple[Any, ...]] = {}
-    for text in allow:
-        name, _, values = text.partition("=")
-        field = name.strip().replace("-", "_")
-        if field in found:
-            raise ConfigError("--allow", f"names {field} twice")
-        found[field] = read_choice(field, values, "--allow")
-    return found
+
+def _others(allow: dict[str, str]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of the fields that plans are refined by. Raises ConfigError."""
+    from yantra.explore.answers.refine import REFINED, read_choice
+
+    for name in allow.keys() - REFINED:
+        known = (*_FIELDS, *REFINED)
+        expected = expected_got(f"one of {', '.join(known)}", name)
+        raise ConfigError("--allow", expected + did_you_mean(name, known))
+    return {name: read_choice(name, text, "--allow") for name, text in allow.items()}
 
 
 def _priced(name: str, price: str | None) -> Cluster:

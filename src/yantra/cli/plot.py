@@ -40,7 +40,7 @@ _FIGURES = ("links", "bandwidth", "gantt")
 @set_option
 @stack_option
 @plugin_option
-@json_option("Print where it is, and what it leaves out, as JSON.")
+@json_option
 def command(
     figure: str,
     file: str,

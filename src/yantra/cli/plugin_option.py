@@ -26,6 +26,5 @@ option = click.option(
     expose_value=False,
     is_eager=True,  # before options that take its name
     callback=_plug_in,
-    help="A Python file whose plug-in may run in this command, and is known by its name; may be "
-    "repeated.",
+    hidden=True,
 )

@@ -9,7 +9,7 @@ import click
 
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.cli import recording, timeline_options, warn
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.complete import algorithms, networks
 from yantra.cli.file_options import (
     answered,
@@ -79,27 +79,16 @@ def _form_and_file(text: str) -> tuple[str, str]:
     type=click.Choice(["yantra", "astra-sim", "astra-sim@mlsys26"]),
     default="yantra",
     show_default=True,
-    help="For a workload: which behaviour to follow.",
+    hidden=True,
 )
 @click.option(
-    "--network",
-    shell_complete=networks,
-    default="analytical",
-    show_default=True,
-    help="For a workload: how messages interact: analytical, store_and_forward, flow, ideal, or a "
-    "file.",
+    "--network", shell_complete=networks, default="analytical", show_default=True, hidden=True
 )
-@click.option(
-    "--all-reduce",
-    shell_complete=algorithms,
-    help="For a workload: algorithm, or one per dimension with commas.",
-)
-@click.option("--all-gather", shell_complete=algorithms, help="For a workload: like --all-reduce.")
-@click.option(
-    "--reduce-scatter", shell_complete=algorithms, help="For a workload: like --all-reduce."
-)
-@click.option("--all-to-all", shell_complete=algorithms, help="For a workload: like --all-reduce.")
-@click.option("--chunks", type=int, help="For a workload: pieces that a collective is cut into.")
+@click.option("--all-reduce", shell_complete=algorithms, hidden=True)
+@click.option("--all-gather", shell_complete=algorithms, hidden=True)
+@click.option("--reduce-scatter", shell_complete=algorithms, hidden=True)
+@click.option("--all-to-all", shell_complete=algorithms, hidden=True)
+@click.option("--chunks", type=int, hidden=True)
 @stack_option
 @answered("--speeds", "--profile", "--collectives", "--dtype")
 @click.option("--ignore-memory", is_flag=True, help="Also run what does not fit into memory.")
@@ -111,7 +100,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
 @click.option(
     "--explain-folding", is_flag=True, help="Show which ranks do the same, and why others do not."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 @click.option("-o", "--output", type=click.Path(), help="Write the result as JSON; gzip for .gz.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV; gzip for .gz.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")

@@ -17,6 +17,13 @@ _SHORTEST_TOKEN = 16
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "token_file",
+        "upload_limit",
+        "unpacked_limit",
+        "time_limit",
+        "memory_limit",
+    ),
     examples=["yantra service", "yantra service --port 8990 --time-limit '60 s'"],
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")

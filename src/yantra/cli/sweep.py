@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.complete import backends
 from yantra.cli.file_options import cluster_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
@@ -59,7 +59,7 @@ _BOUND_WIDTH = 16
     "make a run of each combination.",
 )
 @plugin_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each, one per line.")
+@json_option
 @click.option("-o", "--output", type=click.Path(), help="A folder for the full results as JSON.")
 @click.option(
     "--resume",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="FOLDER|FILE...")
 @click.option("--list", "as_list", is_flag=True, help="List what is trusted, and how it is now.")
 @click.option("--forget", is_flag=True, help="Trust FOLDER or FILE no longer.")
-@json_option("Print the files as JSON.")
+@json_option
 def command(paths: tuple[str, ...], as_list: bool, forget: bool, as_json: bool) -> int:
     """Let the code in FOLDER run, as it is now, when a scenario, study or result names it.
 

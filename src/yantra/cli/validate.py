@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yantra.base.text import count
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.file_options import case_of, cluster_option, set_option, stack_option
 from yantra.cli.plugin_option import option as plugin_option
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @set_option
 @stack_option
 @plugin_option
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@json_option
 def command(
     inputs: tuple[str, ...],
     cluster: str | None,

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 
 @click.command(
@@ -30,7 +30,7 @@ from yantra.cli.command import WithExamples
     type=click.IntRange(min=0),
     help="Entries shown of each kind; 10 in text and all in JSON if left out.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@json_option
 def command(a: str, b: str, ignore: tuple[str, ...], limit: int | None, as_json: bool) -> int:
     """Show how trace B differs from trace A.
 

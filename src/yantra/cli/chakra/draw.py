@@ -11,6 +11,12 @@ from yantra.cli.command import WithExamples, json_option, print_json
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "hops",
+        "full",
+        "lanes",
+        "time_limit",
+    ),
     examples=[
         "yantra chakra draw job.0.et -o job.dot",
         "yantra chakra draw job.0.et --around 1 --hops 1 -o part.dot --json",
@@ -40,7 +46,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     show_default=True,
     help="Seconds that graphviz may take.",
 )
-@json_option()
+@json_option
 def command(
     trace: str,
     output: str,

@@ -29,7 +29,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 )
 @click.option("--names", is_flag=True, help="Print type and name beside every id.")
 @click.option("--limit", type=click.IntRange(min=0), help="Print at most this many nodes.")
-@json_option()
+@json_option
 def command(
     trace: str, semantics: Literal["v1", "v3"], names: bool, limit: int | None, as_json: bool
 ) -> int:

@@ -13,6 +13,13 @@ from yantra.cli.command import WithExamples, json_option, print_json
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "num_npus",
+        "runtime",
+        "tensor_size",
+        "comm_size",
+        "compat",
+    ),
     examples=[
         "yantra chakra generate --num-npus 4 -o synthetic",
         "yantra chakra generate --list",
@@ -43,7 +50,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     type=click.Choice(["upstream"]),
     help="Write byte for byte what upstream's generator writes.",
 )
-@json_option()
+@json_option
 def command(
     output: Path,
     num_npus: int,

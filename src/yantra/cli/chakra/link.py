@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "rank",
+        "partial",
+        "compat",
+    ),
     examples=[
         "yantra chakra link --host host.json --device device.json -o linked.json",
         "yantra chakra link --device trace.json.gz -o linked.json",
@@ -55,7 +60,7 @@ if TYPE_CHECKING:
 )
 @click.option("--compat", type=click.Choice(["upstream"]), help="Write what upstream writes.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings only.")
-@json_option("Print what was found as JSON.")
+@json_option
 def command(
     hosts: tuple[str, ...],
     devices: tuple[str, ...],

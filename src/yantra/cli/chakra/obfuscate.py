@@ -12,6 +12,11 @@ from yantra.cli.plugin_option import option as plugin_option
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "epsilon",
+        "groups",
+        "groups_output",
+    ),
     examples=[
         "yantra chakra obfuscate 'job.{rank}.et' --level 1 --key me -o 'hid.{rank}.et'",
         "yantra chakra obfuscate job.0.et --level 3 --key key.txt -o hidden.et --json",
@@ -33,7 +38,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.option("--scenario", type=click.Path(), help="Scenario whose cluster runs both forms.")
 @plugin_option
 @click.option("--report", type=click.Path(), help="Write the report as JSON.")
-@json_option("Print the report as JSON.")
+@json_option
 def command(
     traces: tuple[str, ...],
     output: str,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ _MOST_NAMES = 3
     help="Also run this operator, which is not one of those that are known to compute; may be "
     "repeated.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option
 def command(
     trace: str,
     device_trace: str | None,

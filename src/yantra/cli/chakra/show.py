@@ -27,7 +27,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     help="Print at most this many nodes.",
 )
 @click.option("--all", "everything", is_flag=True, help="Print all nodes.")
-@json_option()
+@json_option
 def command(trace: str, node: int | None, limit: int, everything: bool, as_json: bool) -> int:
     """Print the nodes of TRACE: an .et file of any layout, or JSON."""
     from yantra import chakra

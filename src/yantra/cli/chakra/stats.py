@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 
 @click.command(
@@ -20,7 +20,7 @@ from yantra.cli.command import WithExamples
 )
 @click.argument("traces", nargs=-1, required=True, type=click.Path(), metavar="TRACE...")
 @click.option("--groups", type=click.Path(), help="Group file: JSON, group name -> ranks.")
-@click.option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
+@json_option
 @click.option(
     "--top",
     type=click.IntRange(min=1),

@@ -20,7 +20,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option("-o", "--output", required=True, type=click.Path(), help="The JSON to write.")
 @click.option("--arrows", is_flag=True, help="Draw data dependencies between lanes (traces).")
 @click.option("--frequency", default="1GHz", show_default=True, help="Ticks per second of a log.")
-@json_option()
+@json_option
 def command(
     inputs: tuple[str, ...], output: str, arrows: bool, frequency: str, as_json: bool
 ) -> int:

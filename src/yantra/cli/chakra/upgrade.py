@@ -22,7 +22,7 @@ from yantra.cli.complete import layouts
 @click.option(
     "--layout", shell_complete=layouts, help="The layout of OLD, for a file that fits several."
 )
-@json_option()
+@json_option
 def command(old: str, output: str, layout: str | None, as_json: bool) -> int:
     """Read the trace OLD, of any layout, and write it in the current one.
 

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 
 @click.command(
@@ -22,7 +22,7 @@ from yantra.cli.command import WithExamples
 @click.option(
     "--world-size", type=click.IntRange(min=1), help="Ranks of the job, if not all given."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@json_option
 def command(
     traces: tuple[str, ...], groups: str | None, world_size: int | None, as_json: bool
 ) -> int:

@@ -23,7 +23,7 @@ from yantra.cli.fabric_options import collective_option, sizes_of, sizes_option
 @click.option("--ranks", type=int, required=True, help="How many ranks run it.")
 @collective_option
 @sizes_option("1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB")
-@json_option("Print the rows as JSON.")
+@json_option
 def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -> None:
     """Say how long a collective takes on the cluster NAME, as measured.
 

@@ -26,7 +26,7 @@ from yantra.cli.complete import fabrics
 @click.option(
     "-o", "--output", type=click.Path(), required=True, help="A file .infragraph.yaml or .json."
 )
-@json_option("Print a summary as JSON.")
+@json_option
 def command(
     fabric: str, settings: tuple[str, ...], infragraph: bool, output: str, as_json: bool
 ) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 
 @click.command(
@@ -17,7 +17,7 @@ from yantra.cli.command import WithExamples
         "yantra cluster list --json",
     ],
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option
 def command(as_json: bool) -> None:
     """List the named clusters: rates per device, of links in one direction."""
     from yantra.base.text import table

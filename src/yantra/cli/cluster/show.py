@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import answered, stack_option
 from yantra.cli.plugin_option import option as plugin_option
@@ -28,7 +28,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @stack_option
 @answered("--speeds")
 @plugin_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def command(
     name: str, ranks: int | None, dtype: str | None, stack: str | None, as_json: bool
 ) -> None:

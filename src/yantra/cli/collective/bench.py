@@ -86,7 +86,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
     "network does not divide messages.",
 )
 @plugin_option
-@json_option("Print the rows as JSON.")
+@json_option
 def command(
     fabric: tuple[str, ...],
     cluster: str | None,

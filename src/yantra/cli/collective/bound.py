@@ -30,7 +30,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @set_option
 @size_option
 @plugin_option
-@json_option()
+@json_option
 def command(fabric: str, settings: tuple[str, ...], size: str, as_json: bool) -> None:
     """Show how fast collectives can be at best on the fabric KIND, or on the graph in FILE."""
     from yantra.base.text import table

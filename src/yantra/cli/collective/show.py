@@ -46,7 +46,7 @@ _KINDS = (
 )
 @click.option("--svg", metavar="FILE", type=click.Path(), help="Draw the messages.")
 @plugin_option
-@json_option()
+@json_option
 def command(algorithm: str, ranks: int, collective: str, svg: str | None, as_json: bool) -> None:
     """Show who sends what in which round, for the algorithm NAME or the MSCCL program in FILE."""
     from yantra.base.output import write_text

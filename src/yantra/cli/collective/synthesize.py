@@ -77,7 +77,7 @@ _HEAD = ("method", "chunks of a rank", "messages", "time", "of the bound")
     help="Write Chakra traces, PREFIX.0.et and so on.",
 )
 @plugin_option
-@json_option()
+@json_option
 def command(
     fabric: str,
     settings: tuple[str, ...],

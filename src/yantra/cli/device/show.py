@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.complete import devices
 
 
@@ -20,7 +20,7 @@ from yantra.cli.complete import devices
     ],
 )
 @click.argument("name", shell_complete=devices)
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def command(name: str, as_json: bool) -> None:
     """Show rates, area, power and cost of the device NAME, or of a file that describes one."""
     from yantra.compute.devices import load

@@ -14,6 +14,11 @@ from yantra.cli.plugin_option import option as plugin_option
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "from",
+        "to",
+        "against",
+    ),
     examples=[
         'yantra explore breaks finished-study --vary "links 0" --simulate',
         "yantra explore breaks finished-study --vary peak --from 0.2 --to 2 \\\n"
@@ -28,7 +33,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.option("--against", type=click.IntRange(0), help="Trial to break even with.")
 @click.option("--simulate", is_flag=True, help="Confirm each break point on both sides.")
 @plugin_option
-@json_option()
+@json_option
 def command(
     study: str,
     rate: str,

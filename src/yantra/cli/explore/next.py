@@ -29,7 +29,7 @@ from yantra.cli.plugin_option import option as plugin_option
 )
 @trial_option()
 @plugin_option
-@json_option()
+@json_option
 def command(study: str, offers: tuple[str, ...], trial: int | None, as_json: bool) -> int:
     """Say what faster parts, or more devices, are worth to a trial in the folder STUDY.
 

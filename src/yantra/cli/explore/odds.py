@@ -33,7 +33,7 @@ from yantra.cli.plugin_option import option as plugin_option
     "default the study's own, unknown at speeds alone.",
 )
 @plugin_option
-@json_option()
+@json_option
 def command(study: str, widths: tuple[str, ...], stack: str | None, as_json: bool) -> int:
     """Say how probable each trial in the folder STUDY is to be the best in the first objective.
 

@@ -27,7 +27,7 @@ from yantra.cli.plugin_option import option as plugin_option
     help="Simulate these trials; their points link to reports of the runs, beside the page.",
 )
 @plugin_option
-@json_option()
+@json_option
 def command(study: str, output: str, runs: str, as_json: bool) -> int:
     """Write a page of the study in the folder STUDY: front, trials, next dollar, odds.
 

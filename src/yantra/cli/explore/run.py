@@ -46,7 +46,7 @@ from yantra.cli.plugin_option import option as plugin_option
     help="Simulate the best N trials of the front, exactly.",
 )
 @plugin_option
-@json_option()
+@json_option
 def command(
     study: str,
     output: str,

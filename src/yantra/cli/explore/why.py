@@ -28,7 +28,7 @@ from yantra.cli.plugin_option import option as plugin_option
 )
 @trial_option()
 @plugin_option
-@json_option()
+@json_option
 def command(study: str, named: str, trial: int | None, as_json: bool) -> int:
     """Say every constraint that a plan breaks, or by which causes it loses, in the folder STUDY.
 

@@ -49,7 +49,7 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
     help="Whether to run one rank for all that do the same; changes no time.",
 )
 @plugin_option
-@json_option("Print the rows as JSON.")
+@json_option
 def command(
     file: str | None,
     all_reduce: str | None,

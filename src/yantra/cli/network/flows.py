@@ -171,7 +171,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     "rates: on flow and store_and_forward.",
 )
 @plugin_option
-@json_option("Print the summary as JSON.")
+@json_option
 def command(
     flows: Source,
     topology: str,

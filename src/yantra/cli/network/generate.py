@@ -42,7 +42,7 @@ from yantra.cli.complete import traffic
 @click.option(
     "-o", "--output", type=click.Path(), required=True, help="The CSV file; packed as .csv.gz."
 )
-@json_option("Print a summary as JSON.")
+@json_option
 def command(
     kind: str,
     hosts: int,

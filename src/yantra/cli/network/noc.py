@@ -36,6 +36,16 @@ def _count(name: str, default: int, help: str) -> Callable[[Callable[..., Any]],
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "buffer_flits",
+        "packet_flits",
+        "nodes_per_router",
+        "link_cycles",
+        "router_cycles",
+        "hotspot",
+        "sample_cycles",
+        "samples",
+    ),
     examples=[
         "yantra network noc --topology mesh --sizes 8x8 --rate 0.2",
         "yantra network noc --topology torus --sizes 4x4 --traffic tornado --curve",
@@ -89,7 +99,7 @@ def _count(name: str, default: int, help: str) -> Callable[[Callable[..., Any]],
 @_count("seed", 1, "Seed of the random draws.")
 @_count("sample-cycles", 1000, "Cycles of a sample.")
 @_count("samples", 10, "Most samples; the first three warm up. Longer ones say more.")
-@json_option("Print the points as JSON.")
+@json_option
 def command(rate: float | None, curve: bool, as_json: bool, **given: Any) -> None:
     """Measure the latency of a network on chip at a --rate, or along a --curve of them.
 

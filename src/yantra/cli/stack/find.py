@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 if TYPE_CHECKING:
     from yantra.accuracy.own_stack import Rank
@@ -28,7 +28,7 @@ HEAD = ("stack", "mean", "median", "bias", "in 90 %")
     "seconds, and optionally dtype, profile and framework.",
 )
 @click.argument("file", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON.")
+@json_option
 def command(file: str, as_json: bool) -> None:
     """Rank the named stacks by how far they are from your own measured steps.
 

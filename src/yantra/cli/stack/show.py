@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 
 @click.command(
@@ -18,7 +18,7 @@ from yantra.cli.command import WithExamples
     ],
 )
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print the terms as JSON.")
+@json_option
 def command(name: str, as_json: bool) -> None:
     """Show the terms of a stack, by name or file, each with its source."""
     from yantra.fabric import stacks

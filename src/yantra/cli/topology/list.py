@@ -18,7 +18,7 @@ from yantra.cli.plugin_option import option as plugin_option
     ],
 )
 @plugin_option
-@json_option("Print the list as JSON.")
+@json_option
 def command(as_json: bool) -> None:
     """List the kinds of fabrics, and the options that each needs and takes."""
     from yantra.base.text import table

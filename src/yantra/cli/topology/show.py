@@ -49,7 +49,7 @@ from yantra.cli.plugin_option import option as plugin_option
     help="With --load: colours change over the time of the table, in a loop.",
 )
 @plugin_option
-@json_option()
+@json_option
 def command(
     fabric: str,
     settings: tuple[str, ...],

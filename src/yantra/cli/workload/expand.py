@@ -9,6 +9,10 @@ from yantra.cli.command import WithExamples, json_option, print_json
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "prefix",
+        "ordering",
+    ),
     examples=[
         "yantra workload expand step.yw -o traces",
         "yantra workload expand step.yw -o traces --for astra-sim",
@@ -36,7 +40,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option(
     "--prefix", default="workload", show_default=True, help="How the names of the traces begin."
 )
-@json_option("Print what was written as JSON.")
+@json_option
 def command(
     workload: str,
     output: str,

@@ -75,6 +75,23 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "max_num_seqs",
+        "prompts",
+        "iterations",
+        "max_num_batched_tokens",
+        "etp",
+        "micro_batches",
+        "block_size",
+        "gpu_memory_utilization",
+        "stage_layers",
+        "weight_dtype",
+        "order",
+        "sequence_parallel",
+        "low_latency",
+        "enable_expert_parallel",
+        "transfer",
+    ),
     examples=[
         "yantra workload infer --model llama3-8b --tp 8 --prompt 512 --batch 4 -o p.yw",
         "yantra workload infer --model deepseek-v3 --phase decode --batch 256 \\\n"
@@ -134,7 +151,7 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("-o", "--output", type=click.Path(), help="The workload file (.yw).")
 @plugin_option
-@json_option("Print what workload show --json prints.")
+@json_option
 def command(
     *,
     model: str | None,

@@ -32,6 +32,11 @@ _SOURCES = {
 }
 _SEQUENCE_HELP = "Tokens of a sequence; the model's usual number if left out."
 _FRAMEWORK_HELP = "What trains it, such as Megatron-LM, for --stack auto; --megatron-args says so."
+_USUAL = (
+    *("tp", "cp", "pp", "vpp", "ep", "dp", "zero", "micro_batch", "global_batch", "schedule"),
+    *("recompute", "dtype"),
+)
+_SELDOM = tuple(field for field in MEANINGS if field not in _USUAL)
 _NOT_A_FLAG = ("name", "source", "notes", "seq_length")
 _TYPES: Mapping[str, click.ParamType[Any]] = {
     "int": click.INT,
@@ -62,6 +67,7 @@ class JobCommand(WithExamples):
         for section, rows in records.items():
             with formatter.section(section):
                 formatter.write_dl(rows)
+        self.format_common(formatter)
 
 
 def job_command(examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:
@@ -79,7 +85,14 @@ def job_command(examples: Sequence[str]) -> Callable[[Callable[..., Any]], click
 
         params = [*own, *options.values()]
         about = function.__doc__
-        return JobCommand("train", callback=callback, params=params, help=about, examples=examples)
+        return JobCommand(
+            "train",
+            callback=callback,
+            params=params,
+            help=about,
+            examples=examples,
+            seldom=_SELDOM,
+        )
 
     return made
 

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.complete import models as model_names
 
 
@@ -20,7 +20,7 @@ from yantra.cli.complete import models as model_names
     ],
 )
 @click.argument("models", nargs=-1, metavar="[MODEL]...", shell_complete=model_names)
-@click.option("--json", "as_json", is_flag=True, help="Print every count, and sources, as JSON.")
+@json_option
 def command(models: tuple[str, ...], as_json: bool) -> None:
     """List the models that are known by name, or count each MODEL.
 

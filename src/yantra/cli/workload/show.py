@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from yantra.cli.command import WithExamples
+from yantra.cli.command import WithExamples, json_option
 
 
 @click.command(
@@ -18,7 +18,7 @@ from yantra.cli.command import WithExamples
     ],
 )
 @click.argument("workload", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def command(workload: str, as_json: bool) -> None:
     """Show what WORKLOAD holds: a step's operations, communication, memory and schedule."""
     from yantra.workloads.describe import as_dict, report

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     help="A named cluster whose devices it must fit into.",
 )
 @plugin_option
-@json_option("Print what workload show --json prints.")
+@json_option
 def command(
     request: Request,
     output: str | None,

@@ -40,7 +40,7 @@ _FORMS = ("upstream-head", "upstream-sized")
 @click.option("--memory-bandwidth", help="With --size: the rate of reductions, by default 50 GB/s.")
 @click.option("--check-only", is_flag=True, help="Prove the program and write nothing.")
 @click.option("--compat", type=click.Choice(_FORMS), help="Write what upstream's converter writes.")
-@json_option("Print what was proven and written as JSON.")
+@json_option
 def command(
     program: str,
     output: str | None,

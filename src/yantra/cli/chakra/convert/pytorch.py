@@ -18,6 +18,16 @@ _ALL_RECORDED = 0
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "compat",
+        "no_gaps",
+        "reduce",
+        "gathered",
+        "exact_collectives",
+        "split_all_to_alls",
+        "memory_nodes",
+        "communication_names",
+    ),
     examples=[
         "yantra chakra convert pytorch linked.0.json linked.1.json -o job",
         "yantra chakra convert pytorch 'linked.{rank}.json' -o job",
@@ -75,7 +85,7 @@ _ALL_RECORDED = 0
     metavar="FILE",
     help="YAML of operators and kernels that communicate without NCCL, RCCL or gloo.",
 )
-@json_option("Print what was found as JSON.")
+@json_option
 def command(
     traces: tuple[str, ...],
     output: str,

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "passes",
+        "groups",
+        "time_unit",
+        "updates",
+        "blocking_gradients",
+        "compat",
+    ),
     examples=[
         "yantra chakra convert text vgg16.txt --dims 4x4 -o vgg16",
         "yantra chakra convert text vgg16.txt --ranks 8 --time-unit ns -o vgg16 --json",
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
     type=click.Choice(["upstream"]),
     help="Write what upstream's converter writes, byte for byte.",
 )
-@json_option()
+@json_option
 def command(
     workload: str,
     output: str,

@@ -30,7 +30,7 @@ from yantra.cli.typed import as_typed
     "--memory-bandwidth",
     help="Memory bandwidth of a device, for files that say what a layer moves.",
 )
-@json_option("Print what was written as JSON.")
+@json_option
 def command(
     workload: str,
     output: str,

@@ -25,7 +25,7 @@ from yantra.cli.complete import schedules
     help="Order of the micro-batches: simai (its own loop, without a pipeline; the default for one "
     "stage), 1f1b (the default for more), gpipe, zb-h1, ...",
 )
-@json_option("Print what was written as JSON.")
+@json_option
 def command(
     workload: str, output: str, ranks: int | None, schedule: str | None, as_json: bool
 ) -> int:

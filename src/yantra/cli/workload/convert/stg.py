@@ -74,6 +74,25 @@ def _flags(function: _Command) -> _Command:
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "dmodel",
+        "dff",
+        "head",
+        "kvhead",
+        "dvocal",
+        "experts",
+        "kexperts",
+        "din",
+        "dout",
+        "layer_each_stage",
+        "weight_sharded",
+        "tpsp",
+        "mixed_precision",
+        "symbol",
+        "units",
+        "dtype",
+        "gradient_dtype",
+    ),
     examples=[
         "yantra workload convert stg --model_type llama --dp 2 --tp 4 --pp 2 \\\n"
         "    --num_stacks 4 --batch 64 --micro_batch 8 --dmodel 4096 --dff 11008 \\\n"
@@ -126,7 +145,7 @@ def _flags(function: _Command) -> _Command:
 )
 @click.option("--dtype", help="Of weights and activations (bf16).")
 @click.option("--gradient-dtype", help="Of gradients of weights (fp32).")
-@json_option("Print what was written as JSON.")
+@json_option
 def command(
     output: str | None,
     output_dir: str | None,

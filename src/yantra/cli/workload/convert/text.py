@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "passes",
+        "time_unit",
+        "updates",
+        "blocking_gradients",
+    ),
     examples=[
         "yantra workload convert text vgg16.txt --dims 4x4 --time-unit ns -o vgg16.yw",
         "yantra workload convert text vgg16.txt --ranks 16 -o vgg16.yw --json",
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
 @passes_option
 @loop_options
-@json_option("Print what was written as JSON.")
+@json_option
 def command(
     workload: str,
     output: str,
