@@ -125,7 +125,7 @@ USES = (
         "--set collectives.selection=FILE"),
     Use("collective", "collective show ./my_collective.py --ranks 4"),
     Use("fabric", "topology show ./my_fabric.py"),
-    Use("fabric", "topology list --plugin FILE"),
+    Use("fabric", "topology show --plugin FILE"),
     Use("fabric", "collective bench ./my_fabric.py --sizes 1MiB --algorithms ring"),
     Use("fabric", "collective bound ./my_fabric.py"),
     Use("fabric", "collective synthesize ./my_fabric.py --size 1MiB"),

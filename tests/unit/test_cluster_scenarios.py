@@ -137,7 +137,7 @@ CASES = [
         "cluster.device.peek: unknown key; did you mean 'peak'?",
     ),
     ("{name: hgx-h100, ranks: 8, device: 3}", "cluster.device: expected a mapping, got 3"),
-    ("3", "cluster: expected the name of a cluster (yantra cluster list), or a mapping, got 3"),
+    ("3", "cluster: expected the name of a cluster (yantra cluster show), or a mapping, got 3"),
 ]
 
 
@@ -222,7 +222,7 @@ def test_show_with_ranks_ends_with_a_part_of_a_scenario_file(
         (["show", "hgx"], "error: cluster: no cluster is named 'hgx'"),
         (["show", "hgx-h100", "--ranks", "9"], "error: --ranks: 9 ranks cannot be had"),
         (["show", "hgx-h100", "--dtype", "fp4"], "error: --dtype: expected a dtype with a peak"),
-        (["lst"], "error: yantra cluster: no command is named 'lst'; did you mean 'list'?"),
+        (["sho"], "error: yantra cluster: no command is named 'sho'; did you mean 'show'?"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_message(

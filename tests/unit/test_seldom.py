@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 import pytest
 from hypothesis import given
@@ -111,3 +113,14 @@ def test_the_short_flag_of_a_network_on_chip_is_a_setting(
     by_name = capsys.readouterr().out
     assert main([*line, "--samples", "4", "--sample-cycles", "200"]) == 0
     assert capsys.readouterr().out == by_name
+
+
+@pytest.mark.parametrize("group", ["stack", "cluster", "topology"])
+def test_show_without_a_name_lists_as_list_did(
+    group: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([group, "show", "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert main([group, "list", "--json"]) == 0
+    assert capsys.readouterr().out == shown
+    assert len(json.loads(shown)) > 5

@@ -10,6 +10,9 @@ import click
 from yantra.cli.complete import fabrics
 
 fabric_argument = click.argument("fabric", metavar="KIND|FILE", shell_complete=fabrics)
+optional_fabric = click.argument(
+    "fabric", metavar="KIND|FILE", required=False, shell_complete=fabrics
+)
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the kind."
 )

@@ -34,7 +34,7 @@ stack_option = click.option(
     "--stack",
     metavar="NAME|FILE",
     shell_complete=stacks,
-    help="At which speeds it runs: those of a framework, by name (yantra stack list) or file, "
+    help="At which speeds it runs: those of a framework, by name (yantra stack show) or file, "
     "auto, unknown, roofline or nominal.",
 )
 

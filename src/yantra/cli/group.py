@@ -57,10 +57,12 @@ EXAMPLES = (
 class Commands(WithExamples, click.Group):
     """A command group that knows names and one-line helps without importing a command.
 
-    `package` holds one module per command of `known`, each with its `command`.
+    `package` holds one module per command of `known`, each with its `command`. `was` has older
+    names of commands, which still work.
     """
 
     known: ClassVar[Mapping[str, str]] = COMMANDS
+    was: ClassVar[Mapping[str, str]] = {}
     package = "yantra.cli"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -80,6 +82,8 @@ class Commands(WithExamples, click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command of the arguments, or say which one was probably meant."""
+        if args and args[0] in self.was:
+            args = [self.was[args[0]], *args[1:]]
         if args and args[0] not in self.known and not args[0].startswith("-"):
             from yantra.cli.complaints import meant_command
 

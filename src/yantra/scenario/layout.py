@@ -67,7 +67,7 @@ _OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile", "collectives")
 class ClusterSection(Section):
     """The mapping `cluster`, or a name in its place; `named.py` replaces names before reading."""
 
-    expected = "the name of a cluster (yantra cluster list), or a mapping"
+    expected = "the name of a cluster (yantra cluster show), or a mapping"
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
         whole = {"name": tree} if isinstance(tree, str) else tree
@@ -523,7 +523,7 @@ def _terms_of(stack: str, where: str, folder: str) -> dict[str, Any]:
         return {"name": stack}
     if stack == AUTO:
         problem = "auto takes its terms from a job; change those of the stack that it takes by name"
-        raise ConfigError(where, f"{problem} (yantra stack list)")
+        raise ConfigError(where, f"{problem} (yantra stack show)")
     return stacks.load(stack, where=where, folder=folder).scenario_part()
 
 

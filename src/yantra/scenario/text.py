@@ -36,7 +36,7 @@ def of_known(
     if known.needs_cluster:
         if cluster is None:
             problem = f"{known.called}, which does not name a cluster; add --cluster hgx-h100 or "
-            raise ConfigError(known.name, f"{problem}another (yantra cluster list)")
+            raise ConfigError(known.name, f"{problem}another (yantra cluster show)")
         return on_cluster(workload_of(known), cluster, settings=settings)
     if cluster is not None:
         raise ConfigError("--cluster", f"goes with a workload; {known.name} is {known.called}")

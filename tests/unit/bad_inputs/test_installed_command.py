@@ -243,7 +243,7 @@ def test_every_command_takes_a_limit_of_memory(tmp_path: Path) -> None:
 
     lacking = [found.name for found in COMMANDS if not found.has_option("--memory-limit")]
     assert lacking == []
-    done = ended("topology list --memory-limit 1MB", tmp_path)
+    done = ended("topology show --memory-limit 1MB", tmp_path)
     assert done.returncode == 2
     assert "--memory-limit: must be above" in done.stderr
 

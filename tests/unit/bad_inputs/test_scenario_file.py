@@ -47,7 +47,7 @@ CASES: list[tuple[str, str]] = [
     ),
     (
         "workload: {templates: step.yw}",
-        "cluster: missing; expected the name of a cluster (yantra cluster list), or a mapping",
+        "cluster: missing; expected the name of a cluster (yantra cluster show), or a mapping",
     ),
     (
         changed("cluster:", "custer:"),

@@ -10,10 +10,10 @@ from yantra.cli.group import Commands
 
 
 class _Tools(Commands):
+    was: ClassVar = {"list": "show"}  # without a name it lists
     package = "yantra.cli.cluster"
     known: ClassVar = {
-        "list": "List the named clusters.",
-        "show": "Show every number of a cluster with its source.",
+        "show": "List the named clusters, or show every number of one with its source.",
         "collectives": "Say how long collectives take on a cluster, as measured.",
         "export": "Write a fabric in the form of another program.",
     }
@@ -22,7 +22,7 @@ class _Tools(Commands):
 @click.command(
     cls=_Tools,
     examples=[
-        "yantra cluster list",
+        "yantra cluster show",
         "yantra cluster show hgx-h100",
         "yantra cluster collectives hgx-h100 --ranks 8",
     ],

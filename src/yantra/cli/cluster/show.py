@@ -1,14 +1,13 @@
-"""`yantra cluster show`: shows every number of a cluster with its source."""
+"""`yantra cluster show`: every number of a cluster with its source, or all in a table."""
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
 import click
 
-from yantra.cli.command import WithExamples, json_option
+from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import answered, stack_option
 from yantra.cli.plugin_option import option as plugin_option
@@ -17,12 +16,13 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.command(
     cls=WithExamples,
     examples=[
+        "yantra cluster show",
         "yantra cluster show hgx-h100",
         "yantra cluster show dgx-a100-80gb --ranks 64",
         "yantra cluster show mi300x --json",
     ],
 )
-@click.argument("name", shell_complete=cluster_names)
+@click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("--ranks", type=int, help="Also show the scenario of this many ranks.")
 @click.option("--dtype", help="The data type whose peak rate the scenario uses.")
 @stack_option
@@ -30,15 +30,22 @@ from yantra.cli.plugin_option import option as plugin_option
 @plugin_option
 @json_option
 def command(
-    name: str, ranks: int | None, dtype: str | None, stack: str | None, as_json: bool
+    name: str | None, ranks: int | None, dtype: str | None, stack: str | None, as_json: bool
 ) -> None:
-    """Show every number of the cluster NAME, or of a file of that form, with its source."""
+    """Show every number of the cluster NAME, or of a file of that form, with its source.
+
+    Without NAME it lists the named clusters: rates per device, of links in one direction.
+    """
     from yantra.cli import warn
     from yantra.fabric import clusters
     from yantra.fabric.clusters.describe import as_dict, report
     from yantra.fabric.clusters.laws import doubts
     from yantra.scenario.text import tree_text
 
+    if name is None:
+        _check_alone(ranks, dtype, stack)
+        _list(as_json)
+        return
     machine = clusters.load(name)
     warn([f"{name}: {doubt}" for doubt in doubts(machine)])
     parts: dict[str, Any] = {}
@@ -48,7 +55,7 @@ def command(
         machine.peak_flops(dtype, where="--dtype")
     if as_json:
         form = as_dict(machine) | ({"scenario": parts} if parts else {})
-        sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
+        print_json(form)
         return
     sys.stdout.write(report(machine))
     if parts:
@@ -65,3 +72,22 @@ def _scenario(name: str, ranks: int, dtype: str | None, stack: str | None) -> di
     with as_typed({"cluster.ranks": "--ranks", "cluster.dtype": "--dtype", "stack": "--stack"}):
         tree: dict[str, Any] = expanded({"cluster": cluster, **chosen}, "")[0]
     return tree
+
+
+def _check_alone(ranks: int | None, dtype: str | None, stack: str | None) -> None:
+    for flag, value in (("--ranks", ranks), ("--dtype", dtype), ("--stack", stack)):
+        if value is not None:
+            raise click.UsageError(f"{flag} goes with the NAME of a cluster")
+
+
+def _list(as_json: bool) -> None:
+    from yantra.base.text import table
+    from yantra.fabric import clusters
+    from yantra.fabric.clusters.describe import HEAD, overview, row
+
+    machines = [clusters.load(name) for name in clusters.names()]
+    if as_json:
+        print_json([overview(machine) for machine in machines])
+    else:
+        lines = table(HEAD, [row(machine) for machine in machines], left=len(HEAD))
+        sys.stdout.write("\n".join(lines) + "\n")

@@ -10,10 +10,10 @@ from yantra.cli.group import Commands
 
 
 class _Tools(Commands):
+    was: ClassVar = {"list": "show"}  # without a name it lists
     package = "yantra.cli.stack"
     known: ClassVar = {
-        "list": "List the named stacks.",
-        "show": "Show every term of a stack with its source.",
+        "show": "List the named stacks, or show every term of one with its source.",
         "find": "Rank the named stacks on your own measured steps.",
     }
 
@@ -21,7 +21,7 @@ class _Tools(Commands):
 @click.command(
     cls=_Tools,
     examples=[
-        "yantra stack list",
+        "yantra stack show",
         "yantra stack show megatron-2022",
         "yantra stack find steps.csv",
     ],

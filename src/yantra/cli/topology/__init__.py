@@ -10,17 +10,17 @@ from yantra.cli.group import Commands
 
 
 class _Tools(Commands):
+    was: ClassVar = {"list": "show"}  # without a name it lists
     package = "yantra.cli.topology"
     known: ClassVar = {
-        "list": "List the kinds of fabrics and their options.",
-        "show": "Show counts, bisection and diameter of a fabric; draw it.",
+        "show": "List kinds of fabrics, or show counts, bisection and diameter of one; draw it.",
     }
 
 
 @click.command(
     cls=_Tools,
     examples=[
-        "yantra topology list",
+        "yantra topology show",
         "yantra topology show fat_tree --set k=8",
     ],
 )

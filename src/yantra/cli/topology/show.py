@@ -7,13 +7,14 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.fabric_options import fabric_argument, set_option
+from yantra.cli.fabric_options import optional_fabric, set_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
     cls=WithExamples,
     examples=[
+        "yantra topology show",
         "yantra topology show fat_tree --set k=8",
         "yantra topology show leaf_spine --set spines=4 --set oversubscription=2",
         "yantra topology show dragonfly --svg dragonfly.svg",
@@ -26,7 +27,7 @@ from yantra.cli.plugin_option import option as plugin_option
     epilog="Without --set the fabric is the example of its kind. With --set, options that are not "
     "set and have no default are those of the example, and are named.",
 )
-@fabric_argument
+@optional_fabric
 @set_option
 @click.option(
     "--price",
@@ -51,7 +52,7 @@ from yantra.cli.plugin_option import option as plugin_option
 @plugin_option
 @json_option
 def command(
-    fabric: str,
+    fabric: str | None,
     settings: tuple[str, ...],
     prices: tuple[str, ...],
     svg: str | None,
@@ -59,7 +60,10 @@ def command(
     over_time: bool,
     as_json: bool,
 ) -> None:
-    """Show what the fabric KIND, or the graph in FILE, consists of, and what it can carry."""
+    """Show what the fabric KIND, or the graph in FILE, consists of, and what it can carry.
+
+    Without it, lists the kinds of fabrics, and the options that each needs and takes.
+    """
     from yantra.base.output import write_text
     from yantra.fabric.graphs import link_loads
     from yantra.fabric.graphs.describe import prices_of, report, shown
@@ -71,6 +75,11 @@ def command(
         raise click.UsageError("--load goes with --svg, which it gives its colours")
     if over_time and load is None:
         raise click.UsageError("--over-time goes with --load, whose table says when")
+    if fabric is None:
+        if settings or prices or svg is not None:
+            raise click.UsageError("expected a KIND or FILE beside these options")
+        _list(as_json)
+        return
     of = shown(fabric, parsed(settings))
     found = figures(of.graph, of.builder, prices_of(prices))
     if svg is not None:
@@ -80,3 +89,15 @@ def command(
         print_json({"fabric": fabric, "options": of.options, **as_dict(found)})
     else:
         sys.stdout.write(report(of, found))
+
+
+def _list(as_json: bool) -> None:
+    from yantra.base.text import table
+    from yantra.fabric.graphs.describe import HEAD, overview
+
+    rows = overview()
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    cells = [(row.name, ", ".join(row.needs), ", ".join(row.takes)) for row in rows]
+    sys.stdout.write("\n".join(table(HEAD, cells, left=len(HEAD))) + "\n")

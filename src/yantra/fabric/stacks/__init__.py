@@ -1,7 +1,7 @@
 """Stacks: how much longer jobs take under a framework than their kernels were measured to.
 
 A stack is a file of named terms, every number with its source; most are fitted to published steps
-by `yantra.accuracy`. `--stack NAME` chooses one, `yantra stack list` shows them.
+by `yantra.accuracy`. `--stack NAME` chooses one, `yantra stack show` shows them.
 
     from yantra.fabric import stacks
 

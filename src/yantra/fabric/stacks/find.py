@@ -43,7 +43,7 @@ def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
     """
     if name == AUTO:
         problem = "auto is the stack of a job that names its framework, and none by itself"
-        raise ConfigError(where, f"{problem}; expected a name (yantra stack list), or a file")
+        raise ConfigError(where, f"{problem}; expected a name (yantra stack show), or a file")
     path = _FILES.path_of(name, where=where, folder=folder)
     return parsed(read_text(path), path)
 
