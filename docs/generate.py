@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
+from yantra import plugin
 from yantra.base.fields import Field, Many, Section
 from yantra.base.registry import Registry
 from yantra.collectives.algorithms import algorithms
@@ -150,6 +154,7 @@ def part(name: str) -> str:
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),
         "schedulers": lambda: plug_ins(schedulers),
+        "what plug-ins import": what_plug_ins_import,
         "accuracy": accuracy,
         "accuracy of the default": accuracy_of_the_default,
         "accuracy of decode": accuracy_of_decode,
@@ -202,6 +207,23 @@ def plug_ins(known: Registry[Any]) -> str:
     named = ((name, known.get(name)) for name in known.names())
     rows = ((f"`{name}`", _first_sentence(kind), _options(kind.options)) for name, kind in named)
     return _table(("name", "what it is", "options"), rows)
+
+
+def what_plug_ins_import() -> str:
+    """Return the table of the modules that plug-ins import, and their names."""
+    modules = (
+        import_module(f"{plugin.__name__}.{module.name}")
+        for module in iter_modules(plugin.__path__)
+    )
+    rows = (
+        (f"`{module.__name__}`", _first_line(module), ", ".join(f"`{n}`" for n in module.__all__))
+        for module in modules
+    )
+    return _table(("module", "for", "names"), rows)
+
+
+def _first_line(module: ModuleType) -> str:
+    return (module.__doc__ or "").splitlines()[0].rstrip(".")
 
 
 def _options(section: Section | None) -> str:

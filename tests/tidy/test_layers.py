@@ -27,7 +27,7 @@ PYTHON_LAYERS = [
     ("export", "demo"),
     ("explain", "accuracy"),
     ("explore",),
-    ("kinds", "asked"),
+    ("kinds", "asked", "plugin"),
     ("ui", "service"),
     ("cli",),
     ("collect", "__main__", "pytest_plugin"),

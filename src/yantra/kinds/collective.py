@@ -15,8 +15,7 @@ Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for cluster
 J. Parallel Distrib. Comput. 69 (2009); here the other way round.
 """
 
-from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.schedule import Kind, Move, Round, Schedule
+from yantra.plugin.collective import CollectiveAlgorithm, Kind, Move, Round, Schedule
 
 
 class MyPlugin(CollectiveAlgorithm):
@@ -50,7 +49,7 @@ PLUGIN = MyPlugin
 
 
 class Collectives(Kind):
-    """A class derived from `yantra.collectives.algorithm.CollectiveAlgorithm`."""
+    """A class derived from `yantra.plugin.collective.CollectiveAlgorithm`."""
 
     skeleton = SKELETON
 

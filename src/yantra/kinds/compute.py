@@ -14,10 +14,8 @@ Trade-off: one efficiency for all kernels, so that one number can be fitted to a
 Source: name the paper or the measurements that this model is from.
 """
 
-from yantra.base.fields import Number, Quantity, Section
-from yantra.base.records import Record
-from yantra.compute.model import ComputeModel, Estimates
-from yantra.compute.roofline import Roofline
+from yantra.plugin.compute import ComputeModel, Estimates, Roofline
+from yantra.plugin.options import Number, Quantity, Record, Section
 
 
 class Options(Record):
@@ -48,7 +46,7 @@ PLUGIN = MyPlugin
 
 
 class ComputeModels(Kind):
-    """A class derived from `yantra.compute.model.ComputeModel`."""
+    """A class derived from `yantra.plugin.compute.ComputeModel`."""
 
     skeleton = SKELETON
 

@@ -13,7 +13,7 @@ SKELETON = '''"""my_plugin: a line for each rank, with its finish in microsecond
 Trade-off: easy to read and to grep; it says nothing of where the time goes.
 """
 
-from yantra.export.exporter import TextExporter
+from yantra.plugin.exporter import TextExporter
 
 
 class MyPlugin(TextExporter):
@@ -28,7 +28,7 @@ PLUGIN = MyPlugin
 
 
 class Exporters(Kind):
-    """A class derived from `yantra.export.exporter.Exporter`."""
+    """A class derived from `yantra.plugin.exporter.Exporter`."""
 
     skeleton = SKELETON
 

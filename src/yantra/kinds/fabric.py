@@ -16,10 +16,8 @@ Source: name the paper or the data sheet that this fabric is from.
 
 from typing import ClassVar
 
-from yantra.base.fields import Section, Whole
-from yantra.base.records import Record
-from yantra.fabric.graphs.builder import LINKS, Builder, Size
-from yantra.fabric.graphs.draft import Draft
+from yantra.plugin.fabric import LINKS, Builder, Draft, Size
+from yantra.plugin.options import Record, Section, Whole
 
 
 class Options(Record):
@@ -76,7 +74,7 @@ PLUGIN = MyPlugin
 
 
 class Fabrics(Kind):
-    """A class derived from `yantra.fabric.graphs.builder.Builder`."""
+    """A class derived from `yantra.plugin.fabric.Builder`."""
 
     skeleton = SKELETON
 

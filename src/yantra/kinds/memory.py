@@ -14,9 +14,8 @@ Trade-off: loads and stores do not share a path, so both directions are always f
 Source: name the paper or the data sheet that this model is from.
 """
 
-from yantra.base.fields import Number, Section
-from yantra.base.records import Record
-from yantra.memory.model import MemoryModel
+from yantra.plugin.memory import MemoryModel
+from yantra.plugin.options import Number, Record, Section
 
 
 class Options(Record):
@@ -43,7 +42,7 @@ PLUGIN = MyPlugin
 
 
 class MemoryModels(Kind):
-    """A class derived from `yantra.memory.model.MemoryModel`."""
+    """A class derived from `yantra.plugin.memory.MemoryModel`."""
 
     skeleton = SKELETON
 

@@ -14,14 +14,21 @@ Trade-off: a third of the usual weights of a feed-forward part, for one more pro
 Source: name the paper or the config that the sizes are from.
 """
 
-from yantra.workloads.models.blocks import Attention, Block, Embedding, Head, Layer
-from yantra.workloads.models.model import Model
-from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle
-from yantra.workloads.operators.graph.operators.linear import linear
+from yantra.plugin.model import (
+    Attention,
+    Block,
+    Embedding,
+    Head,
+    Layer,
+    Model,
+    elementwise,
+    linear,
+    settle,
+)
 
 # A dense or mixture-of-experts decoder needs no blocks of its own, only its sizes:
 #
-#     from yantra.workloads.models.transformer import Transformer
+#     from yantra.plugin.model import Transformer
 #     PLUGIN = Transformer(name="my_plugin", source="...", num_layers=16, hidden_size=1024,
 #                          num_attention_heads=16, ffn_hidden_size=4096, vocab_size=50304,
 #                          seq_length=2048)

@@ -14,7 +14,7 @@ Trade-off: what waits is the sender alone. Messages to one rank do not wait for 
 Source: name the paper that this network is from.
 """
 
-from yantra.network.model import NetworkModel
+from yantra.plugin.network import NetworkModel
 
 
 class MyPlugin(NetworkModel):
@@ -38,7 +38,7 @@ PLUGIN = MyPlugin
 
 
 class Networks(Kind):
-    """A class derived from `yantra.network.model.NetworkModel`."""
+    """A class derived from `yantra.plugin.network.NetworkModel`."""
 
     skeleton = SKELETON
 

@@ -15,7 +15,7 @@ are used first.
 Source: name the paper that this schedule is from.
 """
 
-from yantra.workloads.schedules.schedule import Schedule, Step
+from yantra.plugin.schedule import Schedule, Step
 
 
 class MyPlugin(Schedule):
@@ -40,7 +40,7 @@ PLUGIN = MyPlugin
 
 
 class Schedules(Kind):
-    """A class derived from `yantra.workloads.schedules.schedule.Schedule`."""
+    """A class derived from `yantra.plugin.schedule.Schedule`."""
 
     skeleton = SKELETON
 

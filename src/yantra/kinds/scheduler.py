@@ -15,7 +15,7 @@ Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Ap
 1969.
 """
 
-from yantra.schedulers.scheduler import Scheduler
+from yantra.plugin.scheduler import Scheduler
 
 
 class MyPlugin(Scheduler):
@@ -36,7 +36,7 @@ PLUGIN = MyPlugin
 
 
 class Schedulers(Kind):
-    """A class derived from `yantra.schedulers.scheduler.Scheduler`."""
+    """A class derived from `yantra.plugin.scheduler.Scheduler`."""
 
     skeleton = SKELETON
 

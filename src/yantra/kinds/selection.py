@@ -15,7 +15,7 @@ Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communicatio
 MPICH", IJHPCA 2005.
 """
 
-from yantra.collectives.selection.selection import Choice, Selection
+from yantra.plugin.selection import Choice, Selection
 
 
 class MyPlugin(Selection):
@@ -34,7 +34,7 @@ PLUGIN = MyPlugin
 
 
 class Selections(Kind):
-    """A class derived from `yantra.collectives.selection.selection.Selection`."""
+    """A class derived from `yantra.plugin.selection.Selection`."""
 
     skeleton = SKELETON
 

@@ -14,7 +14,7 @@ Trade-off: half as many hops as a ring, for a third link of each rank (two where
 Source: name the paper or the data sheet that this topology is from.
 """
 
-from yantra.fabric.topologies.topology import Block
+from yantra.plugin.topology import Block
 
 
 class MyPlugin(Block):
@@ -45,7 +45,7 @@ PLUGIN = MyPlugin
 
 
 class Topologies(Kind):
-    """A class derived from `yantra.fabric.topologies.topology.Block`."""
+    """A class derived from `yantra.plugin.topology.Block`."""
 
     skeleton = SKELETON
 
