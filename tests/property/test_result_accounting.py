@@ -9,7 +9,8 @@ from tests.clusters import dimension, scenario
 from yantra.chakra import CollectiveType, NodeType, TraceBuilder
 from yantra.export.astra_sim_log import lines
 from yantra.result.bound import union_length
-from yantra.result.tables import PARTS, breakdown
+from yantra.result.parts import NAMES as PARTS
+from yantra.result.tables import breakdown
 from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory, Resources, Scenario
 

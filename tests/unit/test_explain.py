@@ -23,8 +23,6 @@ from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.explain import Explanation, explain
 from yantra.explain.explanation import explained, phases
-from yantra.explain.parts import PART_TEXTS
-from yantra.export.report.overview import PART_NAMES
 from yantra.result.path import path_form
 from yantra.result.shares import tenths
 from yantra.run.simulate import simulate
@@ -54,11 +52,6 @@ def words(explanation: Explanation) -> str:
 def computing(builder: TraceBuilder, rank: int) -> None:
     kernel = builder.compute("kernel", duration_micros=97)
     builder.collective(ALL_REDUCE, 4, after=kernel)
-
-
-def test_a_part_of_the_time_of_a_rank_begins_with_its_name_in_reports() -> None:
-    for part, name in PART_NAMES.items():
-        assert PART_TEXTS[part].replace("remote ", "").startswith(name), part
 
 
 def test_a_run_of_kernels_is_told_as_such() -> None:

@@ -43,7 +43,7 @@ from yantra.export.report.markup import Html, element
 from yantra.export.report.run import Run
 from yantra.result import Result
 from yantra.result.accounting import COLLECTIVE_PARTS
-from yantra.result.tables import PARTS
+from yantra.result.parts import NAMES as PARTS
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces
 

@@ -18,12 +18,13 @@ from yantra.explain.comparison import MOST_ROWS
 from yantra.explain.joined import Data, Joined, Row, joined, values
 from yantra.explain.lanes_drawn import SCRIPT, STYLE, drawn
 from yantra.explain.named import figure_cells, ran_text
-from yantra.explain.parts import PART_TEXTS, listed
+from yantra.explain.parts import listed
 from yantra.export.report.bars import Piece, bar, legend
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.shell import Page, Section, render
 from yantra.export.stored import Form
 from yantra.result.critical_path import kind_text
+from yantra.result.parts import text_of
 
 _STYLES = ("report.css", STYLE)
 
@@ -213,7 +214,7 @@ def _ranks(pairs: Sequence[Data]) -> Html:
     tables = [
         _changes(
             pairs, "The average rank", "part", parts,
-            lambda row: PART_TEXTS.get(row["part"], row["part"]),
+            lambda row: text_of(row["part"]),
         )
     ]  # fmt: skip
     for data in pairs:

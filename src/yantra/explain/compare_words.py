@@ -8,8 +8,9 @@ from typing import Any
 from yantra.base.text import Grid, filled
 from yantra.base.units import format_size, format_time
 from yantra.explain.named import figure_grid, ran_text
-from yantra.explain.parts import PART_TEXTS, block, listed
+from yantra.explain.parts import block, listed
 from yantra.result.critical_path import kind_text
+from yantra.result.parts import text_of
 
 _SHOWN = 8
 _NAMED_FROM = 0.05  # of the change: kinds that a sentence names
@@ -177,7 +178,7 @@ def _ranks_title(data: Mapping[str, Any]) -> str:
 
 
 def _ranks(data: Mapping[str, Any]) -> Grid:
-    rows = [(PART_TEXTS.get(row["part"], row["part"]), *_times(row)) for row in data["ranks"]]
+    rows = [(text_of(row["part"]), *_times(row)) for row in data["ranks"]]
     return _grid("part", rows)
 
 

@@ -7,17 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from yantra.base.text import Grid, as_text
 from yantra.result.path import ns_of, ps_of
 
-PART_TEXTS: Mapping[str, str] = {
-    "compute": "compute",
-    "exposed_communication": "exposed communication",
-    "exposed_memory": "exposed remote memory",
-    "exposed_host": "exposed host work",
-    "waiting": "waiting for other ranks",
-    "idle": "idle time",
-    "finished": "idle at the end",
-}
-"""How texts call the parts of a rank's time."""
-
 
 def listed(texts: Sequence[str]) -> str:
     """Return `a, b and c`."""

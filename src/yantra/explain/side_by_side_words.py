@@ -9,8 +9,9 @@ from yantra.base.units import format_time
 from yantra.explain.compare_words import sentences, signed, value_of
 from yantra.explain.joined import Data, Joined, joined, values
 from yantra.explain.named import figure_cells, ran_text
-from yantra.explain.parts import PART_TEXTS, block
+from yantra.explain.parts import block
 from yantra.result.critical_path import kind_text
+from yantra.result.parts import text_of
 
 _SHOWN = 8
 
@@ -76,7 +77,7 @@ def _phases(pairs: Sequence[Data]) -> Grid:
 
 def _parts(pairs: Sequence[Data]) -> Grid:
     rows = joined(pairs, lambda data: data["ranks"], lambda row: row["part"])
-    named = [(PART_TEXTS.get(one.known["part"], one.known["part"]), one) for one in rows]
+    named = [(text_of(one.known["part"]), one) for one in rows]
     return _grid(pairs, "part", named)
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from yantra.result import Table
 from yantra.result.alike import Alike, alike
+from yantra.result.parts import NAMES as PARTS
 from yantra.result.path import ps_of
-from yantra.result.tables import PARTS
 
 Key = tuple[Any, ...]
 

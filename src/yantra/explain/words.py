@@ -14,12 +14,12 @@ from yantra.base.units import format_time
 from yantra.explain.advice import in_words
 from yantra.explain.named import ran_text
 from yantra.explain.parts import (
-    PART_TEXTS,
     block,
     listed,
     total,
 )
 from yantra.result.critical_path import kind_text
+from yantra.result.parts import text_of
 from yantra.result.shares import percent, tenths
 
 _NAMED_FROM = 10  # tenths of a per cent from which a sentence names a part by itself
@@ -99,7 +99,7 @@ def _ranks_sentence(data: Mapping[str, Any]) -> str:
         return ""
     mean = {part: ns for part, ns in ranks["mean_ns"].items() if ns > 0}
     shares = dict(zip(mean, tenths(list(mean.values())), strict=True))
-    texts = [f"{percent(share)} {PART_TEXTS[part]}" for part, share in shares.items() if share]
+    texts = [f"{percent(share)} {text_of(part)}" for part, share in shares.items() if share]
     told = f"The time of the average rank goes to {listed(texts)}."
     return " ".join([told, *_waiting(data, shares.get("compute", 0)), *_straggler(ranks)])
 

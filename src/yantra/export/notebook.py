@@ -13,17 +13,11 @@ from yantra.export.exporter import TextExporter
 from yantra.export.summary import summarise
 from yantra.result import Result
 from yantra.result.html import MOST_ROWS, Bar, bars_html, grid_html
-from yantra.result.tables import PARTS
+from yantra.result.parts import ALL
+from yantra.result.parts import NAMES as PARTS
 
 _MOST_BARS = 12
-_COLOURS = {
-    "compute": "#2f6fb2",
-    "exposed_communication": "#e08214",
-    "exposed_memory": "#9a5fb0",
-    "exposed_host": "#2a9076",
-    "waiting": "#b39b45",
-    "idle": "#a0a0a0",
-}
+_COLOURS = {part.name: part.colour for part in ALL}
 
 
 class Notebook(TextExporter):

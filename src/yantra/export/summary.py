@@ -13,22 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.text import Grid, as_text, filled
 from yantra.export.exporter import TextExporter
 from yantra.result import Result
-from yantra.result.tables import PARTS
+from yantra.result.parts import ALL
 
 if TYPE_CHECKING:
     from yantra.export.stored import StoredResult
 
 _MOST_ROWS = 16
 _WIDTH = 80
-_ALWAYS = ("compute", "exposed_communication", "idle")
-_HEADS = {
-    "compute": "compute",
-    "exposed_communication": "exposed comm",
-    "exposed_memory": "memory",
-    "exposed_host": "host",
-    "waiting": "waiting",
-    "idle": "idle",
-}
 _UNITS = (("ns", 1.0, 1e6), ("us", 1e3, 1e8), ("ms", 1e6, 1e11), ("s", 1e9, float("inf")))
 _SIZES = (("MB", 1e6, 1e11), ("GB", 1e9, 1e14), ("TB", 1e12, float("inf")))
 
@@ -101,12 +92,13 @@ def _of_tables(result: Result | StoredResult) -> tuple[str, ...]:
 
 def _ranks(result: Result | StoredResult) -> Grid:
     table = result.ranks
-    parts = [part for part in PARTS if part in _ALWAYS or any(table.values(f"{part}_ns"))]
-    columns = [table.values(name) for name in ("finish_ns", *(f"{part}_ns" for part in parts))]
+    parts = [part for part in ALL if part.always or any(table.values(f"{part.name}_ns"))]
+    names = ("finish_ns", *(f"{part.name}_ns" for part in parts))
+    columns = [table.values(name) for name in names]
     unit, scale = next((name, size) for name, size, end in _UNITS if result.makespan_ns < end)
     whole = scale == 1 and all(isinstance(value, int) for column in columns for value in column)
     digits = 0 if whole else 1 if scale == 1 else 3
-    head = (f"rank ({unit})", "finish", *(_HEADS[part] for part in parts))
+    head = (f"rank ({unit})", "finish", *(part.head for part in parts))
     rows: list[tuple[str, Sequence[Any]]] = []
     for values, run in groupby(enumerate(zip(*columns, strict=True)), key=lambda pair: pair[1]):
         ranks = [rank for rank, _ in run]

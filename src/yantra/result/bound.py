@@ -22,7 +22,8 @@ from yantra import _core
 from yantra.compile import Model
 from yantra.compile.kernels import roofline_of
 from yantra.result.network import DimensionUse
-from yantra.result.tables import PARTS, breakdown
+from yantra.result.parts import NAMES as PARTS
+from yantra.result.tables import breakdown
 from yantra.result.waits import Waits, is_pipeline, waits
 
 NOTHING = "bound by nothing: the run takes no time"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from yantra.result.tables import PARTS
+from yantra.result.parts import NAMES as PARTS
 
 if TYPE_CHECKING:
     from yantra.result.result import Result

@@ -18,17 +18,8 @@ from yantra.result.codes import NEVER as NEVER
 from yantra.result.codes import NODE_TYPES as NODE_TYPES
 from yantra.result.columns import Coded, Gathered, Ticks, numbered
 from yantra.result.columns import nanoseconds as nanoseconds
+from yantra.result.parts import NAMES as PARTS
 from yantra.result.table import Column, Table
-
-PARTS = (
-    "compute",
-    "exposed_communication",
-    "exposed_memory",
-    "exposed_host",
-    "waiting",
-    "idle",
-)
-"""Where a rank's time goes, in the order in which a moment with several counts for one."""
 
 _Value = TypeVar("_Value")
 

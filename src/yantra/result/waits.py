@@ -18,7 +18,8 @@ from typing import NamedTuple
 from yantra import _core
 from yantra.compile import Model
 from yantra.compile.templates import TemplateGraphs
-from yantra.result.tables import PARTS, breakdown
+from yantra.result.parts import NAMES as PARTS
+from yantra.result.tables import breakdown
 
 _BUSY = PARTS.index("waiting")
 

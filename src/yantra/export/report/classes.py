@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from yantra.result import Result
-from yantra.result.tables import PARTS, breakdown, communication_ticks
+from yantra.result.parts import NAMES as PARTS
+from yantra.result.tables import breakdown, communication_ticks
 
 _RUNS_SHOWN = 4
 

@@ -15,16 +15,8 @@ from yantra.export.report.markup import Cell, Content, Head, Html, element, fact
 from yantra.export.report.run import Run
 from yantra.network import describe, level_of
 from yantra.result import Result
-from yantra.result.tables import PARTS
+from yantra.result.parts import ALL
 
-PART_NAMES = {
-    "compute": "compute",
-    "exposed_communication": "exposed communication",
-    "exposed_memory": "exposed memory",
-    "exposed_host": "exposed host",
-    "waiting": "waiting",
-    "idle": "idle",
-}
 _BARS_SHOWN = 8
 _ROWS_SHOWN = 1_000
 
@@ -64,7 +56,7 @@ def breakdown(run: Run) -> Html:
             for one in run.classes[:_BARS_SHOWN]
         ]
     means = mean_parts(run.classes)
-    keys = [(PART_NAMES[part], part) for part, mean in zip(PARTS, means, strict=True) if mean]
+    keys = [(part.title, part.name) for part, mean in zip(ALL, means, strict=True) if mean]
     drawn = [bars.row(*row[:2], _pieces(row[2]), run.makespan, run.told) for row in rows]
     left = len(run.classes) - _BARS_SHOWN
     more = (
@@ -76,17 +68,17 @@ def breakdown(run: Run) -> Html:
 
 
 def _pieces(parts: Sequence[float]) -> list[Piece]:
-    return [Piece(PART_NAMES[part], part, ticks) for part, ticks in zip(PARTS, parts, strict=True)]
+    return [Piece(part.title, part.name, ticks) for part, ticks in zip(ALL, parts, strict=True)]
 
 
 def class_table(run: Run) -> Html:
     """Return the table of classes: finish and the parts of the time."""
-    parts = [at for at in range(len(PARTS)) if any(one.parts[at] for one in run.classes)]
+    parts = [at for at in range(len(ALL)) if any(one.parts[at] for one in run.classes)]
     heads = [
         Head("ranks", False),
         Head("count"),
         Head("finish"),
-        *[Head(PART_NAMES[PARTS[at]]) for at in parts],
+        *[Head(ALL[at].title) for at in parts],
         Head("communication", about="under way, whatever else"),
         Head("nodes"),
     ]

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from yantra.base.output import HALVES
 from yantra.export.report.columns import Columns
 from yantra.export.report.markup import Html, element, join
+from yantra.result import parts
 
 _SHELL_SCRIPTS = (
     "dom.js",
@@ -67,7 +68,7 @@ class Page(NamedTuple):
 
 def render(page: Page) -> str:
     """Return the whole file."""
-    style = "\n".join(part(name) for name in (*_SHELL_STYLES, *page.styles))
+    style = "\n".join([*map(part, (*_SHELL_STYLES, *page.styles)), parts.styles()])
     script = _joined((*_SHELL_SCRIPTS, *page.scripts))
     head = [
         element("meta", charset="utf-8"),
