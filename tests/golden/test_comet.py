@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.explore.study.network_cost import SwitchedDimension, network_cost
+from yantra.explore.study.network_cost import SwitchedDimension, network_cost, of_cluster
+from yantra.fabric import clusters
 from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario import Collectives, Device, Dimension, Scenario, Templates, Topology
@@ -189,3 +190,13 @@ def test_the_network_of_the_log_costs_what_it_says() -> None:
     assert [item.usd for item in items] == [614_400, 1_996_800, 94_720, 303_360, 611_840]
     assert [item.parts for item in items] == [6144, 64, 1024, 1, 1024]
     assert sum(item.usd for item in items) == 3_621_120
+
+
+def test_the_network_of_a_named_cluster_has_the_same_rule() -> None:
+    """18 links of 25 GB/s to switches of a node, one of 50 GB/s to the pod, of 64 devices."""
+    found = of_cluster(clusters.load("hgx-h100"), (8, 8))
+    package, pod = 64 * 18 * 25, 64 * 50
+    assert [item.usd for item in found] == pytest.approx(
+        [package * 4.0, package * 13.0, pod * 7.4, pod * 23.7, pod * 47.8]
+    )
+    assert of_cluster(clusters.load("tpu-v5p"), (4, 4, 4)) == ()

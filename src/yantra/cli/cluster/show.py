@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,10 @@ from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import answered, stack_option
 from yantra.cli.plugin_option import option as plugin_option
+
+if TYPE_CHECKING:
+    from yantra.explore.study.network_cost import Item
+    from yantra.fabric.clusters.types import Cluster
 
 
 @click.command(
@@ -23,7 +27,11 @@ from yantra.cli.plugin_option import option as plugin_option
     ],
 )
 @click.argument("name", required=False, shell_complete=cluster_names)
-@click.option("--ranks", type=int, help="Also show the scenario of this many ranks.")
+@click.option(
+    "--ranks",
+    type=int,
+    help="Also show the scenario of this many ranks, and what their network costs.",
+)
 @click.option("--dtype", help="The data type whose peak rate the scenario uses.")
 @stack_option
 @answered("--speeds")
@@ -37,6 +45,7 @@ def command(
     Without NAME it lists the named clusters: rates per device, of links in one direction.
     """
     from yantra.cli import warn
+    from yantra.explore.study.network_cost import report as cost_report
     from yantra.fabric import clusters
     from yantra.fabric.clusters.describe import as_dict, report
     from yantra.fabric.clusters.laws import doubts
@@ -49,15 +58,21 @@ def command(
     machine = clusters.load(name)
     warn([f"{name}: {doubt}" for doubt in doubts(machine)])
     parts: dict[str, Any] = {}
+    cost: tuple[Item, ...] = ()
     if ranks is not None:
         parts = _scenario(name, ranks, dtype, stack)
+        cost = _network_cost(machine, parts)
     elif dtype is not None:
         machine.peak_flops(dtype, where="--dtype")
     if as_json:
         form = as_dict(machine) | ({"scenario": parts} if parts else {})
+        if cost:
+            form["network_cost"] = [item._asdict() for item in cost]
         print_json(form)
         return
     sys.stdout.write(report(machine))
+    if cost:
+        sys.stdout.write(f"\n{cost_report(cost)}\n")
     if parts:
         sys.stdout.write(f"\n# {ranks} ranks, as a part of a scenario file\n{tree_text(parts)}")
 
@@ -72,6 +87,12 @@ def _scenario(name: str, ranks: int, dtype: str | None, stack: str | None) -> di
     with as_typed({"cluster.ranks": "--ranks", "cluster.dtype": "--dtype", "stack": "--stack"}):
         tree: dict[str, Any] = expanded({"cluster": cluster, **chosen}, "")[0]
     return tree
+
+
+def _network_cost(machine: Cluster, parts: dict[str, Any]) -> tuple[Item, ...]:
+    from yantra.explore.study.network_cost import of_cluster
+
+    return of_cluster(machine, [one["size"] for one in parts["cluster"]["topology"]])
 
 
 def _check_alone(ranks: int | None, dtype: str | None, stack: str | None) -> None:

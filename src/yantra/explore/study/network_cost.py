@@ -16,6 +16,8 @@ from math import prod
 from typing import Final, Literal, NamedTuple
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.text import Grid, as_text
+from yantra.fabric.clusters.types import Cluster
 
 Tier = Literal["package", "pod"]
 
@@ -75,3 +77,27 @@ def network_cost(
             adapters = links * one.bandwidth * price.adapter
             items.append(Item(f"{one.tier} adapters", links, adapters))
     return tuple(items)
+
+
+def of_cluster(cluster: Cluster, sizes: Sequence[int]) -> tuple[Item, ...]:
+    """Return what the levels of a named cluster cost whose domains have `sizes` members.
+
+    The innermost level has the prices of a package, others those of a pod. Empty where a level is
+    no switch, as the rule has no price for one.
+    """
+    levels = cluster.network[: len(sizes)]
+    if any(level.kind != "switch" for level in levels):
+        return ()
+    return network_cost(
+        [
+            SwitchedDimension(size, int(level.links.value), level.bandwidth.value / 1e9, tier)
+            for level, size, tier in zip(levels, sizes, ("package", "pod", "pod"), strict=False)
+        ]
+    )
+
+
+def report(items: Sequence[Item]) -> str:
+    """Return the table of a network's parts and their cost."""
+    rows = [(item.name, f"{item.parts:,}", f"{item.usd:,.0f}") for item in items]
+    total = ("all", "", f"{sum(item.usd for item in items):,.0f}")
+    return as_text(Grid(("network, at COMET's prices", "parts", "USD"), [*rows, total]))
