@@ -90,8 +90,13 @@ def of_cluster(cluster: Cluster, sizes: Sequence[int]) -> tuple[Item, ...]:
         return ()
     return network_cost(
         [
-            SwitchedDimension(size, int(level.links.value), level.bandwidth.value / 1e9, tier)
-            for level, size, tier in zip(levels, sizes, ("package", "pod", "pod"), strict=False)
+            SwitchedDimension(
+                size,
+                int(level.links.value),
+                level.bandwidth.value / 1e9,
+                "pod" if at else "package",
+            )
+            for at, (level, size) in enumerate(zip(levels, sizes, strict=True))
         ]
     )
 
