@@ -1,4 +1,4 @@
-"""`TraceBuilder`: writes a trace operation by operation, with the attributes each kind needs."""
+"""`TraceBuilder`: writes a trace operation by operation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ After = Node | int | Iterable[Node | int]
 class TraceBuilder:
     """Collects nodes with ascending ids; `build()` makes the trace.
 
-    Every method that adds a node returns it, so that it can be named as the `after` of a later one,
-    given further attributes or made to wait: `node.depends_on(other)`.
+    Methods that add a node return it, to be another's `after`, to get attributes, or to wait:
+    `node.depends_on(other)`.
 
     >>> step = TraceBuilder()
     >>> forward = step.compute("forward", num_ops=10**12, tensor_size=2**30)
@@ -32,18 +32,18 @@ class TraceBuilder:
         version: str = "",
         attributes: Iterable[Attribute] = (),
     ) -> None:
-        """`rank` is written as the own end of sends and receives; left out when None."""
+        """`rank` is the own end of sends and receives, left out when None."""
         self.rank = rank
-        """The rank whose trace it is; None where none is stated."""
+        """The trace's rank, or None."""
         self.metadata = Metadata(version, tuple(attributes))
         """What the trace says about itself."""
         self.nodes: list[Node] = []
-        """The nodes made so far, in order."""
+        """Nodes so far, in order."""
         self._next_id = first_id
         self._ids: set[int] = set()
 
     def add(self, node: Node, after: After = ()) -> Node:
-        """Add a node made by hand; later nodes get ids above its own."""
+        """Add a node made by hand; later ids are above its own."""
         if node.id in self._ids:
             raise TraceError(f"{node.label}: the id is taken by another node of this trace")
         self._ids.add(node.id)
@@ -61,7 +61,7 @@ class TraceBuilder:
         cpu: bool = False,
         after: After = (),
     ) -> Node:
-        """Add a computation: recorded by its duration, or given by operations and bytes moved."""
+        """Add a computation, by duration or by operations and bytes moved."""
         return self._new(
             NodeType.COMP,
             name or "compute",
@@ -84,9 +84,9 @@ class TraceBuilder:
         duration_micros: int = 0,
         after: After = (),
     ) -> Node:
-        """Add a collective of `size_bytes` per rank, over all ranks or those of `group`.
+        """Add a collective of `size_bytes` per rank, over all ranks or `group`'s.
 
-        `type` is a `CollectiveType` or its name ("all_reduce"); ConfigError for another.
+        `type` is a `CollectiveType` or its name ("all_reduce"); else ConfigError.
         """
         kind = _collective_type(type)
         return self._new(
@@ -112,10 +112,9 @@ class TraceBuilder:
         group: str | None = None,
         after: After = (),
     ) -> Node:
-        """Add a send of `size_bytes` to rank `to`; the receive must have the same tag and size.
+        """Add a send to rank `to`; the receive needs the same tag and size.
 
-        A rank has one send of each `group` under way at a time, so those of different groups go
-        together.
+        A rank has one send per `group` under way at a time.
         """
         return self._new(
             NodeType.COMM_SEND,
@@ -132,7 +131,7 @@ class TraceBuilder:
     def recv(
         self, source: int, size_bytes: int, *, tag: int = 0, name: str = "", after: After = ()
     ) -> Node:
-        """Add a receive of `size_bytes` from rank `source`."""
+        """Add a receive from rank `source`."""
         return self._new(
             NodeType.COMM_RECV,
             name or f"receive from {source}",
@@ -145,19 +144,19 @@ class TraceBuilder:
         )
 
     def memory_load(self, size_bytes: int, *, name: str = "", after: After = ()) -> Node:
-        """Add a load of `size_bytes` from remote memory."""
+        """Add a load from remote memory."""
         return self._new(
             NodeType.MEM_LOAD, name or "load", after, is_cpu_op=False, tensor_size=size_bytes
         )
 
     def memory_store(self, size_bytes: int, *, name: str = "", after: After = ()) -> Node:
-        """Add a store of `size_bytes` to remote memory."""
+        """Add a store to remote memory."""
         return self._new(
             NodeType.MEM_STORE, name or "store", after, is_cpu_op=False, tensor_size=size_bytes
         )
 
     def build(self) -> Trace:
-        """Make the trace; the builder can go on and build a longer one."""
+        """Make the trace; the builder can go on."""
         return Trace(self.nodes, self.metadata)
 
     def __repr__(self) -> str:

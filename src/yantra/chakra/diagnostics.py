@@ -1,4 +1,4 @@
-"""What is wrong with a trace, as a list of findings instead of the first error."""
+"""All that is wrong with a trace, not just the first error."""
 
 from __future__ import annotations
 
@@ -13,29 +13,24 @@ from yantra.chakra.trace import Trace, decode
 
 
 class Diagnostic(NamedTuple):
-    """One finding.
-
-    `code` names the kind of finding and stays the same between versions. `node_id` is None when
-    the finding is about the whole file. `byte_offset` counts in the unpacked file; it is None when
-    the trace was not read from one.
-    """
+    """One finding."""
 
     severity: Literal["error", "warning"]
-    """An error is refused by a run, a warning is not."""
+    """A run refuses errors, not warnings."""
     code: str
-    """The kind of finding, the same in all versions."""
+    """Kind of finding, the same in all versions."""
     node_id: int | None
-    """The id of the node; None for the whole file."""
+    """Node id; None for the whole file."""
     name: str
-    """The name of the node."""
+    """Node name."""
     byte_offset: int | None
-    """Where the node begins in the unpacked file, in bytes; None without a file."""
+    """Node's begin in the unpacked file, in bytes; None without a file."""
     message: str
     """What is wrong."""
 
     @property
     def where(self) -> str:
-        """The node and the place in the file, as far as known."""
+        """Node and place in the file, as far as known."""
         node = "trace" if self.node_id is None else f"node {self.node_id} {self.name!r}"
         return node if self.byte_offset is None else f"{node} (byte {self.byte_offset})"
 
@@ -44,11 +39,11 @@ class Diagnostic(NamedTuple):
 
 
 def validate(source: Trace | str | os.PathLike[str] | bytes) -> list[Diagnostic]:
-    """Return everything that is wrong with a trace, errors of structure first.
+    """All that is wrong with a trace, structure first.
 
-    Nodes are judged without knowing the run: a missing `comm_size` is an error although a replay of
-    recorded durations does not need it. At most 20 findings of a kind are listed; the last one then
-    says how many more there are. Raises TraceError only if the file cannot be read at all.
+    Nodes are judged without the run: a missing `comm_size` is an error though a replay of recorded
+    durations does not need it. Lists at most 20 findings of a kind; the last says how many more
+    there are. Raises TraceError only if the file cannot be read at all.
     """
     if isinstance(source, Trace):
         return _findings(source.native)
@@ -65,12 +60,12 @@ def validate(source: Trace | str | os.PathLike[str] | bytes) -> list[Diagnostic]
 
 
 def from_native(findings: Iterable[_core.Diagnostic]) -> list[Diagnostic]:
-    """Turn the core's findings, such as `Graph.diagnostics`, into `Diagnostic` objects."""
+    """The core's findings, such as `Graph.diagnostics`, as `Diagnostic`."""
     return [_convert(finding) for finding in findings]
 
 
 def raise_errors(findings: Iterable[Diagnostic], where: str) -> None:
-    """Raise a TraceError for the first error among `findings`, saying how many follow."""
+    """Raise a TraceError for the first error, with the number of others."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if not errors:
         return

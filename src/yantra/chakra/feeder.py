@@ -34,21 +34,21 @@ Semantics = Literal["v1", "v3"]
 
 
 class State(Enum):
-    """Where a node is on its way: pending, then taken, then finished; pushed back it is pending."""
+    """Of a node: pending, taken, finished; pushed back it is pending."""
 
     PENDING = "pending"
-    """Not handed out yet."""
+    """Not handed out."""
     TAKEN = "taken"
-    """Handed out and not finished."""
+    """Handed out, not finished."""
     FINISHED = "finished"
     """Finished."""
 
 
 class Feeder:
-    """The nodes of one trace, handed out one by one.
+    """The nodes of a trace, one by one.
 
-    Raises TraceError when the trace cannot be walked to its end: an id given twice, a dependency on
-    a node that the trace lacks, a cycle. Control dependencies of a "v1" feeder are not looked at.
+    Raises TraceError for a repeated id, a dependency on a missing node, or a cycle. "v1" ignores
+    control dependencies.
     """
 
     def __init__(
@@ -56,25 +56,25 @@ class Feeder:
         source: Trace | str | os.PathLike[str] | bytes | None = None,
         semantics: Semantics = "v3",
     ) -> None:
-        """`source` is a trace, a file or its content; without one the feeder begins empty."""
+        """`source`: a trace, a file or its content; None: empty."""
         if semantics not in ("v1", "v3"):
             raise TraceError(f"feeder: semantics must be v1 or v3, got {semantics!r}")
         self.semantics = semantics
         """Whose order of ready nodes it follows."""
         given = Trace() if source is None else source
         self.trace = given if isinstance(given, Trace) else read(given)
-        """The trace that it feeds."""
-        self._made: dict[int, Node] = {}  # nodes that were added by hand
+        """Its trace."""
+        self._made: dict[int, Node] = {}  # added by hand
         self._record: dict[int, int] = {}
         self._state: dict[int, State] = {}
-        self._awaited: dict[int, set[int]] = {}  # by node that still waits: for whom
+        self._awaited: dict[int, set[int]] = {}  # by waiting node
         self._children: dict[int, list[int]] = {}
         self._ready: list[int] = []
         self._left = 0
         self._load()
 
     def add(self, node: Node) -> None:
-        """Add a node; it waits for those of its dependencies that are not finished."""
+        """Add a node; it waits for its unfinished dependencies."""
         if node.id in self._state:
             raise TraceError(f"feeder: {node.label}: the id is taken")
         parents = node.data_deps + (node.ctrl_deps if self.semantics == "v3" else [])
@@ -86,26 +86,26 @@ class Feeder:
             heappush(self._ready, node.id)
 
     def lookup(self, id: int) -> Node:
-        """Return node `id`, whatever its state."""
+        """Node `id`, whatever its state."""
         self._known(id)
         return self._made[id] if id in self._made else self.trace[self._record[id]]
 
     def state(self, id: int) -> State:
-        """Return the state of node `id`."""
+        """State of node `id`."""
         self._known(id)
         return self._state[id]
 
     def children(self, id: int) -> tuple[int, ...]:
-        """Return the ids of the nodes that wait, or waited, for node `id`; lowest first."""
+        """Ids of nodes that wait, or waited, for `id`, ascending."""
         self._known(id)
         return tuple(sorted(set(self._children.get(id, ()))))
 
     def has_nodes_to_issue(self) -> bool:
-        """Whether nodes are left: in "v1" unfinished ones, in "v3" ones that may be issued now."""
+        """Whether nodes are left: "v1" unfinished, "v3" ready ones."""
         return self._left > 0 if self.semantics == "v1" else bool(self._ready)
 
     def next_issuable(self) -> Node | None:
-        """Take the node with the lowest id of those that wait for none; None if all wait."""
+        """Take the ready node of lowest id; None if all wait."""
         if not self._ready:
             return None
         id = heappop(self._ready)
@@ -113,13 +113,13 @@ class Feeder:
         return self.lookup(id)
 
     def push_back(self, id: int) -> None:
-        """Give a taken node back, to be handed out again."""
+        """Give a taken node back."""
         self._expect_taken(id, "pushed back")
         self._state[id] = State.PENDING
         heappush(self._ready, id)
 
     def free_children(self, id: int) -> None:
-        """Finish a taken node: nodes that waited only for it may be issued."""
+        """Finish a taken node: nodes that waited only for it become ready."""
         self._expect_taken(id, "finished")
         self._state[id] = State.FINISHED
         self._left -= 1
@@ -130,17 +130,17 @@ class Feeder:
                 heappush(self._ready, child)
 
     finish = free_children
-    """Say that node `id` is finished: `free_children` under the name of the later interface."""
+    """`free_children` under the later interface's name."""
 
     def remove(self, id: int) -> None:
-        """Do nothing but check that node `id` is finished; finished nodes take little room."""
+        """Only check that node `id` is finished; finished nodes take little room."""
         self._known(id)
         if self._state[id] is not State.FINISHED:
             state = self._state[id].value
             raise TraceError(f"feeder: node {id} is {state} and cannot be removed; finish it first")
 
     def taken(self) -> tuple[int, ...]:
-        """Return the ids of the nodes that were issued and are not finished; lowest first."""
+        """Ids issued and not finished, ascending."""
         return tuple(sorted(id for id, state in self._state.items() if state is State.TAKEN))
 
     def __iter__(self) -> Iterator[Node]:
@@ -151,7 +151,7 @@ class Feeder:
                 self.free_children(node.id)
 
     def __len__(self) -> int:
-        """Return how many nodes are not finished."""
+        """Number of unfinished nodes."""
         return self._left
 
     def __repr__(self) -> str:
@@ -240,5 +240,5 @@ class Feeder:
 def issue_order(
     source: Trace | str | os.PathLike[str] | bytes, semantics: Semantics = "v3"
 ) -> list[int]:
-    """Return the ids in the order a feeder hands them out when each ends before the next begins."""
+    """Ids as handed out when each ends before the next begins."""
     return [node.id for node in Feeder(source, semantics)]

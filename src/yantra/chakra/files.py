@@ -1,6 +1,6 @@
-"""Bytes of trace files: read plain or gzip, written whole or not at all.
+"""Trace files as bytes: plain or gzip, written whole or not at all.
 
-gzip is recognised by its first bytes and not by the file's name, as other readers do.
+As in other readers, content shows gzip, not the name.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _OTHER_PACKERS = {
 }
 
 _JSON_OBJECT = rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]'
-_BINARY = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # no JSON text holds these bytes
+_BINARY = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # never in JSON text
 
 
 def load(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of the file at `path`, unpacked if it is gzip."""
+    """A file's bytes, unpacked."""
     where = os.fspath(path)
     try:
         data = read_regular(path)
@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str]) -> bytes:
 
 
 def unpack(data: bytes, where: str) -> bytes:
-    """Return `data`, unpacked if it is gzip. Raises TraceError, also for what has no bound."""
+    """Unpack if gzip. Raises TraceError, also without a bound on size."""
     if data[:2] != GZIP:
         return data
     from yantra.base.unpacking import unpack_gzip
@@ -55,12 +55,12 @@ def unpack(data: bytes, where: str) -> bytes:
 
 
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write `data` to `path`, packed if the name ends in `.gz`; no one ever sees half a file."""
+    """Write `data`, packed if the name ends in `.gz`; never half a file."""
     save_pieces([data], path)
 
 
 def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
-    """Write `pieces` one after the other, as `save` does; they are asked for one at a time."""
+    """As `save`, taking one piece at a time."""
     from contextlib import nullcontext
 
     from yantra.base.output import whole_file
@@ -79,7 +79,7 @@ def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
 
 
 def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
-    """Write the pieces of a text to `path` as UTF-8, one after the other, whole or not at all."""
+    """Write text as UTF-8, whole or not at all."""
     from yantra.base.output import HALVES, whole_file
 
     try:
@@ -93,7 +93,7 @@ def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
 
 
 def is_json(data: bytes) -> bool:
-    """Whether `data` is the text of a JSON object and not an .et file, which may begin alike."""
+    """Whether it is a JSON object's text, not an .et file, which may begin like one."""
     head = data[:4096]
     if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] != b"{":
         return False
@@ -103,7 +103,7 @@ def is_json(data: bytes) -> bool:
 
 
 def what_it_is(data: bytes) -> str:
-    """Name what `data` probably is when it is no Chakra trace; empty when that is unknown."""
+    """What `data` probably is if no Chakra trace; "" if unknown."""
     for magic, name in _OTHER_PACKERS.items():
         if data.startswith(magic):
             return (
@@ -123,14 +123,14 @@ def what_it_is(data: bytes) -> str:
 
 
 def _packing(file: BinaryIO) -> BinaryIO:
-    """gzip without a time or a name, so that equal traces make equal files."""
+    # No time or name: equal traces make equal files.
     import gzip
 
     return cast("BinaryIO", gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
 
 
 def near(path: str) -> str:
-    """Return what to say of a missing file: the name probably meant, or the missing folder."""
+    """Hint for a missing file: the likely name, or the missing folder."""
     folder, name = os.path.split(path)
     if not os.path.isdir(folder or "."):
         return f"; the folder {folder} does not exist"

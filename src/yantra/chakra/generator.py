@@ -1,9 +1,8 @@
-"""Small synthetic traces: one node of every type, two that depend, one of every collective.
+"""Small synthetic traces: every node type, a dependency, every collective.
 
-With `compat="upstream"` the traces are, byte for byte, those of upstream's generator, which numbers
-nodes on through all ranks and cases and gives sends and receives no peer, so that no simulator can
-run them. Otherwise every trace numbers its nodes from 0, and one case stands for the two of sends
-and receives: every rank sends to the next and receives from the one before.
+`compat="upstream"` gives upstream's generator byte for byte: node numbers go on through ranks and
+cases, and sends and receives have no peer, so no simulator can run them. Otherwise traces number
+from 0, and one case replaces the two of sends and receives: every rank sends to the next.
 
 Source: MLCommons Chakra, the generator of 2026.
 """
@@ -27,7 +26,7 @@ from yantra.chakra.schema import (
 from yantra.chakra.trace import Trace
 
 if TYPE_CHECKING:
-    from pathlib import Path  # costs 3 ms, and hardly any command generates traces
+    from pathlib import Path  # costs 3 ms, seldom needed
 
 _COLLECTIVES = (
     CollectiveType.ALL_REDUCE,
@@ -41,7 +40,7 @@ _VERSION = "1.0.0"
 
 
 class Sizes(NamedTuple):
-    """What the generated nodes do: microseconds, and bytes."""
+    """What generated nodes do: microseconds and bytes."""
 
     runtime_micros: int = 5
     tensor_bytes: int = 1024
@@ -49,20 +48,20 @@ class Sizes(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A named set of traces, one per rank."""
+    """Named traces, one per rank."""
 
     name: str
     traces: list[Trace]
 
     def write(self, folder: Path) -> None:
-        """Write the traces to NAME.RANK.et in `folder`, which is made if it is missing."""
+        """Write NAME.RANK.et in `folder`, made if missing."""
         make_folder(folder)
         for rank, trace in enumerate(self.traces):
             trace.write(folder / f"{self.name}.{rank}.et")
 
 
 Rank = int
-Body = Callable[[Sizes, Rank, int], list[Node]]  # of a rank among so many: its nodes, ids from 0
+Body = Callable[[Sizes, Rank, int], list[Node]]  # nodes of a rank, ids from 0
 
 
 def generate(
@@ -72,10 +71,10 @@ def generate(
     only: Collection[str] = (),
     compat: Literal["upstream"] | None = None,
 ) -> Iterator[Case]:
-    """Yield the cases in upstream's order, each with the traces of `num_npus` ranks.
+    """Yield cases in upstream's order, each with `num_npus` traces.
 
-    `only` names the cases that are wanted, none means all. Raises ConfigError for a name that no
-    case has and for counts out of range.
+    `only`: wanted cases, empty for all. Raises ConfigError for an unknown name and counts out of
+    range.
     """
     sizes = sizes or Sizes()
     _check(num_npus, sizes)
@@ -117,7 +116,6 @@ def _check(num_npus: int, sizes: Sizes) -> None:
 
 
 def _renumber(ranks: list[list[Node]], next_id: int) -> int:
-    """Number the nodes on through all ranks, from `next_id`; return the next number."""
     for nodes in ranks:
         for node in nodes:
             node.id += next_id
@@ -168,7 +166,7 @@ def _ring(sizes: Sizes, rank: int, ranks: int) -> list[Node]:
 _WHOLE = (9876543210, 1234567890)
 _SMALL = (12345, 23456)
 _TEXTS = tuple(str(number) for number in range(12345, 12355))
-# A value of each scalar type; a list of each. The first eight and bool and string are documented.
+# A value of each scalar type; a list of each. The first eight, bool and string are documented.
 _EVERY_TYPE: dict[str, tuple[AnyValue, AnyValue]] = {
     "double": (1.2345, (1.2345, 2.3456)),
     "float": (1.2345, (1.2345, 2.3456)),

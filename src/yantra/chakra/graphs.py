@@ -1,6 +1,6 @@
-"""The content of a trace file to what a run executes, without an object for any node.
+"""From a trace file to what a run executes, without node objects.
 
-A run needs no more than this of a trace, so nothing of `Trace` and of its schema is imported here.
+Imports nothing of `Trace` and its schema.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ def read_graph(
     collectives_in_order: bool = False,
     launches: _core.Launches | None = None,
 ) -> _core.Graph:
-    """Decode the content of a trace file only as far as a run needs, and resolve it.
+    """Decode as far as a run needs, and resolve.
 
-    `tensors` keeps the lists of tensors that tracking local memory reads, `kernels` what compute
-    models ask for; with `collectives_in_order` each collective waits for the one before it in the
-    file. `launches` are added as nodes of the host. Raises TraceError.
+    `tensors` keeps tensor lists for local memory tracking, `kernels` what compute models need;
+    `collectives_in_order` makes each collective wait for the one before it. `launches` become host
+    nodes. Raises TraceError.
     """
     plain = files.unpack(data, where)
     if files.is_json(plain):
@@ -63,7 +63,7 @@ def graph_of(
 
 
 def not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
-    """Return the error of content that is no trace; it names what the content probably is."""
+    """The error for content that is no trace, with a guess what it is."""
     from yantra.chakra.other_formats import recognised
 
     if profiler := recognised(plain):

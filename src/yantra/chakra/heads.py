@@ -1,9 +1,8 @@
-"""What a trace says of itself as a whole, read and written without its nodes.
+"""Trace metadata, read and written without the nodes.
 
-A file begins with a record of metadata. Some attributes of it are Yantra's: in which order the
-collectives of a rank go where it has one slot for communication, the type of its products, the
-framework of the model and the experts of its tokens. They are what a workload file (`.yw`) says of
-its templates, so that its traces run as it does. Other readers ignore them.
+Some attributes of the first record are Yantra's: the collectives' order on one communication slot,
+the product type, the framework, experts per token. They repeat a workload file's (`.yw`) templates,
+so its traces run as it does. Other readers ignore them.
 """
 
 from __future__ import annotations
@@ -11,32 +10,31 @@ from __future__ import annotations
 from yantra import _core
 
 ORDERING = "collective_ordering"
-"""`serial`: as in the file, where a rank has one slot; `streams`: as its dependencies say alone."""
+"""`serial`: as in the file, on one slot; `streams`: by dependencies alone."""
 
 DTYPE = "compute_dtype"
-"""The type of the products of a job's plan."""
+"""Type of the products of a job's plan."""
 
 FRAMEWORK = "framework"
-"""What trains or trained the model, such as Megatron-LM."""
+"""What trains the model, such as Megatron-LM."""
 
 EXPERTS = "experts_per_token"
-"""To how many experts the model sends a token."""
+"""Experts a token goes to."""
 
 _LONGEST = 1 << 20
 _VARINT = 10  # bytes at most
 
 
 def stated(plain: bytes) -> dict[str, str]:
-    """Return the texts that the metadata of a file's content state, by name; none if there is none.
+    """Texts in a file's metadata, by name; empty without metadata.
 
-    `plain` is not packed; its beginning is enough.
+    `plain` is unpacked; its beginning suffices.
     """
     head = _decoded(plain)
     return {} if head is None else texts_of(head)
 
 
 def _decoded(plain: bytes) -> _core.Trace | None:
-    """Return the metadata as a trace without nodes; what is wrong with it says who reads it all."""
     end = _end_of_head(plain)
     if end == 0 or end > len(plain):
         return None
@@ -47,18 +45,18 @@ def _decoded(plain: bytes) -> _core.Trace | None:
 
 
 def texts_of(native: _core.Trace) -> dict[str, str]:
-    """Return the texts that the metadata of a trace in memory state, by name."""
+    """Texts in a trace's metadata, by name."""
     return {name: value for name, _, value, _ in native.metadata if isinstance(value, str)}
 
 
 def stated_in(path: str) -> dict[str, str]:
-    """Return the same of a file; none of one that cannot be read, which others report."""
+    """Texts of a file; empty for an unreadable one, which others report."""
     head = head_of(path)
     return {} if head is None else texts_of(head)
 
 
 def head_of(path: str) -> _core.Trace | None:
-    """Return the metadata of a file as a trace without nodes, None where it cannot be read."""
+    """A file's metadata as a trace without nodes, None if unreadable."""
     from yantra.base.errors import ConfigError
     from yantra.base.regular import open_regular
     from yantra.chakra.files import GZIP
@@ -78,7 +76,7 @@ def head_of(path: str) -> _core.Trace | None:
 
 
 def with_stated(plain: bytes, **texts: str) -> bytes:
-    """Return the content of a file whose metadata state these texts, too."""
+    """The file's content with these texts added to its metadata."""
     from yantra.chakra.schema import Attribute
     from yantra.chakra.trace import Trace
 
@@ -91,7 +89,6 @@ def with_stated(plain: bytes, **texts: str) -> bytes:
 
 
 def _end_of_head(plain: bytes) -> int:
-    """Return where the first record ends, 0 where none begins."""
     length = 0
     for at, byte in enumerate(plain[:_VARINT]):
         length |= (byte & 0x7F) << (7 * at)

@@ -1,12 +1,11 @@
-"""Traces from JSON text: the jsonizer's form, or a workload of the v1 feeder.
+"""Traces from JSON: the jsonizer's form, or a v1 feeder's workload.
 
-Of the jsonizer's form everything is read that protobuf's own parser takes: camel-case names or
-those of the schema, enumerations by name or number, integers as text or numbers, `null` for a
-default. The first object is the metadata unless it has a member that only a node has. Unknown
-members are refused: the binary form has no place for them.
+The jsonizer's form as protobuf's own parser takes it: camel-case or schema names, enumerations by
+name or number, integers as text or number, `null` for a default. The first object is the metadata
+unless it has a node's member. Unknown members are refused: the binary form has no place for them.
 
-Trade-off: objects become trees before they become records, one at a time; the text stays in memory.
-Source: the protobuf JSON mapping, https://protobuf.dev/programming-guides/json.
+Trade-off: the text stays in memory; objects become trees one at a time. Source: the protobuf JSON
+mapping, https://protobuf.dev/programming-guides/json.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _FOREIGN = {
 
 
 class Mistake(Exception):  # noqa: N818  # becomes a TraceError with its place
-    """A wrong value; `path` leads to it from the value that is being read."""
+    """A wrong value; `path` leads to it from the value being read."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(problem)
@@ -41,7 +40,7 @@ class Mistake(Exception):  # noqa: N818  # becomes a TraceError with its place
 
 
 def decode_json(data: bytes, where: str) -> _core.Trace:
-    """Decode the text of a trace, whichever of the two forms it has."""
+    """Decode a trace in either form."""
     text = JsonText(data, where)
     recorder = _core.TraceRecorder()
     values = text.values()
@@ -225,7 +224,7 @@ def _scalar(value: Any, kind: Kind, path: Path) -> Any:
 
 
 def whole(value: Any, path: Path, low: int, high: int) -> int:
-    """Return an integer given as a number or as text, from `low` to `high`."""
+    """An integer from number or text, from `low` to `high`."""
     number = value
     if isinstance(value, str) and len(value) < 30 and value.isascii():
         digits = value.removeprefix("-")
@@ -238,7 +237,7 @@ def whole(value: Any, path: Path, low: int, high: int) -> int:
 
 
 def text_of(value: Any, path: Path) -> str:
-    """Return a text that UTF-8 can hold; `null` is the empty one."""
+    """A text UTF-8 can hold; `null` is ""."""
     if value is None:
         return ""
     if not isinstance(value, str):

@@ -1,10 +1,8 @@
 """Traces as the text of upstream's jsonizer, byte for byte.
 
-The text is protobuf's JSON form of the metadata and of every node, one object after the other with
-nothing in between: members in the order of their field numbers, names in camel case, 64-bit
-integers as text, enumerations by name, members at their default value left out, two spaces of
-indentation. It is put together from the columns of the trace, without a tree in between.
-`json_reader` reads it back.
+Protobuf's JSON of the metadata and every node, without separators: members by field number, camel
+case, 64-bit integers as text, enumerations by name, defaults left out, indented by two. Made from
+columns, without a tree; `json_reader` reads it back.
 
 Source: the protobuf JSON mapping, https://protobuf.dev/programming-guides/json, as Python's
 `google.protobuf.json_format` (6.x) writes it.
@@ -26,11 +24,11 @@ if TYPE_CHECKING:
     from yantra.chakra.trace import Trace
 
 NODE_TYPES = {int(type): f"{type.name}_NODE" for type in NodeType}
-"""The names upstream gives to the node types."""
+"""Upstream's names of node types."""
 
 
 def objects(trace: Trace) -> Iterator[str]:
-    """Yield the text of the metadata and of every node; joined, they are the jsonizer's text."""
+    """Yield metadata and nodes; joined, the jsonizer's text."""
     native = trace.native
     about = [f'  "version": {_text(native.version)}'] if native.version else []
     yield _object(about + _attributes(native.metadata))
@@ -41,12 +39,12 @@ def objects(trace: Trace) -> Iterator[str]:
 
 
 def to_json(trace: Trace) -> str:
-    """Return the trace as the jsonizer's text."""
+    """The trace as the jsonizer's text."""
     return "".join(objects(trace))
 
 
 def write_json(trace: Trace, path: str | os.PathLike[str]) -> None:
-    """Write the jsonizer's text of a trace; packed with gzip if the name ends in `.gz`."""
+    """Write the jsonizer's text, packed if the name ends in `.gz`."""
     from yantra.chakra import files
 
     if os.fspath(path).endswith(".gz"):
@@ -154,14 +152,14 @@ _FLOAT32 = struct.Struct("<f")
 
 
 def _float(value: float) -> str:
-    """Write the fewest digits, six or more, that give the same float32."""
+    """Fewest digits, six or more, of the same float32."""
     if not isfinite(value):
         return _double(value)
     for digits in range(6, 10):
         short = float(f"{value:.{digits}g}")
         try:
             (again,) = _FLOAT32.unpack(_FLOAT32.pack(short))
-        except OverflowError:  # rounded up past the largest float32
+        except OverflowError:  # rounded past the largest float32
             continue
         if again == value:
             return repr(short)
@@ -184,7 +182,7 @@ _SCALAR_FORMS: dict[Kind, Callable[[Any], str]] = {
 
 
 def _forms() -> list[tuple[str, Callable[[Any], str]]]:
-    """By the number of the kind: the member's name, and how its value is written."""
+    """By the number of the kind: the member's name, and its writer."""
     table: list[tuple[str, Callable[[Any], str]]] = [("", _number)] * 33
     for kind in Kind:
         if kind is Kind.NONE:

@@ -1,9 +1,8 @@
-"""JSON values one after the other in a text, and the line and column of a mistake in one of them.
+"""JSON values in a row, with line and column of mistakes.
 
-Places are not kept while reading: `JsonText.error` walks the text again, to the value that a path
-names, only when there is something to complain about.
+No places are kept: `JsonText.error` walks the text again along a path.
 
-Source: RFC 8259; values without a separator between them are the jsonizer's habit.
+Source: RFC 8259; values without separator are the jsonizer's habit.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Path = tuple[str | int, ...]
 
 
 class JsonText:
-    """A text of JSON values; `where` is the file that errors name."""
+    """A text of JSON values; `where` is for errors."""
 
     def __init__(self, data: bytes, where: str) -> None:
         self.where = where
@@ -40,7 +39,7 @@ class JsonText:
         )
 
     def values(self) -> Iterator[tuple[int, Any]]:
-        """Yield each value with the position where it begins."""
+        """Yield each value with its position."""
         at = self._after_space(0)
         while at < len(self.text):
             value, end = self._decoded(at)
@@ -48,7 +47,7 @@ class JsonText:
             at = self._after_space(end)
 
     def error(self, begin: int, path: Path, problem: str) -> TraceError:
-        """Return the error about the value that `path` leads to from the value at `begin`."""
+        """The error at `path` in the value at `begin`."""
         at = begin
         for step in path:
             at = self._step(at, step)
@@ -76,7 +75,7 @@ class JsonText:
         return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
 
     def _step(self, at: int, step: str | int) -> int:
-        """Return where member or element `step` of the value at `at` begins."""
+        """Begin of member or element `step`."""
         here = self._after_space(at + 1)
         for place in range(len(self.text)):
             key: str | int = place
@@ -91,7 +90,7 @@ class JsonText:
 
 
 class _NotJsonError(Exception):
-    """What Python's decoder takes and JSON does not know."""
+    """What Python's decoder takes but JSON does not have."""
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

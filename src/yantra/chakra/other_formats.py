@@ -1,11 +1,10 @@
-"""Recordings of other profilers, told by their first bytes, so that they are refused by their name.
+"""Recognises other profilers' recordings, to refuse them by name.
 
-They hold what a Chakra trace is made of, but no reader for them exists here. A user who gives one
-learns what it is and which file of the same program can be read. Only the beginning is looked at;
-what is not recognised is left to whoever reads it.
+There is no reader for them; the user learns what it is and which file of that program can be read.
+Only the beginning is examined.
 
-Source: the signature of SQLite (sqlite.org/fileformat.html), XSpace (openxla/xla, xplane.proto) and
-the keys and tables that Nsight Systems and rocprofv3 write.
+Source: SQLite's signature (sqlite.org/fileformat.html), XSpace (openxla/xla, xplane.proto), and
+keys and tables that Nsight Systems and rocprofv3 write.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _NSYS_TABLES = (b"CUPTI_ACTIVITY", b"NVTX_EVENTS", b"StringIds")
 
 
 def recognised(data: bytes) -> str:
-    """Return what the file of another profiler is, and what to do; empty for all other files."""
+    """What another profiler's file is, and what to do; "" for other files."""
     head = data[:_HEAD]
     for is_one, name, instead in _FORMATS:
         if is_one(head, data):
@@ -51,12 +50,12 @@ def _is_rocprof(head: bytes, data: bytes) -> bool:
 
 
 def _is_xspace(head: bytes, data: bytes) -> bool:
-    """Whether a message begins with a plane (field 1), and one has a name as XLA gives it."""
+    # Begins with a plane (field 1), and one has a name as XLA gives it.
     return head[:1] == b"\n" and any(_has_plane(data, begin) for begin in _PLANES)
 
 
 def _has_plane(data: bytes, begin: bytes) -> bool:
-    """Whether a short text that begins so is there as field 2 of a message: tag and length."""
+    """Whether a short text that begins so is field 2 of a message: tag and length."""
     at = data.find(begin)
     while at >= 2:
         if data[at - 2] == 0x12 and len(begin) <= data[at - 1] < 128:

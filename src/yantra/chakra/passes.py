@@ -1,8 +1,8 @@
-"""`PassEncoder`: operations of a pass -> blocks of nodes, encoded once and copied many times.
+"""`PassEncoder`: operations of a pass as node blocks, encoded once, copied often.
 
-The core does it (native/trace/tools/encode_pass.hpp): it reads the tuples of a pass in one call,
-and says what its operations are together. Their fields are those of `Operation`, `Item`, `Wait`
-and `Stretch` of `yantra.workloads`, in that order. A pass is of items and stretches.
+The core (native/trace/tools/encode_pass.hpp) reads a pass's tuples in one call and totals its
+operations. Their fields are, in order, those of `Operation`, `Item`, `Wait` and `Stretch` of
+`yantra.workloads`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ OPERATION_FIELDS: str = _core.PassEncoder.OPERATION_FIELDS
 ITEM_FIELDS: str = _core.PassEncoder.ITEM_FIELDS
 WAIT_FIELDS: str = _core.PassEncoder.WAIT_FIELDS
 STRETCH_FIELDS: str = _core.PassEncoder.STRETCH_FIELDS
-"""What the core reads of each, in words."""
+"""Fields the core reads."""
 
 
 class PassEncoder:
-    """Encodes passes; what several of them have in common is read once."""
+    """Encodes passes; what they share is read once."""
 
     def __init__(self) -> None:
         self._native = _core.PassEncoder()
 
     def encode(self, parts: Sequence[tuple[Any, ...]], chunk: int | None) -> EncodedPass:
-        """Encode a pass, each of its parts as a segment; `chunk` is None behind all passes.
+        """Encode a pass, each part as a segment; `chunk` is None behind all passes.
 
-        Raises OverflowError for a number that 63 bits do not hold.
+        Raises OverflowError for a number beyond 63 bits.
         """
         try:
             return self._native.encode(parts, chunk)
@@ -41,8 +41,8 @@ class PassEncoder:
             raise InternalError(f"a pass cannot be encoded: {error}") from None
 
     def totals(self, items: tuple[Any, ...]) -> PassTotals:
-        """Return what operations in this order are together.
+        """Totals of operations in this order.
 
-        Raises OverflowError for operations or bytes that 63 bits do not hold.
+        Raises OverflowError beyond 63 bits.
         """
         return self._native.totals(items)

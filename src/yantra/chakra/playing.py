@@ -1,10 +1,9 @@
-"""`PassPlayer`: the template of one device of a pipeline, made of copies of its passes.
+"""`PassPlayer`: a pipeline device's template, made of copies of its passes.
 
-A pass is encoded once (`_core.PassEncoder`), as segments (blocks of nodes that stand together); a
-copy names the micro-batch. What ties a copy to those before it follows from the segments:
-computations and the collectives of each communicator are chained in program order, and passes of
-one micro-batch find each other by chunk and direction. Nodes of copies exist when somebody asks for
-them.
+A pass is encoded once (`_core.PassEncoder`), as segments (blocks of consecutive nodes); a copy
+names the micro-batch. Segments determine a copy's dependencies: computations and each
+communicator's collectives are chained in program order, and passes of a micro-batch find each other
+by chunk and direction. Nodes are made on demand.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ BACKWARD = _core.PassSource.BACKWARD
 
 
 class Moved(NamedTuple):
-    """What a pass of other layers has other than the pass it is like.
+    """Differences of a pass from a similar one of other layers.
 
-    `layers` are added to the numbers of layers, `tags` to the tags below `first_inner`,
-    `inner_tags` to the others; `chunk` is its own.
+    `layers` is added to layer numbers, `tags` to tags below `first_inner`, `inner_tags` to the
+    others; `chunk` is its own.
     """
 
     layers: int = 0
@@ -36,24 +35,23 @@ class Moved(NamedTuple):
     first_inner: int = 0
 
     def text(self, text: str) -> str:
-        """Return a name with the numbers of its layers moved."""
+        """A name with layer numbers moved."""
         return _core.with_layers(text, self.layers) if self.layers else text
 
     def tag(self, tag: int) -> int:
-        """Return the tag of a message."""
+        """A message's tag."""
         return tag + (self.inner_tags if tag >= self.first_inner else self.tags)
 
 
-@cache  # a player reads its metadata alone
+@cache  # for its metadata alone
 def _empty() -> Trace:
     return Trace()
 
 
 class Place(NamedTuple):
-    """Where a pass belongs: its chunk, what others look for it as, and whose tensor it takes.
+    """A pass's chunk, the name others look it up by, and whose tensor it takes.
 
-    `beside` is the chunk of the same device that makes the tensor, in a pass of the direction
-    `neighbour`.
+    `beside`: the chunk on this device that makes the tensor, in a pass of direction `neighbour`.
     """
 
     chunk: int
@@ -63,10 +61,10 @@ class Place(NamedTuple):
 
 
 class PassPlayer:
-    """Collects copies of passes. Collectives of `gradient_groups` are those of gradients."""
+    """Collects copies of passes; collectives of `gradient_groups` are gradients'."""
 
     def __init__(self, gradient_groups: Iterable[str], tags_each: int) -> None:
-        """`tags_each` is by how much tags of a micro-batch are above those of the one before."""
+        """`tags_each`: distance of a micro-batch's tags from the previous one's."""
         self._native = _core.Player(_empty().native, sorted(gradient_groups))
         self._tags = tags_each
 
@@ -77,7 +75,7 @@ class PassPlayer:
         place: Place | None = None,
         moved: Moved | None = None,
     ) -> int:
-        """Add a pass that can be played; return its number. `blocking` are keys."""
+        """Add a playable pass; return its number. `blocking` are keys."""
         where = place or Place(0, None, None, None)
         relabel = None if moved is None else _core.Relabel(*moved)
         return self._native.add(
@@ -91,7 +89,7 @@ class PassPlayer:
         )
 
     def play(self, passes: Sequence[int], microbatches: Sequence[int]) -> None:
-        """Play passes of one segment, one after the other."""
+        """Play passes of one segment in turn."""
         self._checked(self._native.play_each, passes, microbatches, self._tags)
 
     def play_in_turns(
@@ -100,15 +98,15 @@ class PassPlayer:
         microbatches: Sequence[int],
         turns: Sequence[tuple[int, int]],
     ) -> None:
-        """Play passes at once: `turns` says whose turn it is, and which of its segments."""
+        """Play passes together: `turns` has the pass and the segment."""
         self._checked(self._native.play_in_turns, passes, microbatches, turns, self._tags)
 
     def finish(self, number: int) -> None:
-        """Play what comes once a step, behind all its passes; those of a further one may follow."""
+        """Play what follows all passes of a step."""
         self._checked(self._native.finish, number)
 
     def copies(self) -> Copies:
-        """Return the template."""
+        """The template."""
         return Copies(self._native.stamper)
 
     @staticmethod

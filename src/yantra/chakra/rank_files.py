@@ -1,7 +1,7 @@
-"""What to say when the traces of some ranks of a job are here and those of others are not.
+"""What to say when only some ranks' traces of a job are here.
 
-The owner of a recording often has one rank of many. Whoever looks for rank 0 learns which are here,
-how many the job had, and the two ways on: one rank stands for all, or is replayed alone.
+The owner often has one rank of many. Whoever looks for rank 0 learns which are here, the job's
+number of ranks, and the two ways on: one rank stands for all, or is replayed alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PLACE = "{rank}"
 
 
 def here(pattern: str) -> list[int]:
-    """Return the ranks whose files a pattern with `{rank}` in the last part finds, ascending."""
+    """Ranks with files of a `{rank}` pattern, ascending."""
     folder, name = os.path.split(pattern)
     before, _, after = name.partition(_PLACE)
     shape = re.compile(f"{re.escape(before)}(0|[1-9][0-9]{{0,8}}){re.escape(after)}")
@@ -29,7 +29,7 @@ def here(pattern: str) -> list[int]:
 
 
 def only_some(pattern: str) -> str:
-    """Return which ranks of a job are here and what to do; empty where none is, or rank 0 is."""
+    """Which ranks are here and what to do; "" if none is, or rank 0 is."""
     ranks = here(pattern)
     if not ranks or ranks[0] == 0:
         return ""

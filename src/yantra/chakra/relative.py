@@ -1,7 +1,7 @@
-"""Traces whose groups are names and whose peers are expressions: one stands for many ranks.
+"""Traces with named groups and peers as expressions: one for many ranks.
 
-A collective of such a trace has a group's name as `pg_name`, a send or receive has an expression as
-`comm_peer` in place of `comm_src` and `comm_dst`. What they mean, the caller knows.
+A collective's `pg_name` is a group's name; a send or receive has an expression `comm_peer`, not
+`comm_src` and `comm_dst`. The caller knows their meaning.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from yantra.chakra.trace import Trace
 
 
 class Names(NamedTuple):
-    """What the nodes of a trace name, in order of first appearance."""
+    """Names in a trace, by first appearance."""
 
     groups: tuple[str, ...]
     peers: tuple[str, ...]
 
 
 class Meaning(NamedTuple):
-    """What names mean for one rank: ids of groups, ranks of peers."""
+    """Names' meaning for a rank: group ids, peer ranks."""
 
     rank: int
     groups: Mapping[str, int]
@@ -31,7 +31,7 @@ class Meaning(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """Computations of one class and phase; empty texts where the nodes say neither."""
+    """Computations of a class and phase; "" if not stated."""
 
     op_class: str
     phase: str
@@ -41,7 +41,7 @@ class Compute(NamedTuple):
 
 
 class Communication(NamedTuple):
-    """Collectives of one type and group, or sends, or receives."""
+    """Collectives of a type and group, or sends, or receives."""
 
     kind: str
     group: str
@@ -50,10 +50,10 @@ class Communication(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What the nodes of a trace add up to.
+    """Totals of a trace.
 
-    `activations` are the bytes of `act_alloc` not yet freed by `act_free`, along the file: the
-    highest in each of up to `parts` equal parts of it.
+    `activations`: bytes of `act_alloc` not yet freed by `act_free`, along the file: the highest in
+    each of up to `parts` equal parts.
     """
 
     nodes: int
@@ -64,13 +64,13 @@ class Totals(NamedTuple):
 
 
 def names_of(trace: Trace) -> Names:
-    """Return the groups and peers that a trace names."""
+    """Groups and peers a trace names."""
     names = _core.relative_names(trace.native)
     return Names(tuple(names.groups), tuple(names.peers))
 
 
 def resolve(trace: Trace, meaning: Meaning, where: str = "trace") -> Trace:
-    """Return the trace of one rank; raise TraceError for a name that has no meaning."""
+    """One rank's trace; TraceError for a name without meaning."""
     groups = {name: str(number) for name, number in meaning.groups.items()}
     try:
         native = _core.resolve(trace.native, meaning.rank, groups, dict(meaning.peers))
@@ -80,16 +80,16 @@ def resolve(trace: Trace, meaning: Meaning, where: str = "trace") -> Trace:
 
 
 def collectives_in_order(trace: Trace) -> Trace:
-    """Return the trace with each collective waiting for the one before it in the file.
+    """Let each collective wait for the one before it in the file.
 
-    ASTRA-sim gives a rank one communication slot: ranks that take two ready collectives in
-    different order would wait for each other forever.
+    ASTRA-sim has one communication slot per rank: ranks that take two ready collectives in
+    different order would wait forever.
     """
     return Trace.from_native(_core.with_collectives_in_order(trace.native))
 
 
 def totals_of(trace: Trace, parts: int = 64) -> Totals:
-    """Add up the nodes of a trace."""
+    """Add up a trace's nodes."""
     totals = _core.totals(trace.native, parts)
     return Totals(
         len(trace),

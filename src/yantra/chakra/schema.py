@@ -1,7 +1,7 @@
-"""The Chakra schema (layout 0.0.4, still today's) as typed objects for building traces by hand.
+"""The Chakra schema (layout 0.0.4, still current) as objects, for building traces.
 
-Values are checked when they are set, against the type they will be written as, so that a trace
-that was built can be written. The types taken by default are those the known converters write.
+Values are checked when set, so what was built can be written. Default types are those of known
+converters.
 
 Source: MLCommons Chakra, protobuf package ChakraProtoMsg.
 """
@@ -21,50 +21,50 @@ class NodeType(IntEnum):
     """What a node does."""
 
     INVALID = 0
-    """No type; a run refuses it."""
+    """No type; runs refuse it."""
     METADATA = 1
-    """Says something about the trace; it takes no time."""
+    """About the trace; takes no time."""
     MEM_LOAD = 2
     """Reads remote memory."""
     MEM_STORE = 3
     """Writes remote memory."""
     COMP = 4
-    """Computes on the device, or on the host."""
+    """Computes on device or host."""
     COMM_SEND = 5
-    """Sends a message to a rank."""
+    """Sends to a rank."""
     COMM_RECV = 6
-    """Receives a message of a rank."""
+    """Receives from a rank."""
     COMM_COLL = 7
     """Takes part in a collective."""
 
 
 class CollectiveType(IntEnum):
-    """The collective a COMM_COLL node takes part in: the values of the attribute `comm_type`."""
+    """The collective of a COMM_COLL node: values of `comm_type`."""
 
     ALL_REDUCE = 0
-    """Every rank ends with the sum of all."""
+    """All get the sum of all."""
     REDUCE = 1
-    """One rank ends with the sum of all."""
+    """One gets the sum of all."""
     ALL_GATHER = 2
-    """Every rank ends with the parts of all."""
+    """All get the parts of all."""
     GATHER = 3
-    """One rank ends with the parts of all."""
+    """One gets the parts of all."""
     SCATTER = 4
-    """Every rank ends with its part of the data of one."""
+    """Each gets its part of one's data."""
     BROADCAST = 5
-    """Every rank ends with the data of one."""
+    """All get one's data."""
     ALL_TO_ALL = 6
-    """Every rank has a part for each other."""
+    """Each has a part for each other."""
     REDUCE_SCATTER = 7
-    """Every rank ends with its part of the sum."""
+    """Each gets its part of the sum."""
     REDUCE_SCATTER_BLOCK = 8
-    """The same with parts of one size, as MPI names it."""
+    """With parts of one size, as MPI names it."""
     BARRIER = 9
-    """No rank leaves before all have entered; it carries no data."""
+    """None leaves before all entered; no data."""
 
 
 class Kind(IntEnum):
-    """Type of an attribute's value; the number is the field of the value in the file."""
+    """Type of an attribute's value; the number is its field in the file."""
 
     NONE = 0
     DOUBLE = 3
@@ -100,12 +100,12 @@ class Kind(IntEnum):
 
     @property
     def is_list(self) -> bool:
-        """True for the kinds that hold any number of values."""
+        """Whether it holds any number of values."""
         return self is not Kind.NONE and self % 2 == 0
 
     @property
     def element(self) -> Kind:
-        """The kind of one value of a list; a scalar kind is its own element."""
+        """Kind of a list's value; a scalar kind's is itself."""
         return Kind(self - 1) if self.is_list else self
 
 
@@ -132,7 +132,7 @@ DEFAULT_KINDS: Mapping[str, Kind] = {
     "tensor_loc": Kind.UINT32,
     "tensor_size": Kind.UINT64,
 }
-"""The kinds in which PyTorch's converter and the known generators write these attributes."""
+"""Kinds that PyTorch's converter and known generators write."""
 
 INTEGER_RANGES: Mapping[Kind, tuple[int, int]] = {
     Kind.INT32: (-(2**31), 2**31 - 1),
@@ -158,8 +158,8 @@ class _AttributeFields(NamedTuple):
 class Attribute(_AttributeFields):
     """A named value of a node.
 
-    Without a `kind`, the one usual for the name is taken, else one that fits the value: int64 for
-    an int, double for a float. Lists are kept as tuples, FLOAT values as the float32 they become.
+    Without `kind`: the name's usual one, else int64 for an int, double for a float, ... Lists are
+    kept as tuples, FLOAT values as float32.
 
     >>> Attribute("comm_size", 1 << 20)
     Attribute('comm_size', 1048576, INT64)
@@ -182,33 +182,33 @@ class Attribute(_AttributeFields):
 
 
 class IOInfo(NamedTuple):
-    """The tensors a node reads or writes, as three texts, usually Python lists written out."""
+    """Tensors a node reads or writes: three texts, usually Python lists."""
 
     values: str = ""
-    """The ids of the tensors."""
+    """Tensor ids."""
     shapes: str = ""
-    """Their shapes."""
+    """Shapes."""
     types: str = ""
-    """Their types."""
+    """Types."""
 
 
 class Metadata(NamedTuple):
-    """What a trace says about itself as a whole."""
+    """A trace about itself."""
 
     version: str = ""
-    """The version of the schema that the writer followed."""
+    """The writer's schema version."""
     attributes: tuple[Attribute, ...] = ()
-    """What else the writer stated."""
+    """Other statements."""
     foreign: bytes = b""
-    """Fields of the file that the schema does not know, as they are in it."""
+    """Raw fields unknown to the schema."""
 
 
 class Node:
-    """One operation of a trace; change it freely until it goes into a `Trace`.
+    """An operation; freely changeable until it is in a `Trace`.
 
-    `data_deps` and `ctrl_deps` hold ids of nodes that must finish first. Times are whole
-    microseconds. Attributes are reached by name: `node["comm_size"] = 4096`, or `node.set` to
-    choose the kind. A name may occur twice in a file; then the first one counts.
+    `data_deps`, `ctrl_deps`: ids that must finish first. Times: whole us. Attributes by name:
+    `node["comm_size"] = 4096`, or `node.set` to choose the kind. Of a repeated name the first
+    counts.
     """
 
     __slots__ = (
@@ -241,19 +241,19 @@ class Node:
         foreign: bytes = b"",
     ) -> None:
         self.id = id
-        """The node's number in its trace, below 2^64."""
+        """Number in its trace, below 2^64."""
         self.name = name
-        """What it is called."""
+        """Its name."""
         self.type = _node_type(type)
         """What it does."""
         self.duration_micros = duration_micros
-        """The recorded duration, in whole microseconds."""
+        """Recorded duration in whole us."""
         self.data_deps = list(data_deps)
-        """Ids of nodes whose data it needs."""
+        """Ids whose data it needs."""
         self.ctrl_deps = list(ctrl_deps)
-        """Ids of nodes that must finish first for another reason."""
+        """Ids that must finish first for another reason."""
         self.start_micros = start_micros
-        """The recorded start, in whole microseconds."""
+        """Recorded start in whole us."""
         self.inputs = inputs
         """What it reads."""
         self.outputs = outputs
@@ -263,26 +263,26 @@ class Node:
             if isinstance(attributes, Mapping)
             else list(attributes)
         )
-        """All other facts, by name."""
+        """Other facts, by name."""
         self.foreign = foreign
-        """Fields of the file that the schema does not know, as they are in it."""
+        """Raw fields unknown to the schema."""
 
     @property
     def label(self) -> str:
-        """How messages call this node."""
+        """Its name in messages."""
         return f"node {self.id} {self.name!r}"
 
     def attribute(self, name: str) -> Attribute | None:
-        """Return the attribute that counts for `name`."""
+        """The attribute that counts for `name`."""
         return next((item for item in self.attributes if item.name == name), None)
 
     def get(self, name: str, default: Value = None) -> Value:
-        """Return the value of attribute `name`, or `default` when the node does not have it."""
+        """Value of attribute `name`, or `default`."""
         found = self.attribute(name)
         return default if found is None else found.value
 
     def set(self, name: str, value: AnyValue, kind: Kind | None = None, doc: str = "") -> None:
-        """Set attribute `name`, in its place if the node has it; see `Attribute` for `kind`."""
+        """Set `name`, in place if present; `kind` as in `Attribute`."""
         new = Attribute(name, value, kind, doc)
         for place, item in enumerate(self.attributes):
             if item.name == name:
@@ -291,7 +291,7 @@ class Node:
         self.attributes.append(new)
 
     def depends_on(self, *parents: Node | int, control: bool = False) -> Node:
-        """Make this node wait for `parents` (nodes or ids); return the node itself."""
+        """Make this wait for `parents` (nodes or ids); return itself."""
         deps = self.ctrl_deps if control else self.data_deps
         deps.extend(parent.id if isinstance(parent, Node) else parent for parent in parents)
         return self
@@ -342,7 +342,7 @@ def _short(value: object) -> str:
 
 
 def whole_number(where: str, field: str, value: object, low: int, high: int) -> int:
-    """Return `value` as an int from `low` to `high`, or raise a TraceError."""
+    """`value` as an int from `low` to `high`, else TraceError."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -353,7 +353,7 @@ def whole_number(where: str, field: str, value: object, low: int, high: int) -> 
 
 
 def checked_text(where: str, field: str, value: object) -> str:
-    """Return `value` as text that can be written as UTF-8, or raise a TraceError."""
+    """`value` as text for UTF-8, else TraceError."""
     if not isinstance(value, str):
         raise TraceError(f"{where}: {field} must be text, got {value!r}")
     try:
@@ -364,7 +364,7 @@ def checked_text(where: str, field: str, value: object) -> str:
 
 
 def _node_type(value: NodeType | int) -> NodeType | int:
-    """Numbers the schema does not name are kept: a file may hold them."""
+    # Numbers unknown to the schema are kept: a file may have them.
     try:
         return NodeType(value)
     except ValueError:
@@ -401,7 +401,7 @@ def _scalar_kind(value: object) -> Kind:
 
 
 def as_kind(where: str, value: AnyValue, kind: Kind) -> Value:
-    """Return `value` as a value of `kind` is kept, or raise a TraceError."""
+    """`value` as kept for `kind`, else TraceError."""
     if kind is Kind.NONE:
         if value is not None:
             raise TraceError(f"{where}: kind NONE holds no value, got {value!r}")

@@ -1,4 +1,4 @@
-"""Traces as text to read: a line per node, or everything about one node."""
+"""Traces as text: a line per node, or all about one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN_IN_LINE = {
 
 
 def lines(trace: Trace, where: str, limit: int | None = 40) -> Iterator[str]:
-    """Yield a heading, what the trace says as a whole, and a line for each of `limit` nodes."""
+    """Yield a heading, the metadata, and a line for each of `limit` nodes."""
     yield heading(trace, where)
     yield from metadata_lines(trace.metadata)
     shown = len(trace) if limit is None else min(limit, len(trace))
@@ -37,7 +37,7 @@ def lines(trace: Trace, where: str, limit: int | None = 40) -> Iterator[str]:
 
 
 def heading(trace: Trace, where: str) -> str:
-    """Return one line: the file, its layout, and how many nodes of each type it has."""
+    """A line: file, layout, number of nodes by type."""
     counts = Counter(str(getattr(node_type, "name", node_type)) for node_type in _types(trace))
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     nodes = "1 node" if len(trace) == 1 else f"{len(trace)} nodes"
@@ -45,7 +45,7 @@ def heading(trace: Trace, where: str) -> str:
 
 
 def metadata_lines(metadata: Metadata) -> Iterator[str]:
-    """Yield the version and the attributes of the whole trace."""
+    """Yield version and attributes of the trace."""
     if metadata.version:
         yield f"  version {metadata.version}"
     for item in metadata.attributes:
@@ -53,9 +53,9 @@ def metadata_lines(metadata: Metadata) -> Iterator[str]:
 
 
 def node_lines(trace: Trace, id: int) -> Iterator[str]:
-    """Yield everything that the trace says about node `id`, and who waits for it.
+    """Yield all about node `id`, and who waits for it.
 
-    Raises TraceError if the trace has no such node.
+    Raises TraceError if there is none.
     """
     node = trace.node(id)
     yield f"node {node.id}: {printable(node.name)}"
@@ -83,9 +83,9 @@ def node_lines(trace: Trace, id: int) -> Iterator[str]:
 
 
 def as_dict(node: Node) -> dict[str, Any]:
-    """Return everything that a trace says about a node as plain values for JSON.
+    """A node as plain values for JSON.
 
-    Of an attribute that is there twice the first counts; numbers that JSON does not have are texts.
+    Of repeated attributes the first counts; numbers JSON lacks are texts.
     """
     sides = ((name, getattr(node, name)) for name in ("inputs", "outputs"))
     about = {
@@ -162,5 +162,5 @@ def _value(item: Attribute, longest: int | None = _LONGEST_VALUE) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, what cannot be printed escaped as Python does."""
+    """On one line, escaped as in Python."""
     return text if text.isprintable() else repr(text)[1:-1]

@@ -1,8 +1,8 @@
-"""`TemplateBuilder`: a long trace made of copies of short ones.
+"""`TemplateBuilder`: a long trace of copies of short ones.
 
-A training step repeats the same few passes for every micro-batch. Each pass is built once, as a
-block; `stamp` copies it with new ids, tied to what came before. Nodes of copies are written when
-the file is asked for; for a run they are put together from the blocks, without a file.
+A training step repeats a few passes per micro-batch. Each is built once, as a block; `stamp` copies
+it with new ids, tied to earlier nodes. Nodes are written only into files; runs assemble them from
+blocks.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from yantra.chakra.schema import Metadata
 from yantra.chakra.trace import Trace
 
 Edge = tuple[int, int, bool]
-"""(position in the block, id of an earlier node, whether it is a control dependency)."""
+"""(position in the block, id of an earlier node, is a control dependency)."""
 
 
 class Copies:
-    """A long trace made of copies, to which nothing is added any more."""
+    """A finished long trace of copies."""
 
     def __init__(self, native: _core.Stamper) -> None:
         """Take over what was stamped."""
         self._native = native
 
     def to_bytes(self) -> bytes:
-        """Return the content of the .et file."""
+        """Content of the .et file."""
         return self._native.bytes()
 
     def graph(self, *, kernels: bool = False) -> _core.Graph | None:
-        """Return what decoding the bytes would give; None where only that can tell.
+        """What decoding the bytes would give; None where only that can tell.
 
-        `kernels` is that of `yantra.chakra.graphs.read_graph`.
+        `kernels` as in `yantra.chakra.graphs.read_graph`.
         """
         return self._native.graph(kernels)
 
@@ -68,12 +68,12 @@ class TemplateBuilder:
         microbatch: int | None = None,
         tag_base: int = 0,
     ) -> int:
-        """Add a copy of `block`; return the id of its first node, from which the others count.
+        """Add a copy of `block`; return its first node's id.
 
-        The nodes of a block have the ids 0, 1, ... in this order and depend on earlier ones. Each
-        edge adds a dependency of a node of the copy on a node already here. Attributes `microbatch`
-        become `microbatch` unless that is None; `tag_base` is added to each `comm_tag`. Raises
-        TraceError for a block or an edge that does not fit; nothing is added then.
+        Nodes of a block have ids 0, 1, ... in order and depend on earlier ones. An edge makes a
+        node of the copy depend on one already here. `microbatch` replaces attributes of that name
+        unless None; `tag_base` is added to each `comm_tag`. Raises TraceError, adding nothing, for
+        a block or edge that does not fit.
         """
         try:
             native = [_core.StampEdge(*edge) for edge in edges]
@@ -83,11 +83,11 @@ class TemplateBuilder:
             raise TraceError(f"stamp: {reason}") from None
 
     def to_bytes(self) -> bytes:
-        """Return the content of the .et file."""
+        """Content of the .et file."""
         return self._native.bytes()
 
     def build(self) -> Trace:
-        """Make the trace; the builder can go on and build a longer one."""
+        """Make the trace; the builder can go on."""
         return Trace.from_bytes(self.to_bytes())
 
     def __len__(self) -> int:

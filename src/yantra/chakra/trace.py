@@ -1,7 +1,7 @@
-"""`Trace`: one rank's Chakra trace, and reading one from a file.
+"""`Trace`: one rank's Chakra trace, and reading it.
 
-A trace never changes. Its records are columns in the native core; nodes are made into Python
-objects only when they are looked at, so a trace of a million nodes costs what its file costs.
+Immutable. Records are columns in the core; node objects are made on demand, so a million nodes cost
+what their file costs.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _INT32 = 2**31 - 1
 
 
 class Trace:
-    """The nodes of one rank, in file order.
+    """Nodes of a rank, in file order.
 
-    `len(trace)`, `trace[position]` and iteration give nodes; `trace.node(id)` finds one by id. Two
-    traces are equal when their files would be.
+    `len(trace)`, `trace[position]` and iteration give nodes, `trace.node(id)` one by id. Traces are
+    equal when their files would be.
     """
 
     __slots__ = ("_digest", "native")
@@ -55,42 +55,42 @@ class Trace:
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str = "trace", layout: str | None = None) -> Trace:
-        """Decode the content of a trace file; `where` begins the text of errors.
+        """Decode a trace file's content; `where` begins errors.
 
-        The content is that of an .et file, the jsonizer's text or a workload of the v1 feeder as
-        JSON, plain or packed with gzip. `layout` is for a file that fits several, see `read`.
+        .et, the jsonizer's text or a v1 feeder's JSON workload, plain or gzip. `layout`: see
+        `read`.
         """
         return cls.from_native(decode(files.unpack(data, where), where, layout))
 
     @classmethod
     def from_native(cls, native: _core.Trace) -> Trace:
-        """Take over what a `TraceRecorder` finished; for converters, which skip `Node` objects."""
+        """Take over a `TraceRecorder`'s result, without `Node` objects."""
         trace = cls.__new__(cls)
         trace.native = native
         trace._digest = None
         return trace
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let the trace be copied and sent to another process, as the content of its file."""
+        """Copied and pickled as its file."""
         return Trace.from_bytes, (self.to_bytes(),)
 
     @property
     def metadata(self) -> Metadata:
-        """What the trace says about itself as a whole."""
+        """The trace about itself."""
         native = self.native
         attributes = tuple(_attributes(native.metadata))
         return Metadata(native.version, attributes, native.metadata_foreign)
 
     @property
     def layout(self) -> str:
-        """The layout of the file the trace was read from, one of `LAYOUTS`.
+        """Layout of the file read, one of `LAYOUTS`.
 
-        What was read of an older one carries today's meaning; `to_bytes` writes 0.0.4.
+        Older ones carry today's meaning; `to_bytes` writes 0.0.4.
         """
         return self.native.layout
 
     def node(self, id: int) -> Node:
-        """Return the node `id`; the last one when the file defines it twice."""
+        """Node `id`; the last one if repeated."""
         ids = self.native.id
         for position in range(len(ids) - 1, -1, -1):
             if ids[position] == id:
@@ -98,19 +98,19 @@ class Trace:
         raise TraceError(f"node {id}: the trace has no node of this id")
 
     def to_bytes(self) -> bytes:
-        """Return the content of the .et file, not packed; equal traces give equal bytes."""
+        """Unpacked content of the .et file; equal traces give equal bytes."""
         return self.native.encode()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the trace to `path`, packed with gzip if the name ends in `.gz`."""
+        """Write to `path`, packed if the name ends in `.gz`."""
         files.save(self.to_bytes(), path)
 
     def graph(self, *, merge_duplicates: bool = False, kernels: bool = False) -> _core.Graph:
-        """Resolve the dependencies into the form that is simulated.
+        """Resolve dependencies into the simulated form.
 
-        The graph's `diagnostics` say what is wrong. Nodes of one id are merged: the last
-        one's body, all their dependencies; that is an error unless `merge_duplicates`. `kernels`
-        keeps what compute models ask for: classes of operators, types and shapes.
+        Its `diagnostics` say what is wrong. Nodes of one id are merged (the last body, all
+        dependencies), an error unless `merge_duplicates`. `kernels` keeps what compute models need:
+        operator classes, types and shapes.
         """
         return self.native.graph(merge_duplicates, kernels)
 
@@ -143,11 +143,10 @@ class Trace:
 
 
 def read(source: str | os.PathLike[str] | bytes, *, layout: str | None = None) -> Trace:
-    """Read a Chakra trace from a file or from its content.
+    """Read a Chakra trace from a file or its content.
 
-    .et of any layout and JSON, plain or packed with gzip, are recognised by their content, not by
-    their name. `layout` (see `LAYOUTS`) names the layout of an .et file and keeps others from being
-    tried; it is needed only for the few files that fit two which mean different things.
+    .et of any layout and JSON, plain or gzip, by content, not name. `layout` (see `LAYOUTS`) fixes
+    that of an .et file; only the few that fit two with different meanings need it.
     """
     if isinstance(source, bytes):
         return Trace.from_bytes(source, layout=layout)
@@ -160,7 +159,7 @@ def upgrade(
     *,
     layout: str | None = None,
 ) -> Trace:
-    """Read a trace of any form and layout and write it to `path` in today's; return it."""
+    """Read any form and layout, write today's to `path`; return it."""
     trace = read(source, layout=layout)
     trace.write(path)
     return trace
@@ -174,11 +173,11 @@ LAYOUTS = {
     "0.0.4a": "October 2023, today's but without metadata",
     "0.0.4": "today's",
 }
-"""The layouts of .et files, oldest first, and what each brought."""
+"""Layouts of .et files, oldest first, with their novelties."""
 
 
 def decode(plain: bytes, where: str, layout: str | None = None) -> _core.Trace:
-    """Decode the content of a trace file that is not packed, in any of the forms."""
+    """Decode an unpacked trace file in any form."""
     if layout is not None and layout not in LAYOUTS:
         hint = did_you_mean(layout, LAYOUTS) or f"; the layouts are {', '.join(LAYOUTS)}"
         raise TraceError(f"{where}: no layout is named {layout}{hint}")

@@ -1,10 +1,9 @@
-"""Workloads in the JSON form of the v1 feeder: one object with a list `workload_graph`.
+"""Workloads as JSON of the v1 feeder: an object with a list `workload_graph`.
 
-Members a node of this form may have become what the binary form calls them: `runtime` the duration
-in microseconds, `ctrlDeps` the control dependencies, `tensor_size` and `comm_*` attributes. Other
-plain values are kept as attributes under their own names; so are those beside the list, as
-attributes of the trace. Upstream's reader takes what is missing from uninitialised memory: here
-`Id` and `NodeType` must be there, the rest may be left out.
+Members become what the binary form has: `runtime` the duration in us, `ctrlDeps` control
+dependencies, `tensor_size` and `comm_*` attributes. Other plain values become attributes of the
+node or, beside the list, of the trace. Upstream reads missing members from uninitialised memory:
+here `Id` and `NodeType` are required, the rest is optional.
 
 Source: MLCommons Chakra, WrapperNode and JSONNode of the C++ feeder (2025).
 """
@@ -26,7 +25,7 @@ _OWN = ("Id", "Name", "NodeType", "runtime", "data_deps", "ctrlDeps")
 
 
 def record_workload(workload: dict[str, Any], recorder: _core.TraceRecorder) -> None:
-    """Record the nodes of a workload; raises Mistake with the path to what is wrong."""
+    """Record a workload's nodes; raises Mistake with the path to what is wrong."""
     for key, value in workload.items():
         if key != "workload_graph":
             _attribute(key, value, recorder, (key,))

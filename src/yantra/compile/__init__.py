@@ -1,7 +1,7 @@
-"""Scenario -> Model: where every mistake of the user is found, with its place and what to do.
+"""Compiles a Scenario into a Model; finds every user mistake, its place and remedy.
 
-A Model never changes; any number of runs may share it. Traces of equal content are decoded and
-lowered once, so that cost follows the number of different ranks.
+A Model never changes, so runs may share it. Equal traces are decoded and lowered once: cost follows
+the number of different ranks.
 """
 
 from __future__ import annotations
@@ -61,21 +61,7 @@ _RUN_QUIRKS = {
 
 
 class Model:
-    """A compiled scenario. Made by `compile`; run it with `yantra.run.simulate.run`.
-
-    `groups` are the communicator groups of the workload, `warnings` texts for the user,
-    `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
-    `arrivals` the jobs that may arrive while it runs (`yantra.run.live`). `kernels` has, for each
-    device whose compute model the core does not compute itself, the kernels that differ and the
-    model's low, middle and high estimate of each, `rests_on` what measured collectives rest on, in
-    words. `graph` is the fabric that messages cross, with the names of its devices, None where they
-    cross the dimensions of the topology. `work` estimates what all ranks do. `lacks_memory` says
-    which ranks need more memory than a device has; it is empty if all fit, or if workload or
-    machine do not say. `failures` are what fails, those by a rate drawn until `drawn_ns`, or as
-    long as was chosen where that is None, `changed_at_ns` when links change by the file that states
-    it. `background` are the flows of nobody's job, None where there are none. `has_switches` says
-    whether switches of the fabric take part in a collective, `chosen` what runs each kind.
-    """
+    """A compiled scenario; run it with `yantra.run.simulate.run`."""
 
     def __init__(
         self,
@@ -90,74 +76,76 @@ class Model:
         rests_on: tuple[str, ...] = (),
     ) -> None:
         self.scenario = scenario
-        """The scenario that was compiled."""
+        """The scenario compiled."""
         self.without = without
-        """What takes no time in this model."""
+        """What takes no time."""
         self.quirks = quirks
-        """The quirks of ASTRA-sim that are on."""
+        """ASTRA-sim's quirks that are on."""
         self.graphs = graphs
-        """The graphs of all ranks."""
+        """Graphs of all ranks."""
         self.native = native
         """The core's model."""
         self.work = work
-        """An estimate of what all ranks do."""
+        """Estimated work of all ranks."""
         self.arrivals = arrivals or {}
-        """The jobs that may arrive while it runs, by name."""
+        """Jobs that may arrive during the run, by name (`yantra.run.live`)."""
         self.kernels = kernels
-        """By device, kernels whose time the core does not compute, and their estimates."""
+        """By device whose times the core does not compute: distinct kernels with low, middle and
+        high estimates.
+        """
         self.rests_on = rests_on
         """What measured collectives rest on, in words."""
         self.charged = False
-        """Whether collectives of known time put bytes on links."""
+        """Whether some collectives of known time put bytes on links."""
         self.uncharged = False
-        """Whether some collectives of known time put no bytes on links."""
+        """Whether some collectives of known time put none."""
         self.chosen: tuple[Chosen, ...] = ()
         """What runs each kind of collective."""
         self.failures = NO_FAILURES
         """What fails, and when."""
         self.changed_at_ns: tuple[float, ...] = ()
-        """When links change, in ns."""
+        """When links change as a file states, in ns."""
         self.background: Flows | None = None
-        """The flows of nobody's job; None where there are none."""
+        """Flows of nobody's job, or None."""
         self.has_switches = False
-        """Whether switches of the fabric take part in a collective."""
+        """Whether fabric switches take part in a collective."""
         self.drawn_ns: float | None = None
-        """Until when failures were drawn, in ns; None for as long as was chosen."""
+        """Until when failures by rate were drawn, in ns; None: as long as was chosen."""
         self.graph: Graph | None = None
-        """The fabric that messages cross; None where they cross dimensions."""
+        """The fabric messages cross, with device names; None: the topology's dimensions."""
         self.groups = graphs.groups
-        """The communicator groups of the workload."""
+        """The workload's communicator groups."""
         self.lacks_memory = _lack_of_memory(scenario, graphs)
-        """Which ranks need more memory than a device has; empty if all fit or nothing says."""
+        """Ranks that need more memory than their device has; empty if all fit or it is unknown."""
         lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
         self.warnings = [*graphs.warnings, *lack]
         """What to know of the inputs."""
         self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
-        """The resolution of the native results."""
+        """Resolution of native results."""
 
     @property
     def ranks(self) -> int:
-        """The number of ranks."""
+        """Number of ranks."""
         return self.scenario.topology.ranks
 
     @property
     def fabric(self) -> _core.FabricGraph | None:
-        """The graph that messages cross; None where they cross the dimensions of the topology."""
+        """The graph messages cross; None: the topology's dimensions."""
         return self.native.fabric
 
     @property
     def keeps_links(self) -> bool:
-        """Whether the network keeps the use of every link, or of those of ranks."""
+        """Whether the network keeps the use of every link, or of ranks' links."""
         return self.follows_links or self.has_ports
 
     @property
     def follows_links(self) -> bool:
-        """Whether a message counts on every link that it crosses, and a recording says when."""
+        """Whether a message counts on every link it crosses, with recorded times."""
         return "contention" not in self.without and level_of(self.scenario.network).has_links
 
     @property
     def has_ports(self) -> bool:
-        """Whether messages take turns on the links of ranks, and on no others."""
+        """Whether messages take turns on ranks' links only."""
         return (
             "contention" not in self.without
             and Quirk.LINKS_CARRY_ANYTHING not in self.quirks
@@ -174,7 +162,7 @@ def _lack_of_memory(scenario: Scenario, graphs: Graphs) -> str:
 
 
 def quirks_of(scenario: Scenario) -> frozenset[Quirk]:
-    """Return the quirks that are on: the scenario's own, or those of its semantics."""
+    """Quirks of the scenario, else of its semantics."""
     if scenario.quirks is not None:
         return parse(scenario.quirks, "quirks")
     return OF_SEMANTICS[scenario.semantics]
@@ -193,12 +181,11 @@ def compile(
     arrivals: Mapping[str, Mapping[int, Trace]] | None = None,
     tuned: Scenario | None = None,
 ) -> Model:
-    """Compile a scenario, and by name the jobs that may arrive while it runs: a trace by rank.
+    """Compile a scenario, and jobs that may arrive, by name: a trace per rank.
 
-    `tuned` is the same with other rates: collectives run as they would there, in as many chunks.
+    `tuned`: the scenario with other rates, whose choices and chunks of collectives are used.
 
-    Raises ConfigError or TraceError for a mistake in the input, UnsupportedError where it is well
-    formed but no model here covers it.
+    Raises ConfigError or TraceError for mistakes, UnsupportedError for what no model here covers.
     """
     quirks = quirks_of(scenario)
     if scenario.machine.rates:
@@ -245,7 +232,7 @@ def compile(
 
 
 def _for_model(scenario: Scenario) -> Scenario:
-    """Return a scenario whose measured collectives know the experts of the workload's model."""
+    # Measured collectives must know the experts of the workload's model.
     from yantra.collectives.selection.of_model import leaves_to_model, of_model
     from yantra.scenario.training import stated_experts
 
@@ -257,11 +244,10 @@ def _for_model(scenario: Scenario) -> Scenario:
 
 
 def compile_without(model: Model, causes: Iterable[str]) -> Model:
-    """Return the model of the same scenario in which some causes take no time.
+    """The model without the time of some causes.
 
-    `causes` are names of `yantra.compile.removal.Cause`, or what `bandwidth_of_dimension` there
-    returns. The traces are those that `model` loaded. Raises ConfigError for a cause that is not
-    known.
+    `causes`: names of `yantra.compile.removal.Cause`, or from `bandwidth_of_dimension`. Uses
+    `model`'s traces. Raises ConfigError for an unknown cause.
     """
     dimensions = len(model.scenario.topology.dimensions)
     if model.fabric is not None:
@@ -274,9 +260,8 @@ def compile_without(model: Model, causes: Iterable[str]) -> Model:
 
 
 def compile_like(model: Model, scenario: Scenario) -> Model:
-    """Return the model of a scenario that differs from that of `model` in its rates alone.
-
-    Rates, what fails and what is in the background are read anew; the traces are those of `model`.
+    """The model of a scenario that differs only in rates, failures and background; `model`'s
+    traces.
     """
     known = Asked(model.kernels, model.without)
     return _compile(
@@ -285,9 +270,9 @@ def compile_like(model: Model, scenario: Scenario) -> Model:
 
 
 def compile_until(model: Model, until_ns: float) -> Model:
-    """Return the same model with failures by rate drawn until a time at least.
+    """The model with failures by rate drawn at least until a time.
 
-    What was drawn before is the beginning of it. Jobs that may arrive are compiled again.
+    Earlier draws stay. Jobs that may arrive are compiled again.
     """
     return _compile(model.scenario, model.quirks, model.graphs, model.without, until_ns)
 
@@ -357,7 +342,6 @@ def _compile(
 
 
 def _spellings(scenario: Scenario, graphs: Graphs, groups: Communicators) -> dict[str, str]:
-    """Return other names of groups in traces than their ids, and the ids."""
     if scenario.semantics == "yantra" or not graphs.groups:
         return graphs.spellings
     return spelled(graphs.with_arriving(), groups.by_name) | graphs.spellings
@@ -398,7 +382,7 @@ def _background(
     ticks_per_ns: int,
 ) -> Flows | None:
     if not scenario.background or "contention" in without:
-        return None  # without contention nobody is slower for what others send
+        return None  # without contention others slow nobody
     from yantra.compile.background import set_background
 
     return set_background(builder, scenario, on_fabric, ticks_per_ns)

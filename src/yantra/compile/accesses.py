@@ -1,10 +1,9 @@
-"""The accesses of a trace to memory beyond the device, in order, and which data each is of.
+"""A trace's accesses to remote memory in order, and the data of each.
 
-A trace does not say what an access is of. What it loads is what a store before it stored, where it
-waits for one of the same name; else what was accessed last under that name, whatever the verb: the
-first word of the name. A store reuses the data of its name that was loaded since it was stored (its
-buffer is free again), or adds new data: another micro-batch's. Trade-off: accesses that share
-neither a name nor a dependency are taken for different data.
+Traces do not say it. A load is of what an earlier store of its name stored, if it waits for one;
+else of what was last accessed under that name, without the verb, its first word. A store reuses its
+name's data if loaded since stored (its buffer is free), or adds new: another micro-batch's.
+Trade-off: accesses without common name or dependency are taken as different.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from yantra.chakra.schema import NodeType
 from yantra.memory.migration import Touch
 
 _INTEGER = 1
-"""The kind of an attribute that is a whole number (native/trace/graph.hpp)."""
+"""An integer attribute's kind (native/trace/graph.hpp)."""
 
 
 class Ordered(NamedTuple):
-    """The accesses of a graph in the order of ids: the nodes, and what each is of.
+    """A graph's accesses by id: nodes, and the data of each.
 
-    `names` calls the data of `touches`.
+    `names` names the data of `touches`.
     """
 
     nodes: list[int]
@@ -32,7 +31,7 @@ class Ordered(NamedTuple):
 
 
 def ordered(graph: _core.Graph) -> Ordered:
-    """Return the accesses of a graph, those that say how many bytes they move."""
+    """Accesses that state their bytes."""
     found = Ordered([], [], [])
     data_of_node: dict[int, int] = {}
     latest: dict[str, int] = {}
@@ -65,7 +64,6 @@ def _accesses(graph: _core.Graph) -> Iterator[tuple[int, bool]]:
 
 
 def _what(name: str) -> str:
-    """Return the name of an access without its verb."""
     return name.partition(" ")[2] or name
 
 

@@ -1,9 +1,9 @@
-"""What ASTRA-sim makes of a workload that says less, or says it in another way, than it should.
+"""How ASTRA-sim reads workloads that say too little, or say it differently.
 
-Names of groups are read as C++'s `stoi` reads them, and a collective of all ranks that names no
-dimensions involves the first four. Both come with a warning.
+Group names are read as C++'s `stoi` does; a collective of all ranks without dimensions involves the
+first four. Both warn.
 
-Source: behaviour of ASTRA-sim 2 (master of 2026-03), observed on its binaries.
+Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from yantra.scenario import Scenario
 
 INVOLVED_BY_DEFAULT = 4
-"""Dimensions that a collective involves if its node names none, with the quirk for it."""
+"""Dimensions of a collective whose node names none, with the quirk."""
 
 
 def spelled(graphs: Iterable[_core.Graph], groups: Iterable[str]) -> dict[str, str]:
-    """Return the names in graphs that mean one of some groups, but are not written as its id."""
+    """Names in graphs that mean a group but are not its id."""
     known = {"", *groups}
     others = {name for graph in graphs for name in graph.pg_names if name not in known}
     if not others:
@@ -35,7 +35,7 @@ def spelled(graphs: Iterable[_core.Graph], groups: Iterable[str]) -> dict[str, s
 
 
 def told(scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs) -> list[str]:
-    """Return the warnings about what is read in another way than it is written."""
+    """Warnings about what is not read as written."""
     warnings = []
     if scenario.semantics != "yantra" and graphs.groups:
         names = [str(group) for group, _ in graphs.groups]
@@ -49,7 +49,6 @@ def told(scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs) -> list[s
 
 
 def _left_out(scenario: Scenario, graphs: Graphs) -> list[str]:
-    """Name the dimensions that collectives leave out, if any does."""
     dimensions = list(enumerate(scenario.topology.dimensions))[INVOLVED_BY_DEFAULT:]
     if not dimensions or not any(map(_names_no_dimensions, graphs.with_arriving())):
         return []
@@ -63,7 +62,6 @@ def _left_out(scenario: Scenario, graphs: Graphs) -> list[str]:
 
 
 def _names_no_dimensions(graph: _core.Graph) -> bool:
-    """Return whether a collective of all ranks in a graph has no involved_dim."""
     from yantra.chakra.schema import NodeType
 
     world = {at for at, name in enumerate(graph.pg_names) if name in ("", "0")} | {-1}

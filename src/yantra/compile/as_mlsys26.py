@@ -1,12 +1,10 @@
-"""What the branch of ASTRA-sim of MLSys 2026 makes of traces before it runs them.
+"""How ASTRA-sim's branch of MLSys 2026 changes traces before a run.
 
-Nodes named `## process_group:init ##` list the groups of their rank; they are skipped, whatever
-their type. Group k of theirs is named `k` in traces and numbered from k + 1, as its streams are; 0
-is a group like any other. Under the roofline the kernels on the device also move the tensors of the
-nodes whose data they depend on.
+Nodes `## process_group:init ##` list their rank's groups and are skipped, of any type. Group k is
+`k` in traces and numbered k + 1, as its streams; 0 is a normal group. Under the roofline, device
+kernels also move the tensors of nodes whose data they need.
 
-Trade-off: groups hold for the whole run, where upstream learns them as it goes; a trace that names
-one before it lists it is refused there.
+Trade-off: groups hold for the whole run; upstream refuses a trace that names one before listing it.
 
 Source: branch changhai/chakra_main_paper, 77e78a2 of 2026-03-11, observed on a build of it.
 """
@@ -33,14 +31,14 @@ _LISTS_GROUPS = "## process_group:init ##"
 
 
 class Prepared(NamedTuple):
-    """The scenario that runs, and the ids of groups by the names that traces have for them."""
+    """The scenario to run, and group ids by trace name."""
 
     scenario: Scenario
     names: dict[str, str]
 
 
 def prepared(scenario: Scenario, quirks: frozenset[Quirk]) -> Prepared:
-    """Return what is to run: the same scenario unless a quirk of the branch says otherwise.
+    """The same scenario unless a quirk of the branch applies.
 
     Raises UnsupportedError for what is not modelled of the branch.
     """
@@ -87,7 +85,7 @@ def _refuse(scenario: Scenario) -> None:
 def _take_groups(
     nodes: list[list[Node]], groups: dict[int, tuple[int, ...]], ranks: int
 ) -> dict[str, str]:
-    """Add the groups that nodes list to those of the file; return their ids by name."""
+    """Add groups listed in nodes to the file's; return ids by name."""
     found: dict[int, tuple[int, ...]] = {}
     for rank, of_rank in enumerate(nodes):
         for node in of_rank:
@@ -126,7 +124,6 @@ def _listed(node: Node, rank: int, ranks: int) -> dict[int, tuple[int, ...]]:
 
 
 def _add_inputs(nodes: list[Node]) -> None:
-    """Add to the bytes of each kernel on the device those of the nodes it has data of."""
     sizes = {node.id: int(node.get("tensor_size", 0)) for node in nodes}  # type: ignore[arg-type]
     for node in nodes:
         own = sizes[node.id]

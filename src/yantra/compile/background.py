@@ -1,4 +1,4 @@
-"""The background of a scenario -> flows of nobody's job, by the time of their start."""
+"""A scenario's background traffic: flows of nobody's job, by start."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from yantra.scenario.disturbances import BackgroundTraffic
 def set_background(
     builder: _core.ModelBuilder, scenario: Scenario, on: OnFabric | None, ticks_per_ns: int
 ) -> Flows:
-    """Tell a model the traffic beside its job, and return it; times in ns.
+    """Give a model its background traffic, and return it; times in ns.
 
-    Raises ConfigError where the network carries none, or a host is not there.
+    Raises ConfigError where the network carries none, or a host is unknown.
     """
     level = networks.level_of(scenario.network)
     if not level.takes_background:
@@ -47,7 +47,6 @@ def set_background(
 
 
 def _turns(one: BackgroundTraffic, hosts: int, where: str) -> list[Flows]:
-    """Return the flows of each time that some traffic comes, between its own hosts."""
     among = np.arange(hosts) if one.hosts is None else np.array(one.hosts)
     if among[-1] >= hosts:
         problem = f"expected hosts from 0 to {hosts - 1}, got {among[-1]}"

@@ -1,13 +1,13 @@
-"""Ways to run a collective of a group under native semantics, of which its closed form takes one.
+"""Ways to run a group's collective under native semantics; its closed form picks one.
 
 | the members | ways |
 | --- | --- |
-| a product of coordinates | the algorithm of each dimension, over those that are in it |
+| a product of coordinates | the algorithm of each dimension, over the members in it |
 | others that share nodes, or a collective with a root | stages in and across nodes (`in_nodes`) |
-| any others | one algorithm over all of them, in an all-to-all every message at once |
+| any others | one algorithm over all; an all-to-all sends every message at once |
 
-A broadcast or reduce may run as a tree, which is best for few bytes, or as a chain; where every two
-members have a link of their own, also by parts over all of these links.
+A broadcast or reduce may be a tree, best for few bytes, or a chain; where every two members have a
+link of their own, also parts over all links.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _OF_NODES = ("switch", _OF_LINKS)
 
 
 class Along(NamedTuple):
-    """A level: how many members, their stride in ranks, in members, dimension and coordinates.
+    """A level: number of members, stride in ranks and in members, dimension, coordinates.
 
-    Coordinates are empty where the members have the whole dimension.
+    Coordinates are empty for a whole dimension.
     """
 
     size: int
@@ -44,21 +44,23 @@ class Along(NamedTuple):
 
 
 class Over(NamedTuple):
-    """An algorithm for each level, or for all members together where there are no levels."""
+    """An algorithm per level, or for all members without levels."""
 
     names: tuple[Named, ...]
     levels: tuple[Along, ...] = ()
 
 
 class InNodes(NamedTuple):
-    """Stages in and across nodes; `rails` go from node to node, `fewest` members a node has."""
+    """Stages in and across nodes; `rails` go from node to node, `fewest`: members of the smallest
+    node.
+    """
 
     nodes: in_nodes.Nodes
     stages: in_nodes.Stages
 
     @property
     def words(self) -> str:
-        """What it is, for people."""
+        """In words."""
         sizes = sorted({len(node) for node in self.nodes})
         members = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         rails = sizes[0]
@@ -71,10 +73,9 @@ class InNodes(NamedTuple):
 def ways(
     scenario: Scenario, layout: Layout, kind: Kind, names: tuple[Named, ...], *, usual: bool
 ) -> list[Over | InNodes]:
-    """Return the ways of a group that has more than one member, the simplest first.
+    """Ways of a group of several members, simplest first.
 
-    `names` are the algorithms of the dimensions, or one for all; `usual` says that nobody chose
-    them.
+    `names`: algorithms per dimension, or one; `usual`: nobody chose them.
     """
     dimensions = scenario.topology.dimensions
     by_dimension = len(names) == len(dimensions)
@@ -108,7 +109,7 @@ def _is_uneven(layout: Layout) -> bool:
 
 
 def _levels(scenario: Scenario, layout: Layout) -> tuple[Along, ...]:
-    """Return the levels of members that are a product of coordinates, none for others."""
+    """Levels of a product of coordinates; none otherwise."""
     sizes = [dimension.size for dimension in scenario.topology.dimensions]
     coordinates = layout.coordinates
     if layout.spans_all and not layout.is_listed:
@@ -127,9 +128,9 @@ def _levels(scenario: Scenario, layout: Layout) -> tuple[Along, ...]:
 
 
 def _fitting(kind: Kind, names: tuple[Named, ...], along: Along, dimension: Dimension) -> Named:
-    """Return the algorithm of a dimension, or one that runs over as few of its ranks as these.
+    """The dimension's algorithm, or one for fewer of its ranks.
 
-    That takes log2 steps where every two are as near as any others, and else those of a ring.
+    log2 steps where all pairs are equally near, else a ring's.
     """
     from yantra.collectives import find
 
@@ -142,14 +143,13 @@ def _fitting(kind: Kind, names: tuple[Named, ...], along: Along, dimension: Dime
 
 
 def _flat(kind: Kind, names: tuple[Named, ...], layout: Layout) -> tuple[Named, ...]:
-    """Return the algorithm over all members: that of all dimensions, or one that suits any."""
     if len(set(names)) == 1:
         return names[:1]
     return (_ANY.get(kind, "ring"),)
 
 
 def _staged(scenario: Scenario, layout: Layout, kind: Kind) -> InNodes | None:
-    """Return the stages over nodes; None where there are none, or they would be too many moves."""
+    """None without nodes, or if they would be too many moves."""
     dimensions = scenario.topology.dimensions
     inner = dimensions[0]
     has_nodes = len(dimensions) > 1 and topologies.shown(inner.kind) in _OF_NODES
@@ -164,7 +164,7 @@ def _staged(scenario: Scenario, layout: Layout, kind: Kind) -> InNodes | None:
 
 
 def nodes_of(layout: Layout, inner: int) -> in_nodes.Nodes:
-    """Return the positions of each node, those at places that all nodes have first."""
+    """Positions of each node, places that all nodes have first."""
     by_node: dict[int, dict[int, int]] = {}
     for position, offset in enumerate(layout.offsets()):
         node, place = divmod((layout.residue or 0) + offset, inner)

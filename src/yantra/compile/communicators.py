@@ -1,7 +1,7 @@
-"""Communicators of a workload: their layouts, their tags, and the slots their work occupies.
+"""A workload's communicators: layouts, tags, slots.
 
-Groups that lie alike share a layout: the offsets of their members from the lowest, once. The core
-keeps a layout and a lowest rank for each, and no lists of members.
+Groups of equal offsets from the lowest member share a layout. The core keeps a layout and a lowest
+rank each, no lists.
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ if TYPE_CHECKING:
 
     from yantra.workloads.templates.rules import Family
 
-_TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags
-_MOST_QUEUE_SETS = 240  # slots are numbered in a byte
-_STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim numbers the streams of group g from this times g
+_TAGS = 500_000_000  # ASTRA-sim's tags are stream numbers modulo this
+_MOST_QUEUE_SETS = 240  # slot numbers are a byte
+_STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim's group g has streams from this times g
 
 Axes = tuple[tuple[int, int, tuple[int, ...]], ...]
-"""Offsets are sums of one of each: (count, stride, list), where a list takes the place of steps."""
+"""Offsets sum one of each: (count, stride, list); a list replaces steps."""
 
 
 class Layout(NamedTuple):
-    """What communicators that lie alike have in common.
+    """What communicators of equal offsets share.
 
-    `id` is the core's, `key` equal for equal offsets, `whole` the dimensions of which their ranks
-    are exactly the product, if so, and `lowest` the lowest dimension in which they differ. `local`
-    is how many of them lie on one member of all dimensions but the innermost, if the lowest rank
-    lies so that none crosses from one to the next. `coordinates` are those of the members from the
-    lowest, by dimension, where the members are exactly their product. `residue` is where the lowest
-    rank lies in its node, where that decides which members share one. `axes` say what the offsets
-    are sums of.
+    `id`: the core's; `key`: equal for equal offsets; `whole`: dimensions whose exact product the
+    ranks are; `lowest`: lowest dimension in which they differ. `local`: members that share all but
+    the innermost coordinate, if the lowest rank allows no crossing. `coordinates`: by dimension
+    from the lowest, if members are exactly their product. `residue`: the lowest rank's place in its
+    node, where that decides who shares one. `axes`: what offsets sum.
     """
 
     id: _core.LayoutId
@@ -50,7 +48,7 @@ class Layout(NamedTuple):
     axes: Axes
 
     def offsets(self) -> list[int]:
-        """Return the distances of the members from the lowest, in their order."""
+        """Distances from the lowest, in members' order."""
         offsets = [0]
         for count, stride, listed in self.axes:
             steps = listed or [at * stride for at in range(count)]
@@ -59,14 +57,14 @@ class Layout(NamedTuple):
 
     @property
     def is_listed(self) -> bool:
-        """Whether a list says who the members are, in its order."""
+        """Whether a list gives the members and their order."""
         return len(self.axes) == 1 and bool(self.axes[0][2])
 
 
 class Communicators:
-    """The first communicator is all ranks; the groups follow by ascending id.
+    """All ranks first, then groups by id.
 
-    Each has one of a few queue sets; those that share a rank have different ones.
+    Each has one of a few queue sets; those that share a rank differ.
     """
 
     def __init__(
@@ -77,10 +75,10 @@ class Communicators:
         *,
         by_node: bool = False,
     ) -> None:
-        """Begin with all ranks; `sizes` are those of the dimensions.
+        """Begin with all ranks; `sizes` of the dimensions.
 
-        `by_node`: groups that lie otherwise in the nodes, the members of the innermost dimension,
-        have layouts of their own.
+        `by_node`: separate layouts for groups placed differently in nodes, the members of the
+        innermost dimension.
         """
         self._builder = builder
         self._ranks = ranks
@@ -96,7 +94,7 @@ class Communicators:
         self.by_name = {"": world, "0": world}
 
     def add_groups(self, groups: Iterable[tuple[int, Sequence[int]]]) -> None:
-        """Add groups given by their ranks, by ascending id."""
+        """Add groups by ascending id."""
         known = self._known
         for group, members in groups:
             base = min(members)
@@ -119,7 +117,7 @@ class Communicators:
         self.by_name |= {name: self.by_name[group] for name, group in names.items()}
 
     def add_families(self, families: Iterable[Family], count: int) -> None:
-        """Add the groups of templates, `count` in all; their ids count from 1."""
+        """Add templates' groups, `count` in all; ids count from 1."""
         for family in families:
             size = 1
             for members, _, _ in family.offsets:
@@ -151,10 +149,10 @@ class Communicators:
         *,
         ascending: bool = False,
     ) -> Layout:
-        """Return the layout of some offsets, which lists or strides give.
+        """The layout of offsets.
 
-        Where members can be exactly a product of coordinates there is a second one beside it, of
-        those communicators whose base makes them that; the core tells them apart.
+        Where members can be exactly a product of coordinates, a second layout serves communicators
+        whose base makes them so; the core distinguishes them.
         """
         if key in self._known:
             return self._known[key]
@@ -181,7 +179,6 @@ class Communicators:
         return self.layouts[at].coordinates if is_next else None
 
     def _fits(self, layout: Layout, base: int) -> bool:
-        """Return whether the members from a lowest rank on are the product that they can be."""
         coordinates = self._coordinates(layout)
         if coordinates is None:
             return False
@@ -192,7 +189,7 @@ class Communicators:
         return True
 
     def _splits(self, layout: Layout, residues: set[int]) -> list[tuple[int, _core.LayoutId]]:
-        """Return layouts by where the lowest rank lies in its node, if its place decides."""
+        """Layouts by the lowest rank's place in its node, where that matters."""
         if not self._by_node or layout.size == 1 or layout.spans_all:
             return []
         coordinates = self._coordinates(layout)
@@ -210,7 +207,6 @@ class Communicators:
         return splits
 
     def _residues(self, family: Family) -> set[int]:
-        """Return where the lowest ranks of communicators lie in their nodes."""
         found = {family.base % self._innermost}
         for count, step, _ in family.axes:
             turns = range(min(count, self._innermost))
@@ -218,11 +214,11 @@ class Communicators:
         return found
 
     def tags_may_collide(self) -> bool:
-        """Return whether upstream's tags of two communicators can be equal."""
+        """Whether upstream's tags of two communicators can collide."""
         return (self.last_id + 1) * _STREAMS_PER_GROUP > _TAGS
 
     def find(self, name: str) -> _core.CommunicatorId | None:
-        """Return the communicator of a `pg_name`, or None."""
+        """The communicator of a `pg_name`, or None."""
         if name in self.by_name:
             return self.by_name[name]
         try:
@@ -231,7 +227,7 @@ class Communicators:
             return None
 
     def set_slots(self, resources: Resources) -> None:
-        """Say which slots a rank has and which of them each kind of node occupies."""
+        """Set a rank's slots and which each kind of node occupies."""
         width = self._builder.number_queue_sets()
         shared = [resources.cpu_slots or 1, resources.compute_streams or 1]
         at_once = resources.sends_at_once
@@ -248,10 +244,10 @@ class Communicators:
 
 
 def _below(axes: Sequence[tuple[int, int, tuple[int, ...]]], end: int) -> int:
-    """Return how many offsets, sums of one of each axis, are below `end`."""
+    """Number of offsets, sums of one of each axis, below `end`."""
     offsets = [0]
     for count, stride, listed in axes:
-        # What is beyond the end alone stays beyond it: a million ranks are not gone through.
+        # What exceeds the end alone stays beyond: do not walk a million ranks.
         steps = listed or (range(0, min(count * stride, end), stride) if stride else (0,) * count)
         offsets = [one + step for one in offsets for step in steps if one + step < end]
     return len(offsets)

@@ -1,25 +1,22 @@
-"""Into how many chunks a collective is cut: as many as its closed form likes best.
+"""Into how many chunks a collective is cut: the best by its closed form.
 
-A chunk goes through phases. While it is in one, others are in other dimensions, or on the way from
-rank to rank of a chain. With c chunks of S bytes in all, phase i takes a_i + b_i S / c from its
-first to its last rank and keeps a rank's queue for u_i + v_i S / c. Queue q is busy for c times
-those of its phases; before that come the phases of the first chunk before it, behind it those of
-the last chunk after it. So a collective takes about
+While a chunk is in one phase, others are in other dimensions, or on the way from rank to rank of a
+chain. With c chunks of S bytes in all, phase i takes a_i + b_i S / c from its first to its last
+rank and keeps a rank's queue for u_i + v_i S / c. Queue q is busy c times for its phases; before
+are the first chunk's earlier phases, after it the last chunk's later ones. So a collective takes
 
     max_q (before_q + c sum_(i in q) (u_i + v_i S / c) + way of a chain in q + after_q)
 
-and no less than one chunk does. A queue may be several lanes, which run a chunk each: latencies
-overlap, bytes share the port. So a chunk keeps L lanes for max((u_i + v_i S / c) / L, p_i S / c),
-with p_i of the port, and the first of them is through no sooner than (L + 1) / 2 p_i S / c, as half
-of the others are before it in the mean. On one level of a symmetric algorithm that is least for one
-chunk, as more only pay latencies again; over several levels chunks let these work side by side.
-Where orders turn from chunk to chunk, chunks begin in different queues, and a queue serves them as
-they come: these few are played, phase by phase.
+and at least one chunk's time. A queue may be several lanes, a chunk each: latencies overlap, bytes
+share the port. Then a chunk keeps L lanes for max((u_i + v_i S / c) / L, p_i S / c), p_i of the
+port, and the first ends no sooner than (L + 1) / 2 p_i S / c: on average half of the others precede
+it. On one level of a symmetric algorithm one chunk is best, as more only repeat latencies; chunks
+let several levels work side by side. Where orders turn from chunk to chunk, chunks begin in
+different queues, served as they come: these few are played, phase by phase.
 
-Trade-off: what waits for messages in other ways (windows, barriers, rates that a fabric shares) is
-not in it, so it says how many chunks to take, and not how long they take. Source: the pipelined
-collectives of Barnett et al. (SHPCC 1994), section 4; for levels Cho et al., "BlueConnect",
-MLSys 2019.
+Trade-off: other waiting for messages (windows, barriers, rates shared in a fabric) is ignored, so
+this gives chunks, not times. Source: the pipelined collectives of Barnett et al. (SHPCC 1994),
+section 4; for levels Cho et al., "BlueConnect", MLSys 2019.
 """
 
 from __future__ import annotations
@@ -41,25 +38,23 @@ if TYPE_CHECKING:
     from yantra.scenario import Dimension
 
 SYMMETRIC = (1, 2, 4, 8, 16, 32)
-"""Numbers of chunks of what all members do alike: each costs events of its own."""
+"""Chunks where all members do the same: each costs events."""
 CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
-"""Those of what goes from member to member, where each chunk more is a hop that overlaps."""
-_TURNS = (1, 2, 4, 8)  # chunks of each order where orders turn
-_GAIN = 0.999  # more chunks, or another plan, must save a thousandth: what laws of runs allow
-_LANES_GAIN = 1.05  # and chunks that share a port a twentieth: each of their messages is an event
+"""Chunks where data goes from member to member: each adds a hop that overlaps."""
+_TURNS = (1, 2, 4, 8)  # chunks of each order
+_GAIN = 0.999  # least saving of more chunks or another plan: what laws of runs allow
+_LANES_GAIN = 1.05  # chunks sharing a port: each message is an event
 _SIZES = tuple(1 << exponent for exponent in range(41))
-_NEAR = 1 / 512  # so near is a size to the one from which on another choice is better
+_NEAR = 1 / 512  # precision of sizes at which the choice changes
 
 
 class Cost(NamedTuple):
-    """What a program takes of a phase's data: messages one after the other, and shares of bytes.
+    """A program's cost: messages in sequence, and shares of bytes.
 
-    `steps` and `path` are those of the longest way from the first message to the last, `port` is
-    the most that a position sends or receives, `link` the most to one peer, or in messages of
-    which each waits for the one before. `wait` is how many messages, one after the other, come
-    between what a position does first and last, where these go round: who is upstream of all that
-    it waits for is ahead by chunks. `laps` is how often the longest way closes a ring of
-    neighbours.
+    `steps`, `path`: of the longest way from first to last message; `port`: the most a position
+    sends or receives; `link`: the most to one peer, or in messages that wait for each other.
+    `wait`: messages in sequence between a position's first and last action, where they go round:
+    upstream is ahead by chunks. `laps`: closings of a neighbour ring on the longest way.
     """
 
     steps: int
@@ -71,10 +66,10 @@ class Cost(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What a message crosses on a level: ns until it is handed over, of the hand-over alone, rate.
+    """A level's crossing: ns to hand-over, ns of hand-over alone, rate.
 
-    `by_peer`: each peer has a link of its own, of `bytes_per_ns`. `back_ns` is what a message takes
-    more that closes a ring along a line.
+    `by_peer`: a link of `bytes_per_ns` per peer. `back_ns`: extra for a message that closes a ring
+    along a line.
     """
 
     latency_ns: float
@@ -85,10 +80,10 @@ class Way(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What chunks take of a phase, in ns.
+    """Chunks' times in a phase, in ns.
 
-    `first` is what the first takes alone, and `fills` beside those that share its port. A chunk
-    `keeps` the others behind it waiting, and the last takes `way` beyond that.
+    `first`: the first alone, `fills`: beside those sharing its port. A chunk `keeps` those behind
+    waiting; the last takes `way` more.
     """
 
     first: float
@@ -98,10 +93,10 @@ class Taken(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Its queue and times, of all ranks and of one: a, b, u and v of this file, b and v by byte.
+    """Queue and times, of all ranks and of one: this file's a, b, u, v, with b and v per byte.
 
-    Chunks take `lanes` queues in turn; those under way share a port, which takes `port_per_byte`,
-    by design of the algorithm or because latencies are to overlap (`shares`).
+    Chunks take `lanes` queues in turn and share a port of `port_per_byte`, by the algorithm's
+    design or to overlap latencies (`shares`).
     """
 
     queue: int
@@ -114,10 +109,9 @@ class Phase(NamedTuple):
     shares: bool = False
 
     def at(self, size: float, chunks: int) -> Taken:
-        """Return what so many chunks of so many bytes take.
+        """What `chunks` of `size` bytes take.
 
-        Those that share its port with the first come one after the other, so half of them are
-        behind it in the mean.
+        Those sharing the first's port come in sequence: half are behind it on average.
         """
         first = self.first_ns + self.first_per_byte * size
         each = self.each_ns + self.each_per_byte * size
@@ -132,14 +126,14 @@ class Phase(NamedTuple):
 
 
 def counts_of(turns: int, *, chained: bool) -> tuple[int, ...]:
-    """Return the numbers of chunks to choose from; as many of each order where orders turn."""
+    """Numbers of chunks to choose from, equally many of each order."""
     if turns > 1:
         return (1, *(turns * each for each in _TURNS))
     return CHAINED if chained else SYMMETRIC
 
 
 class Cut(NamedTuple):
-    """From so many bytes on, the number of a candidate and its chunks."""
+    """From so many bytes, a candidate and its chunks."""
 
     from_bytes: int
     candidate: int
@@ -147,7 +141,7 @@ class Cut(NamedTuple):
 
 
 def crossed(dimension: Dimension, delay_ns: float) -> Way:
-    """Return what a message along a dimension takes, which is handed over in `delay_ns`."""
+    """A message along a dimension, handed over in `delay_ns`."""
     kind = topologies.shown(dimension.kind)
     hops = 2 if kind == "switch" else 1
     latency = hops * dimension.latency_ns + delay_ns
@@ -156,20 +150,20 @@ def crossed(dimension: Dimension, delay_ns: float) -> Way:
 
 
 def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Phase:
-    """Return a phase of `share` times the bytes of the collective; `alike`: all ranks wait."""
+    """A phase of `share` of the bytes; `alike`: all ranks wait."""
     busiest = cost.link if way.by_peer else cost.port
     first = cost.steps * way.latency_ns + cost.laps * way.back_ns
     per_byte = share * max(cost.path, busiest) / way.bytes_per_ns
     if alike:
         return Phase(queue, first, per_byte, first, per_byte, share * busiest / way.bytes_per_ns)
-    # What comes next is under way while a rank sends, but not while it waits for others.
+    # The next message is under way while a rank sends, not while it waits.
     each = max(way.delay_ns, cost.wait * way.latency_ns)
     port = share * busiest / way.bytes_per_ns
     return Phase(queue, first, per_byte, each, port, port)
 
 
 def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -> float:
-    """Return the closed form: chunk k goes through the phases of `orders[k % len(orders)]`."""
+    """The closed form: chunk k takes `orders[k % len(orders)]`."""
     size = size_bytes / chunks
     if len(orders) > 1:
         return _in_turns_ns(orders[:chunks], size, chunks)
@@ -186,7 +180,7 @@ def time_ns(orders: Sequence[Sequence[Phase]], size_bytes: float, chunks: int) -
 
 
 def _in_turns_ns(orders: Sequence[Sequence[Phase]], size: float, chunks: int) -> float:
-    """Return what chunks take that begin in different queues, each of which serves who comes."""
+    """Chunks that begin in different queues, served in order of arrival."""
     ways = [
         [(phase.queue, *phase.at(size, len(range(turn, chunks, len(orders))))) for phase in order]
         for turn, order in enumerate(orders)
@@ -208,7 +202,7 @@ def _in_turns_ns(orders: Sequence[Sequence[Phase]], size: float, chunks: int) ->
 
 
 def _in_line_ns(taken: Sequence[Taken], chunks: int) -> float:
-    """Return what chunks of one order take, of which each waits for those before it alone."""
+    """Chunks of one order, each waiting only for earlier ones."""
     before, after = 0.0, sum(one.first for one in taken)
     longest = after
     for first, fills, keeps, way in taken:
@@ -219,18 +213,18 @@ def _in_line_ns(taken: Sequence[Taken], chunks: int) -> float:
 
 
 Candidate = tuple[tuple[tuple[Phase, ...], ...], tuple[int, ...]]
-"""The phases of a chunk, by turns, and the numbers of chunks to choose from."""
+"""Phases of a chunk by turn, and numbers of chunks."""
 
-_known: dict[tuple[Candidate, ...], tuple[Cut, ...]] = {}  # what a process compiles repeats much
+_known: dict[tuple[Candidate, ...], tuple[Cut, ...]] = {}  # compiles repeat themselves
 _MOST_KNOWN = 4096
 
 
 def cuts(candidates: tuple[Candidate, ...]) -> tuple[Cut, ...]:
-    """Return which candidate runs in how many chunks, from which size on.
+    """Which candidate runs in how many chunks, by size.
 
-    The first takes fewer than all others where they gain nothing; more lanes must gain more.
-    Between two sizes with the same choice it is taken to be that; else where it changes is found,
-    as what is best for half the bytes may be much worse than what is best for these.
+    The first takes fewer unless others gain; more lanes must gain more. A choice that is best at
+    two sizes is taken for all between; otherwise the change is located, as the best for half the
+    bytes may be much worse here.
     """
     if candidates not in _known:
         if len(_known) == _MOST_KNOWN:
@@ -250,7 +244,7 @@ def _cuts(candidates: tuple[Candidate, ...]) -> list[Cut]:
 
 
 class _Chooser:
-    """What is best for a size, and from which size on something else is."""
+    """The best choice by size, and its changes."""
 
     def __init__(self, candidates: tuple[Candidate, ...]) -> None:
         self.choices = [
@@ -260,7 +254,6 @@ class _Chooser:
         self._weights = [_weight(orders) for orders in self._orders]
 
     def at(self, size: int, among: range) -> int:
-        """Return which of some choices is best for a size."""
         best, least = among[0], float("inf")
         for number in among:
             candidate, chunks = self.choices[number]
@@ -271,7 +264,6 @@ class _Chooser:
         return best
 
     def changes(self, below: tuple[int, int], above: tuple[int, int]) -> list[Cut]:
-        """Return what is best from where on between two sizes, each with its best choice."""
         (size, best), (end, last) = below, above
         if best == last:
             return []
@@ -283,13 +275,13 @@ class _Chooser:
 
 
 def _weight(orders: Sequence[Sequence[Phase]]) -> float:
-    """Return 1, or more where chunks share ports: then none of their phases is a single event."""
+    # Where chunks share ports no phase is a single event.
     return _LANES_GAIN if any(one.shares for order in orders for one in order) else 1.0
 
 
 @cache
 def cost_of(program: Program) -> Cost:
-    """Return the cost of a program, of messages alone."""
+    """A program's cost, messages only."""
     if isinstance(program, ExchangeProgram):
         return _cost_of_exchange(program)
     return _cost_of_graph(program)
@@ -314,7 +306,7 @@ def _cost_of_exchange(program: ExchangeProgram) -> Cost:
 class _Sent(NamedTuple):
     steps: int
     path: float
-    depth: int  # messages before it of which each waits for the one before to come
+    depth: int  # messages before it that wait for each other
 
 
 def _cost_of_graph(program: GraphProgram) -> Cost:
@@ -333,7 +325,7 @@ def _cost_of_graph(program: GraphProgram) -> Cost:
 
 
 def _in_turn(program: GraphProgram) -> float:
-    """Return the largest share that a position sends in messages that wait for each other."""
+    """Largest share a position sends in messages that wait for each other."""
     most = 0.0
     for ops in program.ops:
         sent: list[float] = []
@@ -345,10 +337,10 @@ def _in_turn(program: GraphProgram) -> float:
 
 
 def _longest(program: GraphProgram) -> tuple[int, float, int]:
-    """Return the messages and the shares of the longest way through a program, and `Cost.wait`.
+    """Messages and shares of the longest way, and `Cost.wait`.
 
-    A receive waits for the send that it is matched with, so positions are gone through until all
-    are done. Ways are as long as they have most bytes, and messages where bytes are equal.
+    A receive waits for its matched send, so positions are revisited until done. Longest: most
+    bytes, then most messages.
     """
     positions = program.n + len(program.switches)
     done: list[list[_Sent]] = [[] for _ in range(positions)]
@@ -390,7 +382,7 @@ def _longest(program: GraphProgram) -> tuple[int, float, int]:
 
 
 def _in_circles(sent: set[tuple[int, int]]) -> set[int]:
-    """Return the positions that messages reach which come, by others, from themselves."""
+    """Positions whose messages come, via others, from themselves."""
     while True:
         both = {src for src, _ in sent} & {dst for _, dst in sent}
         left = {(src, dst) for src, dst in sent if src in both and dst in both}
@@ -404,15 +396,15 @@ def _far(one: _Sent) -> tuple[float, int]:
 
 
 def shape_of(program: Program) -> float:
-    """Return by what a phase multiplies the data of a chunk."""
+    """A phase's factor on a chunk's data."""
     return program.final_num / program.final_den
 
 
 def visits(kind: Kind, levels: int, *, hierarchical: bool, turns: int) -> list[tuple[int, Kind]]:
-    """Return the levels that a chunk goes through, and what it does on each.
+    """Levels a chunk visits, and what it does there.
 
-    It begins at the innermost, or the outermost where data grows or spreads from a root, and as
-    many levels later as it has `turns`. As `Planner` in native/collective/runtime does.
+    From the innermost, or the outermost where data grows or spreads from a root, offset by its
+    turn. As `Planner` in native/collective/runtime.
     """
     order = list(range(levels))
     if kind in (Kind.ALL_GATHER, Kind.GATHER, Kind.BROADCAST):

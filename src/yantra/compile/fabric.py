@@ -1,4 +1,4 @@
-"""The fabric of a scenario -> the graph, the routing and the placement of a model of the core."""
+"""A scenario's fabric: graph, routing and placement for the core."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 _BY_COORDINATES = frozenset(("ring", "fully_connected", "switch"))
-"""Topologies in which one dimension after the other leads to every rank."""
+"""Topologies where dimensions in sequence reach every rank."""
 
 
 class OnFabric(NamedTuple):
-    """A graph, the device of each rank, and the changes of links that a file states.
+    """A graph, each rank's device, and stated changes of links.
 
-    `as_run` is the graph that a run's messages cross, less what takes no time in it.
+    `as_run`: without what takes no time.
     """
 
     graph: Graph
@@ -42,7 +42,7 @@ class OnFabric(NamedTuple):
 
     @property
     def changed_at_ns(self) -> tuple[float, ...]:
-        """When each of these changes happens."""
+        """When they happen."""
         return tuple(change.at_ns for change in self.changes)
 
 
@@ -52,11 +52,10 @@ def set_fabric(
     without: Without = NOTHING,
     slower: float = 1.0,
 ) -> OnFabric | None:
-    """Tell a model the fabric that its messages cross, if the scenario has one, and return it.
+    """Give a model the scenario's fabric, if any, and return it.
 
-    Less what takes no time in it, where `bandwidth_of_dimension` is that of a label's links;
-    messages take `slower` times as long. Raises ConfigError if the network of the scenario does not
-    run over fabrics, or the ranks do not fit on it.
+    `bandwidth_of_dimension` in `without` means a label's links; messages take `slower` times as
+    long. Raises ConfigError if the network does not run over fabrics, or ranks do not fit.
     """
     level = networks.level_of(scenario.network)
     if scenario.fabric is None and level.needs_fabric and "contention" not in without:
@@ -109,7 +108,7 @@ def _changed(graph: Graph, without: Without, slower: float) -> Graph:
 
 
 def graph_of_scenario(scenario: Scenario) -> Graph:
-    """Return the graph that a scenario names. Raises ConfigError."""
+    """The scenario's graph. Raises ConfigError."""
     where = "cluster.fabric"
     assert scenario.fabric is not None
     graph = _graph_of(beside.own_of(scenario.fabric), scenario, where)
@@ -125,7 +124,7 @@ def _graph_of(fabric: Plugin, scenario: Scenario, where: str) -> Graph:
 
 
 def native(graph: Graph) -> _core.FabricGraph:
-    """Return the core's form of a graph. Raises ConfigError for what it does not take."""
+    """The core's graph. Raises ConfigError for what it does not take."""
     links = graph.links
     count = len(links.start)
     return _core.FabricGraph(
@@ -147,12 +146,12 @@ def native(graph: Graph) -> _core.FabricGraph:
 
 
 def links_between(graph: Graph, routing: str, source: int, destination: int) -> list[int]:
-    """Return the links that a message crosses between two devices, by a routing's name."""
+    """Links a message crosses between devices, by routing."""
     return [int(link) for link in _core.Router(native(graph), routing).path(source, destination)]
 
 
 def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
-    """Return the dimensions of a scenario as a fabric. Raises ConfigError for those of a file."""
+    """Dimensions as a fabric. Raises ConfigError for those of a file."""
     parts = []
     for at, one in enumerate(scenario.topology.dimensions):
         if not isinstance(one.kind, str) or one.kind.endswith(".py"):
@@ -166,19 +165,15 @@ def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
 
 
 def _routing_of_dimensions(scenario: Scenario) -> str:
-    """Return the routing of dimensions that became a fabric, where the scenario names none.
-
-    Their blocks say which way a message goes, the same for every rank: along one dimension after
-    the other, on a ring the shorter way, upwards if both are equal. A hash would draw one of two
-    equal ways by the numbers of ranks, and times would depend on who has which. Of a dimension
-    with a table of its own only the links are known here, so its cheapest ways are drawn.
-    """
+    # Blocks route dimension by dimension, the same for all ranks: on a ring the shorter way,
+    # upwards on a tie. A hash would draw ties by rank number, so times would depend on who has
+    # which. A table of links fixes no way: its cheapest ones are drawn.
     kinds = {one.kind for one in scenario.topology.dimensions}
     return "dimension_ordered" if kinds <= _BY_COORDINATES else routings.DEFAULT
 
 
 def _rates_of(fabric: Plugin, scenario: Scenario) -> dict[str, object]:
-    """Return the options of a notation, whose rates are those of `cluster.topology`."""
+    # `cluster.topology` has the rates of a notation.
     dimensions = scenario.topology.dimensions
     parts = parse(str(fabric.kind), "cluster.fabric")
     if len(parts) != len(dimensions):

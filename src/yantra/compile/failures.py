@@ -1,9 +1,9 @@
-"""What fails in a scenario -> changes of links and slow spells of ranks, in ticks.
+"""A scenario's failures: changes of links and slow spells of ranks, in ticks.
 
-What fails by a rate has exponential times of use between failures (a Poisson process that stops
-during repair), drawn by (seed, what it is, its number), so a part fails at the same times whatever
-else there is. Draws go to a time that is known before the run; a run that lasts longer is compiled
-again with more of them (`yantra.run.failures`), of which those drawn before are the first.
+Failures by rate have exponential times of use between them (a Poisson process that stops during
+repair), drawn by (seed, what, its number), so a part fails at the same times whatever else exists.
+They are drawn up to a time; a longer run is compiled again with more (`yantra.run.disturbed`), the
+earlier ones unchanged.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from yantra.scenario.disturbances import Failure
 DRAWN_AT_FIRST = 256
 MOST_DRAWN = 100_000
 MOST_CHANGES = 2_000_000
-"""Changes of links, and of the speed of ranks, that failures at stated times may make."""
+"""Most changes of links and speeds by failures at stated times."""
 _PURPOSES = {"switch": 1, "nic": 2, "link": 3, "ranks": 4}
 
 
 def failures_of(scenario: Scenario, on: OnFabric | None, until_ns: float | None = None) -> Failures:
-    """Return what fails, by a rate until a time; by default so long that a few hundred are drawn.
+    """What fails, by rate until a time; default: a few hundred draws.
 
-    Raises ConfigError for a part that is not there, UnsupportedError for too many draws.
+    Raises ConfigError for an unknown part, UnsupportedError for too many draws.
     """
     if not scenario.failures:
         return NO_FAILURES
@@ -77,7 +77,7 @@ def set_failures(
     ticks_per_ns: int,
     slower: float = 1.0,
 ) -> None:
-    """Tell a model what fails, and which changes of links a file states.
+    """Give a model its failures and stated changes of links.
 
     Messages take `slower` times as long.
     """
@@ -107,7 +107,6 @@ def _what(failure: Failure) -> str:
 def _times(
     failure: Failure, key: tuple[str, int, int], until_ns: float
 ) -> Iterator[tuple[float, float]]:
-    """Yield from when to when a part fails."""
     lasts = inf if failure.for_ns is None else failure.for_ns
     if failure.mean_ns is None:
         assert failure.at_ns is not None
@@ -134,7 +133,7 @@ def _parts(failure: Failure, ranks: int, finder: _Finder | None, where: str) -> 
             raise ConfigError(f"{where}.{_what(failure)}", problem)
     if failure.ranks is not None:
         return [Part(f"rank {rank}", rank, rank=rank) for rank in failure.ranks]
-    assert finder is not None  # a scenario with failures of links has a fabric
+    assert finder is not None  # link failures imply a fabric
     if failure.nic is not None:
         return [finder.nic(rank, failure.to, f"{where}.to") for rank in failure.nic]
     if failure.switch is not None:
@@ -153,7 +152,7 @@ class _Finder:
         self.names |= {str(rank): rank for rank in range(graph.ranks)}
 
     def devices(self, name: str, where: str) -> list[int]:
-        """Return the devices that a name is of: one, or all of a tier."""
+        """A device, or all of a tier."""
         if name in self.names:
             return [self.names[name]]
         first = 0
@@ -187,7 +186,7 @@ class _Finder:
         return Part(f"port of rank {rank} to {to}", device, tuple(found.tolist()))
 
     def cables(self, ends: tuple[str, ...], where: str) -> list[Part]:
-        """Return the cables between two devices or tiers, all links of a pair as one."""
+        """Cables between two devices or tiers; a pair's links are one."""
         graph, links = self.graph, self.graph.links
         ones, others = (self.devices(end, f"{where}[{at}]") for at, end in enumerate(ends))
         there = np.isin(links.start, ones) & np.isin(links.end, others)
@@ -212,7 +211,7 @@ class _Finder:
 def _link_changes(
     on: OnFabric, failures: Failures, ticks_per_ns: int, slower: float
 ) -> list[_core.LinkChange]:
-    """Return the rates of links over time: those given, times the least share that is kept."""
+    """Rates of links over time: given ones times the least share kept."""
     spans: dict[int, list[tuple[int, int | None, float]]] = {}
     for event in failures.events:
         until = None if event.until_ns == inf else round(event.until_ns * ticks_per_ns)
@@ -239,7 +238,7 @@ def _link_changes(
 def _rates(
     own: float, stated: list[tuple[int, float]], spans: list[tuple[int, int | None, float]]
 ) -> list[tuple[int, float]]:
-    """Return when a link has which rate; `stated` and `spans` are of this link, in ticks."""
+    """A link's rates by time in ticks."""
     moments: list[tuple[int, str, float]] = [(tick, "rate", rate) for tick, rate in stated]
     for begins, until, keeps in spans:
         moments.append((begins, "begins", keeps))
@@ -265,7 +264,7 @@ def _rates(
 
 
 def _slow_spells(failures: Failures, ticks_per_ns: int) -> list[_core.SlowSpell]:
-    """Return spells by rank that do not overlap; where several did, their factors multiply."""
+    """Disjoint spells by rank; factors of overlapping ones multiply."""
     by_rank: dict[int, list[FailureEvent]] = {}
     for event in failures.events:
         if event.part.rank >= 0:

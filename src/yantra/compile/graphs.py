@@ -1,7 +1,7 @@
-"""Traces -> dependency graphs, once per distinct content.
+"""From traces to dependency graphs, once per distinct content.
 
-A million ranks that run the same trace cost one decode; telling that two files are equal costs
-reading them. Large files are decoded on all cores, while the next ones are read.
+A million ranks of one trace cost one decode, and reading the files to compare. Large files are
+decoded on all cores while others are read.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ if TYPE_CHECKING:
     from yantra.chakra.trace import Trace
 
 _WORTH_A_THREAD = 1 << 18
-"""Bytes of a trace file that is decoded beside others, a fifth of a millisecond."""
+"""Least bytes to decode in a thread: a fifth of a millisecond."""
 
 _AT_ONCE = 256
-"""Small files that the core reads without asking whether the user has interrupted it."""
+"""Small files read between interrupts."""
 
 _WORTH_AN_ARRAY = 1000
-"""Ranks from which on `array` is faster, with what its import takes."""
+"""Ranks from which `array` is faster, import included."""
 
 
 class Graphs:
-    """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`.
+    """Every rank's graph: `by_rank[r]` indexes `distinct` and `sources`.
 
-    `groups` are the ids and ranks of the communicator groups, by ascending id. `kernels` tells that
-    the graphs keep what tells kernels apart, `launches` what the host launches, which is in them as
-    nodes. Where ranks have devices of their own, `device_of` has
-    the device of each distinct graph, `device_of_rank` of each rank: 0 for the one of most ranks,
-    else 1 + its place; both are empty where all ranks have one. `arriving` are the
-    jobs that may arrive while the run goes on: by name, the ranks and their graphs.
+    `groups`: ids and ranks of communicators, ascending. `kernels`: graphs distinguish kernels;
+    `launches`: the host's, included as nodes. With several devices, `device_of` has each distinct
+    graph's, `device_of_rank` each rank's: 0 for the most common, else 1 + its place; empty with one
+    device. `arriving`: jobs that may arrive, by name: ranks and graphs.
     """
 
     def __init__(
@@ -66,7 +64,7 @@ class Graphs:
         self.arriving: dict[str, list[tuple[int, _core.Graph]]] = {}
 
     def column(self) -> array[int] | memoryview[int]:
-        """Return `by_rank` as the core takes it, 32 bits for each."""
+        """`by_rank` for the core, 32 bits each."""
         if len(self.by_rank) >= _WORTH_AN_ARRAY:
             from array import array
 
@@ -77,18 +75,17 @@ class Graphs:
         return column
 
     def of(self, rank: int) -> _core.Graph:
-        """Return the graph of a rank."""
+        """A rank's graph."""
         return self.distinct[self.by_rank[rank]]
 
     def device(self, rank: int) -> int:
-        """Return the device of a rank, as `device_of_rank` has it."""
+        """A rank's device, as in `device_of_rank`."""
         return self.device_of_rank[rank] if self.device_of_rank else 0
 
     def counted(self, device: int | None = None) -> Iterator[tuple[_core.Graph, int, str]]:
-        """Yield each distinct graph, how many ranks run it, and where it is from.
+        """Yield each distinct graph, its number of ranks, and its source.
 
-        Those of jobs that may arrive follow, each once for its rank. With `device` only what its
-        ranks run.
+        Then jobs that may arrive, once per rank. `device`: only what its ranks run.
         """
         from collections import Counter
 
@@ -102,20 +99,20 @@ class Graphs:
                     yield graph, 1, arriving_at(name, rank)
 
     def group_names(self, rank: int) -> Sequence[str]:
-        """Return the names of groups that the graph of a rank refers to by place."""
+        """Names of the groups that a rank's graph refers to by place."""
         return self.of(rank).pg_names
 
     def collectives(self) -> list[_core.UsedCollective]:
-        """Return the group and the comm_type of the collectives that occur, each once."""
+        """Group and comm_type of collectives in use, each once."""
         return _core.used_collectives(self.with_arriving())
 
     def with_arriving(self) -> list[_core.Graph]:
-        """Return the distinct graphs and those of the jobs that may arrive."""
+        """Distinct graphs, and those of jobs that may arrive."""
         arriving = [graph for job in self.arriving.values() for _, graph in job]
         return [*self.distinct, *arriving]
 
     def by_device(self, devices: Sequence[DeviceOf]) -> None:
-        """Give ranks with a device of their own graphs of their own, which are the same objects."""
+        """Give ranks with a device of their own entries of the same graph objects."""
         if not devices:
             return
         self.device_of_rank = device_of_rank = [0] * len(self.by_rank)
@@ -129,14 +126,13 @@ class Graphs:
         self.by_rank = [places[pair] for pair in pairs]
 
     def _take(self, graphs: Sequence[int]) -> None:
-        """Make the distinct graphs those at some of their places, which may stand several times."""
         self.distinct = [self.distinct[at] for at in graphs]
         self.sources = [self.sources[at] for at in graphs]
 
     def add_arriving(
         self, jobs: Mapping[str, Mapping[int, Trace]], ranks: int, quirks: frozenset[Quirk]
     ) -> None:
-        """Add jobs that may arrive, each a trace by rank. Raises ConfigError, or TraceError."""
+        """Add jobs that may arrive. Raises ConfigError, or TraceError."""
         merge = Quirk.DUPLICATE_IDS_MERGE in quirks
         for name, traces in jobs.items():
             for rank in traces:
@@ -154,21 +150,21 @@ class Graphs:
     def made_of(
         self, trace: Trace, where: str, *, merge_duplicates: bool, serial: bool = False
     ) -> _core.Graph:
-        """Return the graph of a trace in memory. Raises TraceError."""
+        """The graph of a trace in memory. Raises TraceError."""
         native = _core.with_collectives_in_order(trace.native) if serial else trace.native
         return graph_of(
             native, where, merge_duplicates, kernels=self.kernels, launches=self.launches
         )
 
     def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
-        """Add a distinct graph and its warnings; raise TraceError for its first error."""
+        """Add a distinct graph and its warnings; TraceError for its first error."""
         self.warnings.extend(check(graph, where, quirks))
         self.distinct.append(graph)
         self.sources.append(where)
 
 
 def arriving_at(name: str, rank: int) -> str:
-    """Return where the graph of a job that may arrive is from, in words."""
+    """Where an arriving job's graph is from, in words."""
     return f"job '{name}', trace of rank {rank}"
 
 
@@ -182,12 +178,11 @@ def load_graphs(
     one_slot: bool = False,
     launches: _core.Launches | None = None,
 ) -> Graphs:
-    """Load one graph per rank. Raises TraceError naming file, node and what is wrong.
+    """Load a graph per rank. Raises TraceError with file, node and fault.
 
-    `tensors` keeps the tensor lists of the nodes, which tracking local memory needs, `kernels` what
-    tells kernels apart, which compute models need. `one_slot` tells that a rank runs one
-    communication at a time, which templates, and traces that say so, must prepare for. `launches`
-    go into each graph.
+    `tensors` keeps tensor lists for local memory tracking, `kernels` what compute models need.
+    `one_slot`: one communication at a time per rank, for which templates, and traces that say so,
+    are prepared. `launches` go into each graph.
     """
     if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         from yantra.compile.templates import load_templates
@@ -220,10 +215,10 @@ def _of_files(
 ) -> None:
     kernels, launches = graphs.kernels, graphs.launches
     contents = Contents(files.load)
-    ordered = one_slot and is_serial(heads.stated_in(workload.path(0)))  # all are of one job
+    ordered = one_slot and is_serial(heads.stated_in(workload.path(0)))  # one job
     usual = kernels if not tensors and launches is None and not ordered else None
     for graph, path in _usual(graphs.by_rank, contents, workload, ranks, usual):
-        graphs.distinct.append(graph)  # of which there is nothing to say
+        graphs.distinct.append(graph)  # nothing to warn of
         graphs.sources.append(path)
 
     def decoded(file: tuple[bytes | _core.Graph, str]) -> tuple[_core.Graph, str]:
@@ -257,9 +252,9 @@ def _usual(
     ranks: int,
     kernels: bool | None,
 ) -> Iterator[tuple[_core.Graph, str]]:
-    """Yield the distinct graphs of small files as they usually are, and their paths; number all.
+    """Yield distinct graphs of small usual files, with paths; number all.
 
-    They end at the first that is not. There are none if `kernels` is None.
+    Up to the first unusual one; none if `kernels` is None.
     """
     prefix = os.fsencode(workload.prefix)
     while kernels is not None and len(by_rank) < ranks:
@@ -280,9 +275,9 @@ def _others(
     ranks: int,
     kernels: bool | None,
 ) -> Iterator[tuple[bytes | _core.Graph, str]]:
-    """Yield the distinct contents of the other files and their paths, and number all.
+    """Yield distinct contents of other files, with paths; number all.
 
-    Those behind them that are as usual come as graphs.
+    Usual ones behind them come as graphs.
     """
     while len(by_rank) < ranks:
         path = workload.path(len(by_rank))
@@ -297,9 +292,9 @@ def _others(
 
 
 def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes) -> int:
-    """Return how many ranks from `first` on have files with this content, one after the other."""
+    """Number of consecutive ranks with files of this content."""
     if len(content) > SMALL:
-        return 0  # each is told by its hash, which takes less than to keep it
+        return 0  # hashing is cheaper than keeping it
     end, some = first, 8
     while end < ranks:
         asked = range(end, min(end + some, ranks))
@@ -327,7 +322,7 @@ def _load(path: str, workload: ChakraFiles, ranks: int) -> bytes:
 
 
 def is_serial(stated: Mapping[str, str]) -> bool:
-    """Return whether a trace says that its collectives go one by one where a rank has one slot."""
+    """Whether a trace's collectives go one by one on one slot."""
     return stated.get(heads.ORDERING) == "serial"
 
 
@@ -339,7 +334,7 @@ def _of_objects(
             f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
         )
     traces = workload.traces
-    # Of tuples the same objects are found equal first, and fast; others are compared by content.
+    # In tuples identical objects compare fast; others by content.
     shared = not traces or (traces[-1] is traces[0] and traces == traces[:1] * ranks)
     names = list(map(id, traces[:1] if shared else traces))
     places = {name: at for at, name in enumerate(dict.fromkeys(names))}
@@ -366,7 +361,7 @@ def read(
     serial: bool = False,
     launches: _core.Launches | None = None,
 ) -> _core.Graph:
-    """Decode and resolve the content of a trace file for a run; see `read_graph`."""
+    """Decode and resolve a trace file for a run; see `read_graph`."""
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     return read_graph(
         content,
@@ -380,7 +375,7 @@ def read(
 
 
 def check(graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> list[str]:
-    """Return the warnings about a graph; raise TraceError for its first error."""
+    """A graph's warnings; TraceError for its first error."""
     found = graph.diagnostics
     if not found:
         return []

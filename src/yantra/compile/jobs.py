@@ -1,4 +1,4 @@
-"""Graphs -> jobs of the core, with every problem of a node named before anything runs."""
+"""From graphs to the core's jobs; names every faulty node before a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from yantra.scenario import Scenario
 from yantra.scenario.quirks import Quirk
 
 _WORTH_A_THREAD = 2000
-"""Nodes of a graph that is lowered beside others."""
+"""Least nodes of a graph to lower in a thread."""
 
 
 def lower_jobs(
@@ -28,7 +28,7 @@ def lower_jobs(
     kernels: KernelTimes,
     order: StartOrder,
 ) -> None:
-    """Lower every distinct graph and give each rank its job; `options` are from `lowering`."""
+    """Lower distinct graphs and give ranks their jobs; `options` are from `lowering`."""
     options.name_groups(communicators.by_name)
     kernels.tell(options, 0)
     distinct, sources = graphs.distinct, graphs.sources
@@ -40,7 +40,7 @@ def lower_jobs(
             kernels.tell(options, graphs.device_of[at])
         return _core.lower(distinct[at], options)
 
-    # What is told of a device is told to all calls, so with several they come one after the other.
+    # Device settings hold for all calls, so several devices are serial.
     others = range(len(jobs), len(distinct))
     all_lowered = in_order(
         lower,
@@ -59,7 +59,7 @@ def lower_jobs(
 
 
 Arriving = dict[str, tuple[list[int], list[_core.Job]]]
-"""Jobs that may arrive, by name: the ranks and what each runs."""
+"""Jobs that may arrive, by name: ranks and what each runs."""
 
 
 def lower_arriving(
@@ -69,7 +69,7 @@ def lower_arriving(
     kernels: KernelTimes,
     order: StartOrder,
 ) -> Arriving:
-    """Lower the jobs that may arrive; `options` are those of the others."""
+    """Lower jobs that may arrive, with the others' `options`."""
     arriving: Arriving = {}
     for name, job in graphs.arriving.items():
         ranks, jobs = [], []
@@ -94,7 +94,7 @@ def lower_templates(
     kernels: KernelTimes,
     order: StartOrder,
 ) -> None:
-    """Lower a template once for all ranks whose communicators occupy the same slots."""
+    """Lower a template once for all ranks with the same slots."""
     slots = builder.slots
     jobs = []
     kernels.tell(options, 0)
@@ -111,7 +111,6 @@ def lower_templates(
 
 
 def _with_slots(slots: _core.ResourceMap, role: _core.Role) -> _core.ResourceMap:
-    """Return a resource map whose communicators are those that a template names."""
     return _core.ResourceMap(
         capacity=slots.capacity,
         cpu=slots.cpu,
@@ -130,7 +129,7 @@ def lowering(
     planner: Planner,
     without: Without,
 ) -> _core.LowerOptions:
-    """Return how the nodes of a graph become operations, the names in it apart."""
+    """How nodes become operations, apart from names."""
     options = _core.LowerOptions(scale)
     for node_class in free_classes(without):
         options.takes_no_time(node_class)

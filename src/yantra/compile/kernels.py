@@ -1,7 +1,7 @@
-"""How long kernels take: asked of a compute model once for each device, for all that differ.
+"""Kernel times: a compute model is asked once per device, for all distinct kernels.
 
-What a model of the core's own (`native`) says is computed node by node while nodes are lowered, so
-such models are not asked, and no trace is read for them any further than before.
+The core's own models (`native`) compute while lowering, so they are not asked, and traces are read
+no further.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ WHERE = "cluster.device.compute"
 
 
 class TimedKernels(NamedTuple):
-    """The kernels that differ of the ranks of one device, and what its model says of them.
+    """Distinct kernels of a device's ranks, and its model's answer.
 
-    `basis` is what the estimates rest on, in words; empty where the model does not say. `answered`
-    is what the model said before a stack made it longer, `at` the number of the device.
+    `basis`: what estimates rest on, or "". `answered`: before a stack's slowdown; `at`: number of
+    the device.
     """
 
     device: Device
@@ -40,33 +40,33 @@ class TimedKernels(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a compute model was asked for another model of the same graphs, under `without`."""
+    """What was asked for another model of the same graphs, under `without`."""
 
     timed: tuple[TimedKernels, ...]
     without: Without
 
     def of(self, at: int, device: Device, without: Without) -> TimedKernels | None:
-        """Return what was answered of a device; None where the question was another one."""
+        """The answer for a device; None if the question differed."""
         if (self.without ^ without) & _RATES:
             return None
         return next((one for one in self.timed if (one.at, one.device) == (at, device)), None)
 
 
 _RATES = frozenset(("peak", "memory_bandwidth"))
-"""Causes whose removal changes what a model is asked."""
+"""Causes whose removal changes the question."""
 
 
 def asks_a_model(scenario: Scenario) -> bool:
-    """Return whether the kernels of a scenario are looked at, or the core computes their times."""
+    """Whether a model is asked for kernels, or the core computes them."""
     slower = slowdown_of(scenario).changes_kernels
     asked_for = (slower or native_of(device) is None for device in scenario.all_devices())
     return not scenario.replay_only and any(asked_for)
 
 
 def native_of(device: Device) -> str | None:
-    """Return the form in which the core computes the kernels of a device, None if a model does.
+    """The core's form of a device's kernels, None for a model.
 
-    The core knows no options: with some its models are asked as others are.
+    The core takes no options: with some, its models are asked like others.
     """
     own = None if isinstance(device.compute, Plugin) and device.compute.options else device.compute
     return None if own is None else _form_of(device)
@@ -77,7 +77,7 @@ def _form_of(device: Device) -> str | None:
 
 
 class KernelTimes:
-    """What the devices of a scenario make of its kernels; `tell` says it to the lowering."""
+    """Kernel times of a scenario's devices; `tell` gives them to the lowering."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class KernelTimes:
         self.timed = tuple(timed)
 
     def tell(self, options: _core.LowerOptions, device: int) -> None:
-        """Let nodes be lowered with the times of the kernels on a device, 0 that of most ranks."""
+        """Lower with a device's kernel times; 0 is most ranks'."""
         asked_for = device in self._tables
         options.roofline = (
             _core.Roofline() if asked_for else roofline_of(self._devices[device], self._without)
@@ -137,16 +137,16 @@ class KernelTimes:
 
 
 def has_roofs(device: Device) -> bool:
-    """Return whether kernels of a device have a part by its peak and one by its bandwidth."""
+    """Whether kernels have a part by peak and one by bandwidth."""
     return computes.models.get(kind_of(device.compute), WHERE).splits_by_rates
 
 
 def roofline_of(
     device: Device, without: Without = NOTHING, *, measured: bool = False
 ) -> _core.Roofline:
-    """Return the roofline of a device, less what takes no time.
+    """A device's roofline without removed causes.
 
-    With `measured` also of one whose kernels are asked of a model that splits by the same rates.
+    `measured`: also for a model that splits by the same rates.
     """
     roofline = _core.Roofline()
     roofline.enabled = _form_of(device) == "roofline" or (measured and has_roofs(device))
@@ -157,7 +157,7 @@ def roofline_of(
 
 
 def kernels_of(table: _core.KernelTable) -> Kernels:
-    """Return the rows of a table as columns of numpy."""
+    """A table's rows as numpy columns."""
     import numpy as np
 
     from yantra.base.columns import signed

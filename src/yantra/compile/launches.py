@@ -1,7 +1,7 @@
-"""What the host of each rank launches, and how long that takes: as the scenario's `host` says.
+"""What each rank's host launches and how long it takes, by the scenario's `host`.
 
-The core adds the launches to each graph as nodes of the host (native/trace/launches.hpp), so all
-that looks at a run sees them: slots, folding, timelines, what-if runs. No launches, no nodes.
+Launches are host nodes of each graph (native/trace/launches.hpp), seen by slots, folding, timelines
+and what-ifs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _OF = {"none": "KERNEL", "pass": "PASS", "job": "JOB"}
 
 
 def launches_of(scenario: Scenario) -> _core.Launches | None:
-    """Return the launches of each rank; None where launching takes no time.
+    """Launches of a rank; None where they take no time.
 
-    A time that the host does not say is that of the stack, in whole ns.
+    A time the host does not state is the stack's, in whole ns.
     """
     if scenario.host is None:
         return None

@@ -1,9 +1,8 @@
-"""What the clock of a run counts, and which times and rates of a cluster it cannot work with.
+"""The range of a run's clock, and times and rates beyond it.
 
-A tick is a picosecond, or a whole nanosecond with ASTRA-sim's; a run counts 2^63 of them. Rates
-have a lower end so that bytes over them are never infinite, which would come out as no time at all.
-What only a run can find (a message over a slow link, the sum of all times) ends it with the moment
-(`yantra.run.late`).
+A tick is 1 ps, or 1 ns with ASTRA-sim's; a run counts 2^63. Rates have a lower bound so that bytes
+over them stay finite. What only a run finds (a message on a slow link, a sum of times) ends it with
+the moment (`yantra.run.late`).
 """
 
 from __future__ import annotations
@@ -18,28 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SLOWEST = 1.0
-"""The lowest rate that is not 0, in bytes or operations a second."""
+"""Lowest rate but 0, in bytes or operations a second."""
 
-_MOST = 2**31 - 1  # chunks, queues, slots and ranks that the core counts
+_MOST = 2**31 - 1  # chunks, queues, slots and ranks in the core
 _MOST_BYTES = 2.0**63
 _NS_PER_S = 10**9
 _NS_PER_DAY = 86400 * _NS_PER_S
 
 
 def longest_ns(ticks_per_ns: int) -> int:
-    """Return the whole nanoseconds that a run counts."""
+    """Whole ns a run counts."""
     return (2**63 - 1) // ticks_per_ns
 
 
 def how_long(ticks_per_ns: int) -> str:
-    """Return how long a run may last, in words."""
+    """The longest run, in words."""
     days = longest_ns(ticks_per_ns) // _NS_PER_DAY
     unit = "picoseconds" if ticks_per_ns > 1 else "nanoseconds"
     return f"{days} days, 2^63 {unit}" if days < 1000 else f"{days // 365} years, 2^63 {unit}"
 
 
 def check_limits(scenario: Scenario, ticks_per_ns: int) -> None:
-    """Raise ConfigError for the first time or rate that is beyond what a run counts."""
+    """Raise ConfigError for the first time or rate beyond the range."""
     most = longest_ns(ticks_per_ns)
     for where, ns in _times(scenario):
         if ns > most:
@@ -55,9 +54,9 @@ def check_limits(scenario: Scenario, ticks_per_ns: int) -> None:
 
 
 def check_sizes(native: _core.Model, graphs: Graphs) -> _core.Work:
-    """Return the work of all ranks.
+    """The work of all ranks.
 
-    Raises TraceError for data that grows beyond what the core counts, in one node or in all.
+    Raises TraceError for data beyond what the core counts, per node or in all.
     """
     work = _core.work_of(native)
     found = work.too_large

@@ -1,7 +1,7 @@
-"""Memory beyond the device: what the core is told of it, and what models in Python say.
+"""Remote memory: what the core gets, and what Python models say.
 
-A model of the core's own (`native`) is told by its kind; accesses then take what latency and
-bandwidth say. Any other is asked once for all accesses that differ, and each brings its time along.
+The core's models (`native`) go by kind, latency and bandwidth. Others are asked once for all
+distinct accesses, which carry their times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LEVELS = {
 
 
 def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without) -> None:
-    """Tell the core who shares the memory, and its speed if that says how long accesses take."""
+    """Set who shares the memory and, where it decides, its speed."""
     memory = scenario.memory
     model = _class_of(memory)
     if model.sharing == "node" and memory.ranks_per_node < 1:
@@ -75,7 +75,7 @@ def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without
 def tell_accesses(
     options: _core.LowerOptions, scenario: Scenario, graphs: Graphs, scale: _core.TimeScale
 ) -> None:
-    """Let accesses be lowered with the times that a model in Python says."""
+    """Give accesses the times of a Python model."""
     memory = scenario.memory
     native = _class_of(memory).native
     options.remote_memory = native != "none"
@@ -103,7 +103,7 @@ def _tell_in_order(
     name: str,
     scale: _core.TimeScale,
 ) -> None:
-    """Ask a model for the accesses of each distinct graph, one after the other."""
+    """Ask a model for each distinct graph's accesses in order."""
     import numpy as np
 
     from yantra.compile.accesses import ordered
@@ -122,7 +122,7 @@ def _tell_in_order(
 
 
 def _offloaded(graphs: Graphs) -> dict[str, int]:
-    """Return what the stage that offloads most keeps beyond its devices, by name."""
+    """What the most offloading stage keeps outside its devices, by name."""
     from yantra.compile.templates import TemplateGraphs
 
     if not isinstance(graphs, TemplateGraphs):
@@ -133,7 +133,7 @@ def _offloaded(graphs: Graphs) -> dict[str, int]:
 
 
 def _pipeline_of(scenario: Scenario) -> Pipeline | None:
-    """Return the hops that accesses share, made and checked; None where there are none."""
+    """Hops that accesses share, checked; None without."""
     memory = scenario.memory
     if _class_of(memory).native is not None:
         return None
@@ -149,7 +149,7 @@ def _class_of(memory: RemoteMemory) -> type[MemoryModel]:
 
 
 def accesses_of(table: _core.AccessTable) -> Accesses:
-    """Return the rows of a table as columns of numpy."""
+    """A table's rows as numpy columns."""
     import numpy as np
 
     from yantra.base.columns import signed

@@ -1,6 +1,6 @@
-"""Topology and network of a scenario -> what the core makes of them.
+"""A scenario's topology and network for the core.
 
-Dimensions are its own blocks, or tables of links. A network is one of its levels, or Python's.
+Dimensions are its blocks, or tables of links; a network is one of its levels, or Python's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def add_dimensions(
     builder: _core.ModelBuilder, topology: Topology, without: Without, slower: float = 1.0
 ) -> None:
-    """Add the dimensions of a topology to a model, less what takes no time in it.
+    """Add a topology's dimensions without removed causes.
 
     Messages take `slower` times as long.
     """
@@ -56,9 +56,9 @@ def set_network(
     ticks_per_ns: int,
     graph: Graph | None,
 ) -> None:
-    """Tell a model its network: that of the scenario, or one without contention.
+    """Set the scenario's network, or one without contention.
 
-    `graph` is the fabric that its messages cross, if it has one.
+    `graph`: the fabric, if any.
     """
     if "contention" in without:
         builder.set_network("analytical", {})
@@ -79,7 +79,7 @@ def set_network(
 
 
 def needs_fabric(scenario: Scenario) -> bool:
-    """Return whether dimensions become a graph, as the network runs over nothing else."""
+    """Whether the network runs only over graphs, so dimensions become one."""
     return networks.level_of(scenario.network).needs_fabric
 
 
@@ -99,8 +99,8 @@ def _table(block: Block, dimension: ScenarioDimension, where: str) -> _core.Bloc
 
 
 def _gib_per_s(bytes_per_ns: float) -> float:
-    """Return a bandwidth in the unit of ASTRA-sim's files, whose ratios decide ties of Themis.
+    """In the unit of ASTRA-sim's files, whose ratios decide ties of Themis.
 
-    Two roundings lie between the file and here; 15 digits, as many as a double keeps, undo them.
+    15 digits, a double's, undo two roundings since the file.
     """
     return float(f"{bytes_per_ns * 1e9 / 2**30:.15g}")

@@ -1,7 +1,6 @@
-"""Collectives of a scenario -> plans of the core: levels, members and programs.
+"""A scenario's collectives as plans of the core: levels, members, programs.
 
-Plans are made only for what the workload uses, so that an algorithm that could not run here does no
-harm until a collective needs it.
+Only for what the workload uses: an algorithm that cannot run here does no harm until needed.
 """
 
 from __future__ import annotations
@@ -66,18 +65,18 @@ _OPERATIONS = {
 }
 _ROOTED = "binomial_tree"
 _LANES, _LANES_INSIDE = 4, 2
-"""Chunks of a collective that a level runs at once, so that latencies overlap."""
+"""Chunks a level runs at once, so latencies overlap."""
 
 Choices = tuple[Named, ...] | Custom | Timed
-"""What a scenario or a selection may choose for a size."""
+"""What a scenario or selection may choose for a size."""
 Runs = tuple[Named, ...] | Custom | Timed | str
-"""What runs: algorithms, traces, a measured time, or stages in nodes in words."""
+"""What runs: algorithms, traces, a measured time, or stages in words."""
 
 _Programs = dict[_core.CollectiveKind, _core.ProgramId]
 
 
 class _LevelPrograms(NamedTuple):
-    """Programs by kind, those that take turns with them, their counter, and why others lack."""
+    """Programs by kind, those that take turns with them, their counter, why others are missing."""
 
     programs: _Programs
     alternates: _Programs
@@ -86,9 +85,9 @@ class _LevelPrograms(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a level lies: its members in the grid, and whose queues it uses.
+    """A level's members in the grid, and its queues.
 
-    `coordinates` are those of the members along the dimension, from the first; empty for all.
+    `coordinates` of members along the dimension from the first; empty for all.
     """
 
     size: int
@@ -99,9 +98,9 @@ class _Place(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What runs a kind of collective in groups that lie alike: from so many bytes on, these names.
+    """What runs a kind in groups of equal layout: names by size.
 
-    `chunks` are those of each such size, 0 where there is no word of them. The rest is as in
+    `chunks` per size, 0: not stated. The rest is as in
     `yantra.collectives.selection.selection.Group`.
     """
 
@@ -115,9 +114,9 @@ class Chosen(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """The levels of a plan, their dimensions, and what each takes for each kind that runs there.
+    """A plan's levels, dimensions, and costs by kind.
 
-    `costs` are of messages, whether all members wait for all, and by what the data is multiplied.
+    `costs`: of messages, whether all wait for all, and the factor on the data.
     """
 
     levels: list[_core.Level]
@@ -131,7 +130,7 @@ class _Way(NamedTuple):
 
 
 class _Planned(NamedTuple):
-    """A plan, what it runs, and in how many chunks from so many bytes on."""
+    """A plan, what it runs, and chunks by size."""
 
     from_bytes: int
     plan: _core.PlanId
@@ -142,12 +141,12 @@ class _Planned(NamedTuple):
 class Planner:
     """Adds programs, plans and custom collectives to a model.
 
-    After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
-    give over all ranks, `covered[kind]` the dimensions the all-rank plan covers, `chosen` what runs
-    each kind, `rests_on` what measured times rest on, `charged` whether some of them put bytes on
-    links, `uncharged` whether some do not, `has_switches` whether switches take part,
-    `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
-    visited or before it, and `custom_by_node` the custom collectives of single nodes.
+    After `plan`: `offered`: kinds with a plan, `by_traces`: those given by traces over all ranks,
+    `covered[kind]`: dimensions of the all-rank plan, `chosen`: what runs each kind, `rests_on`:
+    basis of measured times, `charged`, `uncharged`: whether some put bytes on links, or none,
+    `has_switches`: whether switches take part, `impossible[kind, dimension, is_last]`: why an
+    algorithm cannot run there as the last dimension visited or before it, `custom_by_node`: custom
+    collectives of single nodes.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class Planner:
         on_fabric: OnFabric | None = None,
         tuned: Scenario | None = None,
     ) -> None:
-        """Plan collectives of a scenario; ways and chunks are those that suit `tuned`, if given."""
+        """Plan a scenario's collectives, with ways and chunks that suit `tuned`, if given."""
         self.builder = builder
         self._tuned = tuned or scenario
         self.on_fabric = on_fabric
@@ -198,7 +197,7 @@ class Planner:
         self._counters: dict[tuple[Kind, Hashable], _core.PhaseCounterId] = {}
 
     def plan(self, used: Mapping[_core.LayoutId, set[Kind]]) -> None:
-        """Make the plans of all communicators; `used` are the kinds they run, by layout."""
+        """Plan all communicators; `used`: kinds by layout."""
         for layout in self.communicators.layouts:
             for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
                 by_size = self._by_size(layout, kind)
@@ -218,7 +217,7 @@ class Planner:
     def _planned(
         self, layout: Layout, kind: Kind, by_size: Sequence[tuple[int, Choices]]
     ) -> Iterator[_Planned]:
-        """Yield the plans of a group by ascending size: what is chosen, as it is best cut."""
+        """Plans by ascending size, each best cut."""
         ends = (*(begin for begin, _ in by_size[1:]), None)
         for (begin, chosen), end in zip(by_size, ends, strict=False):
             if not self._is_free(layout, kind, chosen):
@@ -233,7 +232,7 @@ class Planner:
                     yield one._replace(from_bytes=max(begin, one.from_bytes))
 
     def _is_free(self, layout: Layout, kind: Kind, chosen: Choices) -> bool:
-        """Return whether a group runs as it lies, and not as ASTRA-sim, traces or times say."""
+        # Not prescribed by ASTRA-sim, traces or times.
         return (
             self.scenario.semantics == "yantra"
             and Quirk.GROUP_RING not in self.quirks
@@ -244,7 +243,7 @@ class Planner:
         )
 
     def _native_plans(self, layout: Layout, kind: Kind, names: tuple[Named, ...]) -> list[_Planned]:
-        """Return the plans of a group by size, each with the chunks that its closed form likes."""
+        """A group's plans by size, with the closed form's chunks."""
         from yantra.compile import candidates
 
         usual = kind.value not in self._by_type and names == self._algorithms(kind)
@@ -284,7 +283,6 @@ class Planner:
             self.builder.set_partial_plan(layout.id, native_kind(kind), plan)
 
     def _made_way(self, layout: Layout, kind: Kind, way: Over | InNodes) -> _Way:
-        """Make the levels of a way, and remember what each takes."""
         from yantra.compile.candidates import CHAIN, SPREAD, InNodes
 
         if isinstance(way, InNodes):
@@ -320,8 +318,8 @@ class Planner:
             if not way.stages.parts[at]:
                 continue
             program = lower(way.stages.part(at))._replace(final_num=1, final_den=1)
-            # Who waits for several messages in turn keeps its queue: two chunks at once hide that.
-            # In the first stage they would share links, and none come early to the next.
+            # A queue waits for several messages in turn: two chunks hide that. In the first stage
+            # they would share links, and none reaches the next early.
             cost = cost_of(program)
             costs[len(levels), kind] = cost, False, 1.0
             wired = self._on_the_wire(program)
@@ -337,7 +335,7 @@ class Planner:
     def _cost(
         self, name: Named, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[Cost, bool, float] | None:
-        """Return what a program takes, whether all wait for all, and what it leaves of the data."""
+        """A program's cost, whether all wait for all, and the data's factor."""
         from yantra.compile.candidates import ROOTED
         from yantra.compile.cutting import cost_of, shape_of
 
@@ -347,11 +345,11 @@ class Planner:
         return cost_of(made), kind not in ROOTED, shape_of(made)
 
     def _lanes(self, kind: Kind, way: _Way) -> list[list[int]]:
-        """Return how many queues the chunks of a way may take in turn, level by level.
+        """Queues that chunks may take in turn, by level.
 
-        Several where nobody says how many chunks there are, and a message crosses links of its two
-        ends alone: elsewhere chunks that are at different steps stand in each other's way. Chunks
-        of an all-reduce come back to the innermost level, so others are there while they wait.
+        Several where the number of chunks is free and a message uses only its ends' links;
+        elsewhere chunks at different steps get in each other's way. Chunks of an all-reduce return
+        to the innermost level; others fill the gap.
         """
         given = self.scenario.collectives.chunks
         usual = list(way.lanes) or [1] * len(way.levels)
@@ -365,7 +363,7 @@ class Planner:
         return [usual, [each * more for each, more in zip(usual, times, strict=True)]]
 
     def _orders(self, kind: Kind, way: _Way, lanes: Sequence[int]) -> tuple[tuple[Phase, ...], ...]:
-        """Return the phases of a chunk, of each of those in turn."""
+        """A chunk's phases, per turn."""
         from yantra.compile.cutting import crossed, phase, visits
 
         collectives = self.scenario.collectives
@@ -380,7 +378,7 @@ class Planner:
             share, phases = 1.0, []
             for level, part in visited:
                 cost = way.costs.get((level, part))
-                if cost is None:  # it cannot run there, which is said where a node needs it
+                if cost is None:  # cannot run there; reported where a node needs it
                     continue
                 dimension = way.dimensions[level]
                 queue = level if way.in_stages else dimension
@@ -410,7 +408,7 @@ class Planner:
         )
 
     def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
-        """Return the kinds that the collectives of graphs run, by layout of their communicators."""
+        """Kinds of collectives in graphs, by layout."""
         of_layouts, others = self.builder.used_in_layouts(
             graphs.with_arriving(), self.communicators.by_name
         )
@@ -418,7 +416,7 @@ class Planner:
         used = {
             layout: {kind for at, kind in kinds if types >> at & 1} for layout, types in of_layouts
         }
-        for one in others:  # by another spelling of a number, or of a type that nobody knows
+        for one in others:  # a number spelled otherwise, or an unknown type
             communicator = self.communicators.find(one.group)
             if communicator is not None and one.comm_type < len(_OF_COMM_TYPE):
                 layout = self.builder.layout_of(communicator)
@@ -426,7 +424,7 @@ class Planner:
         return used
 
     def kinds_of_templates(self, assignment: _core.Assignment) -> dict[_core.LayoutId, set[Kind]]:
-        """Return the same of templates whose ranks are assigned."""
+        """The same for templates with assigned ranks."""
         known = len(_OF_COMM_TYPE)
         return {
             layout.id: {_OF_COMM_TYPE[at] for at in assignment.comm_types(layout.id) if at < known}
@@ -434,7 +432,7 @@ class Planner:
         }
 
     def _by_size(self, layout: Layout, kind: Kind) -> list[tuple[int, Choices]]:
-        """Return what runs a kind, from so many bytes on: one for all sizes, or as is selected."""
+        """What runs a kind by size: one for all, or as selected."""
         usual = self._algorithms(kind)
         found: dict[int, Choices] = {} if usual is None else {0: usual}
         if self._selection is not None:
@@ -460,7 +458,7 @@ class Planner:
         return sorted(found.items())
 
     def _links(self) -> tuple[Link, ...]:
-        """Return the links of each dimension as the network and what-ifs have them."""
+        """Links of each dimension, after network and what-ifs."""
         from yantra.collectives.selection.selection import Link
 
         network = self.scenario.network
@@ -476,7 +474,6 @@ class Planner:
         )
 
     def _no_latency(self) -> bool:
-        """Return whether hops take no time, by a what-if or on this network."""
         return "latency" in self.without or not level_of(self.scenario.network).charges_latency
 
     def _plan(self, layout: Layout, kind: Kind, chosen: Choices) -> _core.PlanId:
@@ -502,7 +499,6 @@ class Planner:
         return self._flat_plan(kind, chosen, layout, layout.lowest or 0)
 
     def _runs(self, layout: Layout, kind: Kind, chosen: Choices) -> Choices:
-        """Return what a choice comes to in groups of a layout."""
         if isinstance(chosen, Custom | Timed):
             return chosen
         if self._counts(layout, kind, chosen) is not None:
@@ -510,7 +506,6 @@ class Planner:
         return self._names(layout, chosen)
 
     def _names(self, layout: Layout, names: tuple[Named, ...]) -> tuple[Named, ...]:
-        """Return the algorithms that run in groups of a layout, one for each of their levels."""
         is_one = len(set(names)) == 1
         if layout.spans_all:
             return names
@@ -524,13 +519,12 @@ class Planner:
         return names[:1] if is_one else ("ring",)
 
     def _cover_all(self, layout: Layout, kind: Kind) -> None:
-        """Note that a plan over all ranks covers every dimension."""
         if layout.is_world:
             dimensions = range(len(self.scenario.topology.dimensions))
             self.covered.setdefault(native_kind(kind), set()).update(dimensions)
 
     def _timed_plan(self, layout: Layout, kind: Kind, chosen: Timed) -> _core.PlanId:
-        """Plan a collective of which the time is known: one phase of one chunk, no messages."""
+        """A collective of known time: one phase, one chunk, no messages."""
         if layout.size == 1:
             return self._add_plan([], layout)
         self.rests_on[chosen.basis] = None
@@ -544,9 +538,9 @@ class Planner:
     def _charges(
         self, layout: Layout, kind: Kind, chosen: Timed, local: int
     ) -> list[tuple[int, list[_core.Charge]]]:
-        """Return what a collective of known time puts on links, from so many bytes on.
+        """What a collective of known time puts on links, by size.
 
-        Nothing where it is not known of every size which algorithm runs: part of it would mislead.
+        Nothing unless the algorithm is known for every size: a part would mislead.
         """
         from yantra.collectives.charges import charges, knows
 
@@ -565,7 +559,7 @@ class Planner:
         return found
 
     def _warn_above(self, layout: Layout, kind: Kind, chosen: Timed, local: int) -> None:
-        """Say where a measured time is below what links of the cluster allow; it stays."""
+        """Warn where a measured time beats the cluster's links; it stays."""
         from yantra.collectives.charges import above
 
         dimensions = self.scenario.topology.dimensions
@@ -588,7 +582,7 @@ class Planner:
             )
 
     def _counts(self, layout: Layout, kind: Kind, chosen: Choices) -> Counts | None:
-        """Return what pairs of a group exchange in an all-to-all, None where it is all the same."""
+        """What pairs exchange in an all-to-all; None if equal."""
         given = self.scenario.collectives.counts
         if given is None or kind is not Kind.ALL_TO_ALL or layout.size == 1:
             return None
@@ -614,7 +608,7 @@ class Planner:
         return found
 
     def _counted_plan(self, layout: Layout, kind: Kind, counts: Counts) -> _core.PlanId:
-        """Plan an all-to-all of unequal counts over the members of a group."""
+        """An all-to-all of unequal counts."""
         from yantra.collectives.counts import program_of
 
         self._cover_all(layout, kind)
@@ -628,7 +622,7 @@ class Planner:
     def _plan_of_members(
         self, layout: Layout, kind: Kind, program: _core.ProgramId, *, chunks: int = 0
     ) -> _core.PlanId:
-        """Plan one phase over the members of a group, whatever dimensions they are in."""
+        """One phase over the members, of any dimensions."""
         native = native_kind(kind)
         place = _Place(layout.size, 1, 1, layout.lowest or 0)
         made = _LevelPrograms({native: program}, {native: program}, None, {})
@@ -643,9 +637,9 @@ class Planner:
         )
 
     def _ticks_of(self, ns: float, timed: Timed) -> int:
-        """Return the ticks of a measured time.
+        """Ticks of a measured time.
 
-        Of one that does not follow links, the least bytes take the latency, more the rest.
+        If it does not follow links, the least bytes take the latency, more the rest.
         """
         if timed.follows_links:
             return max(1, round(ns * self._slower * self._ticks_per_ns))
@@ -713,7 +707,7 @@ class Planner:
         return levels
 
     def _check_names(self, chosen: dict[int, tuple[Named, ...] | Timed], kind: Kind) -> None:
-        """Raise ConfigError at the selection, which chose them, for an algorithm there is not."""
+        """Raise ConfigError at the selection for an unknown algorithm."""
         where, choice = "collectives.selection", self.scenario.collectives.selection
         assert choice is not None
         for names in chosen.values():
@@ -738,7 +732,7 @@ class Planner:
         layout: Layout,
         is_last: bool | None,
     ) -> _core.Level:
-        """One dimension. `is_last`: its place among those visited; None: the node decides."""
+        """`is_last`: its place among those visited; None: the node decides."""
         dimension = place.dimension
         made = self._level_programs(kind, chosen, place.size, "usual", dimension)
         for last, needed in self._roles(kind).items():
@@ -753,10 +747,10 @@ class Planner:
         return _level(place, self._hands_over_at_once(layout), made)
 
     def _roles(self, kind: Kind) -> dict[bool, tuple[Kind, ...]]:
-        """Return what a dimension must run if it is the last one visited, and if it is not.
+        """What a dimension runs if visited last, and if not.
 
-        Data that a hierarchical all-reduce scatters in all dimensions but the last is gathered
-        there again; Themis scatters it in the last one, too, and turns decide which that is.
+        A hierarchical all-reduce gathers again what it scattered in all dimensions but the last;
+        Themis scatters in the last too, and turns decide which that is.
         """
         collectives = self.scenario.collectives
         if kind is not Kind.ALL_REDUCE or collectives.all_reduce_shape == "baseline":
@@ -769,15 +763,15 @@ class Planner:
         return {False: halves, True: (kind,)}
 
     def _hands_over_at_once(self, layout: Layout) -> bool:
-        """Whether a communicator takes ASTRA-sim's 10 ns instead of the endpoint delay."""
+        # ASTRA-sim's 10 ns in place of the endpoint delay.
         return Quirk.GROUP_HAND_OVER in self.quirks and not layout.spans_all
 
     def _flat_plan(
         self, kind: Kind, names: tuple[Named, ...], layout: Layout, dimension: int
     ) -> _core.PlanId:
-        """A group that does not span whole dimensions: one ring of its members.
+        """A group not of whole dimensions: a ring of its members.
 
-        Groups of as many members share it where no counter of theirs makes them take turns.
+        Shared by groups of equal size, unless a counter makes them take turns.
         """
         key = (kind, names, layout.size, dimension)
         if key in self._flat:
@@ -808,10 +802,10 @@ class Planner:
         ring_kind: RingKind,
         place: Hashable,
     ) -> _LevelPrograms:
-        """Make the programs that a kind may need on a level.
+        """Programs a kind may need on a level.
 
-        The collectives of one kind over the same dimension, or over the same members (whose offsets
-        are `place`), take turns with one counter, also those of different communicators.
+        Collectives of a kind over the same dimension, or members (offsets `place`), take turns with
+        one counter, across communicators.
         """
         made = _LevelPrograms({}, {}, None, {})
         alternating = False
@@ -851,7 +845,7 @@ class Planner:
         algorithm = find(name)
         faithful = self.faithful and kind.value in COLLECTIVE_TYPES
         if _is_own(name) and not algorithm.in_astra_sim:
-            faithful = False  # there is nothing it could be faithful to
+            faithful = False  # nothing to be faithful to
         if algorithm.in_network:
             lack = self._lack_of_switches(n)
             if lack is not None:
@@ -876,7 +870,7 @@ class Planner:
         return tuple(add_program(self.builder, program, numbers, step) for program in made)
 
     def _on_the_wire(self, program: GraphProgram) -> GraphProgram:
-        """Return a program with its messages in the lines of the scenario's protocol."""
+        # In the lines of the scenario's protocol.
         protocol = self.scenario.collectives.protocol
         if protocol is None:
             return program
@@ -885,7 +879,7 @@ class Planner:
         return on_the_wire(program, protocol.kind)
 
     def _step_ticks(self) -> int:
-        """Return what a step waits for its protocol."""
+        """Ticks a step waits for its protocol."""
         protocol = self.scenario.collectives.protocol
         if protocol is None or "hand_overs" in self.without:
             return 0
@@ -895,7 +889,6 @@ class Planner:
         return round((own if protocol.step_ns is None else protocol.step_ns) * self._ticks_per_ns)
 
     def _on_switches(self, algorithm: CollectiveAlgorithm) -> CollectiveAlgorithm:
-        """Return an algorithm over the switches of the fabric."""
         from yantra.collectives.in_network import InNetwork
         from yantra.fabric.graphs.switches import FabricSwitches
 
@@ -906,7 +899,7 @@ class Planner:
         return algorithm.on(self._switches)
 
     def _lack_of_switches(self, n: int) -> str | None:
-        """Return why no switch can take part in a collective over n positions; None if some can."""
+        """Why no switch can join a collective over n positions; None if some can."""
         ranks = self.scenario.topology.ranks
         if self.on_fabric is None:
             return "switches take part in it, so it needs cluster.fabric, which has them"
@@ -915,7 +908,7 @@ class Planner:
         return None
 
     def _numbers_of(self, named: set[str], where: str) -> dict[str, int]:
-        """Return the numbers under which switches send and receive."""
+        """Numbers under which switches send and receive."""
         if not named:
             return {}
         assert self.on_fabric is not None
@@ -929,7 +922,7 @@ class Planner:
         return {name: self.builder.add_switch(devices[name]) for name in sorted(named)}
 
     def _add_custom(self, prefix: str, layout: Layout) -> _core.CustomId:
-        """Load a collective given by traces for communicators of a layout, one per position."""
+        """Load a collective given by traces, one per position."""
         place = None if layout.spans_all else layout.key
         if (prefix, place) in self._custom:
             return self._custom[prefix, place]
@@ -955,13 +948,13 @@ class Planner:
 
 
 def _is_own(name: Named) -> bool:
-    """Return whether ASTRA-sim's semantics run an algorithm that ASTRA-sim does not name."""
+    # Run under ASTRA-sim's semantics though it does not name it.
     return name == _ROOTED or algorithms.file_of(name) is not None or isinstance(name, type)
 
 
-@cache  # a compile asks for a dozen
+@cache  # a dozen per compile
 def native_kind(kind: Kind) -> _core.CollectiveKind:
-    """Return a kind of collective as the core's."""
+    """The core's kind of collective."""
     return _core.CollectiveKind[kind.name]
 
 
@@ -985,9 +978,9 @@ def add_program(
     switches: Mapping[str, int] | None = None,
     step_ticks: int = 0,
 ) -> _core.ProgramId:
-    """Add a program to a model; return its id. `switches` are the numbers of those it names.
+    """Add a program; return its id. `switches`: numbers of those it names.
 
-    `step_ticks` are what hand-overs of received data take beside the endpoint delay.
+    `step_ticks`: hand-over time of received data beyond the endpoint delay.
     """
     result = _share(program.final_num, program.final_den)
     if isinstance(program, ExchangeProgram):
@@ -1014,7 +1007,7 @@ def add_program(
     )
 
 
-@cache  # what a process compiles repeats a few
+@cache  # compiles repeat a few
 def _runs(runs: tuple[Run, ...]) -> list[_core.ExchangeRun]:
     return [_run(run) for run in runs]
 

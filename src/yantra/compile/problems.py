@@ -1,4 +1,4 @@
-"""Problems that the core finds in the nodes of a graph, as one error that names them."""
+"""Problems the core finds in nodes, as one error."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The type of a workload's products -> the rates that its kernels run at.
+"""Kernel rates for the type of a workload's products.
 
-A scenario file and a command know the workload before they describe its cluster, and take the rates
-of its type (`yantra.scenario.named`). In Python the parts of a cluster are made alone, so they
-carry the rates of all types (`Machine.rates`), of which the workload's is taken here. Where neither
-is so, products run at the rates that somebody chose, and the run says it.
+Files and commands know the workload first and take its type's rates (`yantra.scenario.named`).
+Python's parts of a cluster carry all types' (`Machine.rates`), chosen here. Otherwise somebody
+chose the rates, and the run says so.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def rated(scenario: Scenario) -> Scenario:
-    """Return the scenario with the rates of its workload's type, if its machine carries rates.
+    """The scenario with its workload type's rates, if the machine carries rates.
 
-    Raises ConfigError where it has none of that type.
+    Raises ConfigError if that type is missing.
     """
     machine = scenario.machine
     if not machine.rates:
@@ -40,7 +39,7 @@ def rated(scenario: Scenario) -> Scenario:
 
         choose = "choose one for them: cluster_parts(..., dtype=...)"
         raise ConfigError("workload", f"{no_rate(str(dtype), str(machine.name), rates)}; {choose}")
-    faster = rates[dtype] / rates[str(machine.dtype)]  # of a peak that may have been changed
+    faster = rates[dtype] / rates[str(machine.dtype)]  # a peak may have been changed
     device = scenario.device
     by_type = scenario.semantics != "astra-sim"
     return scenario.replace(
@@ -53,7 +52,7 @@ def rated(scenario: Scenario) -> Scenario:
 
 
 def _compute(device: Device, dtype: str, rates: dict[str, float]) -> Any:
-    """Return the compute model for products of another type."""
+    """The compute model for products of another type."""
     from yantra.compute.products import NARROW
 
     chosen = device.compute
@@ -68,7 +67,7 @@ def _compute(device: Device, dtype: str, rates: dict[str, float]) -> Any:
 
 
 def other_type(scenario: Scenario, graphs: Graphs) -> list[str]:
-    """Tell where products run in another type than the workload states: somebody chose it."""
+    """Warn where products run in another type than the workload states."""
     machine = scenario.machine
     if not machine.dtype:
         return []

@@ -1,7 +1,7 @@
-"""Tells before a run what of recorded traces its semantics gets wrong: serialised streams, delays.
+"""Warns where semantics misreads recorded traces: serialised streams, delays.
 
-Asked only of traces that say of themselves that they order all their threads and streams, which
-recordings of real jobs do; traces without such order mean the slots.
+Only for traces that say they order all threads and streams, as real recordings do; others mean the
+slots.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REMEDY = (
 
 
 def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
-    """Return warnings about the distinct graphs of recorded traces, each kind once."""
+    """Warnings on recorded traces' distinct graphs, each kind once."""
     slots = _slots(scenario)
     found = [
         (source, recorded(graph, slots))
@@ -50,7 +50,7 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
 
 
 def _communication(graphs: Graphs, counts_as: str) -> list[str]:
-    """Return a warning about kernels that communicate and have no size, in the first such graph."""
+    """On communicating kernels without size, in the first such graph."""
     pairs = zip(graphs.distinct, graphs.sources, strict=True)
     found = [(source, unsized(graph)) for graph, source in pairs if graph.complete_order]
     known = [(source, kernels) for source, kernels in found if kernels is not None]
@@ -62,7 +62,7 @@ def _communication(graphs: Graphs, counts_as: str) -> list[str]:
 
 
 def _slots(scenario: Scenario) -> Slots:
-    """Return what holds back a trace with an order of its own (native/workload/slots.cpp)."""
+    # What holds back a trace with its own order (native/workload/slots.cpp).
     if scenario.replay_only:
         return Slots()
     resources = scenario.resources

@@ -1,13 +1,12 @@
-"""What a model may be compiled without: causes of time, each removed exactly.
+"""Causes of time that a model may be compiled without, each exactly.
 
-A removed cause takes no time at all. It is not made very fast: bytes over an infinite bandwidth are
-zero picoseconds, so what is left stays exact and nothing can overflow. What decides and takes no
-time itself (the weights of Themis, orders, slots, which nodes exist) stays as it was. The scenario
-stays the one that was asked, so the result of such a model knows what was removed from
-`Model.without` alone.
+A removed cause takes no time, rather than little: bytes over infinite bandwidth are 0 ps, so the
+rest stays exact and nothing overflows. What decides without taking time (Themis's weights, orders,
+slots, which nodes exist) stays. The scenario is unchanged: only `Model.without` says what was
+removed.
 
-The idea is the limit study of architecture research: make one resource ideal and run again (Wall,
-"Limits of instruction-level parallelism", ASPLOS 1991).
+This is the limit study of architecture research: idealise one resource, run again (Wall, "Limits of
+instruction-level parallelism", ASPLOS 1991).
 """
 
 from __future__ import annotations
@@ -52,19 +51,16 @@ _NODE_CLASSES = {
     "communication": _core.NodeClass.COMMUNICATION,
     "remote_memory": _core.NodeClass.MEMORY,
 }
-"""Which durations of the core's nodes a cause removes, or two causes together."""
+"""Durations that a cause removes, or two together."""
 
 
 def bandwidth_of_dimension(at: int) -> str:
-    """Return the name of a cause: the bytes of messages on the links of one dimension, or label."""
+    """The cause: bytes on the links of a dimension, or label."""
     return f"bandwidth of dimension {at}"
 
 
 def checked(causes: Iterable[str], dimensions: int) -> Without:
-    """Return the causes as a set; raise ConfigError for one that is not known.
-
-    Beside CAUSES the bandwidth of each of `dimensions` is one.
-    """
+    """The causes as a set; ConfigError for one neither in CAUSES nor a dimension's bandwidth."""
     chosen = frozenset(causes)
     known = {*CAUSES, *map(bandwidth_of_dimension, range(dimensions))}
     for cause in sorted(chosen - known):
@@ -73,18 +69,18 @@ def checked(causes: Iterable[str], dimensions: int) -> Without:
 
 
 def bandwidth_of(at: int, dimension: Dimension, without: Without) -> float:
-    """Return the bytes per ns of the links of dimension `at`; infinite if bytes take no time."""
+    """Bytes per ns of dimension `at`; infinite if free."""
     is_free = not without.isdisjoint({"bandwidth", bandwidth_of_dimension(at)})
     return inf if is_free else dimension.bytes_per_ns
 
 
 def latency_of(dimension: Dimension, without: Without) -> float:
-    """Return the latency of a hop in ns."""
+    """Latency of a hop in ns."""
     return 0.0 if "latency" in without else dimension.latency_ns
 
 
 def reduction_rate(scenario: Scenario, without: Without) -> float:
-    """Return the bytes per second at which the core reduces; 0 where that takes no time."""
+    """Bytes per second of the core's reductions; 0: no time."""
     collectives = scenario.collectives
     charged_by_bus = collectives.shared_bus is not None and "hand_overs" in without
     if collectives.reductions == "overlapped" or charged_by_bus:
@@ -95,17 +91,17 @@ def reduction_rate(scenario: Scenario, without: Without) -> float:
 
 
 def shared_rate(scenario: Scenario, without: Without) -> float:
-    """Return the bytes per second that work on a rank's memory shares; 0: nothing is shared."""
+    """Bytes per second shared by work on a rank's memory; 0: not shared."""
     device = scenario.device
     is_shared = device.share_bandwidth and "memory_bandwidth" not in without
     return device.memory_bytes_per_s if is_shared else 0.0
 
 
 def free_classes(without: Without) -> list[_core.NodeClass]:
-    """Return the classes of nodes whose own durations take no time.
+    """Classes of nodes whose durations take no time.
 
-    Nodes of communication have one where all nodes replay what was recorded; it is not known which
-    part of it were hops and which bytes, so only both go.
+    Communication has durations where all nodes replay recorded ones; hops and bytes are not
+    separable, so only both go.
     """
     named = {*without} | ({"communication"} if {"bandwidth", "latency"} <= without else set())
     return [node_class for name, node_class in _NODE_CLASSES.items() if name in named]

@@ -1,6 +1,6 @@
-"""Which ready node starts first: a scheduler is asked for each job, and the core told in numbers.
+"""Which ready node starts first: a scheduler's order for each job, as numbers.
 
-The order of the core's own (`in_order`) is neither asked for nor told.
+The core's own (`in_order`) is not asked.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NO_SLOT = 0xFF
-_LONGEST = 2**62  # ps; what takes longer is as long
+_LONGEST = 2**62  # ps, the longest
 
 
 def collective_order(scenario: Scenario) -> str:
-    """Return which collective goes first: `collectives.priority`, or what the scheduler says."""
+    """The scheduler's order of collectives, or `collectives.priority`."""
     if class_of(scenario.scheduler).orders_collectives:
         return "explicit"
     return scenario.collectives.priority
 
 
 class StartOrder:
-    """The order in which the nodes of jobs start, as the scheduler of a scenario says."""
+    """Start order of jobs' nodes by the scenario's scheduler."""
 
     def __init__(self, scenario: Scenario, builder: _core.ModelBuilder, ticks_per_ns: int) -> None:
         self._scheduler: Scheduler | None = None
@@ -39,7 +39,7 @@ class StartOrder:
             self._ps_per_tick = 1000 // ticks_per_ns
 
     def of(self, job: _core.Job, graph: _core.Graph) -> _core.Job:
-        """Return a job whose nodes start in the order of the scheduler. Raises ConfigError."""
+        """The job in the scheduler's order. Raises ConfigError."""
         if self._scheduler is None or not len(job):
             return job
         from yantra.schedulers.answers import ask
@@ -66,16 +66,15 @@ class StartOrder:
         )
         for part in nodes.__dict__.values():
             if isinstance(part, np.ndarray):
-                part.flags.writeable = False  # what one scheduler sees, all see
+                part.flags.writeable = False  # all schedulers share it
         return nodes
 
     def _ps(
         self, kind: NDArray[np.uint8], size: NDArray[np.uint64], ticks: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Return how long nodes take alone; what the lowering does not know is estimated.
+        """Nodes' times alone; unknown ones are estimated.
 
-        The estimate follows from the cluster and the node alone, so that ranks with equal nodes
-        have equal ones.
+        From cluster and node only: equal nodes on ranks are equal.
         """
         import numpy as np
 

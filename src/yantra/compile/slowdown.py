@@ -1,7 +1,6 @@
-"""What a stack does to the times of a scenario: factors, a least time, and how nodes straggle.
+"""A stack's effect on times: factors, a least time, stragglers.
 
-Sources of the form: docs/reference/accuracy.md. Under no stack every factor is 1 and nothing is
-touched, so runs without one cost what they cost before.
+Sources: docs/reference/accuracy.md. Without a stack every factor is 1, at no cost.
 """
 
 from __future__ import annotations
@@ -17,24 +16,23 @@ if TYPE_CHECKING:
 
 PRODUCTS = ("gemm", "grouped_gemm", "conv")
 ATTENTION = ("attention",)
-"""Classes of operators whose times two of the factors multiply; `rest` multiplies all others."""
+"""Operator classes of a factor; `rest` covers others."""
 
 STRAGGLING_FROM = 64
-"""Nodes from which on stragglers count: MLPerf's Llama-3.1-405B from 512 to 8,192 H100s."""
+"""Nodes from which stragglers count: MLPerf's Llama-3.1-405B from 512 to 8,192 H100s."""
 
 
 def class_of(op_class: str) -> str:
-    """Return the factor that multiplies the times of a class of operators, by its name."""
+    """The factor of a class of operators."""
     if op_class in PRODUCTS:
         return "products"
     return "attention" if op_class in ATTENTION else "rest"
 
 
 class Slowdown(NamedTuple):
-    """Factors of products, attention, other kernels (`rest`) and communication; least of a kernel.
+    """Factors of products, attention, other kernels (`rest`), communication; a kernel's least time.
 
-    Stragglers are in all of them, and `rest` is in the least time of a kernel: equal factors make
-    all of a run as much longer.
+    All include stragglers, the least time includes `rest`: equal factors scale the whole run.
     """
 
     products: float = 1.0
@@ -45,15 +43,15 @@ class Slowdown(NamedTuple):
 
     @property
     def changes_kernels(self) -> bool:
-        """Return whether kernels take other times than without."""
+        """Whether kernel times change."""
         return self._replace(communication=1.0) != Slowdown()
 
     def factor(self, op_class: str) -> float:
-        """Return what multiplies the time of the kernels of a class."""
+        """The factor of a class's kernels."""
         return float(getattr(self, class_of(op_class)))
 
     def of(self, kernels: Kernels, estimates: Estimates) -> Estimates:
-        """Return the estimates of kernels made slower."""
+        """Slower estimates."""
         import numpy as np
 
         of_class = np.array([self.factor(name) for name in kernels.op_classes])
@@ -67,15 +65,15 @@ NONE = Slowdown()
 
 
 def slowdown_of(scenario: Scenario) -> Slowdown:
-    """Return what the stack of a scenario does; nothing where it has none."""
-    # A host that launches is not counted twice, as the least time of a kernel, too.
+    """What the scenario's stack does; nothing without one."""
+    # A launching host already is the least time of a kernel.
     return slowdown_on(scenario.stack, scenario.topology, hosted=scenario.host is not None)
 
 
 def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False) -> Slowdown:
-    """Return what a stack does to jobs on a network; `hosted`: a host launches by itself.
+    """What a stack does on a network; `hosted`: a host launches.
 
-    No framework makes a link faster, so messages and collectives take no less than without one.
+    No framework speeds a link up, so messages and collectives take no less.
     """
     if stack is None:
         return NONE

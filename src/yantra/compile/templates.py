@@ -1,7 +1,7 @@
-"""Workloads of templates -> graphs: a template is decoded once, whatever number of ranks runs it.
+"""Templates as graphs: each decoded once for any number of ranks.
 
-What the groups and peers that a template names mean for a rank follows from the rank by a rule.
-Simulating the templates gives, to the bit, what simulating the expanded traces gives.
+A rule gives the meaning of a template's groups and peers for a rank. Results equal those of
+expanded traces to the bit.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class TemplateGraphs(Graphs):
-    """The graphs of templates: `distinct` has one for each pair of a template and a grid.
+    """`distinct` has a graph per template and grid.
 
-    `rules` are what the names of each mean for its ranks.
+    `rules`: meanings of their names for ranks.
     """
 
     def __init__(
@@ -44,19 +44,19 @@ class TemplateGraphs(Graphs):
         self.rules = [self.rules[at] for at in graphs]
 
     def group_names(self, rank: int) -> Sequence[str]:
-        """Return the names of groups that the graph of a rank refers to by place."""
+        """Names of the groups that a rank's graph refers to by place."""
         groups, _ = self.rules[self.by_rank[rank]]
         return [str(rule.of(rank)) for rule in groups]
 
     def table(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the groups and the peers that the names of a rank's graph mean, in their order."""
+        """Groups and peers named in a rank's graph, in order."""
         meaning = self.workload.meaning(rank, names_of(self.of(rank)))
         return tuple(meaning.groups.values()), tuple(meaning.peers.values())
 
     def assign(self, builder: _core.ModelBuilder) -> _core.Assignment:
-        """Return which ranks can share a job, and what their communicators do.
+        """Which ranks can share a job, and what their communicators do.
 
-        Raises ConfigError where a name means nothing for a rank.
+        Raises ConfigError for a name without meaning.
         """
         uses = [
             _core.TemplateUse(
@@ -85,7 +85,6 @@ def _axis_sum(rule: Sum) -> _core.AxisSum:
 
 
 def _collectives(graph: _core.Graph) -> list[_core.CollectiveUse]:
-    """Return the collectives in use, by the places of their communicators."""
     names = ["", *graph.pg_names]
     return [
         _core.CollectiveUse(place=names.index(used.group), comm_type=used.comm_type)
@@ -103,11 +102,10 @@ def load_templates(
     one_slot: bool,
     launches: _core.Launches | None,
 ) -> Graphs:
-    """Load the graph of every template, and the rules of its names.
+    """Load every template's graph and rules.
 
-    With `one_slot` the collectives of a rank wait for each other in the order of the file: ranks
-    that take two ready ones in different order would wait for each other forever. A workload whose
-    own `ordering` is `streams` is left as it is.
+    `one_slot`: a rank's collectives wait for each other in file order, as ranks that take ready
+    ones in different order would wait forever; not for a workload of `ordering` `streams`.
     """
     from yantra.scenario.training import templates_of
 
@@ -145,7 +143,7 @@ def load_templates(
 
 
 def names_of(graph: _core.Graph) -> Names:
-    """Return the groups and peers that the graph of a template names."""
+    """Groups and peers a template names."""
     from yantra.chakra.relative import Names
 
     return Names(tuple(graph.pg_names), tuple(graph.peer_names))

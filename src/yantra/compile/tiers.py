@@ -1,7 +1,7 @@
-"""The tiers of a scenario that go by formula -> groups of links of the core.
+"""Tiers of a scenario that go by formula, as groups of the core's links.
 
-A message crosses such links with their latency and rate, as if it were alone; it meets others only
-on the rest of its way, by the network of the scenario.
+There a message takes latency and rate as if alone; it meets others only elsewhere, by the
+scenario's network.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from yantra.scenario import Scenario
 def set_tiers(
     builder: _core.ModelBuilder, scenario: Scenario, on: OnFabric | None, failures: Failures
 ) -> None:
-    """Tell a model which groups of links go by formula.
+    """Set the groups of links that go by formula.
 
-    Raises ConfigError for a tier that is not there and for links that fail, and UnsupportedError
-    where the network has one rung for all.
+    Raises ConfigError for an unknown tier and links that fail, UnsupportedError where the network
+    is one for all.
     """
     level = networks.level_of(scenario.network)
     if not level.takes_tiers:
@@ -40,7 +40,7 @@ def set_tiers(
 
 
 def _why_alone(level: networks.Level) -> str:
-    """Return why all tiers of a network go by it."""
+    """Why all tiers of a network go by it."""
     if level.on_chip:
         return "moves all messages in flits, by one clock"
     if not level.has_links:

@@ -1,4 +1,4 @@
-"""The failures of a run, as values: what fails, from when to when, and how that is said."""
+"""A run's failures as values: what, from when to when, and in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yantra.base.units import format_time
 
 
 class Part(NamedTuple):
-    """Something that fails as one: its name, its number among its kind, its links or its rank."""
+    """What fails as one: name, number in its kind, links or rank."""
 
     name: str
     number: int
@@ -18,7 +18,7 @@ class Part(NamedTuple):
 
 
 class FailureEvent(NamedTuple):
-    """A failure that happens; `until_ns` is infinite if it never ends."""
+    """A failure; `until_ns` is infinite if it never ends."""
 
     what: str
     part: Part
@@ -29,7 +29,7 @@ class FailureEvent(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """All failures up to `known_until_ns`, by time; infinite where none comes by a rate."""
+    """Failures up to `known_until_ns`, by time; infinite without rates."""
 
     events: tuple[FailureEvent, ...] = ()
     known_until_ns: float = inf
@@ -39,7 +39,7 @@ NO_FAILURES = Failures()
 
 
 def in_words(event: FailureEvent) -> str:
-    """Return what happened, such as `spine 1 down from 30.000 us to 80.000 us`."""
+    """Such as `spine 1 down from 30.000 us to 80.000 us`."""
     if event.part.rank >= 0:
         how = f"{event.slower:g} times slower"
     else:

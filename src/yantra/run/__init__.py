@@ -1,1 +1,1 @@
-"""What runs a model: whole or folded, once or many times, and why a run cannot end."""
+"""Runs models: whole or folded, once or often, and why a run cannot end."""

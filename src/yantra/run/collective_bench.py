@@ -1,13 +1,11 @@
-"""Collectives on fabrics by every algorithm and size, simulated, beside the cut bound.
+"""Collectives on fabrics, simulated by algorithm and size, beside the cut bound.
 
-Nothing beats that bound. It is that of who adds: ranks, or switches too (`nvls`, `sharp`).
+The bound is for those that add: ranks, or switches too (`nvls`, `sharp`). One collective of all
+ranks at a time on a network of links, without hand-over: rows differ only by algorithm. A made one
+is what `yantra collective synthesize` finds for fabric and size.
 
-One collective of all ranks runs at a time, on a network of links, with no hand-over at its ranks:
-what differs between rows is the algorithm. A made one is that which `yantra collective synthesize`
-finds for the fabric and the size.
-
-Trade-off: ranks are those of the fabric in its order, as one dimension; what a placement or
-dimensions of their own would gain is left to scenarios.
+Trade-off: ranks in the fabric's order, as one dimension; placements and dimensions are for
+scenarios.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ _TYPES = {
     Kind.ALL_TO_ALL: CollectiveType.ALL_TO_ALL,
 }
 BENCHED = tuple(_TYPES)
-"""The collectives that have both a bound and algorithms."""
+"""Collectives with a bound and algorithms."""
 
 _AT_ONCE = 4  # chunks of a collective
 
@@ -47,10 +45,10 @@ Progress = Callable[[float, int], None]
 
 
 class Row(NamedTuple):
-    """An algorithm on a fabric, for one size: its time, its bandwidths, its part of the bound.
+    """An algorithm on a fabric at one size: time, bandwidths, part of the bound.
 
-    The bandwidths are those of `yantra.collectives.bandwidth`. Times are in ns, bandwidths in
-    bytes/ns; None, and the reason in `refused`, where it cannot.
+    Bandwidths as in `yantra.collectives.bandwidth`. ns and bytes/ns; None, with the reason in
+    `refused`, where it cannot run.
     """
 
     fabric: str
@@ -65,10 +63,9 @@ class Row(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What to run: sizes are a rank's input, or the output of an all-gather.
+    """What to run; sizes are a rank's input, or an all-gather's output.
 
-    `chunks` are pieces of a collective, of which up to four run at a time. `program` are the
-    options of a network that is a program.
+    `chunks`: pieces of a collective, up to four at a time. `program`: options of a network program.
     """
 
     kind: Kind
@@ -81,9 +78,9 @@ class Question(NamedTuple):
 
 
 def default_algorithms(kind: Kind) -> tuple[str, ...]:
-    """Return the algorithms that perform a collective, and the made one if there is one.
+    """Algorithms of a collective, and the made one.
 
-    Those in which switches add are not bound by what ranks send, so they run where they are named.
+    Those where switches add are not bound by what ranks send, so they run only if named.
     """
     made = {name: find(name) for name in algorithms.names()}
     names = (name for name, one in made.items() if kind in one.kinds and not one.in_network)
@@ -91,12 +88,12 @@ def default_algorithms(kind: Kind) -> tuple[str, ...]:
 
 
 def bench(fabrics: list[Shown], asked: Question, progress: Progress | None = None) -> Iterator[Row]:
-    """Yield a row for each fabric, size and algorithm, in this order.
+    """Yield rows by fabric, size and algorithm.
 
     Raises ConfigError and UnsupportedError where a fabric has no bound.
     """
     for shown in fabrics:
-        _scenario_without(shown, asked)  # refuses a fabric that the network does not run over
+        _scenario_without(shown, asked)  # refuses a fabric unfit for the network
     total = len(fabrics) * len(asked.sizes) * len(asked.algorithms)
     done = 0
     for shown in fabrics:
@@ -138,7 +135,6 @@ def _row(shown: Shown, asked: Question, size: int, name: str, bound_ns: float) -
 
 
 def _made(shown: Shown, kind: Kind, size: int) -> CollectiveAlgorithm:
-    """Return the collective that is made for a fabric, as an algorithm of that many ranks."""
     plan = synthesize(shown.graph, shown.name, Asked(kind, size)).found[0].plan
     made = plan.schedule()
 
@@ -154,7 +150,7 @@ def _made(shown: Shown, kind: Kind, size: int) -> CollectiveAlgorithm:
 def _with_collective(
     scenario: Scenario, asked: Question, size: int, name: str, algorithm: CollectiveAlgorithm
 ) -> Scenario:
-    """Return one collective of all ranks; an all-gather's trace says what a rank starts with."""
+    # An all-gather's trace has a rank's initial share.
     n = scenario.topology.ranks
     workload = of_all_ranks(_TYPES[asked.kind], comm_size(str(asked.kind), size, n), n)
     dimensions = len(scenario.topology.dimensions)
@@ -170,7 +166,6 @@ def _with_collective(
 
 
 def _scenario_without(shown: Shown, asked: Question) -> Scenario:
-    """Return the scenario but for its collective. Raises ConfigError as `scenario_over` does."""
     collectives = {"endpoint_delay": "0 ns"}
     options = asked.program or tuple(options_in_order(asked.network).items())
     more = {"collectives": collectives}

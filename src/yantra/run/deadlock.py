@@ -1,7 +1,4 @@
-"""Why a run cannot finish: what the core found, in words.
-
-One line for a rank, the causes first: where, since when, what it waits for and from whom.
-"""
+"""Why a run cannot finish, in words: a line per rank, causes first."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _TANGLED = "which all its ranks entered but whose chunks wait for each other"
 
 
 def explain(model: Model, outcome: _core.Outcome) -> str:
-    """Return a head line, a line for each of up to ten unfinished ranks, and how many are left."""
+    """A head line, up to ten unfinished ranks, and how many are left."""
     unfinished = model.ranks - len(outcome.finish_order)
     lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish"]
     lines += [*undelivered(model, outcome), *lost(model, outcome)]
@@ -35,7 +32,7 @@ def explain(model: Model, outcome: _core.Outcome) -> str:
 
 
 def undelivered(model: Model, outcome: _core.Outcome) -> list[str]:
-    """Return a line about messages that the network took and never let arrive."""
+    """A line on messages the network took and never delivered."""
     if not outcome.under_way:
         return []
     verb = "was" if outcome.under_way == 1 else "were"
@@ -47,7 +44,7 @@ def undelivered(model: Model, outcome: _core.Outcome) -> list[str]:
 
 
 def lost(model: Model, outcome: _core.Outcome) -> list[str]:
-    """Return lines that name what failed for ever, where messages waited for links."""
+    """Failed links that messages waited for."""
     if not outcome.disturbance.waited:
         return []
     of_links = [event for event in model.failures.events if event.part.links and not event.keeps]
@@ -67,7 +64,7 @@ def lost(model: Model, outcome: _core.Outcome) -> list[str]:
 
 
 def named(model: Model, rank: int, node: int) -> str:
-    """Return a node of a rank by its id and name: `7 'recv'`."""
+    """A node by id and name: `7 'recv'`."""
     graph = model.graphs.of(rank)
     return f"{graph.id[node]} '{graph.name(node)}'"
 
@@ -87,7 +84,7 @@ def _message(entry: _core.Waiting) -> str:
 
 
 def _partner(model: Model, entry: _core.Waiting) -> str:
-    """Say why the other rank of a message does not take part."""
+    # Why the other rank of a message does not take part.
     verb = "receive" if entry.sends else "send"
     if entry.peer_node is not None:
         return f", which has not started its node {named(model, entry.peer, entry.peer_node)}"

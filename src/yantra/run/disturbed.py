@@ -1,7 +1,7 @@
-"""What failures and background traffic cost a run: it is made again without them.
+"""The cost of failures and background traffic: a run again without them.
 
-The runs without are of the same traces, on the same cluster, with all else the same; each costs
-about as much as the run. `run_undisturbed: false` in the scenario spares them.
+All else is the same; each such run costs about as much as the run. `run_undisturbed: false` in the
+scenario spares them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from yantra.result.disturbed import Disturbed
 from yantra.scenario import Scenario
 
 Again = Callable[[Model], float]
-"""Runs a model as the run was made, and returns its makespan in ns."""
+"""Runs a model as before; returns its makespan in ns."""
 
 
 def disturbed(result: Result, again: Again | None = None) -> Disturbed | None:
-    """Return what disturbed a run and what that cost; None if nothing did.
+    """What disturbed a run and its cost; None if nothing did.
 
-    `again` makes a run like this one of a calmer model; by default it runs the model.
+    `again` runs a calmer model; default: `run`.
     """
     model, scenario = result.model, result.model.scenario
     fails = bool(scenario.failures) or scenario.link_changes is not None
@@ -50,7 +50,7 @@ def disturbed(result: Result, again: Again | None = None) -> Disturbed | None:
 
 
 def _without(model: Model, scenario: Scenario, again: Again) -> float | None:
-    """Return the makespan of a calmer scenario; None where it is not asked for or does not run."""
+    # None where not asked for, or it does not run.
     if not scenario.run_undisturbed:
         return None
     try:
@@ -66,8 +66,8 @@ def _run(model: Model) -> float:
 
 
 def drawn_further(model: Model, makespan_ns: float) -> Model:
-    """Return a model with failures by rate drawn beyond the end of its run.
+    """The model with failures by rate drawn beyond its run's end.
 
-    Failures drawn later may make the run longer still, so whoever runs it asks again.
+    They may make the run longer still, so ask again.
     """
     return compile_until(model, max(4.0 * model.failures.known_until_ns, 1.5 * makespan_ns))

@@ -1,11 +1,11 @@
-"""Which results of a sweep are finished and whole, so that they need not be made again.
+"""Which results of a sweep are finished, so need not be made again.
 
-A result file appears whole or not at all, says which scenario it is of, and holds a digest of all
-that decided it. It is taken as it is if it can be read, this version of Yantra wrote it, it is of
-the same file with the same settings, and the digest is that of the scenario as it is now.
+A result file appears whole, says its scenario, and has a digest of all its inputs. It is kept if
+readable, from this version of Yantra, of the same file and settings, and the digest is the current
+one.
 
-Trade-off: the digest is of contents, so every input is read for it, which takes as long as disks
-do. A time stamp would be faster and wrong after a checkout.
+Trade-off: every input is read for the digest; time stamps would be faster, and wrong after a
+checkout.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from yantra.scenario.origin import digest_of, digests, tree_of
 from yantra.scenario.types import Fold
 
 Told = Mapping[str, Any]
-"""The member `case` of a result, with its digest or still without."""
+"""A result's member `case`, with its digest or without."""
 
 
 def told_of(given: Scenario | Path | Case, fold: Fold | None, file: str) -> dict[str, Any]:
-    """Return which scenario a result file is of: paths start from the folder of the file."""
+    """The scenario of a result file, with paths from its folder."""
     told: dict[str, Any] = {"fold": fold} if fold else {}
     case = case_of(given)
     if case is None:
@@ -44,9 +44,9 @@ def told_of(given: Scenario | Path | Case, fold: Fold | None, file: str) -> dict
 
 
 def read_finished(file: str, told: Told) -> tuple[Any, str]:
-    """Return the result in a file that is whole and of this file and version, else why not.
+    """A whole result of this file and version, else why not.
 
-    Of the two one is empty; both are if there is no file.
+    One of the two is empty; both without a file.
     """
     if not paths.lexists(file):
         return None, ""
@@ -66,7 +66,7 @@ def read_finished(file: str, told: Told) -> tuple[Any, str]:
 
 
 def difference(known: Told, inputs: Mapping[str, str], scenario: Scenario, file: str) -> str:
-    """Return how a scenario differs from what a result says it is of; empty if it does not."""
+    """How a scenario differs from a result's; "" if equal."""
     folder = paths.dirname(file)
     now = digests(scenario, folder)
     digest = digest_of(scenario, tree_of(scenario, folder), now)
@@ -85,7 +85,6 @@ def _from(folder: str, path: str) -> str:
 
 
 def _described(of: Told) -> str:
-    """Return which scenario a result is of, in words."""
     settings = (f"{path}={value}" for path, value in of.get("settings", {}).items())
     parts = [of.get("file", "a scenario from Python"), *settings]
     parts += [f"--{name} {of[name]}" for name in ("cluster", "fold") if name in of]

@@ -1,8 +1,8 @@
-"""How a list of flows runs on a network, by what the network says of itself (`Level.flow_lists`).
+"""How a list of flows runs on a network, by its `Level.flow_lists`.
 
-A front begins the run, and knows what flows take alone. The core has runs of its own for lists that
-share links, are stored, or go as packets; a program is told the whole list; and any other network,
-as one in Python, gets the flows as messages of a job.
+A front starts the run and knows flows' times alone. The core runs lists that share links, are
+stored, or go as packets; programs get the whole list; other networks, as in Python, messages of a
+job.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ Run = _core.FlowRun | _core.PacketRun | ProgramRun | Any
 
 
 class Choice(NamedTuple):
-    """How flows are routed and meet: routing, its seed, network; and shares by 1 / round trip.
+    """Routing, its seed, network; and shares by 1 / round trip.
 
-    `network` is a name, or a file. `packets` are the settings of a network of packets, `program`
-    those of one that is a program.
+    `network`: name or file. `packets`, `program`: settings of such networks.
     """
 
     routing: str = "ecmp"
@@ -47,21 +46,21 @@ class Choice(NamedTuple):
 
 
 class Routed(NamedTuple):
-    """The links of each flow, one behind the other: those of flow f from first[f] to first[f+1]."""
+    """Flow f's links are those from first[f] to first[f+1]."""
 
     first: NDArray[np.uint64]
     hops: NDArray[np.uint32]
 
     def flows_by_hop(self) -> NDArray[np.int64]:
-        """Return the flow of every hop."""
+        """The flow of every hop."""
         lengths = self.first[1:].astype(np.int64) - self.first[:-1].astype(np.int64)
         return np.repeat(np.arange(len(lengths)), lengths)
 
 
 class Given(NamedTuple):
-    """What a front begins with; `route` routes other flows, or so many packets of each.
+    """A front's input; `route` routes other flows, or several packets of each.
 
-    `fabric` is where the graph is from, None where only the graph is known.
+    `fabric`: the graph's origin, or None.
     """
 
     graph: Graph
@@ -76,37 +75,37 @@ class Given(NamedTuple):
 
 
 class Front:
-    """The usual: flows end after their latency and their bytes over the narrowest link."""
+    """Default: flows end after latency and bytes over the narrowest link."""
 
     keeps_rates: ClassVar[bool] = False
-    """Whether it can keep what links carry over time."""
+    """Whether it can keep links' rates over time."""
     shares: ClassVar[bool] = False
-    """Whether links may change their rate, and flows share by their round trips."""
+    """Whether links may change rates, and flows share by round trips."""
     sees_loads: ClassVar[bool] = False
-    """Whether it shows a routing what is under way when a flow starts."""
+    """Whether routings see the load when a flow starts."""
     slice: ClassVar[int] = 1
-    """Steps that take some milliseconds."""
+    """Steps of some milliseconds."""
 
     def steps(self, given: Given) -> int:
-        """Return how many steps a run takes at most."""
+        """Most steps of a run."""
         return 0
 
     def start(self, given: Given) -> Run | None:
-        """Begin; None where nothing needs to be simulated."""
+        """Begin; None where nothing needs simulating."""
         return None
 
     def alone_ns(self, given: Given) -> NDArray[np.float64]:
-        """Return what each flow, one or more, takes alone."""
+        """Each flow's time alone, one or more."""
         links, hops, starts = _hops(given)
         alone = np.add.reduceat(links.latency_ns[hops], starts)
         narrowest = np.minimum.reduceat(links.bytes_per_ns[hops], starts)
-        with np.errstate(over="ignore"):  # then it takes for ever, which whoever asks refuses
+        with np.errstate(over="ignore"):  # infinite: refused by the caller
             taken: NDArray[np.float64] = alone + given.flows.bytes / narrowest
         return taken
 
 
 class Stored(Front):
-    """A flow is one message, which crosses each link whole."""
+    """A flow is a message stored whole at each link."""
 
     keeps_rates = True
     slice = 100_000
@@ -132,7 +131,7 @@ class Shared(Front):
     slice = 50
 
     def steps(self, given: Given) -> int:
-        return 2 * len(given.flows.src)  # each begins and ends, some of them together
+        return 2 * len(given.flows.src)  # begins and ends, some together
 
     def start(self, given: Given) -> Run:
         return _core.share_flows(
@@ -143,7 +142,7 @@ class Shared(Front):
         )
 
     def _finder(self, given: Given) -> _core.RoutesByLoad | None:
-        """Return what finds the routes of flows as they start, where these go by load."""
+        # Routes flows at their start, where loads decide.
         choice, flows = given.choice, given.flows
         if not routings.find(choice.routing, "--routing").by_load:
             return None
@@ -157,7 +156,7 @@ class Packets(Front):
     slice = 200_000
 
     def steps(self, given: Given) -> int:
-        """Two for each packet and link, and as many for ACKs."""
+        """Two per packet and link, and as many for ACKs."""
         counts = -(-given.flows.bytes // self._payload(given))
         return 4 * int(counts[given.routed.flows_by_hop()].sum())
 
@@ -186,12 +185,12 @@ class Packets(Front):
 
 
 class Program(Front):
-    """A program is told of all flows."""
+    """A program gets all flows."""
 
     slice = 100
 
     def steps(self, given: Given) -> int:
-        return len(given.flows.src)  # what the program does for each is not known
+        return len(given.flows.src)  # its work per flow is unknown
 
     def start(self, given: Given) -> Run:
         program = given.choice.program
@@ -202,7 +201,7 @@ class Program(Front):
 
 
 class AsMessages(Front):
-    """Flows are messages of a job, all of which is run at once."""
+    """Flows are messages of a job, run at once."""
 
     def steps(self, given: Given) -> int:
         return 4 * len(given.flows.src)
@@ -240,7 +239,7 @@ _FRONTS: dict[FlowLists, Front] = {
 
 
 def front_of(network: str) -> Front:
-    """Return how lists run on a network, by its name or file. Raises ConfigError."""
+    """The front of a network by name or file. Raises ConfigError."""
     return _FRONTS[find(network, "--network").flow_lists]
 
 

@@ -1,18 +1,14 @@
-"""A list of flows over a fabric, simulated alone: when each is through, and how much slower it is
-than alone.
+"""A list of flows over a fabric alone: when each ends, and its slowdown.
 
-How flows meet is that of the networks of these names. `flow`: a flow waits for the latency of its
-route and then shares all its links max-min fairly with the others; alone it takes latency + bytes /
-narrowest link. `analytical`: every flow takes that. `store_and_forward`: a flow is one message that
-crosses each link whole, after those that came before it; alone it takes latency + bytes / rate of
-each link. `packet`: a flow goes as packets (docs/concepts/packet-network.md) and is through when
-the receiver has its last byte; with the semantics ns3-fork, when the sender has the last ACK.
-`external`: a flow is a message to a program of its own (docs/reference/external-networks.md); alone
-it is taken to take latency + bytes / narrowest link. On any other network, as one in Python, flows
-are messages of a job, and alone they are taken to take the same. The slowdown is what a flow takes
-over what it would take alone on the same network, as in studies of congestion control (Alizadeh et
-al., "pFabric", SIGCOMM 2013, section 5). On `flow` links may change their rate, or fail, at stated
-times; flows keep their routes and wait.
+By network: `flow`: after its route's latency a flow shares its links max-min fairly; alone: latency
++ bytes / narrowest link. `analytical`: always that. `store_and_forward`: a message that crosses
+each link whole, in order of arrival; alone: latency + bytes / rate of each link. `packet`: packets
+(docs/concepts/packet-network.md), through when the receiver has the last byte, or with semantics
+ns3-fork the sender the last ACK. `external`: messages to a program
+(docs/reference/external-networks.md); alone taken as on `flow`. Others, as in Python: messages of a
+job, alone likewise. The slowdown is time over time alone on that network (Alizadeh et al.,
+"pFabric", SIGCOMM 2013, section 5). On `flow` links may change rate or fail at stated times; flows
+keep their routes and wait.
 """
 
 from __future__ import annotations
@@ -47,11 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "FlowResult", "read", "simulate"]
 
-_LONG = 200_000  # steps; a second or so
+_LONG = 200_000  # steps; about a second
 
 
 class Work(NamedTuple):
-    """What a list takes: crossings of links by flows, and steps of the simulation at most."""
+    """A list's crossings of links, and steps at most."""
 
     flows: int
     crossings: int
@@ -59,11 +55,11 @@ class Work(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Whether it may take more than a second or so."""
+        """Whether it may exceed about a second."""
         return self.steps > _LONG
 
     def text(self) -> str:
-        """Return it as one line."""
+        """As a line."""
         return (
             f"{count(self.flows, 'flow', commas=True)} over {self.crossings:,} "
             f"links in all, at most {self.steps:,} steps"
@@ -71,9 +67,9 @@ class Work(NamedTuple):
 
 
 class FlowResult(NamedTuple):
-    """When each flow is through, and what it would take alone, in ns; `solves` of shares.
+    """Ends of flows and their times alone in ns; `solves` of shares.
 
-    `end_ns` is infinite for flows that were not through when the simulation was left.
+    `end_ns` is infinite for flows not through.
     """
 
     graph: Graph
@@ -86,12 +82,12 @@ class FlowResult(NamedTuple):
 
     @property
     def through(self) -> NDArray[np.int64]:
-        """The flows that are through."""
+        """Flows that are through."""
         return np.flatnonzero(np.isfinite(self.end_ns))
 
     @property
     def makespan_ns(self) -> float:
-        """When the last of those that are through was."""
+        """Last end of those."""
         return float(self.end_ns[self.through].max(initial=0.0))
 
     @property
@@ -105,7 +101,7 @@ class FlowResult(NamedTuple):
         return slowdown(self.fct_ns, self.alone_ns)
 
     def table(self, chosen: NDArray[np.int64] | None = None) -> Table:
-        """Return a row for each flow, or for those chosen, with its number in the list."""
+        """A row per flow, or chosen flow, by its number."""
         rows = np.arange(len(self.end_ns)) if chosen is None else chosen
         end_ns, alone_ns = self.end_ns[rows], self.alone_ns[rows]
         flows = Flows(*(column[rows] for column in self.flows))
@@ -121,15 +117,15 @@ class FlowResult(NamedTuple):
         return Table("flows", len(rows), columns)
 
     def by_size(self) -> Iterator[tuple[int | None, int, Percentiles, Percentiles]]:
-        """Return the power of ten below a size, its flows, percentiles of slowdown and time in ns.
+        """Power of ten above the size, flows, percentiles of slowdown and time in ns.
 
-        A last row with None is all flows. Only those that are through count.
+        The last row, None, is all flows; only those through count.
         """
         rows = self.through
         return by_size(self.flows.bytes[rows], self.slowdown[rows], self.fct_ns[rows])
 
     def link_bytes(self) -> NDArray[np.float64]:
-        """Return what each link of the graph carried of the flows that are through."""
+        """Bytes per link of flows that are through."""
         crossed = self.routed.flows_by_hop()
         done = np.isfinite(self.end_ns[crossed])
         sizes = self.flows.bytes[crossed[done]].astype(np.float64)
@@ -137,16 +133,16 @@ class FlowResult(NamedTuple):
         return np.bincount(self.routed.hops[done], sizes, links).astype(np.float64)
 
     def link_loads(self) -> NDArray[np.float64]:
-        """Return the share of each link's capacity, up to the last end, that was used."""
+        """Used share of each link's capacity up to the last end."""
         capacity = self.graph.links.bytes_per_ns * self.makespan_ns
         return np.divide(
             self.link_bytes(), capacity, where=capacity > 0, out=np.zeros(len(capacity))
         )
 
     def loads(self, frames: int) -> Loads:
-        """Return the load of each link as a whole, and in so many equal parts of the time.
+        """Each link's load, whole and in `frames` equal parts of the time.
 
-        Raises UnsupportedError for parts where the simulation was not asked to keep rates.
+        Raises UnsupportedError for parts if rates were not kept.
         """
         whole = self.link_loads()
         if not frames:
@@ -165,10 +161,10 @@ class FlowResult(NamedTuple):
         return self.stretches
 
     def link_table(self) -> Table:
-        """Return a row for each link and stretch in which it carried at one rate.
+        """A row per link and stretch of one rate.
 
-        `link` is the number of the link in the graph. Rate times time is what it carried. Raises
-        UnsupportedError where the simulation was not asked to keep them.
+        `link` is its number; rate times time is what it carried. Raises UnsupportedError if rates
+        were not kept.
         """
         columns = {name: np.asarray(getattr(self._kept, name)) for name in _STRETCH}
         order = np.lexsort((columns["from_ns"], columns["link"]))
@@ -187,7 +183,7 @@ class FlowResult(NamedTuple):
         return Table("link_rates", len(links), makers)
 
     def hot_links(self, most: int, flows_of_each: int = 5) -> list[HotLink]:
-        """Return the busiest links, and of each the flows that are through with most bytes."""
+        """The busiest links, and the largest finished flows of each."""
         carried, loads = self.link_bytes(), self.link_loads()
         crossed = self.routed.flows_by_hop()
         found = []
@@ -209,9 +205,9 @@ _STRETCH = ("link", "from_ns", "to_ns", "bytes_per_ns")
 
 
 class Simulation:
-    """A list of flows under way. `ended()` goes on with it; `result` may be asked for at any time.
+    """Flows under way; `ended()` advances, `result` works at any time.
 
-    `keeps_rates` keeps what links carry over time, too.
+    `keeps_rates` keeps links' rates over time.
     """
 
     def __init__(
@@ -223,9 +219,9 @@ class Simulation:
         keeps_rates: bool = False,
         fabric: Shown | None = None,
     ) -> None:
-        """Route the flows. Raises as `simulate` does.
+        """Route the flows; raises as `simulate`.
 
-        `fabric` is where the graph is from; networks that know no lists need it.
+        `fabric`: the graph's origin, for networks without flow lists.
         """
         _check(flows, graph)
         self._front = front_of(choice.network)
@@ -251,12 +247,12 @@ class Simulation:
 
     @cached_property
     def work(self) -> Work:
-        """Return an estimate of what the simulation takes."""
+        """An estimate of the cost."""
         steps = self._front.steps(self._given)
         return Work(len(self.flows.src), len(self.routed.hops), steps)
 
     def ended(self) -> Iterator[NDArray[np.int64]]:
-        """Go on to the end; yield now and then the flows that are through since."""
+        """Run to the end; yield newly finished flows now and then."""
         if self.run is None:
             self._end_ns = self.flows.start_ns + self.alone_ns
             yield np.arange(len(self.flows.src))
@@ -272,7 +268,7 @@ class Simulation:
 
     @property
     def result(self) -> FlowResult:
-        """What is known by now. Raises UnsupportedError where all is done and a flow never ends."""
+        """What is known by now. Raises UnsupportedError at the end if a flow never ends."""
         run = self.run
         end_ns = self._end_ns if run is None else np.asarray(run.end_ns)
         if end_ns is None:
@@ -286,7 +282,7 @@ class Simulation:
 
     @property
     def _as_routed(self) -> Given:
-        """What the run began with, with the routes that it has found since."""
+        # With routes found since.
         is_found = routings.find(self.choice.routing, "--routing").by_load
         if not is_found or not isinstance(self.run, _core.FlowRun) or not len(self.flows.src):
             return self._given
@@ -296,7 +292,7 @@ class Simulation:
         )
 
     def check_all_end(self) -> None:
-        """Raise UnsupportedError if all is done and a flow is not through."""
+        """Raise UnsupportedError at the end if a flow is not through."""
         end_ns = self.result.end_ns
         if isinstance(self.run, _core.PacketRun):
             packets.check_not_stuck(self.run, self.graph)
@@ -312,12 +308,12 @@ class Simulation:
 
     @property
     def packet_run(self) -> _core.PacketRun | None:
-        """The run of packets; None on other networks."""
+        """The packet run; None on other networks."""
         return self.run if isinstance(self.run, _core.PacketRun) else None
 
     @cached_property
     def alone_ns(self) -> NDArray[np.float64]:
-        """What each flow would take alone, in ns."""
+        """Each flow's time alone, in ns."""
         return self._front.alone_ns(self._given) if len(self.flows.src) else np.zeros(0)
 
 
@@ -330,10 +326,10 @@ def simulate(
     keeps_rates: bool = False,
     fabric: Shown | None = None,
 ) -> FlowResult:
-    """Simulate flows between the ranks of a graph to their end.
+    """Simulate flows between ranks of a graph to their end.
 
-    Raises ConfigError for a flow of a rank that is not there, or to itself, and for a routing that
-    the graph does not allow; UnsupportedError where there is no way, or a flow never ends.
+    Raises ConfigError for a flow of an unknown rank or to itself, and a routing the graph does not
+    allow; UnsupportedError without a way, or if a flow never ends.
     """
     simulation = Simulation(graph, flows, choice, changes, keeps_rates=keeps_rates, fabric=fabric)
     for _ in simulation.ended():

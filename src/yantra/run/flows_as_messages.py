@@ -1,8 +1,7 @@
-"""A list of flows as messages of a job: what every network can run, one in Python too.
+"""A list of flows as messages of a job, for any network.
 
-A flow is a send and a receive, and the send waits for an operation that takes until the flow
-starts. Trade-off: nothing is known of a flow before the whole job is over, and a flow costs three
-nodes of a trace.
+A flow is a send and a receive; the send waits for an operation until the flow's start. Trade-off:
+no news before the whole job ends, and three nodes per flow.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ class Ended(NamedTuple):
 
 
 class MessageRun:
-    """Flows under way in a scenario, whose workload they become. `run_for` runs all of them."""
+    """Flows as a scenario's workload; `run_for` runs them all."""
 
     solves = 0
 
     def __init__(self, flows: Flows, scenario: Scenario) -> None:
-        """Make the job. Raises as `compile` does."""
+        """Make the job. Raises as `compile`."""
         self.end_ns = np.full(len(flows.src), np.inf)
         self._ended: NDArray[np.int64] = np.zeros(0, np.int64)
         most = max(1, len(flows.src))
@@ -46,7 +45,7 @@ class MessageRun:
         )
 
     def run_for(self, steps: int) -> bool:
-        """Run all; return that all is over. Raises DeadlockError where a flow never ends."""
+        """Run all; True. Raises DeadlockError where a flow never ends."""
         result = run(self._model, fold="off")
         rows = result.nodes.as_dict()
         for name, end_ns in zip(rows["name"], rows["end_ns"], strict=True):
@@ -56,7 +55,7 @@ class MessageRun:
         return True
 
     def take_ended(self) -> Ended:
-        """Return the flows that are through since this was last asked."""
+        """Flows through since the last call."""
         ended, self._ended = self._ended, np.zeros(0, np.int64)
         return Ended(ended)
 

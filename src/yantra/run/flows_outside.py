@@ -1,7 +1,7 @@
-"""A list of flows on a network program: each is a message, sent when the flow starts.
+"""A list of flows on a network program: messages sent at their starts.
 
-The program hears of all flows before it advances, so it is asked once for each time at which one
-arrives. Trade-off: the whole list is under way at once, in both processes.
+It hears of all flows before advancing, so it is asked once per arrival time. Trade-off: both
+processes hold the whole list.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Ended(NamedTuple):
 
 
 class ProgramRun:
-    """Flows under way on a program. Raises as `Conversation` does."""
+    """Flows on a program. Raises as `Conversation`."""
 
     solves = 0
 
     def __init__(self, graph: Graph, first: Any, hops: Any, flows: Flows, options: Options):
-        """Start the program, and give it all flows; f goes over hops[first[f]:first[f + 1]]."""
+        """Start the program with all flows; f uses hops[first[f]:first[f + 1]]."""
         gives_routes = options.routes == "given"
         self._program = Conversation(
             options.command,
@@ -53,13 +53,13 @@ class ProgramRun:
 
     @property
     def adds_overhead(self) -> bool:
-        """Whether a message alone takes longer than its latency and its bytes."""
+        """Whether a lone message takes longer than latency and bytes."""
         return self._program.adds_overhead
 
     def run_for(self, answers: int, step: int | None = None) -> bool:
-        """Take at most so many answers; return whether all flows are through.
+        """Take up to `answers`; return whether all are through.
 
-        With `step` the program is let advance by at most so many ps at a time.
+        `step`: most ps to advance at a time.
         """
         for _ in range(answers):
             if not self._program.under_way:
@@ -71,7 +71,7 @@ class ProgramRun:
         return True
 
     def take_ended(self) -> Ended:
-        """Return the flows that are through since this was last asked."""
+        """Flows through since the last call."""
         ended, self._ended = self._ended, []
         return Ended(np.array(ended, np.int64))
 

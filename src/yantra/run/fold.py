@@ -1,7 +1,6 @@
-"""Folding in words: which ranks do the same, why others do not, and why a run was not folded.
+"""Folding in words: equal ranks, why others differ, why a run was not folded.
 
-The classes are found by the core (`native/fold/`); here they are put in words, of ranks,
-communicators and nodes as the workload numbers and names them.
+The core finds the classes (`native/fold/`); here they get the workload's numbers and names.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from yantra.compile import Model
 from yantra.result import Result
 
 MOST_WORK = 0.5
-"""With `auto` a run is folded if the representatives of its classes have at most this share of all
-nodes. That share estimates the cost of the folded run, and what is lost if it must be given up, by
-that of the whole one. Most runs that begin folded end folded, so a half still pays on average."""
+"""`auto` folds if representatives have at most this share of all nodes, which estimates the folded
+run's cost and the loss if given up. Most begun folded end so; a half still pays on average.
+"""
 
 _SHOWN = 20
 _ORDER = "their order follows the numbers of ranks, so it may differ within a class"
@@ -36,11 +35,10 @@ _DIFFERENCES = {
 
 
 def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
-    """Return the classes of ranks of a model, or why there are none.
+    """A model's classes of ranks, or why there are none.
 
-    There are none where classes would have fewer than `least_ranks_per_class` ranks on average,
-    unless running by classes saves so many messages that it pays anyway (`spares_messages`).
-    Raises UnsupportedError where messages have no way that is meant.
+    None below `least_ranks_per_class` ranks on average, unless classes spare enough messages
+    (`spares_messages`). Raises UnsupportedError where messages have no way.
     """
     try:
         return _core.fold(model.native, least_ranks_per_class)
@@ -49,18 +47,18 @@ def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
 
 
 def work(model: Model, folding: _core.Folding) -> float:
-    """Return the share of all ranks' nodes that the representatives of the classes have."""
+    """The representatives' share of all nodes."""
     nodes = [len(model.graphs.of(rank)) for rank in folding.representative]
     whole = sum(size * count for size, count in zip(nodes, folding.count, strict=True))
     return sum(nodes) / whole if whole else 1.0
 
 
 def taken_over(model: Model, like: Result) -> _core.Folding | None:
-    """Return the classes of another run where they are sure to be some of this model's, else None.
+    """Another run's classes if surely valid for this model, else None.
 
-    `model` is that of `like` without some causes of time. Ranks that run the same graph on the same
-    device still do the same then, and have the neighbours they had; ranks of different graphs may
-    have been alike by their durations alone. Where links are kept, classes are searched anew.
+    `model` is that of `like` without some causes of time. Ranks of the same graph and device still
+    match, as their neighbours do; ranks of different graphs may have matched by durations alone.
+    Where links are kept, classes are searched anew.
     """
     found = like.folding
     if found is None or model.graphs is not like.model.graphs:
@@ -74,9 +72,9 @@ def taken_over(model: Model, like: Result) -> _core.Folding | None:
 
 
 def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[str]:
-    """Return lines that name the classes and, for each split, say why.
+    """Classes by name and, for each split, why.
 
-    `not_folded` is what only the run found (`Result.not_folded`).
+    `not_folded`: what only the run found (`Result.not_folded`).
     """
     lines = []
     if folding.refusal:
@@ -95,7 +93,7 @@ def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[
 
 
 def tie(model: Model, folding: _core.Folding, found: _core.Tie) -> str:
-    """Return in words what the core found when it gave a folded run up."""
+    """Why the core gave a folded run up."""
     if found.rank_class is None:
         return f"{found.reason}; {_ORDER}"
     rank = folding.representative[found.rank_class]
@@ -136,7 +134,7 @@ def _more(number: int) -> list[str]:
 
 
 def _ranges(ranks: Sequence[int]) -> str:
-    """Return ascending ranks as `0-7, 16-23, ...`, the first few of them."""
+    # 0-7, 16-23, ...
     parts = list(_runs(ranks))
     shown = [f"{first}-{last}" if last > first else f"{first}" for first, last in parts[:4]]
     return ", ".join(shown) + (", ..." if len(parts) > len(shown) else "")

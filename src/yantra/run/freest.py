@@ -1,12 +1,11 @@
-"""Whether a job can come to its end at all: its traces played with no time and no limits.
+"""Whether a job can end at all: its traces played without time and limits.
 
-A node is done when all before it are; a send at once; a receive when its message was sent; a
-collective when all members have entered as many of its kind and size. So any order that a run may
-take is left open, and a job that does not come to its end here comes to it in no run. What slots,
-orders and hand-overs make of it only a run says.
+A node is done after its parents; a send at once; a receive once its message was sent; a collective
+once all members entered as many of its kind and size. All orders are allowed, so what does not end
+here never ends; slots, orders and hand-overs only a run decides.
 
-Trade-off: nodes are played one by one, in a microsecond or two each, so jobs with more than
-MOST_NODES are not. Collectives over some dimensions of the network only are done at once.
+Trade-off: a microsecond or two per node, so only up to MOST_NODES. Collectives over some dimensions
+only are done at once.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ _SEND, _RECEIVE, _COLLECTIVE = (
 Message = tuple[int, int, int, int]
 """Source, destination, tag, bytes."""
 Meeting = tuple[int, int, int]
-"""Number of the group, kind, bytes."""
+"""Group, kind, bytes."""
 
 
 class _Rank(NamedTuple):
-    """The graph of a rank as lists by node; `left` are the parents that are not done."""
+    """A rank's graph as lists by node; `left`: parents not done."""
 
     graph: _core.Graph
     type: list[int]
@@ -52,13 +51,13 @@ class _Rank(NamedTuple):
     kind: list[int]
     on_host: list[int]
     group: list[int]
-    """Of a collective the number of its group, -1 for all ranks, -2 for a part of the network."""
+    """A collective's group, -1: all ranks, -2: a part of the network."""
 
 
 def stuck(model: Model) -> list[str]:
-    """Return in words what keeps a job from its end in every run; nothing for a large one.
+    """What keeps a job from ending in any run; empty for large ones.
 
-    Templates were checked when they were made.
+    Templates were checked when made.
     """
     graphs = model.graphs
     if isinstance(graphs, TemplateGraphs):
@@ -69,7 +68,7 @@ def stuck(model: Model) -> list[str]:
 
 
 class _Play:
-    """One job as it is played."""
+    """A job being played."""
 
     def __init__(self, model: Model) -> None:
         self._groups = {str(name): tuple(ranks) for name, ranks in model.groups}
@@ -85,7 +84,6 @@ class _Play:
         self._done = 0
 
     def run(self) -> list[str]:
-        """Play; return what is left."""
         for rank, one in enumerate(self._ranks):
             self._ready.extend((rank, node) for node, left in enumerate(one.left) if not left)
         while self._ready:

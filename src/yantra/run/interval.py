@@ -1,17 +1,15 @@
-"""The interval of a run's time, and what it rests on: by resampling, without running it again.
+"""The interval of a run's time, by resampling without running again.
 
-The time of a run is, near what is predicted, a sum T = sum of k_c T_c over classes c of time:
-products, attention, and the rest (other kernels, messages, collectives). T_c is found by one more
-run with the class a little longer; so 64 samples cost three runs. The sum is a lower bound where a
-sample changes the critical path, as the longest of many paths is convex in the factors.
+Near the prediction T = sum of k_c T_c over classes c: products, attention, the rest (other kernels,
+messages, collectives). T_c takes one more run with the class a little longer, so 64 samples cost
+three runs. A lower bound where a sample changes the critical path: the longest path is convex in
+the factors.
 
-A sample draws one factor for each class, as kernels of one class are wrong together, and one for
-machine and framework, which all of it shares. How wide a class is follows from the low and high
-estimates of its kernels. How wide all of it is follows from the stack: its interval is that of
-steps of other models that it was held against (conformal, see `yantra.accuracy.fit`), of plans
-like the job's where the stack has one for them. The machine's
-factor takes what the classes leave of that; where tables are scaled to another device, what the
-classes may be off by comes on top.
+A sample draws a factor per class, as its kernels err together, and one for machine and framework.
+Class widths follow from low and high estimates of kernels; the total from the stack: its interval
+on steps of other models (conformal, `yantra.accuracy.fit`), of similar plans if it has one. The
+machine's factor takes what classes leave; for tables scaled from another device the classes' error
+comes on top.
 
 Sources: Vovk, Gammerman and Shafer, "Algorithmic learning in a random world", 2005.
 """
@@ -41,12 +39,12 @@ if TYPE_CHECKING:
 
 SAMPLES = 64
 STEP = 0.02
-_NINETY = 1.6449  # standard deviations that hold 90 % of a normal distribution, on each side
+_NINETY = 1.6449  # standard deviations of a normal's central 90 %
 _CLASSES = ("products", "attention", "rest")
 
 
 def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
-    """Return the interval of a run; None without a stack, or with one that states none."""
+    """A run's interval; None if no stack states one."""
     stack = result.model.scenario.stack
     if stack is None or not stack.interval:
         return None
@@ -57,10 +55,9 @@ def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
 
 
 def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]) -> float:
-    """Return the half-width that the stack states for a plan like this, as a logarithm.
+    """The stack's half-width for such a plan, as a logarithm.
 
-    It is that of machines with tables of their own: where they are scaled from another device, what
-    the classes may be off by comes on top.
+    For machines with own tables; for scaled ones the classes' error comes on top.
     """
     stated = stated_by_stack(model)
     if not any(OF_ANOTHER in timed.basis for timed in model.kernels):
@@ -69,14 +66,14 @@ def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]
 
 
 def stated_by_stack(model: Model) -> float:
-    """Return the half-width that the file of the stack has for a plan like this; 0 for none."""
+    """The half-width in the stack's file for such a plan; 0 for none."""
     stack, plan = model.scenario.stack, plan_of(about_of(model))
     assert stack is not None
     return stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
 
 
 def of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
-    """Return the standard deviation of the logarithm of a time by the widths of its classes."""
+    """Standard deviation of a time's logarithm from the classes' widths."""
     import numpy as np
 
     return sqrt(float(np.sum((shares * np.array(widths)) ** 2)))
@@ -85,10 +82,9 @@ def of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
 def bounds(
     shares: NDArray[np.float64], widths: Sequence[float], stated: float, samples: int = SAMPLES
 ) -> tuple[float, float]:
-    """Return the shares of the time between which 90 of 100 samples are.
+    """Shares of the time that bound 90 of 100 samples.
 
-    `shares` and `widths` are those of `responses` and `class_widths`, `stated` is the interval that
-    the stack states.
+    `shares`, `widths`: of `responses` and `class_widths`; `stated`: the stack's interval.
     """
     import numpy as np
 
@@ -100,7 +96,7 @@ def bounds(
 
 
 def responses(result: Result) -> NDArray[np.float64]:
-    """Return the shares of the time that products, attention and the rest have on the path."""
+    """Shares of products, attention and the rest on the path."""
     import numpy as np
 
     from yantra.run.simulate import run
@@ -118,7 +114,7 @@ def responses(result: Result) -> NDArray[np.float64]:
 
 
 def class_widths(model: Model) -> list[float]:
-    """Return the standard deviation of the logarithm of each class of kernels, by their time."""
+    """Standard deviation of each class's logarithm, weighted by kernel time."""
     import numpy as np
 
     sums = {name: [0.0, 0.0] for name in _CLASSES}
@@ -137,7 +133,7 @@ def class_widths(model: Model) -> list[float]:
 
 
 def rests_on(model: Model) -> str:
-    """Return in words what a prediction rests on."""
+    """What a prediction rests on, in words."""
     stack = model.scenario.stack
     said = [timed.basis for timed in model.kernels if timed.basis]
     said += model.rests_on
@@ -156,7 +152,7 @@ def rests_on(model: Model) -> str:
 
 
 def without_interval(model: Model) -> str:
-    """Return in words what a prediction without an interval rests on."""
+    """The same without an interval."""
     scenario = model.scenario
     name, machine = scenario.stack.name if scenario.stack else None, scenario.machine.name
     if scenario.semantics != "yantra":
@@ -172,7 +168,7 @@ def without_interval(model: Model) -> str:
 
 
 def _normals(rows: int, columns: int) -> NDArray[np.float64]:
-    """Return standard normal numbers, one of each of `rows` equal shares in every column."""
+    # One from each of `rows` equal shares, in every column.
     from statistics import NormalDist
 
     import numpy as np

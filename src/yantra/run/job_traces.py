@@ -1,9 +1,8 @@
-"""The traces of a job as ranks of a cluster that it shares with others.
+"""A job's traces as ranks of a shared cluster.
 
-Rank i of a job becomes rank `ranks[i]` of the cluster, and its groups get ids that no other job
-has. Its "all ranks" become a group of their own, unless it has all ranks of the cluster, in order.
-As jobs share no rank, their messages never match, and tags stay as they are. It costs a pass over
-the nodes in Python, once for each trace that differs.
+Rank i becomes `ranks[i]`, groups get new ids, and "all ranks" a group unless they are the whole
+cluster in order. Jobs share no rank, so messages never mix and tags stay. Costs a pass over the
+nodes in Python per distinct trace.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ _PEERS = ("comm_src", "comm_dst")
 
 
 class Placed(NamedTuple):
-    """The trace of each rank of a job, by rank of the cluster, and its groups of those ranks."""
+    """A job's traces by cluster rank, and its groups."""
 
     traces: dict[int, Trace]
     groups: Groups
 
 
 def place(job: Job, ranks: int, first_group: int, machine: Machine | None = None) -> Placed:
-    """Return a job on a cluster of so many ranks, its groups numbered from `first_group` on.
+    """Place a job, its groups numbered from `first_group`.
 
-    Raises TraceError, and CapacityError where devices of `machine` hold too little.
+    Raises TraceError, and CapacityError where devices of `machine` are too small.
     """
     try:
         own = _groups_of(job.workload, len(job.ranks))
@@ -63,7 +62,7 @@ def place(job: Job, ranks: int, first_group: int, machine: Machine | None = None
 
 
 class _Names(NamedTuple):
-    """What the names in a job's traces become."""
+    """New names in a job's traces."""
 
     job: Job
     world: int
@@ -71,7 +70,6 @@ class _Names(NamedTuple):
     is_whole: bool
 
     def renamed(self, node: Node, rank: int) -> Node:
-        """Return a node with the groups and the peers that it has on the cluster."""
         if node.type == NodeType.COMM_COLL:
             self._group(node, rank)
         elif node.type in (NodeType.COMM_SEND, NodeType.COMM_RECV):

@@ -1,4 +1,4 @@
-"""What to say of a run whose clock would pass what it counts."""
+"""Runs whose clock would overflow."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from yantra.compile import Model
 from yantra.compile.limits import how_long, longest_ns
 
 NOTABLE_TICKS = 2**60
-"""A run that ends later than this gets a warning: it is right, and seldom meant."""
+"""Later ends get a warning: right, and seldom meant."""
 
 
 def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:
-    """Return the error of a run that cannot go on, with the moment, the rank and the node."""
-    assert late is not None  # the core says where before it throws
+    """The error of a run that cannot go on: moment, rank, node."""
+    assert late is not None  # set before the core throws
     where = f"at {format_time(late.tick / model.ticks_per_ns)}"
     if late.rank is not None and model.arrivals:
-        where += f", rank {late.rank}"  # the node may be of any job
+        where += f", rank {late.rank}"  # of any job
     elif late.rank is not None and late.node is not None:
         from yantra.run.deadlock import named
 
@@ -30,7 +30,7 @@ def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:
 
 
 def finishes_late(model: Model, outcome: _core.Outcome) -> list[str]:
-    """Return a warning if the run ends unusually late."""
+    """A warning if the run ends unusually late."""
     if outcome.last_tick < NOTABLE_TICKS:
         return []
     ns = outcome.last_tick / model.ticks_per_ns

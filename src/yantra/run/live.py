@@ -24,11 +24,11 @@ from yantra.run.late import too_late
 from yantra.run.work import check_work
 from yantra.scenario import Scenario
 
-_EVENTS_PER_SLICE = 20_000  # what interrupts is heard between slices
+_EVENTS_PER_SLICE = 20_000  # interrupts are heard between slices
 
 
 class SubmittedJob:
-    """A job that was submitted. `name` is the job's; times are in nanoseconds from the start."""
+    """A submitted job; times in ns from the start."""
 
     def __init__(self, run: LiveRun, name: str, number: int) -> None:
         self.name = name
@@ -37,16 +37,16 @@ class SubmittedJob:
 
     @property
     def begun_ns(self) -> float | None:
-        """When it began; None while it has not."""
+        """Its begin, or None."""
         return self._run._ns(self._arrival.begun)
 
     @property
     def ended_ns(self) -> float | None:
-        """When its last node ended; None while it has not."""
+        """End of its last node, or None."""
         return self._run._ns(self._arrival.ended)
 
     def withdraw(self) -> bool:
-        """Take the job back; False if it has begun, or was taken back before."""
+        """Take the job back; False if begun or taken back."""
         return self._run._simulation.withdraw(self._number)
 
     @property
@@ -55,11 +55,11 @@ class SubmittedJob:
 
 
 OnEnd = Callable[[SubmittedJob], object]
-"""Called when a job has ended, with the clock at its end. It may submit more."""
+"""Called at a job's end, with the clock there; may submit more."""
 
 
 class LiveRun:
-    """A run that goes on until nothing is left to do. Made by `start`."""
+    """A run until nothing is left. Made by `start`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -73,16 +73,16 @@ class LiveRun:
 
     @property
     def now_ns(self) -> float:
-        """The time of the run, in nanoseconds from its start."""
+        """The run's time in ns."""
         return self._simulation.now / self.model.ticks_per_ns
 
     def submit(
         self, name: str, *, at_ns: float | None = None, on_end: OnEnd | None = None
     ) -> SubmittedJob:
-        """Hand in one of the jobs that `start` was given, to begin at a time or now.
+        """Submit a job known to `start`, at a time or now.
 
-        `on_end` is called when its last node has ended. Raises ConfigError for a name that is not
-        known and for a time that has passed.
+        `on_end` is called after its last node. Raises ConfigError for an unknown name or a past
+        time.
         """
         if name not in self.model.arrivals:
             known = ", ".join(self.model.arrivals) or "none"
@@ -103,11 +103,10 @@ class LiveRun:
         return submitted
 
     def finish(self) -> Result:
-        """Run to the end, calling back for each job that ends, and return the result.
+        """Run to the end, calling back at jobs' ends.
 
-        The result has the nodes of the scenario's own workload; ends of ranks and loads of links
-        are those of all the work. A submitted job knows its own times. Raises DeadlockError where
-        ranks wait for what never comes.
+        The result has the nodes of the scenario's workload; ends of ranks and loads of links are of
+        all work. Submitted jobs know their times. Raises DeadlockError where ranks wait forever.
         """
         over = False
         while not over:
@@ -142,10 +141,9 @@ def _never_ends(names: Sequence[str]) -> str:
 
 
 def start(scenario: Scenario, jobs: Mapping[str, Mapping[int, Trace]]) -> LiveRun:
-    """Compile a scenario with the jobs that may arrive, and start it.
+    """Compile a scenario with jobs that may arrive, and start it.
 
-    `jobs` gives each job a name and, by rank, the trace that the rank runs. Collectives may use the
-    groups of the scenario's workload. Raises what `yantra.compile` raises, and UnsupportedError
-    where the workload is not given by traces.
+    `jobs`: by name, each rank's trace. Collectives may use the workload's groups. Raises as
+    `yantra.compile`, and UnsupportedError for a workload without traces.
     """
     return LiveRun(compile(scenario, jobs))

@@ -1,14 +1,11 @@
-"""One scenario on every network that there is: how long it takes there, and what simulating costs.
+"""A scenario on every network: its time there, and the cost of simulating.
 
-The finest network that runs the scenario is what the others are told from. It is the one of the
-core that models the most (`Level.detail`); one in Python does not say how much it models, so it
-counts as finest only where none of the core runs. Trade-off: networks run one after the other, so
-that their processor times do not disturb each other.
+Differences are from the finest network that runs it: by `Level.detail` in the core; Python ones
+only where none of the core runs. Trade-off: serial, so processor times do not disturb each other.
 
-What each row says is what `yantra run --set network=NAME` says. The network that the scenario names
-keeps its options, which that setting would drop. A network on chip is compared where it is named:
-elsewhere links are too long for it. So is one that must be given an option, as `external` a
-program.
+Rows equal `yantra run --set network=NAME`; the scenario's own network keeps its options. A network
+on chip, whose links suit no other scenario, and one that needs an option (`external` a program) are
+compared only where named.
 """
 
 from __future__ import annotations
@@ -26,13 +23,13 @@ from yantra.run.simulate import run
 from yantra.scenario.types import Fold, Scenario
 
 Progress = Callable[[float, int], None]
-"""Called with the networks done, the one under way by its share, and the networks in all."""
+"""Called with networks done, the current one's share, and their number."""
 
 
 class Cost(NamedTuple):
-    """What simulating took: seconds of processors for the run alone, events and messages of it.
+    """Seconds of processors, events and messages of a run.
 
-    `is_folded`: one rank stood for all that do the same, so events are of these ranks alone.
+    `is_folded`: events are of representatives alone.
     """
 
     cpu_s: float
@@ -42,10 +39,9 @@ class Cost(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A network, and the time of the run on it; or why it does not run the scenario (`refused`); or
-    the deadlock that the run came to on it, what `DeadlockError` says.
+    """A network's time, or why it refuses (`refused`), or its deadlock.
 
-    `difference` is (time - time on the finest) / time on the finest; None where that takes none.
+    `difference`: (time - finest) / finest; None if that is 0.
     """
 
     network: str
@@ -60,10 +56,10 @@ class Row(NamedTuple):
 
 
 class Networks(NamedTuple):
-    """A row for each network, the coarsest of the core first and those of Python last.
+    """A row per network, from coarsest to finest, then Python's.
 
-    `chosen` is the network that the scenario names, `what` the job and the machine in words.
-    `not_run` are those that an interruption left no time for.
+    `chosen`: the scenario's; `what`: job and machine in words; `not_run`: left out by an
+    interruption.
     """
 
     rows: tuple[Row, ...]
@@ -75,7 +71,7 @@ class Networks(NamedTuple):
 
 
 class PartlyComparedError(KeyboardInterrupt):
-    """A comparison was interrupted; `networks` has the rows that are complete, one at least."""
+    """An interrupted comparison; `networks` has at least one complete row."""
 
     def __init__(self, networks: Networks) -> None:
         super().__init__()
@@ -86,7 +82,7 @@ Refusal = ConfigError | UnsupportedError | DeadlockError
 
 
 On = Callable[[str], Scenario]
-"""Returns the scenario as it is read with another network: collectives may go as messages there."""
+"""Reads the scenario with another network: collectives may go as messages there."""
 
 
 def compare(
@@ -96,14 +92,12 @@ def compare(
     progress: Progress | None = None,
     on: On | None = None,
 ) -> Networks:
-    """Run a scenario on every network. `fold`, if given, comes before the scenario's.
+    """Run a scenario on every network; `fold` precedes the scenario's.
 
-    With `on` it is read again for each network but its own; else only the network is another.
+    With `on` it is read again for other networks; else only the network differs.
 
-    Raises CapacityError where its devices lack memory, as `yantra run` does; TraceError; and where
-    no network runs it, what the finest says: it runs what others cannot, so the fault is elsewhere.
-    If it is interrupted, PartlyComparedError with the rows that are complete, from what interrupted
-    it.
+    Raises CapacityError as `yantra run`; TraceError; where none runs it, the finest's error, which
+    runs most, so the fault is elsewhere. If interrupted, PartlyComparedError from the interruption.
     """
     choices = tuple(_choices(scenario))
     rows: list[Row] = []
@@ -129,7 +123,6 @@ def _run_all(
     rows: list[Row],
     refusals: list[tuple[int, Refusal]],
 ) -> None:
-    """Add a row for each network, one after the other."""
     for number, choice in enumerate(choices):
         name = describe(choice)
 
@@ -155,7 +148,6 @@ def _run_all(
 
 
 def _told(scenario: Scenario, rows: list[Row], not_run: tuple[str, ...] = ()) -> Networks:
-    """Return the rows with their differences from the finest of them."""
     finest = max((row for row in rows if row.cost), key=lambda row: row.detail)
     told = tuple(row._replace(difference=_difference(row, finest)) for row in rows)
     chosen = describe(scenario.network)
@@ -164,7 +156,7 @@ def _told(scenario: Scenario, rows: list[Row], not_run: tuple[str, ...] = ()) ->
 
 
 def _choices(scenario: Scenario) -> Iterator[PluginChoice]:
-    """Yield every network once, that of the scenario with its options."""
+    # The scenario's own keeps its options.
     own = scenario.network
     levels = {name: find(name) for name in names()}
     choices: list[PluginChoice] = [

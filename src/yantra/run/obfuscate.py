@@ -1,8 +1,7 @@
-"""Obfuscates a job's files, and says what the new ones do differently on a cluster.
+"""Obfuscates a job's files and compares runs of both forms.
 
-`yantra.tracing.obfuscate` hides the traces. Running both forms needs the simulator, so it is done
-here, and so are the files and the report. The makespan may differ by 1 % at levels 1 and 2 and by
-5 % at levels 3 and 4.
+`yantra.tracing.obfuscate` hides traces; this runs both, and writes files and report. The makespan
+may differ by 1 % at levels 1 and 2, 5 % at 3 and 4.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ _GRID_NS = 1000
 
 
 class Targets(NamedTuple):
-    """Where results go: the traces (a pattern with `{rank}`), the group file, the report."""
+    """Paths of traces (a `{rank}` pattern), group file and report."""
 
     traces: str
     groups: str | None = None
     report: str | None = None
 
     def group_file(self) -> str:
-        """Return the name of the group file: given, or made of the pattern."""
+        """Given, or made of the pattern."""
         if self.groups is not None:
             return self.groups
         folder, name = os.path.split(self.traces)
@@ -46,7 +45,7 @@ class Targets(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Both forms of a job on one cluster; `share` is the relative change of the makespan."""
+    """Both forms on one cluster; `share`: relative change of the makespan."""
 
     before: Trial
     after: Trial
@@ -55,15 +54,15 @@ class Difference(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        """Whether the makespan changed no more than the level may change it, or than 1 us.
+        """Whether the makespan changed within the level's limit, or 1 us.
 
-        Traces count whole microseconds, so less than one says nothing.
+        Traces count whole us.
         """
         change = abs(self.after.makespan_ns - self.before.makespan_ns)
         return abs(self.share) <= self.limit or change <= _GRID_NS
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Plain values for JSON."""
         return {
             "cluster": self.before.cluster,
             "makespan_before_ns": self.before.makespan_ns,
@@ -79,7 +78,7 @@ class Difference(NamedTuple):
 
 
 class ObfuscatedJob(NamedTuple):
-    """What was hidden and written. `difference` is None where the job could not be run."""
+    """What was hidden and written; `difference` None: it could not be run."""
 
     level: int
     hidden: Obfuscated
@@ -89,7 +88,7 @@ class ObfuscatedJob(NamedTuple):
     warnings: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain values for JSON."""
+        """Plain values for JSON."""
         difference = self.difference
         return {
             "level": self.level,
@@ -101,7 +100,7 @@ class ObfuscatedJob(NamedTuple):
         }
 
     def text(self) -> str:
-        """Return the report for people."""
+        """The report for people."""
         lines = [f"level {self.level}: {count(len(self.hidden.traces), 'trace')} written"]
         lines += [f"  {file}" for file in self.files[:4]]
         lines += [f"  and {len(self.files) - 4} more"] if len(self.files) > 4 else []
@@ -136,10 +135,10 @@ def obfuscate_job(
     groups: Groups | None = None,
     scenario: Scenario | None = None,
 ) -> ObfuscatedJob:
-    """Obfuscate a job, write its files, run both forms and write the report.
+    """Obfuscate a job, write its files, run both forms, report.
 
-    `key` is the path of a file that holds the secret, else the secret itself. Raises ConfigError
-    for options, TraceError for traces that cannot be hidden.
+    `key`: path of a file with the secret, else the secret. Raises ConfigError for options,
+    TraceError for traces that cannot be hidden.
     """
     if _PLACE not in targets.traces and len(job) > 1:
         raise ConfigError("--output", f"expected a pattern with {_PLACE} for {len(job)} traces")
@@ -162,7 +161,7 @@ def obfuscate_job(
 
 
 def secret(key: str) -> bytes:
-    """Return the content of the file that `key` names, else the text itself."""
+    """Content of the file `key`, else the text."""
     if not os.path.isfile(key):
         return key.encode()
     try:
@@ -194,7 +193,6 @@ def _write(hidden: Obfuscated, targets: Targets) -> list[str]:
 def _compare(
     hidden: Obfuscated, scenario: Scenario | None, limit: float
 ) -> tuple[Difference | None, str]:
-    """Run both forms; return the difference, or why there is none."""
     ranks = sorted(hidden.traces)
     if len(ranks) > 1 and ranks != list(range(len(ranks))):
         return None, "the job's other ranks are not here"

@@ -1,8 +1,7 @@
-"""A scenario over a fabric that a command names, with a workload to be put in.
+"""A scenario over a fabric named by a command, without workload.
 
-A network that runs over graphs gets the graph. Another runs over dimensions alone, so the fabric
-has to be a product of them: `R(4)_SW(8)`, a torus, or one that a topology has the name and the
-links of.
+Networks over graphs get the graph; others need a product of dimensions: `R(4)_SW(8)`, a torus, or
+one with a topology's name and links.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from yantra.fabric.graphs.describe import Shown
 from yantra.network import describe, find, names
 from yantra.scenario import Dimension, Scenario, Topology, loads
 
-_IN_ORDER = "in_order"  # messages of a pair follow each other, as on a connection
+_IN_ORDER = "in_order"  # messages of a pair keep their order, as on a connection
 
 
 def scenario_over(
@@ -30,12 +29,12 @@ def scenario_over(
     *,
     options: tuple[tuple[str, Any], ...] = (),
 ) -> Scenario:
-    """Return a scenario on a network by its name or file; `more` are keys beside its cluster.
+    """A scenario on a network by name or file; `more`: keys beside its cluster.
 
-    `options` are the network's, by the names that they have in Python.
+    `options` by Python name.
 
-    Raises ConfigError at `--network` for a network that cannot run over the fabric, or needs
-    options that a command cannot give.
+    Raises ConfigError at `--network` if it cannot run over the fabric, or needs options a command
+    cannot give.
     """
     level = find(network, "--network")
     if not level.runs_by_name and not options:
@@ -56,13 +55,12 @@ def scenario_over(
 
 
 def options_in_order(network: str) -> dict[str, float]:
-    """Return the options by which messages of a pair follow each other, where a network has any."""
+    """Options that keep a pair's messages in order, if any."""
     section = find(network, "--network").options
     return {_IN_ORDER: 1.0} if section is not None and _IN_ORDER in section.entries else {}
 
 
 def _fabric(shown: Shown) -> object:
-    """Return a fabric as a scenario file states it."""
     if shown.builder is None:
         return paths.abspath(shown.name)
     kind = "product" if "dimensions" in shown.options and "(" in shown.name else shown.name

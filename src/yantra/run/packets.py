@@ -1,8 +1,7 @@
-"""A list of flows as packets: their settings, what their ports did, why they cannot end.
+"""A list of flows as packets: settings, ports, and why they cannot end.
 
-The rules are in docs/concepts/packet-network.md. A preset says everything in proportion to the rate
-of a host's link; options change parts of it. What ends when is in `run/flows.py`, as for the other
-networks.
+Rules: docs/concepts/packet-network.md. A preset scales with the host link's rate; options change
+parts. Ends of flows: `run/flows.py`.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ if TYPE_CHECKING:
     from yantra.run.flow_fronts import Routed
 
 SEMANTICS = ("yantra", "ns3-fork")
-"""Packets as one would want them, or as the ns-3 fork of ASTRA-sim has them, all quirks on."""
+"""Packets as one would want, or as ASTRA-sim's ns-3 fork, quirks included."""
 DATA_HEADER, PAYLOAD = 36, 1000
 PacketRun = _core.PacketRun
 
 
 class PacketChoice(NamedTuple):
-    """How packets go: a preset, options of it by name, the semantics, the seed of marks.
+    """Preset, its options by name, semantics, seed of marks.
 
-    With `looks`, queues, rates and flows are kept over time, every `look_every_ns`: None for what
-    keeps samples few, 0 for every change.
+    `looks` keeps queues, rates and flows over time, every `look_every_ns`: None limits samples, 0
+    is every change.
     """
 
     preset: str = "static_window"
@@ -50,25 +49,25 @@ class PacketChoice(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """Ways over which packets are sprayed: so many of each flow, flow by flow."""
+    """Ways of sprayed packets, flow by flow."""
 
     of_flow: int
     routed: Routed
 
 
 def entropies(choice: PacketChoice) -> int:
-    """Return how many ways packets of a flow take at most, where the routing sprays them."""
+    """Most ways of a flow's packets, where sprayed."""
     fallback = next(o.fallback for o in _core.packet_options() if o.name == "entropies")
     return int(dict(choice.options).get("entropies", fallback))
 
 
 def presets() -> dict[str, str]:
-    """Return what each preset is, by name."""
+    """Each preset's description."""
     return {preset.name: preset.help for preset in _core.packet_presets()}
 
 
 def read_options(texts: Iterable[str], preset: str) -> tuple[tuple[str, float], ...]:
-    """Read options such as `buffer=16MiB`. Raises ConfigError for what a preset does not have."""
+    """Read options such as `buffer=16MiB`. Raises ConfigError for unknown ones."""
     scheme_name = settings(PacketChoice(preset), 100.0).congestion_control
     scheme = next(scheme for scheme in _core.schemes() if scheme.name == scheme_name)
     of_queues = [option for queue in _core.queue_disciplines() for option in queue.options]
@@ -107,7 +106,7 @@ def _number(text: str, unit: str, where: str) -> float:
 
 
 def settings(choice: PacketChoice, host_gbps: float) -> _core.PacketSettings:
-    """Return the settings of a choice for hosts of a rate. Raises ConfigError."""
+    """Settings for hosts of a rate. Raises ConfigError."""
     if choice.semantics not in SEMANTICS:
         problem = expected_got(f"one of {', '.join(SEMANTICS)}", choice.semantics)
         raise ConfigError("--semantics", problem)
@@ -137,9 +136,9 @@ def start(
     choice: PacketChoice,
     ways: Ways | None = None,
 ) -> _core.PacketRun:
-    """Return the run of a list whose ACKs go the ways `back`, and packets by turns the `ways`.
+    """Run a list; ACKs go `back`, packets take turns over `ways`.
 
-    Raises ConfigError for what these settings cannot do.
+    Raises ConfigError for impossible settings.
     """
     sprayed: dict[str, Any] = {}
     if ways is not None:
@@ -165,7 +164,7 @@ def start(
 
 
 def host_gbps(graph: Graph) -> float:
-    """Return the rate of the first link that leaves a rank, in Gb/s."""
+    """Rate of the first link leaving a rank, in Gb/s."""
     links = graph.links
     of_ranks = np.flatnonzero(links.start < graph.ranks)
     if not len(of_ranks):
@@ -174,10 +173,10 @@ def host_gbps(graph: Graph) -> float:
 
 
 def alone_ns(graph: Graph, routed: Routed, flows: Flows, payload: int) -> NDArray[np.float64]:
-    """Return how long flows take alone, until the receiver has the last byte, in ns.
+    """Flows' times alone in ns, to the receiver's last byte.
 
-    The latencies, a packet on every link, and the others behind it on the narrowest, at the rate of
-    the line and without headers of a congestion control (docs/concepts/packet-network.md).
+    Latencies, a packet on every link, the rest on the narrowest, at line rate without congestion
+    control's headers (docs/concepts/packet-network.md).
     """
     links, hops = graph.links, routed.hops
     starts = routed.first[:-1].astype(np.int64)
@@ -193,7 +192,7 @@ def alone_ns(graph: Graph, routed: Routed, flows: Flows, payload: int) -> NDArra
 
 
 def port_table(run: _core.PacketRun, graph: Graph) -> Table:
-    """Return a row for each port that sent anything: the link it feeds, and what it did."""
+    """A row per port that sent: its link, and what it did."""
     counts = run.ports()
     used = np.flatnonzero(np.asarray(counts.packets)).tolist()
     names = {link: link_name(graph, link) for link in used}
@@ -214,12 +213,12 @@ def port_table(run: _core.PacketRun, graph: Graph) -> Table:
 
 
 def looked_at(run: _core.PacketRun, graph: Graph) -> Packets:
-    """Return the tables of queues, rates and messages of a run that looked."""
+    """Queues, rates and messages of a run that looked."""
     return Packets(run.seen(), lambda link: link_name(graph, link))
 
 
 def summary(run: _core.PacketRun) -> dict[str, Any]:
-    """Return the counts of a whole run by name."""
+    """A run's counts by name."""
     totals, counts = run.totals, run.ports()
     names = ("packets", "data_packets", "acks", "nacks", "marked_acks", "drops", "timeouts")
     found: dict[str, Any] = {name: getattr(totals, name) for name in names}
@@ -232,7 +231,7 @@ def summary(run: _core.PacketRun) -> dict[str, Any]:
 
 
 def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
-    """Return the counts of a whole run as text."""
+    """A run's counts as text."""
     of = summary(run)
     found = [
         f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs carried a mark, "
@@ -250,7 +249,7 @@ def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
 
 
 def check_not_stuck(run: _core.PacketRun, graph: Graph) -> None:
-    """Raise DeadlockError if flows cannot end, and say why."""
+    """Raise DeadlockError, with the reason, if flows cannot end."""
     stuck = run.stuck
     if stuck is None:
         return

@@ -1,10 +1,8 @@
-"""Whether the links of a run carried more than their rate: a bug where they are kept, a word else.
+"""Whether links carried more than their rate: a bug where kept, else a warning.
 
-Where a network keeps links, each carries one stream of bytes at its rate, so none can be busy for
-longer than the run or carry more than its rate in that time, but for the rounding of each message
-to a tick. Where messages cross links by formula alone, nothing holds them to that, nor where the
-bytes of collectives of known time are charged, which wait for nobody: the result then says by how
-much, and what would.
+Kept links carry one stream at their rate, so none is busy longer than the run, up to rounding a
+message to a tick. By formula alone nothing ensures that, nor for bytes of collectives of known
+time, which wait for nobody: the result says by how much.
 """
 
 from __future__ import annotations
@@ -21,13 +19,13 @@ if TYPE_CHECKING:
     from yantra.result.network import DimensionUse
 
 _ROUNDING = 1e-6
-"""What sums of real rates may be off by, as a part."""
+"""Relative error of sums of rates."""
 
 
 def check_rates(model: Model, outcome: _core.Outcome) -> list[str]:
-    """Return warnings of links that would carry more than their rate.
+    """Warnings of overloaded links.
 
-    Raises InternalError where a network that keeps links had one carry more than its rate.
+    Raises InternalError on a network that keeps links.
     """
     if level_of(model.scenario.network).model is not None or outcome.last_tick == 0:
         return []
@@ -44,10 +42,7 @@ def check_rates(model: Model, outcome: _core.Outcome) -> list[str]:
 
 
 def _times_their_rate(model: Model, outcome: _core.Outcome, at: int) -> float:
-    """Return how many times as much a dimension carried as its links, or those ranks drive, can.
-
-    Each rank drives one at least: most runs end there with a bound below 1, and nothing is counted.
-    """
+    # Each rank drives at least one link: most runs end below 1 there, and nothing is counted.
     dimension = model.scenario.topology.dimensions[at]
     a_link = bandwidth_of(at, dimension, model.without) * outcome.last_tick / model.ticks_per_ns
     carried = outcome.dimensions[at].bytes

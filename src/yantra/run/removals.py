@@ -1,11 +1,9 @@
-"""What can be removed from a run, in rows: a name, what takes no time, and words for it.
+"""What can be removed from a run: a name, what then takes no time, and words.
 
-`REMOVALS` are the what-if bounds that mean something for any scenario. `causes_of` picks those that
-compete to be what bounds a run: of them none contains another, so that the largest gain names one
-cause. One exception: a message may cross links of several dimensions or labels, which hide behind
-each other, and what was measured is of all of them, so all links together are a cause as well
-(`yantra.result.bound.Gain`). Two more causes need no run of their own, since their removal follows
-from where the time of the ranks goes (`yantra.result.waits`).
+`REMOVALS` suit any scenario. `causes_of` picks competing causes: none contains another, so the
+largest gain names one. Exception: a message may cross several dimensions or labels that hide each
+other, so all links together are a cause too (`yantra.result.bound.Gain`). Two more causes follow
+from the ranks' time without a run (`yantra.result.waits`).
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from yantra.scenario.quirks import Quirk
 
 
 class Removal(NamedTuple):
-    """Causes that one row removes; `text` completes "with ...", `applies` tells where it can."""
+    """Causes one row removes; `text` completes "with ...", `applies` says where."""
 
     name: str
     causes: tuple[str, ...]
@@ -32,9 +30,9 @@ class Removal(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """A removal that may be what bounds a run: its kind there, and what the first line calls it.
+    """A removal that may bound a run: kind and name in the first line.
 
-    `holds_others`: that it contains all others of its kind.
+    `holds_others`: contains all others of its kind.
     """
 
     kind: str
@@ -48,7 +46,7 @@ def _always(scenario: Scenario) -> bool:
 
 
 def _takes_turns(scenario: Scenario) -> bool:
-    """Whether messages wait for links, and a network without that could carry them."""
+    # Messages wait for links, and a network without that exists.
     level = level_of(scenario.network)
     has_ports = level.has_ports and Quirk.LINKS_CARRY_ANYTHING not in quirks_of(scenario)
     return scenario.fabric is None and (level.has_links or has_ports)
@@ -120,14 +118,14 @@ REMOVALS = (
 
 
 def communicates(model: Model) -> bool:
-    """Return whether ranks of a model exchange anything."""
+    """Whether ranks exchange anything."""
     return any(_core.node_kinds(graph).communication for graph in model.graphs.distinct)
 
 
 def bandwidth_removals(model: Model) -> tuple[Removal, ...]:
-    """Return a removal for the bandwidth of each dimension, or of each label of a fabric.
+    """Removals of bandwidth by dimension or fabric label.
 
-    Of one, that of all links.
+    If only one: all links.
     """
     if model.fabric is not None:
         names = [f"links {label}" for label in model.fabric.labels]
@@ -147,11 +145,11 @@ def bandwidth_removals(model: Model) -> tuple[Removal, ...]:
 
 
 def causes_of(model: Model, dimensions: list[str]) -> list[Cause]:
-    """Return the causes of time of a model that can be removed by a run, none in another.
+    """A model's removable causes, none within another.
 
-    `dimensions` are the names of the dimensions. Kernels are two causes under the roofline, the
-    rate of arithmetic and the bandwidth of memory. Else, and where some have a recorded duration,
-    they are one. Local reductions are the memory's there, but those of collectives given by traces.
+    `dimensions`: their names. Kernels are two under the roofline, arithmetic and memory bandwidth;
+    otherwise, or where some have recorded durations, one. Local reductions count as memory, except
+    of collectives given by traces.
     """
     scenario = model.scenario
     of_graphs = [_core.node_kinds(graph) for graph in model.graphs.distinct]

@@ -1,11 +1,10 @@
-"""Names for the results of many scenarios: each tells one file and what is set from all others.
+"""Unique names for results of many scenarios.
 
-A result has the name of its scenario file. Files that share a name are told apart by their ending,
-then by the folders above them: `s1/ring.yaml` and `s2/ring.yaml` become `s1+ring` and `s2+ring`.
-What is set follows, such as `ring,collectives.chunks=4`.
+The scenario file's name; equal ones differ by ending, then folders: `s1/ring.yaml` and
+`s2/ring.yaml` become `s1+ring` and `s2+ring`. Settings follow: `ring,collectives.chunks=4`.
 
-Trade-off: no name depends on a file's place in the list, so a longer list leaves the results of a
-shorter one where they are, unless it brings a second file of a name.
+Trade-off: names do not depend on list places, so a longer list keeps a shorter one's results,
+unless it adds a second file of a name.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from yantra.base.documents import Path
 from yantra.scenario import Case, Scenario
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._=,+%()\[\]-]")
-_LONGEST = 200  # signs, so that an ending fits behind them
+_LONGEST = 200  # leaves room for an ending
 _HEX_DIGITS = 8
-_LEVELS_PER_FOLDER = 2  # with the ending of the file and without
+_LEVELS_PER_FOLDER = 2  # with and without the file's ending
 
 
 def result_names(scenarios: Sequence[Scenario | Path | Case]) -> list[str]:
-    """Return a name for the result of each scenario, without an ending.
+    """A name per scenario, without ending.
 
-    The same file with the same settings has the same name; scenarios from Python have their number.
+    Same file and settings, same name; scenarios from Python get numbers.
     """
     cases = [case_of(given) for given in scenarios]
     files = _told_apart([paths.abspath(case.path) for case in cases if case])
@@ -45,7 +44,7 @@ def result_names(scenarios: Sequence[Scenario | Path | Case]) -> list[str]:
 
 
 def case_of(given: Scenario | Path | Case) -> Case | None:
-    """Return the file, cluster and settings of a scenario, None for one that is in no file."""
+    """File, cluster and settings of a scenario; None without a file."""
     if isinstance(given, Scenario | Case):
         return given if isinstance(given, Case) else None
     return Case(given)
@@ -58,7 +57,6 @@ def _whole_name(case: Case, files: dict[str, str], with_cluster: bool) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value as it is typed."""
     if isinstance(value, list):
         return f"[{','.join(map(_plain, value))}]"
     if isinstance(value, dict):
@@ -76,7 +74,7 @@ def _marked(short: str, name: str) -> str:
 
 
 def _told_apart(files: Iterable[str]) -> dict[str, str]:
-    """Return for each path as little of it as no other of them has."""
+    # As little of each path as no other has.
     distinct = list(dict.fromkeys(files))
     names: dict[str, str] = {}
     left, taken, level = distinct, set[str](), 0
@@ -93,7 +91,6 @@ def _told_apart(files: Iterable[str]) -> dict[str, str]:
 
 
 def _part(file: str, level: int) -> str:
-    """Return the name of a file with as many folders above it as the level says."""
     folder, base = paths.split(file)
     folders, with_ending = divmod(level, _LEVELS_PER_FOLDER)
     above = [part for part in folder.split(paths.sep) if part]

@@ -1,4 +1,4 @@
-"""Scenario -> Model -> Result: runs the core, and says why a run cannot finish."""
+"""Runs a scenario in the core, and says why it cannot finish."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from yantra.result.recording import Recording
 
     Progress = Callable[[int, int], None]
-    """Called now and then with the nodes done and the nodes in all."""
+    """Called with nodes done and nodes in all."""
 
 EVENTS_PER_SLICE = 1_000_000
 _SLICE_S = 0.05
@@ -39,10 +39,10 @@ _SLICE_S = 0.05
 def simulate(
     scenario: Scenario | Path, *, progress: Progress | None = None, record: bool | int = False
 ) -> Result:
-    """Compile a scenario, or the file of one, and run it, folded where its `fold` allows.
+    """Compile a scenario or its file and run it, folded as its `fold` allows.
 
-    Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
-    the run cannot finish. `record` is that of `run`.
+    Raises ConfigError, TraceError or UnsupportedError before the run, DeadlockError when it cannot
+    finish. `record` as in `run`.
     """
     if isinstance(scenario, Scenario):
         return run(compile(scenario), progress=progress, record=record)
@@ -63,25 +63,22 @@ def run(
     like: Result | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Result:
-    """Run a compiled scenario. Any number of runs may share one model.
+    """Run a compiled scenario. Runs may share a model.
 
-    `fold`, if given, comes before the scenario's: with `auto` one rank stands for all that do the
-    same where that is known to change nothing and to save enough; `require` raises
-    UnsupportedError where it is not known.
+    `fold` precedes the scenario's: `auto` lets one rank stand for equal ones where that changes
+    nothing and saves enough; `require` raises UnsupportedError otherwise.
 
-    `record` notes the cause of every event, for `Result.recording` and `Result.critical_path`. It
-    changes no time. It takes up to BYTES_PER_EVENT bytes of memory per event and raises
-    UnsupportedError where that is more than half of what the machine has free, or more than
-    `record` bytes if that is a number.
+    `record` keeps every event's cause, for `Result.recording` and `Result.critical_path`, without
+    changing times. It takes up to BYTES_PER_EVENT bytes per event; UnsupportedError above half of
+    free memory, or `record` bytes.
 
-    `like` is a run of the same traces, of whose model this one was compiled without some causes
-    (`compile_without`): its classes of ranks are taken where they are those of this model, too.
+    `like`: a run of the same traces, of whose model this lacks some causes (`compile_without`); its
+    classes are reused if valid.
 
-    KeyboardInterrupt, in which it ends where it is interrupted, has two arguments: a sentence that
-    says how far it had come, and a `yantra.result.partial.Partial`.
+    KeyboardInterrupt has two arguments: a sentence on the progress, and a
+    `yantra.result.partial.Partial`.
 
-    `tell` is called with a sentence before all ranks are run where folding was wanted and that is
-    long work.
+    `tell` gets a sentence before a long run of all ranks where folding was wanted.
     """
     while True:
         result = _run_model(model, progress, fold, record, like, tell)
@@ -171,7 +168,7 @@ _LATER: dict[str, Any] = {
     "steady": _steady,
     "disturbed": _disturbed,
 }
-"""What a result asks for when somebody wants to know."""
+"""Computed on demand by a result."""
 
 
 def _run_folded(
@@ -181,11 +178,7 @@ def _run_folded(
     always: bool,
     record: bool | int,
 ) -> tuple[_core.Outcome | None, Recording | None, str]:
-    """Return the outcome of one rank per class, or None and why it is not that of all ranks.
-
-    A deadlock, or a message that nobody received, has to be reported rank by rank, so such a run is
-    made again with all of them.
-    """
+    # Deadlocks and unreceived messages are reported by rank, so such a run is repeated with all.
     from yantra.run import fold as folding
 
     if classes.refusal:
@@ -208,11 +201,10 @@ def _run_folded(
 def run_native(
     model: Model, progress: Progress | None = None, warnings: list[str] | None = None
 ) -> _core.Outcome:
-    """Run a model to its end and return the core's outcome.
+    """Run a model to its end; the core's outcome.
 
-    Warnings that only the run could find are added to `warnings`. Raises DeadlockError, which
-    names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
-    as `run` is.
+    The run's warnings go to `warnings`. Raises DeadlockError with each unfinished rank's oldest
+    waiting node and what it waits for. Interruptible as `run`.
     """
     return _run_whole(model, progress, warnings, record=False)[0]
 
@@ -274,7 +266,7 @@ def _simulation(
 
 
 def _notes(model: Model) -> _core.Notes:
-    """Return what ASTRA-sim's log tells in the order in which it happens."""
+    # What ASTRA-sim's log has in order of happening.
     if model.scenario.trace_nodes or model.scenario.track_local_memory:
         return _core.Notes.NODES
     tells_rings = model.groups and model.scenario.semantics != "yantra"
@@ -313,10 +305,7 @@ def _run(model: Model, simulation: _core.Simulation, total: int, progress: Progr
 
 
 def _run_in_slices(simulation: _core.Simulation, total: int, progress: Progress | None) -> None:
-    """Run to the end; what interrupts is heard between slices, which take some 50 ms.
-
-    `progress` is called once for EVENTS_PER_SLICE events, or all of them in a slice.
-    """
+    # Slices take some 50 ms; interrupts are heard between them.
     events, told = 1_000, 0
     while True:
         begun = monotonic()
@@ -336,7 +325,6 @@ def _run_in_slices(simulation: _core.Simulation, total: int, progress: Progress 
 
 
 def _come_to(model: Model, simulation: _core.Simulation) -> tuple[str, Partial]:
-    """Return what an interrupted run had come to: a sentence, and its `Partial`."""
     from yantra.result.partial import Partial
 
     now, nodes = simulation.now, simulation.nodes_done

@@ -1,12 +1,11 @@
-"""What one more iteration of a decode costs, by a second run of another number of iterations.
+"""The cost of one more decode iteration, from a second run.
 
-With times T(n) of n and T(k) of k iterations it is (T(n) - T(k)) / (n - k): what fills and drains a
-pipeline is in both and falls out. A workload of a pipeline carries the templates of such another
-number beside its own (`Workload.steady`): two iterations where it has one, else one.
+T(n) of n and T(k) of k iterations give (T(n) - T(k)) / (n - k): filling and draining a pipeline
+cancels. A pipeline's workload has templates for such a k (`Workload.steady`): two for one
+iteration, else one.
 
-Trade-off: a run of one iteration costs three in all. Where failures or background traffic hit both
-runs at the same times, but not at the same work, the difference would mean nothing, so there is
-none.
+Trade-off: one iteration costs three. None with failures or background traffic, which hit both runs
+at the same times but not the same work.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from yantra.scenario import Scenario, Templates
 
 
 def steady_ns(result: Result) -> float | None:
-    """Return the time of one more iteration; None where the workload does not carry another."""
+    """Time of one more iteration; None where the workload has no other."""
     model = result.model
     if not isinstance(model.graphs, TemplateGraphs) or _is_disturbed(model.scenario):
         return None

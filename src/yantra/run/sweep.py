@@ -1,7 +1,7 @@
-"""Many scenarios, run side by side; results in the order of the scenarios.
+"""Many scenarios side by side, results in their order.
 
-Where they run, a backend says (`backends/`); each gives the same bits. What of them is finished
-already, and what becomes of a result, is decided here, in the process that asked.
+A backend (`backends/`) runs them, all with the same bits; what is finished and what becomes of
+results is decided here.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from yantra.scenario.types import Fold
 T = TypeVar("T")
 
 SweepProgress = Callable[[float, int | None], None]
-"""Called now and then, by one thread at a time, with the runs that ended, those under way counted
-by the share of their nodes that is done, and the runs in all; None if nobody can know them yet."""
+"""Called by one thread at a time with runs ended (and shares of running ones) and runs in all, None
+if unknown.
+"""
 
 Found = Callable[[int, str], None]
-"""Called with the number of a scenario whose result was there, and why it is run again all the
-same; the text is empty if it is not."""
+"""Called with a scenario's number and why its existing result is made again, "" if not."""
 
 _ENDING = ".json"
 
 
 class _Board:
-    """How far each run is, told by the threads; and whether they shall go on."""
+    """Progress of runs, from their threads; and whether to go on."""
 
     def __init__(self, progress: SweepProgress | None, total: int | None) -> None:
         self.is_stopped = False
@@ -50,7 +50,7 @@ class _Board:
         self._lock = Lock()
 
     def at(self, number: int, done: int, total: int) -> None:
-        """Note how many nodes of a run are done. Raises StoppedError if it shall not go on."""
+        # Raises StoppedError if it shall not go on.
         if self.is_stopped:
             raise StoppedError
         if self._progress:
@@ -59,7 +59,6 @@ class _Board:
                 self._tell()
 
     def end(self, number: int) -> None:
-        """Note that a run has ended."""
         if self._progress and not self.is_stopped:
             with self._lock:
                 self._shares.pop(number, None)
@@ -132,28 +131,24 @@ def sweep(
     at_run: Callable[[Result], object] | None = None,
     backend: Named = "local",
 ) -> Generator[Any, None, None]:
-    """Run scenarios, or scenario files, and yield their results in their order.
+    """Run scenarios or their files; yield results in order.
 
-    A `yantra.scenario.Case` is a file with the cluster that it runs on, or settings. A scenario
-    that cannot run yields its error in place of a result. `threads` runs go on at a time, one per
-    core unless given. Scenarios are taken from the iterable as threads get free, and no more than
-    four per thread are under way or done and not yet taken: memory does not grow with their number,
-    and the iterable may be endless. `keep(number, result)`, if given, is called by the thread that
-    ran a scenario as soon as it ends, `number` counts from 0; what it returns is yielded in place
-    of the result, and what it raises ends the sweep. `fold` is that of `yantra.run.simulate.run`.
+    A `yantra.scenario.Case` is a file with its cluster, or settings. A scenario that cannot run
+    yields its error. `threads` (default: cores) run at a time; at most four per thread are taken
+    and not yet yielded, so memory does not grow and the iterable may be endless. `keep(number,
+    result)` is called by the running thread at its end, from 0; its value replaces the result, its
+    error ends the sweep. `fold` as in `yantra.run.simulate.run`.
 
-    `output` is a folder for the results as JSON, each named by `result_names`; all scenarios are
-    then taken at once. With `resume`, those whose result is there, whole, and of the same scenario
-    and version do not run: they yield it as a `StoredResult`. `found(number, why)` is called for
-    each scenario whose result is there, with why it is run again; without it, that is a Python
-    warning. `at_run(result)` is called where a scenario ran, before its file is written.
+    `output`: folder of JSON results named by `result_names`; all scenarios are then taken at once.
+    `resume` skips those with a whole result of the same scenario and version, yielding a
+    `StoredResult`. `found(number, why)` is called for each existing result, with why it is run
+    again; default: a Python warning. `at_run(result)` is called before the file is written.
 
-    `backend` says where scenarios run: `local`, in threads of this process, or `ray`, on the
-    machines of a Ray cluster, which gives results as `StoredResult`; or a file with one.
+    `backend`: `local` (threads), `ray` (a Ray cluster; yields `StoredResult`), or a file.
 
-    If the iterator is closed, or interrupted, runs under way end within a million events and no
-    other starts. Raises ConfigError for `threads` below 1, a folder that cannot be made and a
-    backend that nobody knows, UnsupportedError for one whose package is missing.
+    When closed or interrupted, runs end within a million events and none starts. Raises ConfigError
+    for `threads` below 1, a folder that cannot be made or an unknown backend, UnsupportedError for
+    a missing package.
     """
     if threads is not None and threads < 1:
         raise ConfigError("threads", expected_got("a number of at least 1", threads))
@@ -172,7 +167,7 @@ def sweep(
 
 
 def result_files(scenarios: Iterable[Given], output: Path) -> list[str]:
-    """Return the files that a sweep of these scenarios writes."""
+    """Files a sweep of these scenarios writes."""
     return [paths.join(output, name + _ENDING) for name in result_names(list(scenarios))]
 
 
@@ -196,7 +191,7 @@ def _tasks(
 
 
 class _Work(Work):
-    """What is done with the tasks and the answers of one sweep."""
+    """A sweep's handling of tasks and answers."""
 
     def __init__(self, board: _Board, keep: Keep | None, resume: bool, found: Found) -> None:
         self._board = board
@@ -237,10 +232,7 @@ class _Work(Work):
 
 
 def _written(task: Task, outcome: Result | bytes) -> Any:
-    """Write the file of a result, if it has one; return the result.
-
-    Raises ConfigError where it cannot be written: a full disk ends no other scenario.
-    """
+    # A full disk ends no other scenario: ConfigError.
     if isinstance(outcome, Result):
         if task.file is not None:
             outcome.export("json", task.file, case=task.told)

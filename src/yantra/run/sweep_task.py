@@ -1,6 +1,6 @@
-"""One scenario of a sweep: what is asked, and running it, here or on another machine.
+"""One scenario of a sweep, run here or on another machine.
 
-What crosses to another machine can be pickled: a task goes there, an answer comes back.
+Tasks and answers can be pickled.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class StoppedError(Exception):
 
 
 class Task(NamedTuple):
-    """What is asked: a scenario, where its result goes if anywhere, and what is there already.
+    """A scenario, its result's place, and what exists.
 
-    `known` and `inputs` are what a whole result in `file` says of itself. `at_run` is called with
-    the result where it was made, before its file is written.
+    `known`, `inputs`: what a whole result in `file` says of itself. `at_run` gets the result where
+    made, before its file is written.
     """
 
     number: int
@@ -49,9 +49,9 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came of a task: a result, its text, or an error; None if the one that is there is it.
+    """A result, its text, or an error; None: the existing one.
 
-    `note` says why one that was there is not.
+    `note`: why an existing one is not.
     """
 
     outcome: Result | bytes | YantraError | None
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
 
 class Away(NamedTuple):
-    """What another process needs to know to run tasks as this one would."""
+    """What another process needs to run tasks."""
 
     folder: str
     plugged: tuple[tuple[str, str], ...]
@@ -68,9 +68,9 @@ class Away(NamedTuple):
 
 
 def perform(task: Task, tell: Callable[[int, int], None]) -> Answer:
-    """Run the scenario of a task; an error is its answer, a fault of ours included.
+    """Run a task's scenario; errors, ours included, are its answer.
 
-    `tell` is called with nodes done and nodes in all, and may raise StoppedError.
+    `tell` gets nodes done and in all, and may raise StoppedError.
     """
     note = ""
     try:
@@ -97,9 +97,9 @@ def perform(task: Task, tell: Callable[[int, int], None]) -> Answer:
 
 
 def perform_away(task: Task, away: Away) -> Answer:
-    """Run a task in another process, in the folder and with the plug-ins of the one that asks.
+    """Run a task in another process, with the asker's folder and plug-ins.
 
-    A result comes back as the text of its file, the same bytes as that one would write.
+    A result comes back as its file's bytes.
     """
     refused = _entered(away)
     if refused is not None:
@@ -111,14 +111,13 @@ def perform_away(task: Task, away: Away) -> Answer:
 
 
 def call_away(given: Any, shared: tuple[Callable[[Any], Any], Away]) -> Any:
-    """Call a function in another process, likewise; an error is its answer."""
+    """Call a function likewise; errors are its answer."""
     function, away = shared
     refused = _entered(away)
     return function(given) if refused is None else refused
 
 
 def _entered(away: Away) -> YantraError | None:
-    """Be where the process that asks is, with its plug-ins; return why that cannot be."""
     import socket
 
     host = socket.gethostname()
@@ -138,7 +137,6 @@ def _entered(away: Away) -> YantraError | None:
 
 
 def _text_of(result: Result, task: Task) -> bytes:
-    """Return the content of the file of a result."""
     folder = paths.dirname(task.file) if task.file else ""
     text: str = exporter("json").text(result, folder=folder, case=task.told)
     return text.encode()
@@ -152,4 +150,4 @@ def _loaded(given: Given) -> Scenario:
 
 
 Keep = Callable[[int, Any], Any]
-"""Called with the number of a scenario and its result; what it returns stands for the result."""
+"""Called with a scenario's number and result; its value replaces the result."""

@@ -1,8 +1,7 @@
-"""Several jobs on one cluster: how long each takes beside the others, and alone on its ranks.
+"""Jobs on one cluster: each one's time beside the others, and alone.
 
-One model holds all of them. It is run once with every job, and once for each job with that job
-alone on the same ranks. So the two times differ only by what the jobs do to each other. Every rank
-is run: none stands for others. The runs alone cost together about as much as the run of all.
+One model, run with all jobs, then with each alone on the same ranks: only the jobs' effect on each
+other differs. Every rank is run. The lone runs together cost about as much as the joint one.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from yantra.scenario.types import Groups, Traces
 
 
 class JobTimes(NamedTuple):
-    """A job; times in ns, from when it begins until its last node has ended."""
+    """A job; times in ns from begin to its last node's end."""
 
     job: Job
     together_ns: float
@@ -31,14 +30,14 @@ class JobTimes(NamedTuple):
 
     @property
     def slowdown(self) -> float:
-        """How many times as long it takes beside the others as alone; 1 where it takes no time."""
+        """Joint over lone time; 1 if it takes none."""
         return self.together_ns / self.alone_ns if self.alone_ns else 1.0
 
 
 class Together(NamedTuple):
-    """What several jobs did. `alone` has the result of each job by itself.
+    """What jobs did. `alone`: results by job.
 
-    `disturbed` is what failures and background did to all of them; None if there were none.
+    `disturbed`: effect of failures and background, or None.
     """
 
     times: tuple[JobTimes, ...]
@@ -53,9 +52,9 @@ class Together(NamedTuple):
 
 
 def compiled(jobs: Jobs, *, ignore_memory: bool = False) -> Model:
-    """Return the model of all jobs, which arrive in it by their names.
+    """The model of all jobs, arriving by name.
 
-    Raises what `yantra.compile` raises, and CapacityError where a job does not fit.
+    Raises as `yantra.compile`, and CapacityError where a job does not fit.
     """
     ranks = jobs.shared.topology.ranks
     machine = None if ignore_memory else jobs.shared.machine
@@ -71,10 +70,10 @@ def compiled(jobs: Jobs, *, ignore_memory: bool = False) -> Model:
 
 
 def simulate(jobs: Jobs, *, ignore_memory: bool = False) -> Together:
-    """Run jobs together, and each alone on the same ranks from the same time on.
+    """Run jobs together, and each alone from the same time.
 
-    Raises ConfigError, TraceError, CapacityError or UnsupportedError before anything runs, and
-    DeadlockError where a job cannot finish.
+    Raises ConfigError, TraceError, CapacityError or UnsupportedError before the run, DeadlockError
+    where a job cannot finish.
     """
     model = compiled(jobs, ignore_memory=ignore_memory)
     result, together = _run(model, jobs.jobs)
@@ -97,7 +96,6 @@ def simulate(jobs: Jobs, *, ignore_memory: bool = False) -> Together:
 
 
 def _run(model: Model, jobs: Sequence[Job]) -> tuple[Result, list[float]]:
-    """Run some of the jobs of a model; return the result and what each took, in ns."""
     run = LiveRun(model)
     submitted = [run.submit(job.name, at_ns=job.at_ns) for job in jobs]
     try:
@@ -113,7 +111,6 @@ def _run(model: Model, jobs: Sequence[Job]) -> tuple[Result, list[float]]:
 
 
 def _states(jobs: Sequence[SubmittedJob]) -> str:
-    """Return which jobs of a run that was interrupted have ended, and which have begun."""
     told = []
     for job in jobs:
         if job.ended_ns is not None:
@@ -126,7 +123,6 @@ def _states(jobs: Sequence[SubmittedJob]) -> str:
 
 
 def _told(jobs: Sequence[Job], together: Sequence[float], alone: Sequence[float]) -> str:
-    """Return the times of jobs together, and alone as far as they were run."""
     told = []
     for at, (job, mine) in enumerate(zip(jobs, together, strict=True)):
         own = f"alone {format_time(alone[at])}" if at < len(alone) else "alone not known"

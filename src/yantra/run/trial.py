@@ -1,8 +1,8 @@
-"""Runs the traces of a job on a stated cluster, to try them or to compare two forms of them.
+"""Runs a job's traces on a stated cluster, to try or compare them.
 
-Without a scenario the cluster is one switch of 400 Gb/s and 500 ns per link with ring collectives,
-under ASTRA-sim's semantics: traces with durations are replayed, traces without any run on a
-roofline of 250 TFLOP/s and 2 TB/s. It predicts nobody's cluster; it is the same for both sides.
+Default: a switch of 400 Gb/s and 500 ns per link, ring collectives, ASTRA-sim's semantics: traces
+with durations are replayed, others use a roofline of 250 TFLOP/s and 2 TB/s. It predicts nobody's
+cluster, but is the same for both sides.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BYTES_PER_NS, _LATENCY_NS = 50.0, 500.0
 
 
 class Trial(NamedTuple):
-    """What a run came to: the makespan, bytes by group, bytes over each dimension."""
+    """Makespan, bytes by group and by dimension."""
 
     cluster: str
     makespan_ns: float
@@ -51,10 +51,10 @@ def try_out(
     groups: Mapping[str, Sequence[int]],
     scenario: Scenario | None = None,
 ) -> Trial:
-    """Run one trace per rank; `scenario` gives the cluster and the policies in place of ours.
+    """Run one trace per rank; `scenario` replaces our cluster and policies.
 
-    A lone trace is run by two ranks, which form every group: no cluster is smaller. Raises what a
-    run raises, and ConfigError where a group's name is no number.
+    A lone trace runs on two ranks, which form every group. Raises as a run, and ConfigError where a
+    group's name is no number.
     """
     from yantra.run.simulate import simulate
 
@@ -73,9 +73,9 @@ def try_out(
 
 
 def try_order(report: Report) -> None:
-    """Where timing decides the order in a job without errors, see whether the stated run ends.
+    """Where timing decides a faultless job's order, see whether the stated run ends.
 
-    The outcome becomes a finding or a remark of the report.
+    Adds a finding or remark.
     """
     if not (report.valid and report.left_to_timing and len(report.traces) > 1):
         return
@@ -91,7 +91,7 @@ def try_order(report: Report) -> None:
 
 
 def stated_scenario(traces: Sequence[Trace], workload: Traces) -> Scenario:
-    """Return the scenario that counts when none is given."""
+    """The default scenario."""
     roofline = not any(any(trace.native.duration_micros) for trace in _distinct(traces))
     device = Device(
         peak_flops=_FLOPS,
@@ -122,7 +122,7 @@ def stated_scenario(traces: Sequence[Trace], workload: Traces) -> Scenario:
 
 
 def numbered(groups: Mapping[str, Sequence[int]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """Return groups as scenarios take them: by ascending number."""
+    """Groups by ascending number, as scenarios take them."""
     for name in groups:
         if not whole(name):
             raise ConfigError(f"group {name!r}", "needs a positive whole number as its name to run")
@@ -138,7 +138,7 @@ def _distinct(traces: Sequence[Trace]) -> list[Trace]:
 
 
 def _has_operations(traces: Sequence[Trace]) -> bool:
-    """Whether a roofline can time every computation."""
+    # A roofline can time every computation.
     for trace in _distinct(traces):
         graph = trace.graph(merge_duplicates=True)
         for kinds in (graph.num_ops.kind, graph.tensor_size.kind):

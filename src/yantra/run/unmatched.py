@@ -1,10 +1,10 @@
-"""Messages of a job without another half, found in its traces without running them.
+"""Messages without another half, found in a job's traces without a run.
 
-A send and a receive are a message if source, destination, tag and size are equal. A receive that no
-send is left for never ends; a send that nobody receives is lost, and a run warns of it.
+Halves agree in source, destination, tag and size. A receive without a send never ends; a send
+without a receive is lost, with a warning.
 
-Trade-off: counts alone. Whether two halves meet in time, and what collectives wait for, only a run
-says. Templates that Yantra made are checked when they are made, so here are traces by rank.
+Trade-off: counts alone; only a run says whether halves meet. Yantra's templates are checked when
+made, so this takes traces by rank.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Message = tuple[int, int, int, int]
 
 
 def unmatched(model: Model) -> tuple[list[str], list[str]]:
-    """Return in words receives without a send, and sends without a receive."""
+    """Receives without sends, and sends without receives, in words."""
     if isinstance(model.graphs, TemplateGraphs):
         return [], []
     sent: Counter[Message] = Counter()
@@ -48,7 +48,6 @@ def unmatched(model: Model) -> tuple[list[str], list[str]]:
 def _halves(
     graph: _core.Graph, node_type: int, peers: _core.IntColumn
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield peer, tag and bytes of the sends or receives of a rank."""
     nodes = np.flatnonzero(np.asarray(graph.type) == node_type)
     columns = (peers, graph.comm_tag, graph.comm_size)
     yield from zip(*(_values(column, nodes) for column in columns), strict=True)

@@ -1,13 +1,11 @@
-"""Checks a scenario or ASTRA-sim's inputs, and lists what it finds: the answer of a run, sooner.
+"""Checks a scenario or ASTRA-sim's inputs: a run's answer, sooner and complete.
 
-A run stops at the first mistake; this goes on as far as it can: every configuration file and every
-trace is looked at. What a trace lacks but the scenario does not need is only a warning: whether the
-inputs are valid is decided by compiling them, as a run does.
+Every configuration file and trace is read, beyond the first mistake. What a trace lacks but the
+scenario does not need is a warning: compiling decides.
 
-Whether the job comes to its end is a question of time, too: of slots, orders and hand-overs. So a
-job of up to MOST_EVENTS events is run, and what the run says is the answer. Of a larger one the
-messages of its traces are matched, and it is played without time and limits (`freest.py`), which
-finds most of what a deadlock waits for; and the report says that it was not run.
+Jobs of up to MOST_EVENTS events are run to see whether they end. In larger ones messages are
+matched, and the job is played without time and limits (`freest.py`), which finds most deadlocks;
+the report says it was not run.
 """
 
 from __future__ import annotations
@@ -36,44 +34,44 @@ from yantra.scenario import Case, ChakraFiles, Scenario
 from yantra.scenario.text import placed
 
 MOST_EVENTS = 2_000_000
-"""A job of up to so many events, and packets, is run to see whether it ends: a second or two."""
+"""Jobs of up to so many events and packets are run: a second or two."""
 
 _PACKET_BYTES = 1024
-_ENOUGH = 100_000  # traces that are not there
+_ENOUGH = 100_000  # missing traces
 
 
 class Finding(NamedTuple):
-    """One line of a report."""
+    """A line of a report."""
 
     severity: Literal["error", "warning"]
-    """With an error a run would not start, or not come to its end."""
+    """With an error a run would not start, or not end."""
     text: str
     """What was found, and where."""
 
 
 class Report:
-    """What was found; `ranks` and `nodes` say what was looked at, 0 when it could not be read.
+    """What was found; `ranks`, `nodes`: looked at, 0 if unreadable.
 
-    `work` is how much a run would do, where the inputs are valid; `tried` whether it was done.
+    `work`: a run's cost, for valid inputs; `tried`: whether it was run.
     """
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         """What was found."""
         self.ranks = 0
-        """Ranks that were looked at."""
+        """Ranks looked at."""
         self.nodes = 0
-        """Nodes that were looked at."""
+        """Nodes looked at."""
         self.work: Work | None = None
-        """How much a run would do; None where the inputs are not valid."""
+        """A run's cost; None for invalid inputs."""
         self.tried = False
-        """Whether the job was run to its end, or to what keeps it from it."""
+        """Whether the job was run to its end, or its obstacle."""
         self.exit_code = 0
-        """The exit status of `yantra validate`."""
+        """Exit status of `yantra validate`."""
 
     @property
     def valid(self) -> bool:
-        """Whether a run would start, and as far as is known come to its end."""
+        """Whether a run would start and, as far as known, end."""
         return self.exit_code == 0
 
     def warn(self, texts: list[str]) -> None:
@@ -81,12 +79,12 @@ class Report:
         self.findings += [Finding("warning", text) for text in texts]
 
     def fail(self, error: YantraError) -> None:
-        """Add an error, line by line; a mistake in the input outweighs what is unsupported."""
+        """Add an error by lines; wrong input outweighs unsupported."""
         self.findings += [Finding("error", line) for line in str(error).splitlines()]
         self.exit_code = 2 if self.exit_code == 2 else error.exit_code
 
     def attempt(self, read: Callable[[], Any]) -> Any:
-        """Return what `read` returns, or None and the error among the findings."""
+        """What `read` returns; None, with a finding, for an error."""
         try:
             return read()
         except YantraError as error:
@@ -95,7 +93,7 @@ class Report:
 
 
 def check_scenario_file(given: Path | Case) -> Report:
-    """Check a native scenario file, a workload on a cluster, or a list of jobs on one."""
+    """Check a scenario file, a workload on a cluster, or a list of jobs."""
     from yantra.scenario import load
     from yantra.scenario.recognise import recognise
 
@@ -112,7 +110,6 @@ def check_scenario_file(given: Path | Case) -> Report:
 
 
 def _check_jobs(report: Report, path: Path, settings: Mapping[str, Any] | None) -> None:
-    """Check jobs on one cluster; run them together, and each alone, where they are small."""
     from yantra.run.together import compiled, simulate
     from yantra.scenario.jobs import load as load_jobs
 
@@ -129,7 +126,7 @@ def _check_jobs(report: Report, path: Path, settings: Mapping[str, Any] | None) 
 
 
 def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[str]]]) -> Report:
-    """Check the inputs of an ASTRA-sim command line; `read` makes the scenario of it."""
+    """Check an ASTRA-sim command line; `read` makes its scenario."""
     report = Report()
     try:
         scenario, warnings = read(flags)
@@ -145,7 +142,7 @@ def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[s
 
 
 def _check_each_file(report: Report, flags: Flags) -> None:
-    """Read every file that can be read on its own; most need the size of the network."""
+    # Most files need the size of the network.
     aware = flags.network_backend == "congestion-aware"
     network = "store_and_forward" if aware else "analytical"
     read = report.attempt(lambda: read_network(flags.network, network))
@@ -176,7 +173,6 @@ def _check_workload(
     scenario: Scenario,
     named: Callable[[ConfigError], ConfigError] = lambda error: error,
 ) -> None:
-    """Check what a scenario runs; `named` says in which file a mistake stands."""
     report.ranks = scenario.topology.ranks
     errors: list[str] = []
     if isinstance(scenario.workload, ChakraFiles):
@@ -190,7 +186,7 @@ def _check_workload(
         else:
             report.fail(named(error) if isinstance(error, ConfigError) else error)
         return
-    lack = f"workload: {model.lacks_memory}"  # which a run refuses
+    lack = f"workload: {model.lacks_memory}"  # a run refuses it
     report.warn([text for text in model.warnings if text != lack])
     report.warn([f"{text} (this scenario does not need it)" for text in errors])
     report.nodes = sum(len(model.graphs.of(rank)) for rank in range(model.ranks))
@@ -203,7 +199,6 @@ def _check_workload(
 
 
 def _try(report: Report, model: Model, work: Work) -> None:
-    """Add what keeps a job from its end, and what its run warns of."""
     from yantra.run.simulate import run
 
     level = level_of(model.scenario.network)
@@ -222,7 +217,6 @@ def _try(report: Report, model: Model, work: Work) -> None:
 
 
 def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str]:
-    """Add the warnings of all traces that differ; return their errors."""
     errors = []
     missing: list[int] = []
     seen = set()
@@ -236,7 +230,7 @@ def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str
             findings = chakra.validate(content)
         except FileNotFoundError:
             missing.append(rank)
-            if len(missing) == _ENOUGH:  # of a cluster that may have any number of ranks
+            if len(missing) == _ENOUGH:  # a cluster may have any number of ranks
                 break
             continue
         except OSError as error:
@@ -257,7 +251,6 @@ def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str
 
 
 def _missing(workload: ChakraFiles, missing: list[int], ranks: int) -> str:
-    """Return one text for all ranks without a trace."""
     from yantra.chakra.rank_files import only_some
 
     if some := only_some(f"{workload.prefix}.{{rank}}.et"):

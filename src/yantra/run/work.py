@@ -1,4 +1,4 @@
-"""How much a run will do, said before it does any of it; and what is too much for the memory."""
+"""A run's size before it starts, and what exceeds the memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_QUEUES = 2**32 - 1
-_SURELY_FREE = 16 * 2**20  # bytes; to ask the system for less takes as long as a small run
+_SURELY_FREE = 16 * 2**20  # bytes; asking the system costs as much as a small run
 _SHOWN = (("trillion", 1e12), ("billion", 1e9), ("million", 1e6), ("thousand", 1e3))
 _EXACT_BELOW = 10_000
-_MANY_MESSAGES = 50_000_000  # a minute of a small machine, or more
+_MANY_MESSAGES = 50_000_000  # a minute or more of a small machine
 
 
 class Work(NamedTuple):
-    """Estimates of a run of all ranks; folding makes it less.
+    """Estimates for all ranks; folding reduces them.
 
-    `memory_bytes` is the least that the run takes beyond what is loaded already.
+    `memory_bytes`: the least beyond what is loaded.
     """
 
     events: int
@@ -33,7 +33,7 @@ class Work(NamedTuple):
     memory_bytes: int
 
     def text(self) -> str:
-        """Return it as one line."""
+        """As a line."""
         return (
             f"about {_about(self.events)} events and {_about(self.messages)} messages of "
             f"{format_size(self.bytes_moved)} unless folded, {_about(self.chunks)} chunks at once; "
@@ -42,12 +42,12 @@ class Work(NamedTuple):
 
 
 def estimate(model: Model, ranks: Sequence[int] = ()) -> Work:
-    """Return the work of some ranks of a model, of all if none are named."""
+    """Work of these ranks, or all."""
     return _of(_native(model, ranks))
 
 
 def long_work(model: Model) -> str:
-    """Return what running all ranks would take, as part of a sentence; empty if that is little."""
+    """The work of all ranks, as part of a sentence; "" if little."""
     messages = estimate(model).messages
     if messages < _MANY_MESSAGES:
         return ""
@@ -55,7 +55,7 @@ def long_work(model: Model) -> str:
 
 
 def check_work(model: Model, ranks: Sequence[int] = ()) -> Work:
-    """Return the same; raise UnsupportedError if it is more than the memory can hold."""
+    """The same; raises UnsupportedError above the memory."""
     native = _native(model, ranks)
     work = _of(native)
     if native.queues_in_a_rank > _MOST_QUEUES:

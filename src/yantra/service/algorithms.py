@@ -1,7 +1,7 @@
-"""ASTRA-sim's names of collective algorithms -> ours, for runs over a graph.
+"""ASTRA-sim's names of collective algorithms to ours, for runs over a graph.
 
-A `one...` algorithm covers all ranks at once, for which a graph needs no quirk of ASTRA-sim: the
-ranks are one dimension. That is only possible if no collective goes by several.
+A `one...` algorithm covers all ranks at once, on a graph just one dimension, provided no collective
+uses several.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from yantra.scenario.types import Collectives, Custom
 
 
 def ours(collectives: Collectives, sizes: Sequence[int]) -> tuple[Collectives, list[int]]:
-    """Return collectives with our names, and the sizes of the dimensions that they go by.
+    """Collectives with our names, and the dimension sizes they use.
 
-    One that names fewer algorithms than there are dimensions is left without: ASTRA-sim would run
-    it over the first dimensions alone, which nobody means, and its clients name one by default.
+    One with fewer algorithms than dimensions gets none: ASTRA-sim would use only the first
+    dimensions, which nobody means, though its clients name one by default.
     """
     changes: dict[str, tuple[str, ...] | None] = {}
     flat: list[str] = []

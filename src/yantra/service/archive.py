@@ -1,10 +1,10 @@
-"""Uploads: a ZIP archive, checked entry by entry, then unpacked below a limit.
+"""Uploads: a ZIP archive, checked, then unpacked below a limit.
 
-Nothing is written unless every entry is a plain file or folder with a name inside the archive. What
-an entry says of its size is not believed: bytes are counted as they come. The uploads of ASTRA-sim
-Service are made by Python's zipfile, so only its methods `stored` and `deflated` are taken.
+Nothing is written unless every entry is a plain file or folder inside the archive. Stated sizes are
+not believed: bytes are counted. Only `stored` and `deflated`, as Python's zipfile in ASTRA-sim
+Service makes them.
 
-Source: PKWARE, APPNOTE.TXT 6.3.10, for entries and their attributes.
+Source: PKWARE, APPNOTE.TXT 6.3.10, entries and attributes.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from yantra.base.errors import ConfigError, show
 from yantra.base.units import format_size
 
-_HEADS = (b"PK\x03\x04", b"PK\x05\x06")  # of an entry, and of the end of an empty archive
+_HEADS = (b"PK\x03\x04", b"PK\x05\x06")  # of an entry, and of an empty archive's end
 _ENTRY_OF_DIRECTORY = b"PK\x01\x02"
 _ENCRYPTED = 0x1
 _LONGEST_NAME, _LONGEST_PATH, _DEEPEST = 255, 1024, 16
 _BLOCK = 1 << 20
-_MOST_PER_BYTE, _ALWAYS_ALLOWED = 200, 64 << 20  # deflate alone reaches 1032 bytes for one
+_MOST_PER_BYTE, _ALWAYS_ALLOWED = 200, 64 << 20  # deflate reaches 1032 bytes for one
 
 
 class ArchiveLimits(NamedTuple):
-    """The most that an upload may hold: packed and unpacked bytes, and entries."""
+    """Most packed and unpacked bytes, and entries."""
 
     packed: int = 256 << 20
     unpacked: int = 1 << 30
@@ -37,9 +37,9 @@ class ArchiveLimits(NamedTuple):
 
 
 def unpack(data: bytes, folder: str, limits: ArchiveLimits) -> list[str]:
-    """Write the files of an archive into an empty folder; return their paths inside it.
+    """Unpack into an empty folder; return paths inside it.
 
-    Raises ConfigError, which names the entry; the folder may then hold some files.
+    Raises ConfigError naming the entry; some files may remain.
     """
     archive = _opened(data, limits)
     entries = archive.infolist()
@@ -58,7 +58,7 @@ def unpack(data: bytes, folder: str, limits: ArchiveLimits) -> list[str]:
 
 
 def pack(*folders: str) -> IO[bytes]:
-    """Return the files of some folders as an archive; of one name the last folder's counts."""
+    """Folders' files as an archive; of one name the last folder's counts."""
     paths: dict[str, str] = {}
     for folder in folders:
         for root, _, files in os.walk(folder):
@@ -78,7 +78,7 @@ def _opened(data: bytes, limits: ArchiveLimits) -> ZipFile:
         raise _refused(f"is larger than {format_size(limits.packed)}")
     if not data.startswith(_HEADS):
         raise _refused("is not a ZIP archive; expected one that begins with a file")
-    # The directory is read as a whole, before anything of it can be looked at.
+    # Reading the directory reads all of it.
     if data.count(_ENTRY_OF_DIRECTORY) > limits.entries:
         raise _refused(f"has more than {limits.entries} entries")
     try:
@@ -92,7 +92,6 @@ def _refused(problem: str, entry: str | None = None) -> ConfigError:
 
 
 def _checked(entries: list[ZipInfo], packed: int, limits: ArchiveLimits) -> list[tuple[str, ...]]:
-    """Return the path of each entry, all of which may be written."""
     if not entries:
         raise _refused("is empty; expected the traces of a workload")
     files: set[tuple[str, ...]] = set()
@@ -124,9 +123,9 @@ def _checked(entries: list[ZipInfo], packed: int, limits: ArchiveLimits) -> list
 
 
 def _path(entry: ZipInfo) -> tuple[str, ...]:
-    """Return the parts of an entry's name. Raises ConfigError for one that could leave the folder.
+    """Parts of an entry's name. Raises ConfigError if it could leave the folder.
 
-    `orig_filename` is the name as it is in the archive; zipfile cuts the other at a NUL.
+    `orig_filename` is as in the archive; zipfile cuts the other at a NUL.
     """
     name = entry.orig_filename
     if not name or len(name) > _LONGEST_PATH:
@@ -170,7 +169,7 @@ def _check_kind(entry: ZipInfo) -> None:
 
 
 def _write(archive: ZipFile, entry: ZipInfo, target: str, most: int) -> int:
-    """Write an entry of at most so many bytes; return how many there were."""
+    """Write at most `most` bytes; return how many."""
     written = 0
     try:
         with archive.open(entry) as source, open(target, "xb") as file:

@@ -1,10 +1,10 @@
-"""A graph -> dimensions, for the analytical networks: rings, full meshes and switches.
+"""A graph as dimensions for analytical networks: rings, full meshes, switches.
 
-Ranks that are linked to each other directly make up to three dimensions, rings or full meshes, if
-their links are exactly those of such a product. All others meet in switches: those of a box first,
-then the boxes. A rank's bandwidth in a dimension is that of all its links into it.
+Directly linked ranks are up to three dimensions of rings or full meshes, if their links are exactly
+such a product. Others meet in switches: in a box, then between boxes. A rank's bandwidth in a
+dimension is that of all its links into it.
 
-Trade-off: what is no such product is refused rather than called the nearest one.
+Trade-off: anything else is refused, not approximated.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from yantra.fabric.graphs.graph import Graph
 from yantra.service.networks import ANALYTICAL
 
 _MOST_DIMENSIONS = 3
-_GIB_PER_NS = 1073741824 / 1_000_000_000  # a GB/s of ASTRA-sim's network file, in bytes per ns
+_GIB_PER_NS = 1073741824 / 1_000_000_000  # ASTRA-sim's GB/s, in bytes per ns
 
 Pairs = frozenset[tuple[int, int]]
 
 
 class Shape(NamedTuple):
-    """A dimension as ASTRA-sim's network file has it."""
+    """A dimension of ASTRA-sim's network file."""
 
     kind: str
     size: int
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
 
 
 def write_network(path: str) -> str:
-    """Write the dimensions of a graph's file as ASTRA-sim's network file; return its path."""
+    """Write a graph file's dimensions as ASTRA-sim's network file; return its path."""
     shapes = shapes_of(graph_files.read(path), os.path.basename(path))
     columns = {
         "topology": [shape.kind for shape in shapes],
@@ -54,7 +54,7 @@ def write_network(path: str) -> str:
 
 
 def own_speed(graph: Graph) -> tuple[float, float]:
-    """Return the bandwidth that every rank has at least, all links together, and their latency."""
+    """Least bandwidth of any rank over all its links, and their latency."""
     links = graph.links
     own = links.start < graph.ranks
     rates = np.bincount(links.start[own], links.bytes_per_ns[own], graph.ranks)
@@ -62,7 +62,7 @@ def own_speed(graph: Graph) -> tuple[float, float]:
 
 
 def first_of_boxes(graph: Graph) -> tuple[int, ...]:
-    """Return the first rank of every box, and every rank that is in none."""
+    """First rank of every box, and ranks in none."""
     boxes = graph.boxes[: graph.ranks]
     firsts = np.unique(boxes[boxes >= 0], return_index=True)[1]
     places = np.flatnonzero(boxes >= 0)[firsts].tolist() + np.flatnonzero(boxes < 0).tolist()
@@ -70,7 +70,7 @@ def first_of_boxes(graph: Graph) -> tuple[int, ...]:
 
 
 def shapes_of(graph: Graph, name: str) -> list[Shape]:
-    """Return the dimensions of a graph. Raises UnsupportedError if it has none."""
+    """A graph's dimensions. Raises UnsupportedError if it has none."""
     links, ranks = graph.links, graph.ranks
     direct = (links.start < ranks) & (links.end < ranks)
     if not direct.any():
@@ -96,7 +96,7 @@ def shapes_of(graph: Graph, name: str) -> list[Shape]:
 
 
 def _block(pairs: Pairs, ranks: int) -> int:
-    """Return how many ranks the first group of directly linked ones has."""
+    """Size of the first group of directly linked ranks."""
     near: dict[int, list[int]] = {}
     for one, other in pairs:
         near.setdefault(one, []).append(other)
@@ -110,7 +110,7 @@ def _block(pairs: Pairs, ranks: int) -> int:
 
 
 def _products(pairs: Pairs, ranks: int) -> Iterator[list[tuple[str, int]]]:
-    """Yield the products of rings and full meshes that have exactly these links."""
+    """Products of rings and full meshes with exactly these links."""
     degree = sum(1 for one, _ in pairs if one == 0)
     for count in range(1, _MOST_DIMENSIONS + 1):
         for sizes in _factors(ranks, count):
@@ -151,7 +151,7 @@ def _links(shape: list[tuple[str, int]]) -> Pairs:
 
 
 def _switches(graph: Graph, name: str) -> list[Shape]:
-    """Return the ranks of a box and the boxes, or all ranks where boxes are not alike."""
+    """Ranks of a box and boxes, or all ranks where boxes differ."""
     if graph.ranks < 2:
         raise UnsupportedError(f"{name}: has one rank; expected at least 2 to communicate")
     boxes = graph.boxes[: graph.ranks]
@@ -167,10 +167,7 @@ def _switches(graph: Graph, name: str) -> list[Shape]:
 
 
 def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
-    """Return bandwidth and latency of rank 0 into the switches that join all ranks of its box.
-
-    Where there is none, they are those of all its links.
-    """
+    """Bandwidth and latency of rank 0 into its box's switches; without any, of all its links."""
     links = graph.links
     own = np.flatnonzero(links.start == 0)
     joins = [
@@ -184,7 +181,7 @@ def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
 
 
 def _outer(graph: Graph, block: int) -> Shape:
-    """Return the switch that joins blocks of ranks: each rank has its share of what leaves."""
+    """The switch between blocks: each rank has its share of what leaves."""
     links = graph.links
     inside = np.isin(np.arange(graph.devices), range(block))
     if graph.boxes[0] >= 0:

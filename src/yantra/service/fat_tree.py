@@ -26,7 +26,7 @@ _MOST_LINKS = 10_000_000
 
 
 class _Tier:
-    """What a file says of one tier of switches."""
+    """A tier of switches in a file."""
 
     def __init__(self, name: str, at: int, values: dict[str, str]) -> None:
         self._name, self._at, self._values = name, at, values
@@ -42,7 +42,7 @@ class _Tier:
 
     @property
     def speed(self) -> tuple[int, int]:
-        """Gb/s and ns of a link below this tier."""
+        # Gb/s and ns of a link below this tier.
         latency = self.number("downlink_latency_ns", 0, 0) + self.number("switch_latency_ns", 0, 0)
         return self.number("downlink_speed_gbps"), latency
 
@@ -55,7 +55,7 @@ class _Cable(NamedTuple):
 
 
 def write_links(path: str) -> str:
-    """Write the links of htsim's topology file as a list of cables beside it; return its path."""
+    """Write htsim's topology as a list of cables beside it; return its path."""
     written = os.path.join(os.path.dirname(path), LINKS)
     with open(written, "w", encoding="utf-8") as file:
         file.write("from,to,bandwidth,latency,label\n")
@@ -67,7 +67,7 @@ def write_links(path: str) -> str:
 
 
 def cables(text: str, name: str) -> Iterator[_Cable]:
-    """Yield the cables of a fat tree. Raises ConfigError."""
+    """Yield a fat tree's cables. Raises ConfigError."""
     whole, tiers = _read(text, name)
     nodes, count = whole.number("nodes"), whole.number("tiers")
     if count not in (2, 3):
@@ -96,7 +96,7 @@ def cables(text: str, name: str) -> Iterator[_Cable]:
 
 
 def _core(tiers: list[_Tier], pods: int, per_pod: int, name: str) -> Iterator[_Cable]:
-    """Yield the cables from pods to the cores, each joined to one switch of every pod."""
+    """Cables from pods to cores; a core has one switch in every pod."""
     bundle, uplinks = tiers[2].number("bundle", 1), tiers[1].number("radix_up")
     if uplinks % bundle:
         raise ConfigError(f"{name}: Tier 1, radix_up", f"is {uplinks}, in bundles of {bundle}")

@@ -1,8 +1,7 @@
-"""A configuration of the API -> ASTRA-sim's input files, as ASTRA-sim Service makes them.
+"""From an API configuration to ASTRA-sim's input files, as ASTRA-sim Service makes them.
 
-Files have that service's names, so what `get_config` returns looks the same. A configuration comes
-from a client, so it names nothing outside the folder of the upload: paths are resolved inside it,
-and a collective is one of those that are built in, never a file with code.
+Same file names, so `get_config` looks the same. Clients are not trusted: paths stay inside the
+upload, and collectives are built-in, never files with code.
 
 Source: github.com/astra-sim/astra-sim-service, `x-astra-sim-name` in models/schema/config.
 """
@@ -29,14 +28,14 @@ _ARGUMENTS = ("num_queues_per_dim", "comm_scale", "injection_scale", "rendezvous
 
 
 class Prepared(NamedTuple):
-    """A configuration that can run: its backend, ASTRA-sim's options, and what to warn of."""
+    """A runnable configuration: backend, ASTRA-sim's options, warnings."""
 
     backend: str
     options: dict[str, str]
     warnings: tuple[str, ...]
 
     def moved(self, before: str, after: str) -> Prepared:
-        """Return it with its files in another folder."""
+        """The same with its files in another folder."""
         options = {
             name: after + value.removeprefix(before) if value.startswith(before + os.sep) else value
             for name, value in self.options.items()
@@ -45,9 +44,9 @@ class Prepared(NamedTuple):
 
 
 def prepare(config: Mapping[str, Any], upload: str, folder: str) -> Prepared:
-    """Write the files of a configuration into an empty folder. Raises ConfigError.
+    """Write a configuration's files into an empty folder. Raises ConfigError.
 
-    The traces are in the folder `upload`.
+    Traces are in `upload`.
     """
     common = config.get("common_config")
     if not common:
@@ -76,7 +75,7 @@ def prepare(config: Mapping[str, Any], upload: str, folder: str) -> Prepared:
 
 
 def inside(folder: str, name: str, where: str) -> str:
-    """Return the path of a name that a client gave. Raises ConfigError if it leaves the folder."""
+    """Path of a client's name. Raises ConfigError if it leaves the folder."""
     whole = os.path.normpath(os.path.join(folder, name))
     if "\0" in name or os.path.isabs(name) or not whole.startswith(folder + os.sep):
         raise ConfigError(where, expected_got("a path inside the upload", name))
@@ -92,7 +91,7 @@ def _needed(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _workload(name: str | None, folder: str) -> str:
-    """Return the prefix of the traces. A client names it by its own path: FOLDER/PREFIX counts."""
+    """The traces' prefix. A client uses its own path: FOLDER/PREFIX counts."""
     where = "common_config.workload"
     if not name:
         raise ConfigError(where, "missing; expected the prefix of the traces, FOLDER/PREFIX")
@@ -117,7 +116,7 @@ def _system(system: dict[str, Any] | None, folder: str) -> dict[str, Any]:
             for one in value:
                 if not _ALGORITHM.fullmatch(one):
                     raise ConfigError(place, expected_got("names such as ring or direct", one))
-            if not custom:  # as ASTRA-sim Service has it, custom collectives replace all others
+            if not custom:  # as in ASTRA-sim Service, custom collectives replace all others
                 tree[_dash(name)] = value
         elif name == "local_mem_trace_filename":
             if os.path.basename(value) != value or value in ("", ".", ".."):

@@ -22,7 +22,7 @@ _FIRST_ADDRESS, _FIRST_PORT, _PORT = 0x0B000001, 10000, 100
 
 
 def write(result: Result, path: str) -> None:
-    """Write the file of a recorded run; messages of a rank to itself are left out."""
+    """Write a recorded run's file, without messages of a rank to itself."""
     table = result.recording.messages
     columns = [
         table.values(name)

@@ -1,8 +1,8 @@
-"""The folder of a service: nobody else reads it, and it does not outlive the service.
+"""A service's private folder, which does not outlive it.
 
-A shell waits for the end of the service, however that comes, and removes the folder. Where it was
-killed as well, as with a whole container, the next service does: it finds nobody's lock on it. What
-a client is told of a file in it begins where the client's own part begins: `shown`.
+A shell waits for the service's end, however it comes, and removes the folder. If killed too, as
+with a whole container, the next service removes it: nobody holds its lock. Clients see paths in it
+from their own part on: `shown`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import yantra
 _PREFIX = "yantra-service-"
 _LOCK = "lock"
 _PARTS = "upload|configuration|results|fresh-[^/]*|old-[^/]*"
-# Reads until the service has ended. A job of it may be writing its last, for less than a second.
+# Reads until the service ends. A job of it may still write for less than a second.
 _KEEPER = """read _
 tries=0
 while [ -e "$0" ] && [ $tries -lt 100 ]; do
@@ -39,7 +39,7 @@ class Root:
         remove_abandoned()
         self.path, self._lock = _new_folder()
         self._keeper: subprocess.Popen[bytes] | None = None
-        with suppress(OSError):  # without a shell the next service removes what a kill leaves
+        with suppress(OSError):  # without a shell the next service cleans up after a kill
             self._keeper = subprocess.Popen(
                 ("/bin/sh", "-c", _KEEPER, self.path),
                 stdin=subprocess.PIPE,
@@ -49,7 +49,7 @@ class Root:
             )
 
     def close(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder and its content."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._keeper is not None:
             self._keeper.communicate()
@@ -57,21 +57,20 @@ class Root:
 
 
 def _new_folder() -> tuple[str, int]:
-    """Make a folder; return its path and the descriptor of its lock."""
     while True:
         path = tempfile.mkdtemp(prefix=_PREFIX)
         flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
         lock = os.open(os.path.join(path, _LOCK), flags, 0o600)
-        with suppress(OSError):  # there are file systems without locks
+        with suppress(OSError):  # some file systems have no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
-        # Before it was locked, another service could take it for one that was left.
+        # Before the lock, another service could take it for abandoned.
         if os.fstat(lock).st_nlink:
             return path, lock
         os.close(lock)
 
 
 def remove_abandoned() -> None:
-    """Remove the folders of services of this user that were killed."""
+    """Remove folders of this user's killed services."""
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
             is_folder = entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False)
@@ -80,7 +79,7 @@ def remove_abandoned() -> None:
 
 
 def _remove_unless_held(root: str) -> None:
-    with suppress(OSError):  # it has no lock yet, or no longer: another process makes or removes it
+    with suppress(OSError):  # no lock yet, or no longer: another process makes or removes it
         lock = os.open(os.path.join(root, _LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -90,6 +89,6 @@ def _remove_unless_held(root: str) -> None:
 
 
 def shown(text: str, root: str) -> str:
-    """Return a text for a client: paths begin in its own part of the folder, not of this host."""
+    """A text for a client: paths begin in its part of the folder, not of this host."""
     inside = re.compile(rf"{re.escape(root)}(?:/(?:{_PARTS})(?=/|$))?(?:/|(?![\w.-]))")
     return inside.sub("", text).replace(_INSTALLED, "yantra")

@@ -1,9 +1,8 @@
-"""A configuration's InfraGraph -> a file of it that says the speed of every link.
+"""A configuration's InfraGraph as a file with every link's speed.
 
-Annotations of 1.4.0 name nodes, edges and links with attributes; those before have lists of
-specifications, which use the same numbers. Bytes that are well-formed as the newer and say
-something are the newer. Links of which nobody says a speed get that of ASTRA-sim Service, 100 Gb/s
-and 5 us, and a warning names them.
+Annotations of 1.4.0 have nodes, edges and links with attributes; earlier ones lists of
+specifications with the same numbers. Bytes well-formed and meaningful as the newer are the newer.
+Links without speed get ASTRA-sim Service's 100 Gb/s and 5 us, with a warning.
 
 Source: github.com/astra-sim/astra-sim-service, service/docs/infragraph/annotations.md.
 """
@@ -22,11 +21,11 @@ from yantra.service.wire import WireError
 INFRAGRAPH = "infrastructure.infragraph.json"
 
 _GBPS, _MS = 100.0, 0.005
-_RATES = ("gigabits_per_second", "gigabytes_per_second")  # GT/s is no rate without the encoding
+_RATES = ("gigabits_per_second", "gigabytes_per_second")  # GT/s is no rate without its encoding
 
 
 def files(backend: str, network: Mapping[str, Any], given: Mapping[str, Any], where: str) -> Files:
-    """Return the files of a backend over an infrastructure. Raises ConfigError."""
+    """A backend's files over an infrastructure. Raises ConfigError."""
     infrastructure = given.get("infrastructure")
     if not infrastructure:
         raise ConfigError("infragraph.infrastructure", "missing; the topology infragraph needs it")
@@ -48,7 +47,7 @@ def files(backend: str, network: Mapping[str, Any], given: Mapping[str, Any], wh
 
 
 def read_annotations(data: bytes) -> dict[str, Any]:
-    """Return annotations as those of 1.4.0: `nodes`, `edges` and `links` with attributes."""
+    """Annotations as of 1.4.0: `nodes`, `edges`, `links` with attributes."""
     try:
         newer = decode(data, "Annotation")
     except WireError:
@@ -78,7 +77,7 @@ def _attributes(row: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _of_links(annotations: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Return what annotations say of links: Gb/s and ms by the name of the link."""
+    """Gb/s and ms by name of the link."""
     found: dict[str, dict[str, float]] = {}
     for link in annotations.get("links", []):
         name = link.get("name", "")
@@ -104,7 +103,7 @@ def _number(text: str, where: str) -> float:
 
 
 def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the annotations that number ranks; what else is said of nodes changes no time."""
+    """Annotations that number ranks; others on nodes change no time."""
     found = []
     for node in annotations.get("nodes", []):
         ranks = [pair for pair in node.get("attributes", []) if pair.get("attribute") == "rank"]
@@ -114,7 +113,7 @@ def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _speeds(infrastructure: Mapping[str, Any], said: Mapping[str, dict[str, float]]) -> set[str]:
-    """Write a speed into every link; return the names of those of which nothing was said."""
+    """Write a speed into every link; return names of links without one."""
     unsaid = set()
     for link in _links(infrastructure):
         name = link.get("name", "")

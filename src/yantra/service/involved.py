@@ -1,8 +1,8 @@
-"""Traces whose collectives list fewer dimensions than the network has -> traces that list all.
+"""Completes traces whose collectives list fewer dimensions than the network has.
 
-The generator of ASTRA-sim Service's clients writes one entry, true, whatever the network is. Of
-several dimensions ASTRA-sim then reads beyond the list; here the missing entries are true, too, if
-all that are there are. Lists with a false in them stay, and are refused by `compile`.
+The generator of ASTRA-sim Service's clients writes one entry, true, for any network, and ASTRA-sim
+reads beyond the list. Here missing entries are true if all present are. Lists with a false stay;
+`compile` refuses them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NAME = "involved_dim"
 
 
 def completed(scenario: Scenario) -> tuple[Scenario, list[str]]:
-    """Return the scenario with complete lists, and what to warn of."""
+    """The scenario with complete lists, and warnings."""
     files = scenario.workload
     count = len(scenario.topology.dimensions)
     if count == 1 or not isinstance(files, ChakraFiles):
@@ -30,7 +30,6 @@ def completed(scenario: Scenario) -> tuple[Scenario, list[str]]:
 
 
 def _complete(trace: Trace, count: int) -> Trace:
-    """Return a trace with complete lists; the same one if they are."""
     nodes, changed = [], False
     for node in trace:
         given = node.get(_NAME)

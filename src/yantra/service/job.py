@@ -1,10 +1,9 @@
-"""The process that runs one configuration: `python -P -m yantra.service.job`.
+"""The process of one configuration: `python -P -m yantra.service.job`.
 
-It makes a small run, which imports what runs need, then waits for one line of JSON on its standard
-input: a job then takes milliseconds. What it prints goes to simulation.log in the folder of
-results, which is also its working directory. Its memory, its processor time and the size of what it
-writes are limited by the kernel; the server limits its time on the wall. It ends when the
-server has ended.
+A small first run imports everything, then it waits for a line of JSON on standard input, so a job
+takes milliseconds. Output goes to simulation.log in the results folder, its working directory. The
+kernel limits memory, processor time and written bytes, the server wall time. It ends with the
+server.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from yantra.service import flow_times, folders, scenarios
 LOG = "simulation.log"
 RANKS = "ranks.csv"
 _MOST_WRITTEN = 4 << 30
-_GRACE_S = 5  # of processor time beyond the limit on the wall, for the start of the process
+_GRACE_S = 5  # processor time beyond the wall limit, for start-up
 
 
 def main() -> int:
-    """Run the configuration that comes on standard input; return the exit status."""
+    """Run the configuration on standard input; return the exit status."""
     close_store()
     end_with(os.getppid())
     _warm_up()
@@ -72,7 +71,7 @@ def main() -> int:
 
 
 def _warm_up() -> None:
-    """Run an all-reduce of two ranks, for all that is imported on the way."""
+    """Run an all-reduce of two ranks, to import what runs need."""
     step = TraceBuilder()
     step.collective("all_reduce", 1)
     link = Dimension(kind="ring", size=2, bytes_per_ns=1.0, latency_ns=1.0)
@@ -100,7 +99,7 @@ def _run(order: dict[str, Any], root: str) -> None:
     for text in (*order["warnings"], *warnings, *model.warnings):
         sys.stdout.write(f"warning: {folders.shown(text, root)}\n")
     records = order["backend"] == "ns3"
-    # As `yantra astra-sim`: the log tells which rank finishes first within a tick.
+    # As `yantra astra-sim`: the log shows which rank finishes first within a tick.
     result = run(model, fold="off", record=records)
     now = astra_sim_log.stamp()
     for line in astra_sim_log.lines(result):
@@ -118,4 +117,4 @@ def _run(order: dict[str, Any], root: str) -> None:
 if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
-    os._exit(status)  # what the end of an interpreter tidies up, the end of a process does
+    os._exit(status)  # the process's end tidies up what an interpreter's end would

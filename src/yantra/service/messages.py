@@ -1,12 +1,10 @@
-"""The messages of ASTRA-sim Service, which are those of its versions 1.1.0 to 1.4.0.
+"""ASTRA-sim Service's messages, versions 1.1.0 to 1.4.0.
 
-A message is its fields in the order of their numbers, `name:type`; `=7` before a name sets the
-number, `*` behind a type says that the field is repeated, and names in braces are an enum from 1
-on, 0 being unspecified. Between the versions only annotations have changed; `annotations` therefore
-stays bytes here, which `annotations.py` reads.
+Fields in order of number, `name:type`; `=7` before a name sets the number, `*` means repeated,
+names in braces are an enum from 1 (0 is unspecified). Versions differ only in annotations, which
+stay bytes here for `infragraph.py`.
 
-Trade-off: a table of our own instead of the service's .proto, which its generator makes and nobody
-publishes.
+Trade-off: our table, because the service's .proto is generated and unpublished.
 
 Source: github.com/astra-sim/astra-sim-service, models/schema; github.com/Keysight/infragraph.
 """
@@ -130,7 +128,7 @@ _TABLE = {
     "InfrastructureEndpoint": "instance:string component:string",
     "InfrastructureEdge": f"ep1:InfrastructureEndpoint ep2:InfrastructureEndpoint {_SCHEME}",
     "Instance": "name:string description:string device:string count:int32",
-    # Annotations, of version 1.4.0 and of those before
+    # Annotations, of 1.4.0 and before
     "Annotation": "nodes:AnnotationNode* edges:AnnotationEdge* links:AnnotationLink*",
     "AnnotationNode": "name:string attributes:Attribute*",
     "AnnotationEdge": "ep1:string ep2:string attributes:Attribute*",
@@ -174,10 +172,10 @@ MESSAGES: wire.Messages = {name: _message(text) for name, text in _TABLE.items()
 
 
 def decode(data: bytes, message: str) -> dict[str, Any]:
-    """Return the fields of a message of the API. Raises WireError."""
+    """Fields of an API message. Raises WireError."""
     return wire.decode(data, message, MESSAGES)
 
 
 def encode(message: str, values: dict[str, Any]) -> bytes:
-    """Return the bytes of a message of the API."""
+    """Bytes of an API message."""
     return wire.encode(values, message, MESSAGES)

@@ -1,7 +1,7 @@
-"""The network of a configuration -> the files of its backend.
+"""A configuration's network as its backend's files.
 
-Analytical: the lists of ASTRA-sim's network file. ns-3: the configuration, the topology and the
-logical dimensions. htsim: the same lists, and the fat tree.
+Analytical: the lists of ASTRA-sim's network file. ns-3: configuration, topology, logical
+dimensions. htsim: the lists, and the fat tree.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORD = re.compile(r"[0-9A-Za-z.+-]+")
 
 
 class Files(NamedTuple):
-    """Texts by the names of their files, which of them are options, and what to warn of."""
+    """Texts by file name, which of them are options, and warnings."""
 
     texts: dict[str, str]
     options: dict[str, str]
@@ -35,7 +35,7 @@ class Files(NamedTuple):
 
 
 def files(backend: str, network: Mapping[str, Any], where: str) -> Files:
-    """Return the files of a network whose topology is given in the backend's own form."""
+    """Files of a topology in the backend's own form."""
     topology = network["topology"]
     if backend == "ns3":
         return _ns3(network, topology, where)
@@ -49,13 +49,13 @@ def files(backend: str, network: Mapping[str, Any], where: str) -> Files:
 
 
 def analytical(dimensions: Sequence[Mapping[str, Any]], where: str) -> Files:
-    """Return ASTRA-sim's network file of some dimensions."""
+    """ASTRA-sim's network file."""
     text = _lists(dimensions, where)
     return Files({ANALYTICAL: text}, {"network-configuration": ANALYTICAL})
 
 
 def ns3(network: Mapping[str, Any], topology: str, name: str, dimensions: Sequence[int]) -> Files:
-    """Return the files of ns-3 over a topology that is in a file of some name."""
+    """ns-3's files over a topology file."""
     texts = {
         NS3_NETWORK: _ns3_network(network.get("network", {})),
         name: topology,
@@ -75,7 +75,7 @@ def htsim(
     network: Mapping[str, Any],
     where: str,
 ) -> Files:
-    """Return the files of htsim: the lists of dimensions, and the fat tree."""
+    """htsim's files: dimension lists and fat tree."""
     lines = [f"{key.capitalize()} {fat_tree[key]}" for key in ("nodes", "tiers", "podsize")
              if key in fat_tree]  # fmt: skip
     for at in range(3):

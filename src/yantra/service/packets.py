@@ -1,8 +1,7 @@
-"""ns-3's configuration as ASTRA-sim has it -> the packet network and its options.
+"""ASTRA-sim's ns-3 configuration as the packet network's options.
 
-What it says in the terms of the packet network is taken: congestion control, window, payload and
-buffer. Marks, rates and timers are those of the preset of that congestion control; where they
-count, a warning says so. What no network here models is refused.
+Taken: congestion control, window, payload and buffer. Marks, rates and timers are that congestion
+control's preset; a warning says where they count. What no network here models is refused.
 
 Source: github.com/alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """
@@ -20,7 +19,7 @@ _MIB = 1 << 20
 
 
 def read(path: str) -> tuple[Plugin, list[str]]:
-    """Return the network of a configuration, and what to warn of. Raises ConfigError."""
+    """The network, and warnings. Raises ConfigError."""
     name = os.path.basename(path)
     rows = (line.split() for line in read_text(path).splitlines())
     given = {row[0]: row[1:] for row in rows if row}

@@ -1,9 +1,8 @@
-"""The files of a configuration -> a Scenario.
+"""A configuration's files as a Scenario.
 
-The analytical backends are those of `yantra astra-sim`, with its numbers to the tick. In place of
-ns-3 runs the packet network with the rules of ASTRA-sim's fork of it; in place of htsim's TCP the
-flow network, whose flows share links max-min fairly, which is what TCP is after. Both go over the
-given topology, and what they do not model is warned of in the log.
+Analytical backends are those of `yantra astra-sim`, equal to the tick. For ns-3, the packet network
+with the rules of ASTRA-sim's fork; for htsim's TCP, the flow network: its max-min sharing is what
+TCP aims at. Both use the given topology; what they do not model is warned of in the log.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ _ANALYTICAL = {
 _NETWORK = "network-configuration"
 
 Options = Mapping[str, str]
-"""ASTRA-sim's options without their dashes, and `topology`, the file of a graph."""
+"""ASTRA-sim's options without dashes, and `topology`, a graph's file."""
 
 
 def read(backend: str, options: Options) -> tuple[Scenario, list[str]]:
-    """Return the scenario of a configuration's files, and what to warn of. Raises ConfigError."""
+    """The scenario, and warnings. Raises ConfigError."""
     if backend in _ANALYTICAL:
         scenario, warnings = _analytical(_ANALYTICAL[backend], options)
     else:
@@ -85,7 +84,7 @@ def _htsim(options: Options) -> tuple[Scenario, list[str]]:
     warnings = ["htsim: its TCP is not modelled; flows share links max-min fairly (network flow)"]
     placement = Placement()
     if is_infragraph(topology):
-        # htsim knows hosts and no devices in them: a host is a rank, at the first device of it.
+        # htsim has hosts without devices: a host is a rank, at its first device.
         firsts = first_of_boxes(graph_files.read(topology))
         sizes: Sequence[int] = [len(firsts)]
         placement = Placement(kind="list", devices=firsts)
@@ -102,7 +101,7 @@ def _htsim(options: Options) -> tuple[Scenario, list[str]]:
 def _over_graph(
     options: Options, path: str, sizes: Sequence[int], network: Plugin
 ) -> tuple[Scenario, list[str]]:
-    """Return the scenario of collectives over logical dimensions whose messages cross a graph."""
+    """Collectives over logical dimensions whose messages cross a graph."""
     graph = graph_files.read(path)
     sizes = sizes or [graph.ranks]
     system, warnings = read_system(
@@ -115,7 +114,7 @@ def _over_graph(
         ),
     )
     collectives, sizes = ours(system.collectives, sizes)
-    # Of these dimensions collectives take the sizes; how fast they are is the graph's to say.
+    # Collectives use these dimensions' sizes; speed is the graph's.
     rate, latency = own_speed(graph)
     topology = Topology(
         dimensions=tuple(

@@ -1,18 +1,15 @@
-"""The API over gRPC: calls to the session, errors to status codes, limits, and a token.
+"""The API over gRPC: calls, status codes, limits, a token.
 
-Only this file needs the package grpcio. An error has the JSON of the API's message `Error` as its
-details, where clients look for it. With a token every call must have the metadata
-`authorization: Bearer TOKEN`.
+Only this file needs grpcio. Errors have the API's message `Error` as JSON in their details, where
+clients look. With a token, calls need the metadata `authorization: Bearer TOKEN`.
 
-A call waits in a loop of asyncio and takes a thread only while something is done for it: an idle
-client costs no thread. Every call ends within `_LONGEST_S`, a stream on which the client does
-nothing for `_IDLE_S` before, and so does a call whose request has not come as a whole: `_UPLOAD_S`
-where it holds an archive or a configuration. gRPC itself would wait for a request before it calls
-anybody, so every method is a stream of one request here; that is the same on the wire. Pings find
-clients that are gone. What takes long (to unpack, to pack, to configure) has threads of its own, so
-that the rest is answered at once.
+A call waits in asyncio and has a thread only while work is done: idle clients cost none. Every call
+ends within `_LONGEST_S`, an idle stream after `_IDLE_S`, an incomplete request after `_UPLOAD_S` if
+it holds an archive or configuration. gRPC would wait for the request before calling anybody, so
+every method is a stream of one request, the same on the wire. Pings find dead clients. Slow work
+(unpack, pack, configure) has threads of its own.
 
-Trade-off: a call whose time is over is answered, but what a thread does for it is done to its end.
+Trade-off: a late call is answered, but its thread works to the end.
 """
 
 from __future__ import annotations
@@ -35,19 +32,19 @@ from yantra.service.messages import API_VERSION, SERVICE, decode, encode
 from yantra.service.session import BusyError, MissingError, Session
 from yantra.service.wire import WireError
 
-_SHORT, _LONG = 8, 4  # threads for calls that take milliseconds, and for others
+_SHORT, _LONG = 8, 4  # threads for calls of milliseconds, and for others
 _MOST_CALLS = 1024
 _LONGEST_S, _UPLOAD_S, _IDLE_S = 600.0, 120.0, 10.0
 _PING_S, _ANSWER_S = 20, 10
-_UPLOADS = 2  # so many of the largest uploads may be under way at a time
-_CHUNK = 3 << 20  # clients receive messages of up to 4 MiB unless told otherwise
-_HEADERS = 1 << 20  # room for what is around the bytes of an upload
+_UPLOADS = 2  # largest uploads at a time
+_CHUNK = 3 << 20  # clients take up to 4 MiB by default
+_HEADERS = 1 << 20  # for what surrounds an upload's bytes
 
 Call = Callable[[bytes], bytes]
-"""What answers a call, from bytes to bytes."""
+"""Answers a call, bytes to bytes."""
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
-"""The same as gRPC calls it, with the context of a call."""
+"""As gRPC calls it, with a context."""
 
 
 def _grpc() -> Any:
@@ -60,7 +57,7 @@ def _grpc() -> Any:
 
 
 class Server:
-    """A server that runs in a thread of its own; use `serve`."""
+    """A server in a thread of its own; use `serve`."""
 
     def __init__(self, grpc: Any, session: Session, token: str | None, most_upload: int) -> None:
         self._loop = asyncio.new_event_loop()
@@ -89,7 +86,7 @@ class Server:
         return server
 
     def start(self, address: str) -> int:
-        """Listen; return the port. Raises ConfigError where that cannot be."""
+        """Listen; return the port. Raises ConfigError if impossible."""
 
         async def listen() -> int:
             port = int(self._server.add_insecure_port(address))
@@ -107,7 +104,7 @@ class Server:
         return int(port)
 
     def stop(self, grace_s: float = 0.0) -> threading.Event:
-        """End the server and, after `grace_s`, its calls; return what to wait for, as gRPC does."""
+        """End the server and, after `grace_s`, its calls; return what to wait for, as gRPC."""
         self._do(self._server.stop(grace_s))
         self._calls.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -127,7 +124,7 @@ class Server:
 def serve(
     session: Session, address: str, token: str | None, most_upload: int
 ) -> tuple[Server, int]:
-    """Start a server; return it and its port. Raises ConfigError where it cannot listen."""
+    """Start a server; return it and its port. Raises ConfigError if it cannot listen."""
     server = Server(_grpc(), session, token, most_upload)
     try:
         return server, server.start(address)
@@ -137,10 +134,10 @@ def serve(
 
 
 def _guard_class() -> type:
-    """Return the base class of interceptors; `object` where grpcio is missing.
+    """Base class of interceptors; `object` without grpcio.
 
-    gRPC reads its environment when it is first imported, here. Its log would repeat on stderr what
-    errors of ours say; the variable still turns it on.
+    gRPC reads its environment at first import, here. Its log would repeat our errors on stderr; the
+    variable still enables it.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
@@ -152,7 +149,7 @@ def _guard_class() -> type:
 
 
 class LateError(Exception):
-    """The time of a call is over, or its client neither sends nor takes."""
+    """The call's time is over, or its client is idle."""
 
 
 class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
@@ -165,10 +162,10 @@ class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
             code = grpc.StatusCode.UNAUTHENTICATED
             await context.abort(code, "expected authorization: Bearer TOKEN")
 
-        self._refuse = grpc.stream_unary_rpc_method_handler(refuse)  # before a request has come
+        self._refuse = grpc.stream_unary_rpc_method_handler(refuse)  # before the request
 
     async def intercept_service(self, proceed: Callable[[Any], Any], call: Any) -> Any:
-        """Let a call through, or answer it."""
+        """Pass a call on, or answer it."""
         given = dict(call.invocation_metadata).get("authorization", "")
         if hmac.compare_digest(str(given).encode(), self._expected):
             return await proceed(call)
@@ -176,7 +173,7 @@ class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
 
 
 class _Calls:
-    """Every call of the API, from bytes to bytes."""
+    """The API's calls, bytes to bytes."""
 
     def __init__(self, grpc: Any, session: Session, most_upload: int) -> None:
         self._grpc = grpc
@@ -187,12 +184,11 @@ class _Calls:
         self._long = ThreadPoolExecutor(_LONG, "yantra-long")
 
     def close(self) -> None:
-        """Let the threads end."""
         for pool in (self._short, self._long):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def handler(self) -> Any:
-        """Return what gRPC asks which method answers a call."""
+        """gRPC's map from call to method."""
         grpc = self._grpc
         unary: dict[str, tuple[Call, Executor]] = {
             "UploadConfig": (self._upload, self._long),
@@ -261,7 +257,7 @@ class _Calls:
         return answer
 
     async def _request(self, context: Any, longest_s: float) -> bytes:
-        """Return the one request of a call. Raises LateError where it does not come as a whole."""
+        """The one request. Raises LateError if incomplete."""
         end = self._grpc.aio.EOF
         problem = f"the request did not come as a whole within {longest_s:g} s; call again"
         try:
@@ -277,10 +273,10 @@ class _Calls:
 
     @asynccontextmanager
     async def _received(self, context: Any) -> AsyncIterator[bytes]:
-        """Yield the bytes of a stream, in full.
+        """Yield a stream's bytes.
 
-        Raises ConfigError for more than an upload may have, BusyError where those under way have
-        too much together, LateError where the client sends nothing more.
+        Raises ConfigError above an upload's limit, BusyError if those under way are too much
+        together, LateError when the client goes silent.
         """
         whole = bytearray()
         try:
@@ -353,10 +349,7 @@ class _Calls:
         return encode("GetVersionResponse", {"version": version})
 
     def _refuse(self, error: Exception, context: Any) -> bytes:
-        """End a call with the status of an error; its details are the API's message `Error`.
-
-        They have no path of this host.
-        """
+        """End a call with an error's status, its details an API `Error` without paths of this host."""
         codes = self._grpc.StatusCode
         if isinstance(error, WireError):
             error = ConfigError("request", str(error))
@@ -381,12 +374,11 @@ class _Calls:
 
 
 async def _in(pool: Executor, call: Callable[[Any], Any], value: Any) -> Any:
-    """Call a function in a thread."""
     return await asyncio.get_running_loop().run_in_executor(pool, call, value)
 
 
 async def _soon(work: Awaitable[Any]) -> Any:
-    """Wait for a client. Raises LateError where it does nothing."""
+    """Wait for a client. Raises LateError if it does nothing."""
     try:
         return await asyncio.wait_for(work, _IDLE_S)
     except TimeoutError:

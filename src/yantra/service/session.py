@@ -1,12 +1,10 @@
-"""What the API does: one upload, one configuration and one run at a time, for all clients.
+"""What the API does: one upload, configuration and run at a time, for all clients.
 
-The upload, the files of the configuration and the results have folders of their own in a temporary
-folder that nobody else can read. An upload takes the place of the one before only when all of it
-has been unpacked, and a configuration only when all of it has been written.
+Upload, configuration and results have folders in a private temporary one. A new upload or
+configuration replaces the old only when complete.
 
-Two locks: `_changing` is held as long as an upload is unpacked, a configuration is made or both are
-packed, which may take seconds; `_lock` only for a look or a change of names. So what is asked while
-a large upload comes in is answered at once.
+`_changing` is held while unpacking, configuring or packing, which may take seconds; `_lock` only
+for looks and renames. So a large upload delays no other answer.
 """
 
 from __future__ import annotations
@@ -33,20 +31,20 @@ from yantra.service.worker import Worker
 Status = Literal["inactive", "running", "completed", "failed", "terminated"]
 
 _ANALYTICAL = "analytical_"
-_ANSWER_WITHIN_S = 1.0  # a run that ends sooner has ended when `start` is answered
+_ANSWER_WITHIN_S = 1.0  # a run that ends sooner has ended when `start` returns
 _BLOCK = 1 << 20
 
 
 class BusyError(Exception):
-    """A simulation runs, so nothing of it may change; only a caller of the service hears of it."""
+    """A simulation runs, so nothing may change; only a service's caller sees this."""
 
 
 class MissingError(Exception):
-    """What is asked for is not there."""
+    """What is asked for does not exist."""
 
 
 class Limits(NamedTuple):
-    """What a client may take: of an upload, and of one run."""
+    """A client's limits: for an upload, and a run."""
 
     archive: ArchiveLimits = ArchiveLimits()
     time_s: float = 600.0
@@ -54,7 +52,7 @@ class Limits(NamedTuple):
 
 
 class Session:
-    """The state of the service. Every method may be called from any thread."""
+    """State of the service; thread-safe."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -73,7 +71,7 @@ class Session:
         self._running: Worker | None = None
 
     def close(self) -> None:
-        """End what runs and remove every file."""
+        """End the run and remove all files."""
         with self._lock:
             for worker in (self._running, self._spare):
                 if worker is not None:
@@ -82,11 +80,11 @@ class Session:
             self._folder.close()
 
     def shown(self, text: str) -> str:
-        """Return a text without the paths of this host."""
+        """A text without this host's paths."""
         return shown(text, self._root)
 
     def upload(self, data: bytes) -> str:
-        """Take an archive of traces in place of what was uploaded before."""
+        """Replace the upload by an archive of traces."""
         self._check_idle()
         with self._changing, self._fresh() as fresh, self._fresh() as empty:
             found = archive.unpack(data, fresh, self._limits.archive)
@@ -100,7 +98,7 @@ class Session:
         return f"{count(len(found), 'file')} uploaded"
 
     def configure(self, config: dict[str, Any]) -> tuple[str, ...]:
-        """Make ASTRA-sim's files of a configuration; return the warnings."""
+        """Make ASTRA-sim's files; return warnings."""
         self._check_idle()
         with self._changing, self._fresh() as fresh:
             prepared = files.prepare(config, self._upload, fresh)
@@ -111,7 +109,7 @@ class Session:
         return tuple(self.shown(text) for text in prepared.warnings)
 
     def configuration(self) -> IO[bytes]:
-        """Return the uploaded files and those of the configuration as an archive."""
+        """Upload and configuration as an archive."""
         with self._changing:
             return archive.pack(self._upload, self._configuration)
 
@@ -121,7 +119,7 @@ class Session:
         return self._status
 
     def start(self, backend: str) -> None:
-        """Run the configuration; wait a moment, for most runs are short."""
+        """Run the configuration; wait briefly, as most runs are short."""
         with self._lock:
             self._check_idle()
             prepared = self._prepared
@@ -157,7 +155,7 @@ class Session:
             self._ended(worker)
 
     def results(self) -> list[dict[str, Any]]:
-        """Return name, size, MD5 and time of every file of the last run."""
+        """Name, size, MD5 and time of the last run's files."""
         with self._lock:
             entries = sorted(os.scandir(self._results), key=lambda entry: entry.name)
             names = [one.name for one in entries if one.is_file()]
@@ -165,7 +163,7 @@ class Session:
         return [_described(name, file) for name, file in opened]
 
     def result(self, name: str) -> IO[bytes]:
-        """Return a file of the last run, open. Raises MissingError."""
+        """A file of the last run, open. Raises MissingError."""
         with self._lock:
             names = sorted(entry.name for entry in os.scandir(self._results) if entry.is_file())
             if name not in names:
@@ -178,7 +176,7 @@ class Session:
             raise BusyError("a simulation is already running; stop it or wait for its end")
 
     def _watch(self, worker: Worker) -> None:
-        """Wait for the end of a run, and say how it ended."""
+        """Wait for a run's end and record how it ended."""
         status = worker.wait(self._limits.time_s)
         if status is None:
             worker.end()
@@ -202,7 +200,7 @@ class Session:
 
     @contextmanager
     def _fresh(self) -> Iterator[str]:
-        """Yield an empty folder; what is there at the end, whatever its content, is removed."""
+        """Yield an empty folder; whatever is there at the end is removed."""
         fresh = tempfile.mkdtemp(prefix="fresh-", dir=self._root)
         try:
             yield fresh
@@ -210,7 +208,7 @@ class Session:
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _put(self, fresh: str, folder: str) -> None:
-        """Give a folder the content of a fresh one, which gets what was there, to be removed."""
+        """Swap a folder's content with a fresh one's, which is removed."""
         old = tempfile.mkdtemp(prefix="old-", dir=self._root)
         os.rename(folder, old)
         os.rename(fresh, folder)
@@ -232,7 +230,7 @@ def _check_backend(asked: str, prepared: str) -> None:
 
 
 def _described(name: str, file: IO[bytes]) -> dict[str, Any]:
-    """Return what is said of a file of the results, which may have been removed meanwhile."""
+    """A result file, which may vanish meanwhile."""
     with file:
         status = os.fstat(file.fileno())
         made = time.localtime(status.st_mtime)

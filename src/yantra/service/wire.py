@@ -1,9 +1,8 @@
-"""The encoding of protocol buffers: bytes <-> a dictionary by the names of the fields.
+"""Protocol buffers to a dictionary of field names, and back.
 
-Written here because grpcio does not bring the package protobuf, and the API has few messages. A
-field is in the dictionary if it was sent; one that the message does not know is skipped, as proto3
-asks. Enums are their names. Numbers of 32-bit floats come as the shortest decimal that means them,
-as protobuf's JSON has them: 0.005 and not 0.004999999888.
+Because grpcio does not bring protobuf, and the API has few messages. Fields present were sent;
+unknown ones are skipped, as in proto3. Enums are names. 32-bit floats are the shortest decimal, as
+in protobuf's JSON: 0.005, not 0.004999999888.
 
 Source: protobuf.dev/programming-guides/encoding.
 """
@@ -19,15 +18,15 @@ _LONGEST_VARINT = 10
 _WIRE_TYPES = {"double": _FIXED64, "float": _FIXED32, "string": _BYTES, "bytes": _BYTES}
 _DEEPEST = 32
 _UNSPECIFIED = "unspecified"
-_SHORTEST, _LONGEST = 6, 9  # decimal digits between which those of a 32-bit float are
+_SHORTEST, _LONGEST = 6, 9  # decimal digits of a 32-bit float
 
 
 class WireError(ValueError):
-    """Bytes that are no such message; the text names the field."""
+    """Bytes that are no such message; names the field."""
 
 
 class Field(NamedTuple):
-    """A field of a message. `kind` is a type of proto3, `enum` or the name of a message."""
+    """A message's field. `kind`: a proto3 type, `enum` or a message."""
 
     name: str
     number: int
@@ -37,16 +36,16 @@ class Field(NamedTuple):
 
 
 Messages = Mapping[str, Mapping[int, Field]]
-"""The fields of each message by their number."""
+"""Each message's fields by number."""
 
 
 def decode(data: bytes, message: str, messages: Messages) -> dict[str, Any]:
-    """Return the fields of a message that were sent. Raises WireError."""
+    """Fields sent. Raises WireError."""
     return _decode(data, message, messages, {}, message, _DEEPEST)
 
 
 def encode(values: Mapping[str, Any], message: str, messages: Messages) -> bytes:
-    """Return the bytes of a message. Raises WireError for a field that it does not have."""
+    """A message's bytes. Raises WireError for an unknown field."""
     by_name = {field.name: field for field in messages[message].values()}
     out = bytearray()
     for name, value in values.items():
@@ -91,7 +90,7 @@ def _put(into: dict[str, Any], field: Field, value: Any) -> None:
 
 
 def _fields(data: bytes, where: str) -> Iterator[tuple[int, int, Any]]:
-    """Yield number, wire type and raw value of each field."""
+    """Yield number, wire type and raw value."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at, where)
@@ -185,7 +184,7 @@ def _shortest(raw: bytes) -> float:
 def _as_float(value: float) -> bytes:
     try:
         return struct.pack("<f", value)
-    except OverflowError:  # rounded up beyond the largest
+    except OverflowError:  # rounded up past the largest
         return b""
 
 

@@ -1,8 +1,7 @@
-"""A process that waits for one job, runs it and ends.
+"""A process that runs one job and ends.
 
-One is started ahead of need, so a job does not wait for imports. It gets a session of its own, so
-ending it ends what it has started, and a Ctrl-C meant for the server does not reach it. Where the
-server is killed, it ends, too.
+Started ahead of need, so jobs do not wait for imports, in a session of its own: ending it ends its
+children, and the server's Ctrl-C does not reach it. It ends with a killed server.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from contextlib import suppress
 from typing import Any
 
 TOKEN = "YANTRA_SERVICE_TOKEN"
-"""The variable with the service's token, which is none of a job's business."""
+"""The service's token; jobs do not see it."""
 
 _COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "yantra.service.job")
 
 
 class Worker:
-    """One process of `job.py`."""
+    """A process of `job.py`."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -36,18 +35,18 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process has not ended."""
+        """Whether it still runs."""
         return self._process.poll() is None
 
     def start(self, order: dict[str, Any]) -> None:
         """Give it its job."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it has ended; `wait` tells
+        with suppress(BrokenPipeError):  # it has ended; `wait` sees it
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             self._process.stdin.close()
 
     def wait(self, seconds: float) -> int | None:
-        """Return the exit status, or None if it is still running."""
+        """Exit status, or None while running."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,1 +1,1 @@
-"""Traces of real jobs: recorded, linked, looked at, obfuscated, replayed."""
+"""Traces of real jobs: recorded, linked, inspected, obfuscated, replayed."""

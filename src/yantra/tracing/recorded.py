@@ -1,10 +1,9 @@
-"""What a replay of a recorded trace does not show by itself: serialised streams, and delays.
+"""What a recorded trace's replay hides: serialised streams, and delays.
 
-A rank of ASTRA-sim has one slot for the CPU and one for kernels. A recording of several threads and
-streams takes longer there, by what they did at the same time. And time that nothing recorded
-explains is a delay: it takes as long in every what-if. Both follow from the graph and the recorded
-durations (`native/accounting/recorded_timeline.hpp`), so they are told before anything runs.
-Trade-off: communication counts with its recorded time, and that it has one slot there does not.
+A rank of ASTRA-sim has one slot each for CPU and kernels, so concurrent threads and streams take
+longer there. A delay, time nothing recorded explains, is as long in every what-if. Both follow from
+graph and durations (`native/accounting/recorded_timeline.hpp`), before a run. Trade-off:
+communication counts with its recorded time, not its one slot.
 """
 
 from __future__ import annotations
@@ -16,33 +15,32 @@ from yantra.base.text import count
 from yantra.base.units import format_time
 
 WORTH_TELLING = 0.01
-"""A replay that is longer by less than this share of the recorded time is not reported."""
+"""A longer replay is reported from this share of the recorded time."""
 
 MANY_DELAYS = 0.1
-"""A share of delays in the recorded time above which a run reports it."""
+"""Delays are reported above this share of the recorded time."""
 
 _NS_PER_US = 1000
 _DELAY = "delay"
 
 
 class Slots(NamedTuple):
-    """How many operations of a kind a rank runs at once; 0: any number."""
+    """Operations of a kind a rank runs at once; 0: any number."""
 
     cpu: int = 0
     compute: int = 0
 
 
 ONE_EACH = Slots(1, 1)
-"""The slots of a rank of ASTRA-sim."""
+"""A rank of ASTRA-sim."""
 
 ONE_EACH_IN_WORDS = "ASTRA-sim's semantics has one slot for the CPU and one for kernels"
 
 
 class Recorded(NamedTuple):
-    """A recorded trace: its length, its length on few slots, and of its length the delays.
+    """Lengths of a trace as recorded and on few slots, and its delays.
 
-    `overlaps` has, by what overlaps, the microseconds in which two or more are busy, and how many
-    are at most.
+    `overlaps`: by kind, the us in which two or more are busy, and the most at once.
     """
 
     length_us: int
@@ -52,21 +50,21 @@ class Recorded(NamedTuple):
 
     @property
     def times_as_long(self) -> float:
-        """How many times the recorded length a replay on the slots takes."""
+        """Replay on the slots over recorded length."""
         return self.in_slots_us / self.length_us if self.length_us else 1.0
 
     @property
     def is_serialised(self) -> bool:
-        """Whether the slots make a replay longer by more than is left untold."""
+        """Whether the slots' effect is worth reporting."""
         return self.times_as_long > 1 + WORTH_TELLING
 
     @property
     def delay_share(self) -> float:
-        """The share of the recorded length that is delays."""
+        """Delays over the recorded length."""
         return self.delay_us / self.length_us if self.length_us else 0.0
 
     def serialised(self, why: str, remedy: str) -> str:
-        """Return in words what the slots do to a replay; `why` names them, `remedy` what helps."""
+        """What slots do to a replay; `why` names them, `remedy` what helps."""
         took, takes = (format_time(us * _NS_PER_US) for us in (self.length_us, self.in_slots_us))
         return (
             f"{self._busy()}; {why}, and replays one after the other what overlapped: {takes} for "
@@ -74,7 +72,7 @@ class Recorded(NamedTuple):
         )
 
     def delayed(self) -> str:
-        """Return in words how much of the recording is delays."""
+        """How much of the recording is delays."""
         took = format_time(self.length_us * _NS_PER_US)
         share = f"{self.delay_share * 100:.0f}" if self.delay_share >= 0.01 else "less than 1"
         return (
@@ -83,7 +81,7 @@ class Recorded(NamedTuple):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values for JSON."""
+        """Plain values for JSON."""
         return {
             "recorded_us": self.length_us,
             "one_slot_us": self.in_slots_us,
@@ -101,7 +99,7 @@ class Recorded(NamedTuple):
 
 
 class Unsized(NamedTuple):
-    """Kernels that communicate, by their mark or name, and whose size is not known."""
+    """Communicating kernels of unknown size, by mark or name."""
 
     kernels: int
     us: int
@@ -109,7 +107,7 @@ class Unsized(NamedTuple):
     example: str
 
     def in_words(self, counts_as: str) -> str:
-        """Return in words what a run makes of them: it `counts_as` communication, or compute."""
+        """What a run makes of them: it `counts_as` communication or compute."""
         took, of = (format_time(us * _NS_PER_US) for us in (self.us, self.of_us))
         return (
             f"{count(self.kernels, 'kernel')} of communication whose size is not known "
@@ -119,7 +117,7 @@ class Unsized(NamedTuple):
 
 
 def unsized(graph: _core.Graph) -> Unsized | None:
-    """Return the kernels of a recorded graph that communicate and have no size, None for none."""
+    """Communicating kernels without size, or None."""
     import numpy as np
 
     from yantra.chakra.schema import NodeType
@@ -139,7 +137,7 @@ def unsized(graph: _core.Graph) -> Unsized | None:
 
 
 def recorded(graph: _core.Graph, slots: Slots = ONE_EACH) -> Recorded:
-    """Return what the recorded durations of a graph make of it."""
+    """What the recorded durations give."""
     found = _core.recorded_timeline(graph, *slots)
     overlaps = {
         "CPU threads": (found.cpu.us, found.cpu.most),

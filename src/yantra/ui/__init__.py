@@ -1,9 +1,8 @@
-"""A page on which model, plan and cluster are controls: `yantra ui`.
+"""A page with model, plan and cluster as controls: `yantra ui`.
 
-`controls.py` says what the controls may say, `own.py` makes files of pasted texts, `question.py`
-makes the scenario of `yantra run` of a form. `jobs.py` runs it or searches for plans, `answer.py`
-is what the page gets, with pictures (`memory_picture.py`, `step_picture.py`). `worker.py` does so
-in a process of its own, `workers.py` keeps these processes and ends them, `page.py` makes the page,
-and `server.py` serves it to this machine alone. Trade-off: the standard library's server, a thread
-for each connection, which is right for one user.
+`controls.py`: what controls may say, `own.py`: pasted texts as files, `question.py`: a form's
+scenario, `jobs.py`: runs and searches, `answer.py`: what the page gets, with pictures
+(`memory_picture.py`, `step_picture.py`), `worker.py`: the process that answers, `workers.py`: its
+keeper, `page.py`: the page, `server.py`: serves it locally. Trade-off: the standard library's
+server, a thread per connection, right for one user.
 """

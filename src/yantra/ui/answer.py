@@ -1,7 +1,6 @@
-"""The answer of a run as the page gets it: figures as in `yantra run --json`, words, pictures.
+"""A run's answer for the page: figures as in `yantra run --json`, words, pictures.
 
-Pictures are HTML of the server's own making (`markup` escapes every text), so the page may put them
-in as they are.
+Pictures are the server's own HTML (`markup` escapes all texts), so the page can use them unchanged.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ ABOUT: Mapping[str, str] = {
     "energy": "what all devices draw for the step, and a million tokens",
     "rests on": "the measurements and the stack from which the time follows",
 }
-"""What each line of the figures of a step means."""
+"""Meaning of each figure."""
 
 
 def answer(result: Result) -> dict[str, Any]:
-    """Return what the page shows of a run; times in ns, shares of 1."""
+    """What the page shows of a run; times in ns, shares of 1."""
     figures, run = result.figures, Run(result)
     low, high = figures.time_low_ns, figures.time_high_ns
     is_known = low is not None and high is not None
@@ -62,7 +61,7 @@ def answer(result: Result) -> dict[str, Any]:
 
 
 def lacking(scenario: Scenario) -> dict[str, Any]:
-    """Return what is shown of a step that does not fit into memory: what fills it."""
+    """For a step that exceeds memory: what fills it."""
     workload = scenario.workload
     made = templates_of(workload) if isinstance(workload, TrainingStep) else None
     return {"pictures": {"memory": memory(made, scenario.machine)}}
@@ -74,10 +73,7 @@ def _templates(result: Result) -> Workload | None:
 
 
 def _gains(result: Result) -> list[list[Any]]:
-    """Return causes, how much shorter the run is without each as a share, and what it then takes.
-
-    The largest first; what contains several comes last.
-    """
+    """Causes, the share each costs, and the time without it, largest first; overlapping ones last."""
     whole = max(result.outcome.finish) or 1
     found = []
     for gain in sorted(result.gains or (), key=lambda one: (not one.kind, -one.ticks)):

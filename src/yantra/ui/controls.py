@@ -1,8 +1,8 @@
-"""The controls of the page: what each may say, what it begins with, and what it means.
+"""The page's controls: allowed values, first values, meanings.
 
-A form is what they say: a text for each, by name. What is left out says what the page begins with.
-Only names are judged here, so that a form asks for no file that the server was not started with;
-all else the readers of scenarios judge, in the words of the commands.
+A form has a text per control name; missing ones have their first value. Only names are judged here,
+so a form cannot ask for files the server was not started with; readers of scenarios judge the rest,
+in the commands' words.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from yantra.workloads.schedules import schedules
 
 MOST_RANKS = 131_072
 MOST_TEXT = 131_072
-"""Characters of a model or a cluster that is pasted."""
+"""Characters of a pasted model or cluster."""
 OWN = "own"
-"""What `model` and `cluster` say where the text of `own_model` or `own_cluster` counts."""
+"""`model` and `cluster` where `own_model` or `own_cluster` counts."""
 USUAL = ""
-"""What a control says that leaves its value to the model, the cluster or the plan."""
+"""Leaves the value to model, cluster or plan."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": OF_PLAN["dtype"],
@@ -34,7 +34,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "recompute": OF_PLAN["recompute"],
     "ignore_memory": ("no", "yes"),
 }
-"""The controls that are one of a few."""
+"""Controls with few choices."""
 NUMBERS = {
     "ranks": "8",
     "global_batch": "16",
@@ -46,7 +46,7 @@ NUMBERS = {
     "ep": "1",
     "micro_batch": "1",
 }
-"""The controls that are whole numbers, with what they begin with; only `sequence` may be empty."""
+"""Whole-number controls with first values; only `sequence` may be empty."""
 POWERS = {
     "ranks": (0, 17),
     "global_batch": (0, 14),
@@ -58,11 +58,11 @@ POWERS = {
     "ep": (0, 8),
     "micro_batch": (0, 6),
 }
-"""The powers of two over which the slider of a number goes; other numbers are typed."""
+"""Powers of two of the sliders; other numbers are typed."""
 TEXTS = ("price", "more", "own_model", "own_cluster")
-"""The controls that are free text."""
+"""Free-text controls."""
 SPLIT = ("tp", "pp", "vpp", "cp", "ep", "zero", "micro_batch", "recompute")
-"""The controls that are fields of the plan alone, as a search for plans sets them."""
+"""Controls that are plan fields, which a search sets."""
 _FIRST = {
     "model": "llama3-8b",
     "cluster": "hgx-h100",
@@ -94,11 +94,11 @@ ABOUT: Mapping[str, str] = {
     "more": "other fields of the plan, such as offload_optimizer=true etp=2 first_stage_layers=7",
     "ignore_memory": "whether to run also what does not fit into memory",
 }
-"""What each control means, in words."""
+"""Each control's meaning."""
 
 
 class Offered(NamedTuple):
-    """The names and files that the server was started with, which the page offers first."""
+    """Names and files the server was started with, offered first."""
 
     models: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Offered(NamedTuple):
 
 
 def names(offered: Offered) -> dict[str, tuple[str, ...]]:
-    """Return what each control that is a name may say, what was offered first."""
+    """Choices of each name control, offered ones first."""
     plain = (UNKNOWN, ROOFLINE, NOMINAL)
     levels = tuple(filter(_runs_by_name, network.names()))
     return {
@@ -119,15 +119,15 @@ def names(offered: Offered) -> dict[str, tuple[str, ...]]:
 
 
 def _runs_by_name(name: str) -> bool:
-    """Return whether a network needs no option, as a page cannot give any."""
+    """A page cannot give networks options."""
     try:
         return network.find(name).runs_by_name
-    except YantraError:  # a plug-in that cannot be loaded; who names it is told why
+    except YantraError:  # a plug-in that cannot be loaded; whoever names it learns why
         return False
 
 
 def first(offered: Offered | None = None) -> dict[str, str]:
-    """Return what the controls begin with, by name."""
+    """First values by name."""
     offered = offered or Offered()
     given = (("model", offered.models), ("cluster", offered.clusters), ("stack", offered.stacks))
     begun = {name: values[0] for name, values in given if values}
@@ -135,9 +135,9 @@ def first(offered: Offered | None = None) -> dict[str, str]:
 
 
 def read(form: Any, offered: Offered | None = None) -> dict[str, str]:
-    """Return a form, which may be anything, with what it leaves out.
+    """A form (anything), completed.
 
-    Raises ConfigError with the name of the control.
+    Raises ConfigError with the control's name.
     """
     offered = offered or Offered()
     if not isinstance(form, dict):
@@ -158,7 +158,7 @@ def read(form: Any, offered: Offered | None = None) -> dict[str, str]:
 
 
 def _check_known(name: str, value: str) -> None:
-    """Raise ConfigError for a file, and for what nobody knows in the words of who looks it up."""
+    """Raise ConfigError for files, and for unknown names as their lookup words it."""
     if name == "model" and catalogue.is_known(value):
         return
     if sep in value or ":" in value or value.lower().endswith(_ENDINGS):

@@ -1,7 +1,6 @@
-"""What the page asks for: a run, its report, or a search over plans.
+"""What the page asks for: a run, its report, or a plan search.
 
-A question is a form (`controls.py`). Times are those of `yantra run`, `yantra.predict` and
-`yantra plan` on the same question, to the bit.
+Times are bit-equal to `yantra run`, `yantra.predict` and `yantra plan`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def run(form: Mapping[str, str]) -> Result:
 
 
 def recorded(result: Result) -> Result:
-    """Return the same run recorded, for its critical path; as it is where that takes too much."""
+    """The run recorded, for its critical path; unchanged where that is too much."""
     try:
         return rerun(result.model, record=_MOST_RECORDED)
     except UnsupportedError:
@@ -48,7 +47,7 @@ def recorded(result: Result) -> Result:
 
 
 def best(form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the best plans for the model, cluster, ranks and batch, whatever plan is set."""
+    """Best plans for model, cluster, ranks and batch, whatever plan is set."""
     machine, stated = _priced(form), question.workload(form)
     plan, given = stated["plan"], question.more(form)
     space = PlanSpace(
@@ -69,7 +68,7 @@ def best(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _judged(found: Answer, form: Mapping[str, str], given: Mapping[str, Any]) -> str:
-    """Return what was searched in words, and what of the controls was not."""
+    """What was searched, and which controls were not."""
     told = (
         f"{count(found.legal, 'legal plan')}, {found.fitting} fit, {found.simulated} simulated, "
         f"stack {found.stack}"
@@ -99,7 +98,7 @@ def _row(one: Ranked, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the controls say of a plan that was found; `more` has what none of them says."""
+    """A found plan as controls; `more` has the rest."""
     has_own = {*SPLIT, *_NOT_FIELDS}
     others = {name: value for name, value in unusual(plan).items() if name not in has_own}
     others |= {name: given[name] for name in _SEARCHED if name in given}
@@ -112,7 +111,7 @@ def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _priced(form: Mapping[str, str]) -> Cluster:
-    """Return the cluster, at the price of the form if that has one. Raises ConfigError."""
+    """The cluster, at the form's price if any. Raises ConfigError."""
     machine, price = clusters.load(form["cluster"]), question.price_of(form)
     if price is None:
         return machine

@@ -1,4 +1,4 @@
-"""What fills the memory of a device: a bar for each stage, against what a device has and keeps."""
+"""What fills device memory: a bar per stage, against what a device has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHERS = ("s5", "s6", "s8", "s9")
 
 
 def memory(workload: Workload | None, machine: Machine) -> Html:
-    """Return a bar for each stage: what it holds, against what a device has and keeps."""
+    """A bar per stage: what it holds, against what a device has and keeps."""
     peaks = {} if workload is None else workload.peaks()
     if workload is None or not peaks:
         return element("p", "The workload does not say what it needs.", class_="note")
@@ -42,7 +42,7 @@ def memory(workload: Workload | None, machine: Machine) -> Html:
 
 
 def needs_of(workload: Workload, name: str, each: int | None) -> dict[str, int]:
-    """Return the bytes of the parts of what a stage needs; they add up to its peak."""
+    """Bytes of a stage's parts; they sum to its peak."""
     stated = workload.memory[name].items()
     parts = {part: size for part, size in stated if part != "peak" and is_size(size) and size}
     if held := in_communicators(workload, name, each):

@@ -1,8 +1,7 @@
-"""Models and clusters that somebody pasted: files of their own while a question is answered.
+"""Pasted models and clusters: files while a question is answered.
 
-The readers of files then say what is wrong, in the words of the commands. Such a text is data: no
-code that it names runs (`yantra.base.trust`). Each text has a folder of its own, as readers
-remember what they read by its path.
+So file readers report mistakes in the commands' words. Pasted text is data: code it names does not
+run (`yantra.base.trust`). Each has a new folder, as readers cache by path.
 """
 
 from __future__ import annotations
@@ -24,19 +23,18 @@ from yantra.workloads.models import catalogue
 from yantra.workloads.models.transformer import Transformer
 
 CLUSTER, MODEL, CONFIG = "own-cluster.yaml", "own-model.yaml", "config.json"
-"""How such a file is called: the last one where the text of a model is JSON."""
+"""File names; the last for a model in JSON."""
 FIELDS = {CLUSTER: "own_cluster", MODEL: "own_model", CONFIG: "own_model"}
-"""The control that each is the text of."""
+"""The control with each one's text."""
 _JSON = re.compile(r'\s*\{\s*"')
 _KINDS = {"cluster": "the file of a cluster", "model": "sizes by name, or a config.json"}
 
 
 @contextmanager
 def files(form: Mapping[str, str], folder: str) -> Iterator[dict[str, str]]:
-    """Let `model` and `cluster` of a form name a file where it has a text of its own.
+    """Make `model` and `cluster` name files where the form has own texts.
 
-    `folder` is made for them, and is gone when the block ends. Raises ConfigError where the text is
-    empty.
+    `folder` exists only during the block. Raises ConfigError for an empty text.
     """
     texts = {control: form[f"own_{control}"] for control in _KINDS if form[control] == OWN}
     for control, text in texts.items():
@@ -53,7 +51,6 @@ def files(form: Mapping[str, str], folder: str) -> Iterator[dict[str, str]]:
 
 
 def _file(control: str, text: str, folder: str) -> str:
-    """Write a text to a new file and return its path."""
     content = text.encode(errors="replace")
     is_config = control == "model" and _JSON.match(text) is not None
     name = CLUSTER if control == "cluster" else CONFIG if is_config else MODEL
@@ -66,17 +63,16 @@ def _file(control: str, text: str, folder: str) -> str:
 
 
 def without_folder(text: str, folder: str) -> str:
-    """Return a message in which files in `folder` have their names alone."""
+    """A message with bare names for files in `folder`."""
     if folder not in text:
         return text
     return re.sub(re.escape(os.path.join(folder, "")) + "[0-9a-f]{16}/", "", text)
 
 
 def copied(asked: Any, offered: Offered) -> str:
-    """Return the text of what is asked for, such as `{"control": "cluster", "name": "mi300x"}`.
+    """Text of what is asked for, such as `{"control": "cluster", "name": "mi300x"}`.
 
-    Raises ConfigError for a name that the page does not offer, and a model that is not made of
-    sizes.
+    Raises ConfigError for a name not offered, and a model not made of sizes.
     """
     control, name = (asked.get(key) for key in ("control", "name")) if _is_form(asked) else ("", "")
     if control not in _KINDS or name not in names(offered)[control] or name == OWN:
@@ -96,7 +92,7 @@ def _is_form(asked: Any) -> bool:
 
 
 def _sizes(model: Transformer) -> dict[str, Any]:
-    """Return the sizes of a model that are not what one has anyway."""
+    """Sizes of a model that differ from the defaults."""
     usual = {name: getattr(Transformer, name, None) for name in Transformer.field_names}
     given = {name: getattr(model, name) for name in Transformer.field_names}
     return {

@@ -1,4 +1,4 @@
-"""The page of `yantra ui`: controls above, the answer below, the best plans on demand."""
+"""The page of `yantra ui`: controls, the answer, the best plans on demand."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _EMPTY = {
     "own_model": "num_layers: 32\nhidden_size: 4096\n...\nor a config.json of Hugging Face",
     "own_cluster": "title: ...\nsources: ...\ndevice: ...\nhost: ...\nnetwork: ...",
 }
-"""What is shown where a control is empty."""
+"""Shown where a control is empty."""
 
 
 def html(offered: Offered | None = None) -> str:
-    """Return the page, which begins with what the server was started with."""
+    """The page, with the values the server was started with."""
     offered = offered or Offered()
     begun, known = first(offered), {**names(offered), **CHOICES}
     groups = [
@@ -83,7 +83,7 @@ _PLANS = element("p", "Find the best plans to fill this table; a row sets the co
 
 
 def _control(name: str, begins: str, known: Iterable[str] | None) -> Html:
-    """Return a control with its name, and the place where is told what is wrong with it."""
+    """A control with its name, and a place for its error."""
     if name in NUMBERS:
         inside = _number(name, begins)
     elif known is not None:
@@ -128,7 +128,7 @@ def _called(name: str, value: str) -> str:
 
 
 def _text(name: str) -> Html:
-    """Return a box for a text, and what fills it with the text of what is chosen by name."""
+    """A text box, and a button that fills it from the chosen name."""
     copied = name.removeprefix(f"{OWN}_")
     about = f"Fill the box with the {copied} that was chosen last by name"
     fill = element("button", f"Start from a known {copied}", type="button", data_fills=copied)
@@ -137,7 +137,7 @@ def _text(name: str) -> Html:
 
 
 def _number(name: str, value: str) -> Html:
-    """Return a box for any number, and a slider over powers of two that sets it."""
+    """A number box, and a slider over powers of two."""
     shown = name.replace("_", " ")
     least, most = POWERS[name]
     box = element("input", type="number", name=name, value=value, min=1, step=1, **_about(name))

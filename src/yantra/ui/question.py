@@ -32,13 +32,13 @@ _PLACES = {
     "cluster.dtype": "dtype",
     _PRICE: "price",
 }
-"""The control of a field of a scenario whose last name is not that of the control."""
+"""Controls of scenario fields with another last name."""
 
 
 def scenario(form: Mapping[str, str]) -> Scenario:
-    """Return the scenario of a form whose model and cluster are names or files.
+    """Scenario of a form with names or files for model and cluster.
 
-    Raises ConfigError for what is wrong, and CapacityError for what does not fit into memory.
+    Raises ConfigError for mistakes, CapacityError for what exceeds memory.
     """
     price = price_of(form)
     return on_cluster(
@@ -52,7 +52,7 @@ def scenario(form: Mapping[str, str]) -> Scenario:
 
 
 def workload(form: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a job file says: the model, the plan, the sequence."""
+    """The job file: model, plan, sequence."""
     numbers = {name: number(form, name) for name in NUMBERS}
     ranks, sequence = numbers["ranks"], numbers.pop("sequence")
     if isinstance(ranks, int) and ranks > MOST_RANKS:
@@ -66,7 +66,7 @@ def workload(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def number(form: Mapping[str, str], name: str) -> int | str | None:
-    """Return the number of a control; what is none is told of by who reads the plan."""
+    """A control's number; the plan's reader reports others."""
     text = form[name].strip()
     if name == "sequence" and text == USUAL:
         return None
@@ -75,7 +75,7 @@ def number(form: Mapping[str, str], name: str) -> int | str | None:
 
 
 def more(form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of the plan that have no control: `offload_optimizer=true etp=2`."""
+    """Plan fields without control: `offload_optimizer=true etp=2`."""
     found: dict[str, Any] = {}
     for word in form["more"].replace(";", " ").split():
         name, sign, value = word.rstrip(",").partition("=")
@@ -102,9 +102,9 @@ def _value(name: str, text: str) -> Any:
 
 
 def price_of(form: Mapping[str, str]) -> str | None:
-    """Return the price of a device per hour as text, None where the cluster's own counts.
+    """Price of a device per hour as text, None: the cluster's.
 
-    It is a price and nothing else: what sets a field of a scenario may name code.
+    Only a price: setting a scenario field may name code.
     """
     text = form["price"].strip()
     if not text:
@@ -116,7 +116,7 @@ def price_of(form: Mapping[str, str]) -> str | None:
 
 
 def place(error: YantraError, form: Mapping[str, str]) -> str:
-    """Return the control at which an error belongs, empty for none."""
+    """The control an error is about, or ""."""
     if not isinstance(error, ConfigError) or isinstance(error, CapacityError):
         return ""
     where, file = error.where, re.split("[:,] ", error.where)[0]

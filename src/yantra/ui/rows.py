@@ -1,4 +1,4 @@
-"""Rows of a picture: each with its name before it and what it says behind it."""
+"""Rows of a picture: name, drawing, text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from yantra.export.report.markup import Html, element
 
 
 def bar_row(name: str, text: str, drawn: Html) -> Html:
-    """Return what is drawn with its name before it and a text behind it."""
+    """A drawing between its name and a text."""
     return element(
         "div",
         element("span", name, class_="bar-name", title=name),

@@ -37,23 +37,23 @@ from yantra.ui.workers import Answer, GoneError, Limits, Workers
 
 LOOPBACK = "127.0.0.1"
 _MOST_BYTES = 4 * MOST_TEXT  # two texts and their escapes
-_MOST_UNREAD_BYTES = 64 << 20  # of a refused request, so that its client can read why
+_MOST_UNREAD_BYTES = 64 << 20  # of a refused request, so its client can read why
 
 _KEPT = 8
-_LONGEST_S = 30.0  # for a request to come
+_LONGEST_S = 30.0  # for a request to arrive
 _MOST_CONNECTIONS = 512
 
 
 class Server(ThreadingHTTPServer):
-    """The server; `address` is what to open."""
+    """The server; open `address`."""
 
     daemon_threads = True
-    request_queue_size = 1024  # connections beyond it wait for a second and more
+    request_queue_size = 1024  # further connections wait a second and more
 
     def __init__(
         self, port: int, limits: Limits | None = None, offered: Offered | None = None
     ) -> None:
-        self._coming: dict[socket.socket, float] = {}  # requests, with when they must have come
+        self._coming: dict[socket.socket, float] = {}  # requests and their deadlines
         self._connections = 0
         self._lock = Lock()
         self._forms: dict[int, Any] = {}
@@ -66,17 +66,17 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """URL of the page."""
         return f"http://{LOOPBACK}:{self.server_port}/"
 
     def server_close(self) -> None:
-        """End what runs, and listen no longer."""
+        """End what runs, stop listening."""
         super().server_close()
         if hasattr(self, "workers"):
             self.workers.close()
 
     def run(self, form: Any, client: socket.socket) -> Answer:
-        """Run what the controls say and keep them for the report."""
+        """Run the controls and keep them for the report."""
         found = self.workers.ask("run", form, client)
         if found.status != 200:
             return found
@@ -91,11 +91,11 @@ class Server(ThreadingHTTPServer):
         return self.workers.ask("plan", form, client)
 
     def copy(self, asked: Any) -> Answer:
-        """Return the text of a model or a cluster to change. Raises ConfigError."""
+        """Text of a model or cluster to change. Raises ConfigError."""
         return Answer(200, {"text": own.copied(asked, self.offered)})
 
     def report(self, number: int, client: socket.socket) -> Answer | None:
-        """Return the report of a run, None if it is no longer kept."""
+        """A run's report, None if no longer kept."""
         form = self._forms.get(number)
         return None if form is None else self.workers.ask("report", form, client)
 
@@ -112,19 +112,19 @@ class Server(ThreadingHTTPServer):
             super().shutdown_request(request)
 
     def has_come(self, request: socket.socket) -> None:
-        """Note that a request has come as a whole."""
+        """Note a complete request."""
         with self._lock:
             self._coming.pop(request, None)
 
     def shutdown_request(self, request: Any) -> None:
-        """End a connection that was taken."""
+        """End a taken connection."""
         with self._lock:
             self._coming.pop(request, None)
             self._connections -= 1
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """End connections whose requests have not come in time; called twice a second."""
+        """End connections with late requests; called twice a second."""
         now = time.monotonic()
         with self._lock:
             late = [request for request, until in self._coming.items() if until < now]
@@ -135,7 +135,7 @@ class Server(ThreadingHTTPServer):
                 request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that are gone."""
+        """Ignore clients that are gone."""
         if not isinstance(sys.exception(), OSError | GoneError):
             super().handle_error(request, client_address)
 
@@ -145,10 +145,10 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _LONGEST_S
     server_version = "Yantra"
     sys_version = ""
-    is_read = False  # whether the request has come as a whole
+    is_read = False  # whether the request is complete
 
     def do_GET(self) -> None:
-        """Answer with the page or a report."""
+        """The page or a report."""
         if not self._is_ours():
             return
         if self.path == "/":
@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, "text/html", made.told)
 
     def do_POST(self) -> None:
-        """Answer with a run, the best plans, or the text of a model or cluster."""
+        """A run, the best plans, or a text."""
         if not self._is_ours():
             return
         if self.path not in ("/run", "/plan", "/copy"):
@@ -184,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
             if path == "/copy":
                 found = server.copy(asked)
             else:
-                controls.read(asked, server.offered)  # a wrong name is said at once
+                controls.read(asked, server.offered)  # a wrong name is reported at once
                 found = (server.run if path == "/run" else server.plan)(asked, client)
         except ConfigError as error:
             self._refuse(400, str(error), error.where)
@@ -192,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(found.status, "application/json", json.dumps(found.told))
 
     def _is_ours(self) -> bool:
-        """Return whether a request is to this host and from its own page; else refuse it."""
+        """Whether a request names this host and comes from our page; else refuse it."""
         if self.command == "GET":
             self._has_come()
         origin = self.headers.get("Origin")
@@ -223,7 +223,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._discard()
 
     def _discard(self) -> None:
-        """Read the body of a refused request: closed with it unread, a socket resets the answer."""
+        # Closed with the body unread, a socket resets the answer.
         left = min(whole(self.headers.get("Content-Length", "")) or 0, _MOST_UNREAD_BYTES)
         while left > 0 and (part := self.rfile.read1(min(left, 1 << 16))):
             left -= len(part)
@@ -240,4 +240,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the page shows what went wrong."""
+        """Silent: the page shows errors."""

@@ -1,9 +1,8 @@
-"""What each stage of a pipeline does when, drawn from the run itself.
+"""Each pipeline stage over time, drawn from the run.
 
-Forward, backward and optimizer are as the trace names them; communication shows where no kernel
-hides it. What is left blank is what the bubble counts: a stage that does nothing of its own.
-Trade-off: gaps that are narrower than a point are drawn over, and a step of very many nodes is not
-drawn, as the report of the run is the place for it.
+Forward, backward and optimizer as the trace names them; communication where no kernel hides it.
+Blank is the bubble: a stage without work of its own. Trade-off: gaps below a point are drawn over,
+and steps of very many nodes are left to the run's report.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from yantra.ui.rows import bar_row
 
 _MOST_NODES = 400_000
 _MOST_ROWS = 16
-_MOST_NAMED = 1_500  # pieces that say what they are; beyond, those of a kind are one shape
+_MOST_NAMED = 1_500  # labelled pieces; beyond, those of a kind are one shape
 _POINTS = 1_500
 _WIDTH = 1_000
 _NO_WORK = (NodeType.INVALID, NodeType.METADATA, NodeType.COMM_SEND, NodeType.COMM_RECV)
@@ -41,15 +40,15 @@ _KINDS = {
     "optimizer": ("optimizer", "s4"),
     "": ("other work", "s7"),
 }
-"""The kinds of work by the phase that a trace names, with their names and colours."""
+"""Kinds of work by trace phase, with names and colours."""
 
 
 _Key = tuple[str, Any, Any]
-"""A kind, and the micro-batch and the chunk of layers that it is of."""
+"""A kind with its micro-batch and chunk of layers."""
 
 
 class Shape(NamedTuple):
-    """Work of one kind, of one micro-batch or of several: from when to when, in ticks."""
+    """Work of a kind, of one or more micro-batches: spans in ticks."""
 
     kind: str
     what: str
@@ -58,7 +57,7 @@ class Shape(NamedTuple):
 
 
 class _Passes(NamedTuple):
-    """What a trace says of the nodes of a graph; None where it says nothing."""
+    """A trace on the nodes of a graph; None: nothing."""
 
     phase: list[Any]
     microbatch: list[Any]
@@ -66,7 +65,7 @@ class _Passes(NamedTuple):
 
 
 def step(run: Run) -> Html:
-    """Return a row for each class of ranks (a stage): what it does from the start to the end."""
+    """A row per class of ranks (a stage), from start to end."""
     nodes = sum(len(graph) for graph in run.result.model.graphs.distinct)
     if nodes > _MOST_NODES:
         told = f"Not drawn: the step has {nodes:,} nodes. The report has its timeline."
@@ -99,7 +98,7 @@ _BLANK = "Blank: the stage does nothing of its own, which the bubble counts."
 
 
 def shapes(run: Run, classes: Sequence[RankClass]) -> Iterator[list[Shape]]:
-    """Yield the work of each class, what is drawn first coming first."""
+    """Yield each class's work in drawing order."""
     model = run.result.model
     traces = traces_of(model)
     known: dict[int, _Passes] = {}
@@ -110,7 +109,7 @@ def shapes(run: Run, classes: Sequence[RankClass]) -> Iterator[list[Shape]]:
 
 
 def _passes(model: Model, at: int, trace: Trace | None) -> _Passes:
-    """Read of each node of a graph which pass it is of; nothing where its trace is gone."""
+    """The pass of each graph node; None if the trace is gone."""
     graph = model.graphs.distinct[at]
     found = _Passes(*([None] * len(graph) for _ in _Passes._fields))
     if trace is None:
@@ -139,7 +138,7 @@ def _shapes(run: Run, one: RankClass, passes: _Passes) -> Iterator[Shape]:
 
 
 def _join_backward(parts: dict[_Key, list[int]], work: _Work) -> None:
-    """Count as backward what comes layer by layer with it; a pass of its own stays one."""
+    """Count layer-by-layer companions as backward; a pass of its own stays one."""
     for kind, batch, chunk in list(parts):
         if kind not in ("recompute", "wgrad") or ("dgrad", batch, chunk) not in parts:
             continue
@@ -158,14 +157,14 @@ def _what(kind: str, batch: Any, chunk: Any) -> str:
 
 
 def idle(run: Run, one: RankClass) -> float:
-    """Return the share of the run in which a class does nothing for its stage."""
+    """Share of the run in which a class does nothing for its stage."""
     work = _work(run, one)
     start, end = merged(work.start[work.is_own], work.end[work.is_own], 0)
     return 1 - float((end - start).sum()) / (run.makespan or 1)
 
 
 class _Work(NamedTuple):
-    """Times of the nodes of a class in ticks, which are work of its own stage, and collectives."""
+    """A class's node times in ticks, which are its stage's own work, and collectives."""
 
     start: Any
     end: Any
@@ -174,7 +173,7 @@ class _Work(NamedTuple):
 
 
 def _work(run: Run, one: RankClass) -> _Work:
-    """Return the nodes of a class: messages and collectives between stages are not its own."""
+    """A class's nodes; messages and collectives between stages are not its own."""
     start, end = (times.astype(np.int64) for times in run.times(one))
     graphs = run.result.model.graphs
     graph = graphs.distinct[one.graph]
@@ -191,7 +190,7 @@ def _work(run: Run, one: RankClass) -> _Work:
 
 
 def merged(start: Any, end: Any, gap: float) -> tuple[Any, Any]:
-    """Return the union of spans, in order; those with at most `gap` between them are one."""
+    """Union of spans in order; gaps up to `gap` are closed."""
     if not len(start):
         return start, end
     order = np.argsort(start, kind="stable")
@@ -236,7 +235,7 @@ def _named(run: Run, shape: Shape, scale: float) -> Iterator[Html]:
 
 
 def _whole(every: list[Shape], scale: float) -> Html:
-    """Return the shapes of a kind as one, without the gaps that are narrower than a point."""
+    """Shapes of a kind as one, without gaps below a point."""
     starts = np.concatenate([shape.start for shape in every])
     ends = np.concatenate([shape.end for shape in every])
     start, end = merged(starts, ends, _WIDTH / _POINTS / scale)

@@ -1,10 +1,9 @@
 """The process that answers: `python -P -m yantra.ui.worker BYTES FOLDER OFFERED FILE...`.
 
-It takes a line of JSON for each question and answers with one, as long as the server lives; of its
-memory it may take BYTES, and it runs the code of no file but these plug-ins. OFFERED are the names
-and files that the page offers, as JSON; what somebody pasted is in FOLDER while it is asked about.
-A process of its own can be ended at any moment, and gives back what it took: one that has grown
-ends after its answer.
+A line of JSON per question and answer, as long as the server lives; it may take BYTES of memory and
+runs no code but these plug-in files. OFFERED: names and files the page offers, as JSON; pasted
+texts are in FOLDER meanwhile. A process can be ended at any moment; one that has grown ends after
+its answer.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ from yantra.ui.controls import Offered
 from yantra.ui.question import place, scenario
 
 MOST_KEPT = 384 << 20
-"""Bytes of memory that a process may keep between two questions."""
+"""Bytes a process may keep between questions."""
 
 _INSTALLED = os.path.dirname(os.path.abspath(yantra.__file__))
 _RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB", re.MULTILINE)
 
 
 def main() -> int:
-    """Answer questions until there are no more."""
+    """Answer questions until they end."""
     end_with(os.getppid())
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # libraries' prints are no answer
     most, folder, offered, *plugins = sys.argv[1:]
     room = Room(folder, Offered(*map(tuple, json.loads(offered))))
     refusal = _limit(int(most))
@@ -56,14 +55,14 @@ def main() -> int:
     with ExitStack() as stack:
         try:
             stack.enter_context(plugged_in(plugins))
-        except YantraError as error:  # a file has changed since the server was started
+        except YantraError as error:  # a file changed since the server's start
             refusal = _problem(error)
         _answer_all(questions, answers, room, refusal)
     return 0
 
 
 class Room(NamedTuple):
-    """Where pasted texts are files for a while, and what the server was started with."""
+    """Folder of pasted texts, and what the server was started with."""
 
     folder: str
     offered: Offered
@@ -81,7 +80,7 @@ def _answer_all(
 
 
 def _limit(most: int) -> dict[str, Any] | None:
-    """Limit the memory of this process for good; return what is told where that cannot be."""
+    """Limit this process's memory for good; return the error if impossible."""
     try:
         limited(most).__enter__()
     except ConfigError as error:
@@ -90,7 +89,7 @@ def _limit(most: int) -> dict[str, Any] | None:
 
 
 def answer(question: dict[str, Any], room: Room) -> dict[str, Any]:
-    """Return the status of HTTP for a question, and what is told."""
+    """HTTP status and answer."""
     form: dict[str, str] = {}
     try:
         form = controls.read(question["form"], room.offered)
@@ -111,7 +110,7 @@ def answer(question: dict[str, Any], room: Room) -> dict[str, Any]:
 def _problem(
     error: YantraError, form: Mapping[str, str] | None = None, folder: str = ""
 ) -> dict[str, Any]:
-    """Return what is told of an error, and the control at which it belongs."""
+    """An error's text and control."""
     status = 500 if error.exit_code == InternalError.exit_code else 400
     told = str(error).replace(_INSTALLED, "yantra")
     told = own.without_folder(told, folder) if folder else told
@@ -119,13 +118,12 @@ def _problem(
 
 
 def _with_memory(refusal: dict[str, Any], form: Mapping[str, str]) -> dict[str, Any]:
-    """Add to the refusal of a step for its memory what fills that."""
     seen = lacking(scenario({**form, "ignore_memory": "yes"}))
     return {"status": refusal["status"], "told": refusal["told"] | seen}
 
 
 def _resident() -> int:
-    """Return the bytes that the process has in memory, 0 if nothing says."""
+    """Resident bytes, 0 if unknown."""
     try:
         with open("/proc/self/status", "rb") as file:
             found = _RESIDENT.search(file.read())

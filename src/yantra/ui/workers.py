@@ -1,9 +1,8 @@
-"""The processes of `worker.py`, and who waits for them.
+"""Keeps the processes of `worker.py`.
 
-A question goes to the next process that is free; there are a few, so a long search for plans does
-not keep a run waiting. Its process is ended where the client is gone, where it takes longer than it
-may, and with the server. Trade-off: what a process had ready is lost with it, and the next one
-takes a second to start, so one is kept ready.
+The next free one takes a question; there are a few, so a long search does not block a run. One is
+ended when its client is gone, it takes too long, or the server ends. Trade-off: its caches are lost
+and starting takes a second, so one is kept ready.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _SLICE_S = 0.25
 
 
 class Limits(NamedTuple):
-    """What a question may take: seconds, and bytes; without these a share of what is free."""
+    """Seconds and bytes for a question; default: a share of free memory."""
 
     time_s: float = 600.0
     memory_bytes: int | None = None
@@ -46,14 +45,14 @@ class GoneError(Exception):
 
 
 class Answer(NamedTuple):
-    """A status of HTTP, and what is told."""
+    """HTTP status and answer."""
 
     status: int
     told: Any
 
 
 class Workers:
-    """A few processes, of which one is ready; every method may be called from any thread."""
+    """A few processes, one kept ready; thread-safe."""
 
     def __init__(self, limits: Limits, offered: Offered | None = None) -> None:
         self._limits = limits
@@ -68,9 +67,9 @@ class Workers:
         self._put_back(self._new())
 
     def ask(self, act: str, form: Any, client: socket.socket) -> Answer:
-        """Return the answer to a question.
+        """Answer a question.
 
-        Raises GoneError where the client is gone before it comes.
+        Raises GoneError if the client leaves first.
         """
         if not self._may_begin(client):
             problem = "other runs and searches take all there is; stop one, or wait"
@@ -95,7 +94,7 @@ class Workers:
 
     @property
     def processes(self) -> tuple[Process, ...]:
-        """Those that have not ended."""
+        """Living processes."""
         with self._free:
             return tuple(one for one in self._all if one.is_alive)
 
@@ -108,7 +107,7 @@ class Workers:
             process.end()
 
     def _may_begin(self, client: socket.socket) -> bool:
-        """Wait until a question may begin; return False where that takes too long."""
+        """Wait for a question's turn; False if that takes too long."""
         deadline = time.monotonic() + _LONGEST_WAIT_S
         with self._free:
             while not self._left:
@@ -129,7 +128,7 @@ class Workers:
         return process
 
     def _put_back(self, process: Process | None) -> None:
-        """Keep one process ready: this one if it lives, else a new one."""
+        """Keep one ready: this one if it lives, else a new one."""
         if process is not None and not process.is_alive:
             process.end()
             process = None
@@ -145,11 +144,11 @@ class Workers:
 
 
 class Process:
-    """One process of `worker.py`."""
+    """A process of `worker.py`."""
 
     def __init__(self, memory_bytes: int, offered: Offered) -> None:
         self.is_busy = False
-        """Whether it has a question that it has not answered."""
+        """Whether a question is unanswered."""
         self._folder = os.path.join(gettempdir(), f"yantra-ui-{token_hex(8)}")
         told = (str(memory_bytes), self._folder, json.dumps(offered))
         self._process = subprocess.Popen(
@@ -162,22 +161,22 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """Process id."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it still runs."""
         return self._process.poll() is None
 
     def ask(self, question: dict[str, Any], client: socket.socket, seconds: float) -> Answer:
-        """Return its answer; it is ended where that does not come in time.
+        """Its answer; it is ended if that is late.
 
-        Raises GoneError where the client is gone, or all is ended meanwhile.
+        Raises GoneError where the client leaves, or all is ended.
         """
         try:
             return self._asked(question, client, seconds)
-        except ValueError:  # its pipes were closed by who ended it
+        except ValueError:  # whoever ended it closed its pipes
             if self.is_alive:
                 raise
             raise GoneError from None
@@ -185,7 +184,7 @@ class Process:
     def _asked(self, question: dict[str, Any], client: socket.socket, seconds: float) -> Answer:
         assert self._process.stdin is not None and self._process.stdout is not None
         self.is_busy = True
-        with suppress(BrokenPipeError):  # it has ended, and answers nothing
+        with suppress(BrokenPipeError):  # it has ended
             self._process.stdin.write(json.dumps(question).encode() + b"\n")
             self._process.stdin.flush()
         if not self._has_answered(client, time.monotonic() + seconds):
@@ -208,14 +207,14 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, 9)
         self._process.wait()
-        rmtree(self._folder, ignore_errors=True)  # where it was ended in the midst of a question
+        rmtree(self._folder, ignore_errors=True)  # it was ended during a question
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
 
     def _has_answered(self, client: socket.socket, deadline: float) -> bool:
-        """Wait for an answer; return False where none comes. Raises GoneError."""
+        """Wait for an answer; False if none. Raises GoneError."""
         watched = select.poll()
         assert self._process.stdout is not None
         watched.register(self._process.stdout, select.POLLIN)
@@ -227,7 +226,7 @@ class Process:
 
 
 def _check_there(client: socket.socket) -> None:
-    """Raise GoneError where a client has closed its connection."""
+    """Raise GoneError for a closed connection."""
     watched = select.poll()
     try:
         watched.register(client, select.POLLIN)

@@ -1,7 +1,7 @@
-"""Where the runs of a sweep happen, by name; one file each.
+"""Where a sweep's runs happen, by name; one file each.
 
-`yantra sweep --backend NAME` and `yantra.sweep(..., backend=NAME)` take a name, or the path of a
-file that ends with `PLUGIN = <a class derived from Backend>`.
+`yantra sweep --backend NAME` and `yantra.sweep(..., backend=NAME)` take a name, or a file that ends
+with `PLUGIN = <a class derived from Backend>`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""`Backend`: who runs the tasks of a sweep, and gives their answers in order.
+"""`Backend`: runs a sweep's tasks and returns answers in order.
 
-Trade-off: a backend only moves tasks and answers. Which results are finished, where files go and
-what is kept of a result is the sweep's business, in the process that asked, so no backend can get
-it wrong and all give the same bytes.
+Trade-off: it only moves tasks and answers. Finished results, files and what is kept are the sweep's
+business, in the asking process, so all backends give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,30 +15,30 @@ from yantra.run.sweep_task import Answer, Task
 
 
 class Work(ABC):
-    """What a backend does with a task, before and after it runs; any thread of this process may."""
+    """Before and after a task; from any thread of this process."""
 
     @abstractmethod
     def before(self, task: Task) -> Task:
-        """Return the task with what is there of its result already."""
+        """The task with any existing result."""
 
     @abstractmethod
     def after(self, task: Task, answer: Answer) -> Any:
-        """Take an answer, write its file, and return what the sweep yields for it."""
+        """Write an answer's file; return what the sweep yields for it."""
 
     @abstractmethod
     def told(self, number: int) -> Callable[[int, int], None]:
-        """Return what a run is to call with nodes done and in all. It raises after `stop`."""
+        """What a run calls with nodes done and in all; raises after `stop`."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Nobody wants the rest: let no run go on."""
+        """Let no run go on."""
 
 
 class Backend(ABC):
-    """Runs tasks. `at_once` is how many at a time, None for as many as there are cores.
+    """Runs tasks, `at_once` at a time (None: one per core).
 
-    For each task: `work.before`, then `perform` of `yantra.run.sweep_task` here or `perform_away`
-    elsewhere, then `work.after` as soon as it has ended.
+    For each: `work.before`, then `perform` of `yantra.run.sweep_task` here or `perform_away`
+    elsewhere, then `work.after` at its end.
     """
 
     def __init__(self, at_once: int | None) -> None:
@@ -47,18 +46,18 @@ class Backend(ABC):
 
     @abstractmethod
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
-        """Yield what `work.after` returns for each task, in their order.
+        """Yield `work.after`'s values in task order.
 
-        Takes tasks only a few ahead of what was yielded. When it is closed, what is under way ends
-        soon, and nothing else starts.
+        Takes tasks only a few ahead of what was yielded. When closed, running tasks end soon and
+        none starts.
         """
 
     def calls(
         self, function: Callable[[Any], Any], given: Sequence[Any]
     ) -> Generator[tuple[int, Any], None, None]:
-        """Yield the place of each argument and what the function returns for it, as they end.
+        """Yield (place of argument, result) as calls end.
 
-        All of them can be pickled. When it is closed, nothing else starts. A backend that only runs
-        scenarios need not have it.
+        All must be picklable. When closed, nothing else starts. Optional for backends of scenarios
+        only.
         """
         raise UnsupportedError(f"--backend: {type(self).__name__} runs scenarios, and no trials")

@@ -1,14 +1,11 @@
 """The backend `local`: threads of this process.
 
-The core releases the interpreter's lock while it decodes, lowers, folds and runs, and a run shares
-nothing with others that it writes to, so runs go on side by side and each gives the same bits on
-any number of threads.
+The core releases the interpreter's lock while decoding, lowering, folding and running, and runs
+share nothing they write, so any number of threads gives the same bits.
 
-Trade-off: threads, not processes. Nothing is copied between them and Ctrl-C reaches all, but what
-`compile` does in Python is done by one thread at a time, so a sweep of runs shorter than their
-compilation gains little from cores.
-
-Plain calls are mostly Python, so they go to processes, which end with the one that asked.
+Trade-off: with threads nothing is copied and Ctrl-C reaches all, but Python's part of `compile` is
+serial, so sweeps of short runs gain little from cores. Plain calls, mostly Python, go to processes,
+which end with the asking one.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ class Local(Backend):
     """Runs tasks in threads."""
 
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
-        """Yield what comes of each task."""
+        """Yield the answers in order."""
 
         def one(task: Task) -> Any:
             task = work.before(task)
@@ -64,14 +61,14 @@ class Local(Backend):
         finally:
             work.stop()
             pool.shutdown(wait=False, cancel_futures=True)
-            wait(waiting, _GRACE_S)  # what is almost done is kept
+            wait(waiting, _GRACE_S)  # keep what is almost done
             stop.say()
             pool.shutdown(cancel_futures=True)
 
     def calls(
         self, function: Callable[[Any], Any], given: Sequence[Any]
     ) -> Generator[tuple[int, Any], None, None]:
-        """Yield what each call returns, with the place of its argument."""
+        """Yield (place of argument, result)."""
         processes = min(self.at_once or cores(), len(given))
         if processes <= 1:
             yield from ((at, function(one)) for at, one in enumerate(given))
@@ -91,17 +88,15 @@ class Local(Backend):
 
 
 def _follow(parent: int, allowed: tuple[Any, ...]) -> None:
-    """Leave Ctrl-C to the process that asked, and end when it has ended, even by a kill.
-
-    What it was allowed to run may run here, too.
-    """
+    # Ctrl-C is for the asking process; this ends with it, even by a kill, and may run what that
+    # may.
     take(allowed)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
 
 
 def _result(future: Future[Any]) -> Any:
-    """Wait in slices: a signal that some other thread takes does not wake this one."""
+    # In slices: a signal taken by another thread does not wake this one.
     while not wait((future,), _SLICE_S).done:
         pass
     return future.result()

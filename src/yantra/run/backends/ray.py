@@ -1,11 +1,10 @@
-"""The backend `ray`: the machines of a Ray cluster (https://docs.ray.io), or a local one.
+"""The backend `ray`: a Ray cluster (https://docs.ray.io), joined or local.
 
-A task is one Ray task of one core. It runs in the folder of the process that asked, so paths lead
-to the same files everywhere: the machines share a file system. What comes back is the text of the
-result, which the process that asked writes; only it writes results.
+A task is a Ray task of one core, in the asking process's folder: the machines share a file system.
+The result's text comes back, and only the asking process writes.
 
-Trade-off: nothing is shipped but the scenario's path, or the scenario itself if it was made in
-Python, and the plug-ins' paths. Traces are large, and a cluster has a shared file system.
+Trade-off: only paths of scenario and plug-ins are shipped (or a scenario made in Python), as traces
+are large.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from yantra.run.sweep_task import Answer, Away, Task, call_away, perform_away
 if TYPE_CHECKING:
     from types import ModuleType
 
-_PER_CORE = 2  # tasks that are handed over at a time, so that no core waits for the next
-_AHEAD = 4  # answers that may wait for one before them, in so many times those
+_PER_CORE = 2  # tasks handed over at a time, so no core waits
+_AHEAD = 4  # answers waiting for an earlier one, in multiples of that
 _SLICE_S = 0.2
 _LACKING = (
     "the backend ray needs the package ray, which is not installed: pip install 'yantra[ray]'"
@@ -41,7 +40,7 @@ class Ray(Backend):
         self._ray = _package()
 
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
-        """Yield what comes of each task."""
+        """Yield the answers in order."""
         with _joined(self._ray):
             try:
                 yield from _Flow(self._ray, self.at_once, work).through(tasks)
@@ -51,7 +50,7 @@ class Ray(Backend):
     def calls(
         self, function: Callable[[Any], Any], given: Sequence[Any]
     ) -> Generator[tuple[int, Any], None, None]:
-        """Yield what each call returns, with the place of its argument."""
+        """Yield (place of argument, result)."""
         ray = self._ray
         with _joined(ray):
             remote = ray.remote(num_cpus=1, max_retries=0)(call_away)
@@ -75,7 +74,7 @@ class Ray(Backend):
 
 @contextmanager
 def _joined(ray: ModuleType) -> Iterator[None]:
-    """Be on a cluster, which is left behind if it was joined here."""
+    # Left again if joined here.
     is_ours = not ray.is_initialized()
     if is_ours:
         _begin(ray)
@@ -91,7 +90,7 @@ def _at_a_time(ray: ModuleType, at_once: int | None) -> int:
 
 
 def _got(ray: ModuleType, reference: Any) -> Any:
-    """Return what a call returned. Raises the error that it is, or ConfigError if it was lost."""
+    # A lost call is a ConfigError.
     try:
         found = ray.get(reference)
     except ray.exceptions.RayError as error:
@@ -103,7 +102,7 @@ def _got(ray: ModuleType, reference: Any) -> Any:
 
 
 class _Flow:
-    """Tasks on their way out, and answers on their way back."""
+    """Tasks out, answers back."""
 
     def __init__(self, ray: ModuleType, at_once: int | None, work: Work) -> None:
         self._ray = ray
@@ -115,7 +114,6 @@ class _Flow:
         self._done: dict[int, Any] = {}
 
     def through(self, tasks: Iterable[Task]) -> Generator[Any, None, None]:
-        """Yield what comes of each task, in their order."""
         source, next_number, given = iter(tasks), 0, 0
         try:
             while True:
@@ -145,7 +143,6 @@ class _Flow:
             self._done[task.number] = self._work.after(task, answer)
 
     def _wait(self) -> None:
-        """Take the answers that came within a moment."""
         if not self._out:
             return
         ended, _ = self._ray.wait(list(self._out), timeout=_SLICE_S)
@@ -163,7 +160,6 @@ class _Flow:
 
 
 def _package() -> ModuleType:
-    """Return the package. Raises UnsupportedError where it is missing."""
     try:
         import ray
     except ModuleNotFoundError as error:
@@ -175,8 +171,8 @@ def _package() -> ModuleType:
 
 
 def _begin(ray: ModuleType) -> None:
-    """Join the cluster that RAY_ADDRESS names or that runs on this machine, else begin one."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
+    # RAY_ADDRESS, else a cluster on this machine, else a new one.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
     try:
         ray.init(include_dashboard=None, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError, ValueError) as error:

@@ -29,18 +29,17 @@ def collect(
     record_shapes: bool = True,
     gzip: bool = False,
 ) -> Collector:
-    """Return a context manager that records `active` steps after `warmup` others into `folder`.
+    """A context manager that records `active` steps after `warmup` others into `folder`.
 
-    The block of the `with` statement is one step, and each call of the manager's `step()` ends one
-    and begins the next. `gzip` packs the two traces (`.json.gz`). Raises ConfigError where PyTorch
-    is missing or too old, an option is out of range, another collection is going on, or the block
-    ends before a step was recorded.
+    The `with` block is one step; each `step()` ends one and begins the next. `gzip` packs the two
+    traces (`.json.gz`). Raises ConfigError where PyTorch is missing or too old, an option is out of
+    range, another collection is open, or the block ends before a step was recorded.
     """
     return Collector(folder, warmup=warmup, active=active, record_shapes=record_shapes, gzip=gzip)
 
 
 def step() -> None:
-    """End a step of the collection that is going on, if any; for scripts that may run without."""
+    """End a step of the open collection, if any."""
     collector = current()
     if collector is not None and not collector.driven:
         collector.step()

@@ -1,7 +1,7 @@
-"""`python -m yantra.collect train.py ...`: records a training script as it is.
+"""`python -m yantra.collect train.py ...`: records a training script unchanged.
 
-A step ends where the script's first optimizer has stepped or, on request, where the script calls
-`yantra.collect.step()`. Under torchrun: `torchrun ... -m yantra.collect train.py`.
+A step ends where the first optimizer has stepped or, on request, at `yantra.collect.step()`. Under
+torchrun: `torchrun ... -m yantra.collect train.py`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def command(
 
 
 def _advice(step: str, ended: int) -> str:
-    """Return what to type where a script ended fewer steps than were asked for."""
+    """What to type when too few steps ended."""
     if step == "call":
         return "the script calls yantra.collect.step() after each step; or ask for fewer"
     if not ended:
@@ -111,11 +111,11 @@ def _run(script: str, arguments: tuple[str, ...], module: bool) -> None:
         _LEFT.append(runpy.run_path(script, run_name="__main__"))
 
 
-_LEFT: list[dict[str, Any]] = []  # what the script's names held when it ended
+_LEFT: list[dict[str, Any]] = []  # the script's names at its end
 
 
 def status() -> int:
-    """Run the command line and end it as the interpreter would end a script."""
+    """As `main`, ending as the interpreter would end a script."""
     try:
         return main()
     except SystemExit as end:
@@ -123,16 +123,16 @@ def status() -> int:
             return end.code or 0
         sys.stderr.write(f"{end.code}\n")
     except BaseException as failure:
-        _LEFT.append({"failure": failure})  # whose frames hold the script's names
+        _LEFT.append({"failure": failure})  # its frames hold the script's names
         sys.excepthook(type(failure), failure, failure.__traceback__)
     return 1
 
 
 def leave(code: int) -> NoReturn:
-    """End the process without taking apart what the script left.
+    """End the process without destroying what the script left.
 
-    A process group that is destroyed joins gloo's threads and holds the interpreter's lock; a
-    thread that still lets go of a finished collective needs that lock, so both would wait for ever.
+    Destroying a process group joins gloo's threads while holding the interpreter's lock; a thread
+    that lets go of a finished collective needs that lock: deadlock.
     """
     for thread in threading.enumerate():
         if thread is not threading.main_thread() and not thread.daemon:

@@ -1,14 +1,13 @@
-"""Annotating: puts a named range into each communication operator while a trace is recorded.
+"""Puts a named range into each communication operator while recording.
 
-All of PyTorch's communication ends in the kernels of the operators `c10d::*`, whoever calls: the
-functions of torch.distributed, functional collectives, FSDP2, DTensor, pipeline schedules and the
-reducer of DistributedDataParallel, which is C++ and calls no Python. So for the time of the
-collection these operators get a kernel that is dispatched to just before the backend's; it opens
-the range and calls the backend's. Operators that do not communicate are not touched.
+All of PyTorch's communication ends in operators `c10d::*`, whoever calls: torch.distributed,
+functional collectives, FSDP2, DTensor, pipeline schedules, and DistributedDataParallel's reducer,
+which is C++. During a collection these get a kernel, dispatched just before the backend's, that
+opens the range and calls the backend's.
 
-Waiting is annotated where it is visible: `Work.wait`, and the operator `wait_tensor` of functional
-collectives. The reducer waits inside C++ at the end of backward; there its works are awaited from
-Python just before, in the order of issue, so that each wait is seen on its own.
+Waits are annotated where visible: `Work.wait`, and functional collectives' `wait_tensor`. The
+reducer waits in C++ at the end of backward; its works are awaited from Python just before, in issue
+order, so each wait is seen.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from yantra.tracing.collect.messages import (
 from yantra.tracing.collect.notes import COMM, WAIT, name_of
 from yantra.tracing.collect.patching import patch
 
-_KEY = "BackendSelect"  # the dispatch key of every call that comes just before the backend's own
-_ENGINE = "torch/autograd/graph.py"  # the file of the frame below which backward runs
+_KEY = "BackendSelect"  # dispatch key just before every backend's own
+_ENGINE = "torch/autograd/graph.py"  # file of the frame that runs backward
 
 
 class Annotator:
-    """Annotates what this process communicates between `start` and `stop`, once `installed`."""
+    """Annotates this process's communication between `start` and `stop`, once `installed`."""
 
     def __init__(self, torch: Any) -> None:
         self.recording = False
@@ -50,18 +49,18 @@ class Annotator:
         self._reset()
 
     def start(self) -> None:
-        """Number communications from 0 and annotate them from now on."""
+        """Annotate from now on, numbering from 0."""
         self._reset()
         self.recording = True
 
     def stop(self) -> None:
-        """Annotate no more; the kernels stay wrapped until `installed` ends."""
+        """Stop annotating; kernels stay wrapped until `installed` ends."""
         self.recording = False
         self._local = threading.local()
 
     @contextmanager
     def installed(self) -> Iterator[Annotator]:
-        """Wrap the kernels and the waits; put everything back at the end, whatever happens."""
+        """Wrap kernels and waits; always restored at the end."""
         group = self._torch.distributed.ProcessGroup
         work = self._torch.distributed.Work
         with ExitStack() as undo:
@@ -83,18 +82,18 @@ class Annotator:
         self._sequence: Counter[tuple[Any, ...]] = Counter()
         self._ids_of_work: WeakKeyDictionary[Any, list[int]] = WeakKeyDictionary()
         self._id_of_storage: dict[int, int] = {}
-        self._owed: dict[int, list[Any]] = {}  # of each backward, the works its end waits for
-        self._local = threading.local()  # .batch: ids since it began; .work: the latest
+        self._owed: dict[int, list[Any]] = {}  # by backward: works its end waits for
+        self._local = threading.local()  # .batch: ids since its begin; .work: the latest
 
     def _wrap(
         self, undo: ExitStack, namespace: str, names: Iterable[str], wrapper: Callable[..., Any]
     ) -> None:
-        """Register kernels that call `wrapper(name, schema, the original, its arguments)`."""
+        """Register kernels that call `wrapper(name, schema, original, arguments)`."""
         library = self._torch.library.Library(namespace, "IMPL")
         undo.callback(library._destroy)
         for name in names:
             operator = getattr(getattr(self._torch.ops, namespace), name, None)
-            if operator is not None:  # else this PyTorch does not have it yet, or any more
+            if operator is not None:  # not in this PyTorch
                 kernel = self._kernel(wrapper, name, operator.default)
                 library.impl(name, kernel, _KEY, with_keyset=True)
 
@@ -112,8 +111,8 @@ class Annotator:
             )
 
             def call() -> Any:
-                # Not through redispatch, which would hold the interpreter's lock: the backend's
-                # own threads may need it before they let go of what the kernel waits for.
+                # Not redispatch, which holds the interpreter's lock: backend threads may need it
+                # before they release what the kernel waits for.
                 return operator._op_dk(backend, *values)
 
             return wrapper(name, operator._schema, call, values) if self.recording else call()
@@ -126,7 +125,7 @@ class Annotator:
         try:
             given = arguments(schema, values)
             facts = self._facts(name, given)
-        except Exception as error:  # an annotation is never worth the user's run
+        except Exception as error:  # never break the user's run
             self.problems.append(f"c10d::{name}: {type(error).__name__}: {error}")
             return call()
         blocking = [facts["id"]] if name in BLOCKING else []
@@ -137,7 +136,7 @@ class Annotator:
         return result
 
     def _facts(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the annotation says, with numbers of its own: `seq` in its group, `id`."""
+        """The annotation, with numbers of its own: `seq` in its group, `id`."""
         group = self._groups.of(self._torch.distributed.ProcessGroup.unbox(given["process_group"]))
         said = message(name, given, len(group.ranks))
         peer = group.rank_at(said.peer)
@@ -159,7 +158,7 @@ class Annotator:
         }
 
     def _remember(self, number: int, given: Mapping[str, Any], result: Any) -> None:
-        """Keep what shows later that something waits for this communication."""
+        """Keep what later shows a wait for this communication."""
         for tensor in results(given):
             self._id_of_storage[tensor.untyped_storage()._cdata] = number
         if isinstance(batch := getattr(self._local, "batch", None), list):
@@ -169,7 +168,7 @@ class Annotator:
             return
         work = self._torch.distributed.Work.unbox(boxed)
         self._ids_of_work[work] = [number]
-        self._local.work = work  # so that the caller gets this very object
+        self._local.work = work  # the caller must get this object
         if _called_by_engine(4):
             self._await_after_backward(work)
 
@@ -189,7 +188,7 @@ class Annotator:
                 work.wait()
 
     def _waits(self, numbers: Iterable[int]) -> ExitStack:
-        """Open the range of a wait for each of these communications, one in the other."""
+        """Open nested ranges of waits, one per communication."""
         ranges = ExitStack()
         for number in numbers:
             name = name_of(WAIT, {"id": number})
@@ -213,7 +212,7 @@ class Annotator:
             return call()
 
     def _waiting_inside(self, original: Callable[..., Any], *rest: Any, **named: Any) -> Any:
-        """Call what waits, before it returns, for all it communicated; mark the end of the wait."""
+        """Call what waits, before returning, for all it communicated; mark the wait's end."""
         before, self._local.batch = getattr(self._local, "batch", None), []
         try:
             return original(*rest, **named)
@@ -224,7 +223,7 @@ class Annotator:
 
     def _giving_future(self, original: Callable[..., Any], work: Any) -> Any:
         if self.recording and work in self._ids_of_work:
-            self._await_after_backward(work)  # a hook of the reducer: the future is awaited in C++
+            self._await_after_backward(work)  # reducer hook: its future is awaited in C++
         return original(work)
 
     def _beginning_batch(self, original: Callable[..., Any], *rest: Any, **named: Any) -> Any:
@@ -241,7 +240,7 @@ class Annotator:
 
 
 def _called_by_engine(depth: int) -> bool:
-    """Return whether the frame so many levels up is autograd's, or there is none (its threads)."""
+    """Whether the frame so many levels up is autograd's, or missing (its threads)."""
     try:
         frame = sys._getframe(depth)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Process groups: their names, their ranks, and the place of a rank in them."""
+"""Process groups: names, ranks, and a rank's place in them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Any, NamedTuple
 
 
 class Group(NamedTuple):
-    """A process group; `ranks` are global ranks in the group's order."""
+    """`ranks` are global, in group order."""
 
     name: str
     ranks: list[int]
 
     def rank_at(self, place: int | None) -> int | None:
-        """Return the global rank at a place of the group; None for no or an unknown place."""
+        """Global rank at a place; None for no or an unknown place."""
         return None if place is None or not 0 <= place < len(self.ranks) else self.ranks[place]
 
 
 class Groups:
-    """The groups met so far, looked up once each."""
+    """Groups seen, looked up once each."""
 
     def __init__(self, dist: Any) -> None:
         self._dist = dist
         self._known: dict[str, Group] = {}
 
     def of(self, process_group: Any) -> Group:
-        """Return the name and the ranks of a process group."""
+        """Name and ranks of a process group."""
         name = str(process_group.group_name)
         group = self._known.get(name)
         if group is None or len(group.ranks) != process_group.size():
@@ -34,12 +34,12 @@ class Groups:
     def _ranks(self, process_group: Any) -> list[int]:
         try:
             return [int(rank) for rank in self._dist.get_process_group_ranks(process_group)]
-        except (KeyError, ValueError, RuntimeError):  # not made by torch.distributed
+        except (KeyError, ValueError, RuntimeError):  # not torch.distributed's
             return list(range(process_group.size()))
 
 
 def described(dist: Any) -> list[dict[str, Any]]:
-    """Return every group this rank belongs to: name, description, backend, ranks."""
+    """This rank's groups: name, description, backend, ranks."""
     if not (dist.is_available() and dist.is_initialized()):
         return []
     return [

@@ -1,9 +1,8 @@
-"""What a communication operator of PyTorch says: which collective, how many bytes, to whom.
+"""A PyTorch communication operator: collective, bytes, peer.
 
-Every operator of the namespace `c10d` names its arguments in its schema, so that one reader serves
-all. Sizes are what ASTRA-sim calls `comm_size`, of one rank: the whole buffer of an all-reduce, an
-all-to-all, a broadcast, a reduce; the whole input of a reduce-scatter and what the root of a
-scatter holds; the share a rank gives to an all-gather or a gather; the message of a send.
+Schemas of `c10d` name all arguments, so one reader serves all. Sizes are ASTRA-sim's `comm_size`,
+per rank: the whole buffer of all-reduce, all-to-all, broadcast, reduce; the whole input of
+reduce-scatter and of scatter's root; a rank's share in all-gather, gather; a send's message.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 OPERATORS: Mapping[str, tuple[str, str]] = {
-    # operator of c10d: (collective, the argument that holds its bytes)
+    # operator: (collective, argument with its bytes)
     "allreduce_": ("all_reduce", "tensors"),
     "allreduce_coalesced_": ("all_reduce", "tensors"),
     "allgather_": ("all_gather", "input_tensors"),
@@ -34,15 +33,15 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
     "recv_": ("recv", "tensors"),
     "recv_any_source_": ("recv", "tensors"),
 }
-_PEER = ("dst", "src", "root_rank")  # the arguments that name a rank, by its place in the group
-BLOCKING = frozenset({"monitored_barrier_"})  # they end when the communication has ended
+_PEER = ("dst", "src", "root_rank")  # ranks, as places in the group
+BLOCKING = frozenset({"monitored_barrier_"})  # end with the communication
 POINT_TO_POINT = frozenset({"send", "recv"})
 
 
 class Message(NamedTuple):
-    """One rank's part in a communication; `peer` is a place in the group, None where there is none.
+    """A rank's part in a communication; `peer` is a place in the group, None without.
 
-    Of a broadcast, a reduce, a gather or a scatter the peer is the root.
+    In broadcast, reduce, gather and scatter it is the root.
     """
 
     op: str
@@ -54,13 +53,13 @@ class Message(NamedTuple):
 
 
 def arguments(schema: Any, values: Sequence[Any]) -> dict[str, Any]:
-    """Name the values a kernel was called with; those left out have the schema's defaults."""
+    """Name a kernel's values; missing ones get the schema's defaults."""
     named = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
     return named | {a.name: v for a, v in zip(schema.arguments, values, strict=False)}
 
 
 def message(operator: str, given: Mapping[str, Any], group_size: int) -> Message:
-    """Read the arguments of `c10d::<operator>` on a group of `group_size` ranks."""
+    """Read the arguments of `c10d::<operator>`."""
     op, holder = OPERATORS[operator]
     carried = list(tensors(given[holder])) if holder else []
     size = sum(t.numel() * t.element_size() for t in carried)
@@ -82,7 +81,7 @@ def results(given: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """Yield the tensors of a tensor, a list of tensors or a list of such lists."""
+    """Yield tensors, also from lists and lists of lists."""
     if isinstance(value, list | tuple):
         for part in value:
             yield from tensors(part)

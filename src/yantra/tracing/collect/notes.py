@@ -1,8 +1,7 @@
-"""The texts of annotations: names of profiler ranges that carry JSON.
+"""Annotation texts: names of profiler ranges with JSON.
 
-PyTorch's observer writes the names of ranges into its JSON without escaping them, so that a name
-must not hold a double quote or a backslash. While recording, single quotes stand for double ones;
-`mend` turns the finished file's annotations into JSON strings that hold JSON.
+PyTorch's observer does not escape range names, so they must have no double quote or backslash.
+While recording, single quotes replace double ones; `mend` makes proper JSON of the finished file.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from typing import Any
 COMM = "chakra::comm|"
 WAIT = "chakra::wait|"
 _NOTE = re.compile(rb"chakra::(?:comm|wait)\|\{[^\"\n]*?\}(?=\")")
-_UNSAFE = re.compile(r"""[^ -~]|['"\\]""")  # a group may have any name
+_UNSAFE = re.compile(r"""[^ -~]|['"\\]""")  # group names are arbitrary
 
 
 def name_of(kind: str, facts: Mapping[str, Any]) -> str:
-    """Return the name of a range that says `facts`, safe to record."""
+    """The range name for `facts`, safe to record."""
     safe = {k: _UNSAFE.sub("_", v) if isinstance(v, str) else v for k, v in facts.items()}
     return kind + json.dumps(safe, separators=(",", ":")).replace('"', "'")
 
 
 def facts_of(name: str, kind: str = COMM) -> dict[str, Any] | None:
-    """Return what the name of a range says, or None if it is no annotation of this kind."""
+    """Facts in a range name, None for other kinds."""
     if not name.startswith(kind):
         return None
     text = name[len(kind) :]
@@ -34,5 +33,5 @@ def facts_of(name: str, kind: str = COMM) -> dict[str, Any] | None:
 
 
 def mend(data: bytes) -> bytes:
-    """Return a trace file with the annotations' single quotes turned into escaped double ones."""
+    """Turn annotations' single quotes into escaped double ones."""
     return _NOTE.sub(lambda note: note[0].replace(b"'", b'\\"'), data)

@@ -1,10 +1,10 @@
-"""Ends a step of the collection where the script's first optimizer has stepped.
+"""Ends a step where the script's first optimizer has stepped.
 
-A hook tells that the optimizer steps, but it runs inside the range `Optimizer.step`, which a
-recording that ended there would lose. So from the second step on `optimizer.step` is replaced on
-that one object, and the step ends after it has returned. Others replace it too, before or after:
-schedulers of the learning rate by a plain function, Accelerate for the time of each call. What is
-there is called whatever it is, and where the replacement was passed by, the hook ends the step.
+PyTorch's hook runs inside the range `Optimizer.step`, which a recording ended there would lose. So
+from the second step `optimizer.step` is replaced on that object, and the step ends after it
+returned. Others replace it too: learning-rate schedulers by a plain function, Accelerate during
+each call. Whatever is there gets called; where the replacement was bypassed, the hook ends the
+step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 @contextmanager
 def stepping(step: Callable[[], None]) -> Iterator[None]:
-    """Call `step` after each step of the first optimizer that steps, until the block ends."""
+    """Call `step` after each step of the first optimizer, until the block ends."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     first = _First(step)
@@ -31,18 +31,18 @@ def stepping(step: Callable[[], None]) -> Iterator[None]:
 
 
 class _First:
-    """The optimizer that stepped first, and what its `step` was before."""
+    """The optimizer that stepped first, with its former `step`."""
 
     def __init__(self, step: Callable[[], None]) -> None:
         self._step = step
         self._optimizer: Any = None
-        self._own: Any = None  # what is on the object in the place of the class's method
+        self._own: Any = None  # on the object, in place of the class's method
         self._replacement: Any = None
-        self._calls = 0  # of the replacement, that have not returned
+        self._calls = 0  # of the replacement, still running
         self._over = False
 
     def stepped(self, optimizer: Any, *_: Any) -> None:
-        """Be told by PyTorch that an optimizer's step is nearly over."""
+        """PyTorch's hook: a step is nearly over."""
         if self._optimizer is None:
             self._optimizer = optimizer
             self._replace(optimizer)
@@ -50,7 +50,7 @@ class _First:
             self._step()
 
     def let_go(self) -> None:
-        """Put the optimizer's `step` back, unless somebody has wrapped the replacement."""
+        """Restore `step`, unless the replacement was wrapped."""
         self._over = True
         optimizer = self._optimizer
         if optimizer is None or vars(optimizer).get("step") is not self._replacement:
@@ -64,7 +64,7 @@ class _First:
         inner = optimizer.step
         self._own = vars(optimizer).get("step")
 
-        @functools.wraps(inner)  # with the marks that schedulers leave on it
+        @functools.wraps(inner)  # keeps schedulers' marks
         def step_and_tell(_: Any, *rest: Any, **named: Any) -> Any:
             self._calls += 1
             try:
@@ -75,5 +75,5 @@ class _First:
                 self._step()
             return result
 
-        # A method, because schedulers made later ask for its function.
+        # A method, because later schedulers ask for its function.
         self._replacement = optimizer.step = MethodType(step_and_tell, optimizer)

@@ -1,9 +1,9 @@
-"""Keeps a profiler of the script itself from starting while a collection is going on.
+"""Keeps the script's own profilers from starting during a collection.
 
-PyTorch has one profiler and one observer per process. A second start takes the first one's state
-away, and the process ends with a segmentation fault when both have stopped. So what the script
-starts records nothing, which a warning says, and answers as an empty recording would: no events, an
-empty trace file. The profilers of the script work again after the recorded steps.
+PyTorch has one profiler and one observer per process; a second start takes the first's state, and
+the process crashes when both have stopped. The script's profilers record nothing meanwhile, with a
+warning, and answer as an empty recording: no events, an empty file. They work again after the
+recorded steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EMPTY_TRACE = '{"traceEvents": []}\n'
 
 
 def refuse_running(torch: Any, where: str) -> None:
-    """Raise ConfigError if a profiler is running, which a collection would take the state of."""
+    """Raise ConfigError if a profiler is running: a collection would take its state."""
     if torch.autograd._profiler_enabled():
         raise ConfigError(
             where,
@@ -36,13 +36,13 @@ def hold_off(torch: Any, undo: ExitStack, foreign: Callable[[Any], bool]) -> Non
 
     def silence(profiler: Any) -> None:
         told("a profiler")
-        profiler.enabled = False  # which makes its end do nothing
-        profiler._function_events = None  # to be made of what follows when asked for
+        profiler.enabled = False  # its end does nothing
+        profiler._function_events = None  # made later, on request
         profiler.kineto_results = _Nothing()
 
     def start(original: Any, profiler: Any) -> None:
         if foreign(profiler):
-            profiler.record_steps = False  # its ranges would cross those of our steps
+            profiler.record_steps = False  # its ranges would cross our steps
         original(profiler)
 
     def prepare(original: Any, profiler: Any) -> None:
@@ -92,7 +92,7 @@ def _told_once() -> Callable[[str], None]:
 
 
 class _Nothing:
-    """What a profiler that recorded nothing has to give."""
+    """A profiler's answers when nothing was recorded."""
 
     def save(self, path: str) -> None:
         write_text(path, _EMPTY_TRACE)

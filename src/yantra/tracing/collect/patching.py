@@ -1,4 +1,4 @@
-"""Replaces a method of PyTorch for the time of a collection, and puts it back whatever happens."""
+"""Replaces a PyTorch method during a collection; always restores it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Recording: host trace and device trace of the same steps, and a file about the collection.
+"""Records host and device trace of the same steps, and a file about the collection.
 
-PyTorch's observer writes the host trace while the steps run, its profiler (Kineto) the device trace
-afterwards; both begin and end with the same steps because one schedule drives both. The files take
-their names at the end, whole, so that a run that fails leaves no trace that looks finished.
+PyTorch's observer writes the host trace as steps run, its profiler (Kineto) the device trace
+afterwards; one schedule drives both. Files get their names when whole, so a failed run leaves no
+trace that looks finished.
 """
 
 from __future__ import annotations
@@ -32,17 +32,12 @@ _open: list[Collector] = []
 
 
 def current() -> Collector | None:
-    """Return the collection that is going on in this process, if any."""
+    """The open collection of this process, or None."""
     return _open[0] if _open else None
 
 
 class Collector:
-    """Records `active` steps after `warmup` others; see `yantra.collect.collect`.
-
-    `files` are the paths written, empty before the last active step has ended. `driven` says that
-    something else than the script's own calls ends the steps. `advice` says what to do when so many
-    steps ended that nothing was recorded.
-    """
+    """Records `active` steps after `warmup` others; see `yantra.collect.collect`."""
 
     def __init__(
         self,
@@ -56,16 +51,16 @@ class Collector:
         _check("warmup", warmup, 0)
         _check("active", active, 1)
         self.folder = Path(folder)
-        """The folder that the files are written to."""
+        """Folder of the files."""
         self.warmup, self.active = warmup, active
         self.files: list[Path] = []
-        """The paths written; empty before the last active step has ended."""
+        """Paths written; empty before the last active step has ended."""
         self.driven = False
-        """Whether something other than the script's own calls ends the steps."""
+        """Whether something other than the script's calls ends steps."""
         self.advice: Callable[[int], str] = _advice
-        """Says what to do when so many steps ended that nothing was recorded."""
+        """What to do when nothing was recorded after so many steps."""
         self.steps_ended = 0
-        """Steps that have ended."""
+        """Steps ended."""
         self._shapes, self._gzip = record_shapes, gzip
         self._undo = ExitStack()
 
@@ -92,7 +87,7 @@ class Collector:
         return self
 
     def step(self) -> None:
-        """End a step and begin the next; does nothing once the active steps have ended."""
+        """End a step, begin the next; nothing after the active steps."""
         if current() is not self:
             raise ConfigError(WHERE, "this collection has ended, or has not begun")
         if self.files:
@@ -127,7 +122,7 @@ class Collector:
 
         refuse_running(self._torch, WHERE)
         self._observer = ExecutionTraceObserver().register_callback(self._path("host.json"))
-        # One that is left to the garbage collector ends the process where the next one starts.
+        # Left to the garbage collector, it would end the process when the next one starts.
         self._undo.callback(self._observer.unregister_callback)
         activities = [ProfilerActivity.CPU]
         settings: dict[str, Any] = {}
@@ -137,7 +132,7 @@ class Collector:
             activities.append(ProfilerActivity.CUDA)
             settings["experimental_config"] = _ExperimentalConfig(enable_cuda_sync_events=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of no warm-up, which the caller chose
+            warnings.simplefilter("ignore")  # no warm-up: the caller's choice
             steps = schedule(wait=0, warmup=self.warmup, active=self.active, repeat=1)
         self._profiler = profile(
             activities=activities,
@@ -152,12 +147,10 @@ class Collector:
         hold_off(self._torch, self._undo, self._is_foreign)
 
     def _is_foreign(self, profiler: Any) -> bool:
-        """Whether a profiler or observer is in the way of this collection."""
         ours = (self._profiler, self._profiler.profiler, self._observer)
         return not self.files and all(profiler is not own for own in ours)
 
     def _annotate(self) -> None:
-        """Annotate from the first active step to the last."""
         if self._annotator is None:
             return
         if self.steps_ended == self.warmup:
@@ -166,7 +159,6 @@ class Collector:
             self._annotator.stop()
 
     def _finish(self, profiler: Any) -> None:
-        """Write the files, once the active steps have ended."""
         profiler.export_chrome_trace(self._path("device.json"))
         self._observer.unregister_callback()
         rank, world = _place(self._torch.distributed)
@@ -208,14 +200,13 @@ def _advice(steps_ended: int) -> str:
 
 
 def _annotator(torch: Any) -> Annotator | None:
-    """Return an annotator, or None for a PyTorch built without communication."""
     if not torch.distributed.is_available():
         return None
     return Annotator(torch)
 
 
 def _place(dist: Any) -> tuple[int, int]:
-    """Return the rank and the number of ranks: of the process group, else of the launcher."""
+    # Of the process group, else of the launcher.
     if dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
     return _number("RANK", 0), _number("WORLD_SIZE", 1)

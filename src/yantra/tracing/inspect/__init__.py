@@ -1,5 +1,4 @@
-"""Looking at traces: statistics, checks, drawings, timelines, differences, obfuscation.
+"""Inspecting traces: statistics, checks, drawings, timelines, differences.
 
-Each tool is a module of its own, imported when it is used; they share the reading of a job's files
-(`job`), the columns of a graph (`columns`), communicators (`groups`) and names (`names`).
+Each tool is a module imported on use; shared: `rank_traces`, `columns`, `groups`, `names`.
 """

@@ -1,8 +1,8 @@
-"""`Columns`: what the inspecting tools read of a trace, as lists indexed by node.
+"""`Columns`: a trace for the inspecting tools, as lists by node.
 
-Nodes are numbered by ascending id, as in the core's graph. Lists cost more memory than the core's
-columns and are three times as fast to loop over. Duplicate ids are merged and dependencies on
-missing nodes left out, so that a flawed trace can be looked at too; `graph.diagnostics` says so.
+Nodes are numbered by ascending id, as in the core's graph. Lists take more memory than its columns
+but loop three times as fast. Duplicate ids are merged and dependencies on missing nodes dropped, so
+flawed traces can be inspected; see `graph.diagnostics`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.chakra.trace import Trace
 
 KINDS = ("cpu", "gpu_compute", "communication", "memory", "delay", "other")
-"""What a node's time counts as."""
+"""Kinds of a node's time."""
 
 _WORLD = ("", "0")
 _PRESENT = _core.IntColumn.Kind.INTEGER.value
@@ -23,12 +23,11 @@ _SIGN, _RANGE = 1 << 63, 1 << 64
 
 
 class Extra(NamedTuple):
-    """Attributes that only the inspecting tools read; None where a node has none.
+    """Attributes only the inspecting tools read; None where missing.
 
-    `thread` is the lane that our converter writes, else the `tid` of PyTorch. `part` is how it
-    marks what is not the begin of an operator: a later `slice` of one, a `wait`, or a `delay`,
-    which is time that nothing recorded explains. `communication` is the kind of a computation that
-    communicates and whose size or members are not known.
+    `thread`: our converter's lane, else PyTorch's `tid`. `part`: a later `slice` of an operator, a
+    `wait`, or a `delay`, time nothing recorded explains. `communication`: kind of a computation
+    that communicates with unknown size or members.
     """
 
     stream: int | None
@@ -40,7 +39,7 @@ class Extra(NamedTuple):
 
     @property
     def is_delay(self) -> bool:
-        """Whether the node stands for time that nothing recorded explains."""
+        """Whether it is time that nothing recorded explains."""
         return self.part == "delay"
 
 
@@ -64,7 +63,7 @@ class Columns:
         self.is_cpu = [bool(value) for value in self.integers("is_cpu_op")]
 
     def integers(self, attribute: str) -> list[int | None]:
-        """Return an integer attribute by node: None where absent or of another type."""
+        """Integer attribute by node: None if absent or of another type."""
         column: _core.IntColumn = getattr(self.graph, attribute)
         if not len(column.kind):
             return [None] * self.count
@@ -74,20 +73,20 @@ class Columns:
         ]
 
     def parents(self, node: int) -> list[int]:
-        """Return the distinct nodes that a node waits for."""
+        """Distinct nodes a node waits for."""
         return self.parent[self.parent_begin[node] : self.parent_begin[node + 1]]
 
     def children(self, node: int) -> list[int]:
-        """Return the nodes that wait for a node."""
+        """Nodes that wait for a node."""
         return self.child[self.child_begin[node] : self.child_begin[node + 1]]
 
     def name(self, node: int) -> str:
-        """Return the name of a node."""
+        """A node's name."""
         return self.graph.name(node)
 
     @cached_property
     def record(self) -> list[int]:
-        """The place in the file of the record that gave each node its body."""
+        """Place in the file of the record that gave each node its body."""
         if len(self.trace) == self.count:
             record = [0] * self.count
             for place, node in enumerate(self.graph.file_order.tolist()):
@@ -98,13 +97,13 @@ class Columns:
 
     @cached_property
     def start(self) -> list[int]:
-        """The recorded start in us; 0 also where the writer left it out."""
+        """Recorded start in us; 0 also if missing."""
         starts = self.trace.native.start_micros.tolist()
         return [starts[place] for place in self.record]
 
     @cached_property
     def group(self) -> list[str]:
-        """The communicator of each node as the trace names it; "0" where it names none."""
+        """Each node's communicator; "0" if unnamed."""
         names = self.graph.pg_names
         return [
             "0" if at < 0 or names[at] in _WORLD else names[at]
@@ -113,13 +112,13 @@ class Columns:
 
     @cached_property
     def extra(self) -> list[Extra]:
-        """Attributes beyond the graph's, read in one pass over the file's."""
+        """Attributes beyond the graph's, in one pass."""
         attributes = self.trace.native.attributes
         return [_extra(attributes(place)) for place in self.record]
 
     @cached_property
     def kind(self) -> list[str]:
-        """One of KINDS for each node."""
+        """One of KINDS per node."""
         return [
             _kind(type, cpu, extra)
             for type, cpu, extra in zip(self.type, self.is_cpu, self.extra, strict=True)
@@ -127,7 +126,7 @@ class Columns:
 
     @cached_property
     def lane(self) -> list[str]:
-        """What works one node after the other: a CPU thread, a GPU stream, a communicator."""
+        """What runs nodes one by one: a CPU thread, a GPU stream, a communicator."""
         return [
             _lane(kind, extra, group, cpu)
             for kind, extra, group, cpu in zip(
@@ -140,17 +139,17 @@ class Columns:
         return self.graph.involved_mask.tolist(), self.graph.involved_len.tolist()
 
     def involved(self, node: int) -> tuple[int, int]:
-        """Return `involved_dim` as (bits, length); length 0 where absent, 255 where not a list."""
+        """`involved_dim` as (bits, length); length 0 if absent, 255 if no list."""
         masks, lengths = self._involved
         return (masks[node], lengths[node]) if lengths else (0, 0)
 
     def label(self, node: int) -> str:
-        """How reports call a node."""
+        """A node's name in reports."""
         return f"node {self.id[node]} {self.name(node)!r}"
 
 
 def collective_name(comm_type: int | None) -> str:
-    """Return `ALL_REDUCE` and the like; the number where the schema has no name for it."""
+    """`ALL_REDUCE` and the like; the number if unknown."""
     if comm_type is None:
         return "unknown"
     if 0 <= comm_type < len(CollectiveType):

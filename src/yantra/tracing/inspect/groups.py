@@ -1,8 +1,7 @@
-"""Communicators of a job: from a group file, from what the traces say, or from who uses them.
+"""A job's communicators: from a group file, the traces, or their users.
 
-A group file is ASTRA-sim's (JSON, name -> ranks). PyTorch traces hold a node that lists the process
-groups of its rank (`## process_group:init ##`). Where neither says who belongs to a group, its
-members are the ranks whose traces name it.
+A group file is ASTRA-sim's (JSON, name -> ranks). PyTorch traces have a node with the rank's
+process groups (`## process_group:init ##`). Otherwise the members are the ranks that use the name.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Groups = dict[str, tuple[int, ...]]
 
 
 class Declared(NamedTuple):
-    """A process group as one rank's trace lists it."""
+    """A process group in a rank's trace."""
 
     name: str
     ranks: tuple[int, ...]
@@ -30,7 +29,7 @@ class Declared(NamedTuple):
 
 
 def read_group_file(path: Path) -> tuple[Groups, list[str]]:
-    """Read a group file; also return the warnings. Raises ConfigError for what is not one."""
+    """Groups of a file, and warnings. Raises ConfigError for other files."""
     name = str(path)
     tree, warnings = parse_json(read_text(path), name)
     if not isinstance(tree, dict):
@@ -39,7 +38,7 @@ def read_group_file(path: Path) -> tuple[Groups, list[str]]:
 
 
 def declared_groups(columns: Columns) -> list[Declared]:
-    """Return the process groups that a trace lists, without repetition; what is unreadable not."""
+    """Distinct process groups listed in a trace; unreadable ones are skipped."""
     found: dict[Declared, None] = {}
     if NodeType.METADATA not in columns.type:
         return []
@@ -52,7 +51,7 @@ def declared_groups(columns: Columns) -> list[Declared]:
 
 
 def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
-    """Return the ranks whose collectives name each group; the world is not among them."""
+    """Ranks whose collectives name each group, without the world."""
     users: dict[str, list[int]] = {}
     for rank in sorted(by_rank):
         columns = by_rank[rank]
@@ -67,7 +66,7 @@ def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
 
 
 def group_key(name: str) -> tuple[int, str]:
-    """Order groups by number where the name is one, as people count them."""
+    """Order groups by number where names are numbers."""
     number = whole(name)
     return (1 << 62 if number is None else number, name)
 
@@ -85,10 +84,7 @@ def _members(members: Any, where: str) -> tuple[int, ...]:
 
 
 def process_groups(text: str) -> list[Declared]:
-    """Read PyTorch's list: a Python list whose first entry is a JSON text of objects.
-
-    What is not such a list holds no groups.
-    """
+    """Read PyTorch's list: a Python list whose first entry is JSON text; other texts: none."""
     import ast
 
     try:

@@ -1,9 +1,8 @@
-"""Names of operators and kernels without what differs from call to call.
+"""Operator and kernel names without what differs from call to call.
 
-`at::native::reduce_kernel<512, 1, ...>(...)` is `at::native::reduce_kernel`, `send to 3` is
-`send to *`: arguments, template arguments, numbers that count instances and addresses go, so that
-calls of one operation add up. Names that differ in meaning may meet where only a number told them
-apart; that is the price.
+`at::native::reduce_kernel<512, 1, ...>(...)` becomes `at::native::reduce_kernel`, `send to 3` `send
+to *`: arguments, template arguments, instance numbers and addresses go, to sum an operation's
+calls. Trade-off: names that only a number distinguished may merge.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LONGEST = 200
 
 
 def normalised(name: str) -> str:
-    """Return the name of the operation that a node's name stands for; empty stays empty."""
+    """The operation's name; empty stays empty."""
     text = name.strip()
     for part in _ANONYMOUS:
         text = text.replace(part, "")
@@ -32,7 +31,7 @@ def normalised(name: str) -> str:
 
 
 def _without_arguments(text: str) -> str:
-    """Cut what stands in balanced `<>` and `()`; operators such as `->` are no brackets."""
+    """Cut balanced `<>` and `()`; operators such as `->` are no brackets."""
     if "<" not in text and "(" not in text:
         return text
     kept: list[str] = []

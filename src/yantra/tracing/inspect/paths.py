@@ -1,7 +1,6 @@
-"""Orders and paths of a graph: topological order, depth, width, the critical path.
+"""Topological order, depth, width and critical path of a graph.
 
-All linear in nodes and edges. Nodes in a cycle, and those behind one, have no place in any order;
-they are left out and counted.
+Linear in nodes and edges. Nodes in or behind a cycle are left out and counted.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from yantra.tracing.inspect.columns import Columns
 
 
 class Path(NamedTuple):
-    """The longest chain of dependent nodes by recorded time, and the shape of the graph.
+    """The longest chain by recorded time, and the graph's shape.
 
-    `nodes` run from the first to the last; `length` is the sum of their durations in us. `depth`
-    counts the nodes of the chain with most nodes, `width` the most nodes of one depth. `cyclic`
-    counts the nodes left out.
+    `nodes`: first to last; `length`: their durations in us. `depth`: nodes of the longest chain,
+    `width`: most nodes of one depth. `cyclic`: nodes left out.
     """
 
     nodes: list[int]
@@ -30,7 +28,7 @@ class Path(NamedTuple):
 
 
 def topological(columns: Columns) -> list[int]:
-    """Return nodes so that parents come first; without those in or behind a cycle."""
+    """Parents first; without nodes in or behind a cycle."""
     waiting = _parent_counts(columns)
     child_begin, child = columns.child_begin, columns.child
     order = [node for node, count in enumerate(waiting) if count == 0]
@@ -43,7 +41,7 @@ def topological(columns: Columns) -> list[int]:
 
 
 def issue_order(columns: Columns) -> list[int]:
-    """Return the order in which one worker that takes the lowest ready id runs the nodes."""
+    """The order of one worker that takes the lowest ready id."""
     waiting = _parent_counts(columns)
     ready = [node for node, count in enumerate(waiting) if count == 0]
     heapify(ready)
@@ -59,10 +57,9 @@ def issue_order(columns: Columns) -> list[int]:
 
 
 def critical_path(columns: Columns, duration: Sequence[int] | None = None) -> Path:
-    """Find the longest path; `duration` replaces the recorded durations.
+    """The longest path; `duration` replaces recorded durations.
 
-    The longest path of a directed acyclic graph by dynamic programming over a topological order.
-    Of equal paths the one through the lowest ids is told.
+    Dynamic programming over a topological order. Of equal paths, the one through the lowest ids.
     """
     lasts = columns.duration if duration is None else duration
     order = topological(columns)

@@ -1,7 +1,7 @@
-"""The trace files of a job: which file is which rank's, and reading them.
+"""A job's trace files: finding and reading them by rank.
 
-Files are named as simulators name them, `<prefix>.<rank>.et`; equal files are decoded once, so that
-a thousand ranks that run the same trace cost one.
+Files are named `<prefix>.<rank>.et` as simulators do; equal files are decoded once, so a thousand
+ranks of one trace cost one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _RANK = re.compile(r"(?:^|[._-])([0-9]{1,9})(?:\.et)?(?:\.gz)?$")
 
 
 class TraceFile(NamedTuple):
-    """One rank's file."""
+    """A rank's file."""
 
     rank: int
     path: str
 
 
 class RankTrace(NamedTuple):
-    """One rank's trace; ranks whose files are equal share one `trace` object."""
+    """A rank's trace; equal files share the `trace` object."""
 
     rank: int
     path: str
@@ -35,12 +35,12 @@ class RankTrace(NamedTuple):
 
 
 def find_traces(arguments: Sequence[str | os.PathLike[str]]) -> list[TraceFile]:
-    """Return the files of a job by ascending rank.
+    """A job's files by ascending rank.
 
-    An argument is a file, or a pattern with `{rank}` in its last part, such as `job.{rank}.et`,
-    which stands for every file there with a number in that place. The rank of a file is the number
-    at the end of its name, before `.et` and `.gz`; where no file has one, they are ranks 0, 1, ...
-    in the given order. Raises ConfigError when two files claim a rank or only some have a number.
+    An argument is a file, or a pattern with `{rank}` in its last part (`job.{rank}.et`) for every
+    file with a number there. The rank is the number at the name's end, before `.et` and `.gz`; if
+    no file has one, ranks are 0, 1, ... as given. Raises ConfigError when two files claim a rank or
+    only some have a number.
     """
     paths: list[str] = []
     ranks: list[int | None] = []
@@ -63,9 +63,9 @@ def find_traces(arguments: Sequence[str | os.PathLike[str]]) -> list[TraceFile]:
 
 
 def load_job(arguments: Sequence[str | os.PathLike[str]]) -> list[RankTrace]:
-    """Read the traces of a job by ascending rank; see `find_traces` for `arguments`.
+    """A job's traces by ascending rank; `arguments` as in `find_traces`.
 
-    Raises TraceError for a file that cannot be read.
+    Raises TraceError for an unreadable file.
     """
     known: dict[bytes, Trace] = {}
     job = []
@@ -78,7 +78,7 @@ def load_job(arguments: Sequence[str | os.PathLike[str]]) -> list[RankTrace]:
 
 
 def rank_path(pattern: str, rank: int) -> str:
-    """Return the file of a rank: the pattern with the rank in the place of `{rank}`."""
+    """The file of a rank: `{rank}` replaced."""
     return pattern.replace(_PLACE, str(rank))
 
 
@@ -88,7 +88,7 @@ def _rank_of(path: str) -> int | None:
 
 
 def _matching(pattern: str) -> list[tuple[int | None, str]]:
-    """Return the files with a number where the pattern has `{rank}`."""
+    """Files with a number where the pattern has `{rank}`."""
     folder, name = os.path.split(pattern)
     if name.count(_PLACE) != 1 or _PLACE in folder:
         raise ConfigError(pattern, "expected {rank} once, in the file's name")

@@ -38,10 +38,10 @@ _MESSAGES = (NodeType.COMM_SEND, NodeType.COMM_RECV)
 
 
 class Obfuscated(NamedTuple):
-    """The obfuscated job. Ranks with equal traces share one again, unless noise or sizes differ.
+    """The obfuscated job. Equal ranks share traces, unless noise or sizes differ.
 
-    `originals` and `old_groups` are the job as it was, except what `remarks` say was mended;
-    `groups` are the members of the groups by their new names.
+    `originals` and `old_groups`: the job before, but for what `remarks` say was mended; `groups`:
+    members by new names.
     """
 
     traces: dict[int, Trace]
@@ -60,11 +60,11 @@ def obfuscate(
     groups: Groups | None = None,
     epsilon: float | None = None,
 ) -> Obfuscated:
-    """Obfuscate the traces of a job; the traces given do not change.
+    """Obfuscate a job; given traces do not change.
 
-    `groups` are the members of its groups, as far as the traces do not list them. `epsilon` adds
-    noise to the durations of levels 3 and 4. Raises ConfigError for a wrong option and TraceError
-    for a trace with duplicate ids or a cycle, which could not be checked afterwards.
+    `groups`: members the traces do not list. `epsilon`: noise on durations at levels 3 and 4.
+    Raises ConfigError for a wrong option, TraceError for duplicate ids or a cycle, which could not
+    be checked afterwards.
     """
     _check_options(level, epsilon)
     keyed = Keyed(key)
@@ -103,7 +103,7 @@ def _check_options(level: int, epsilon: float | None) -> None:
 
 
 def _mended(path: str, trace: Trace, remarks: list[str]) -> Trace:
-    """Return a trace without dependencies on nodes it lacks: itself, if there are none."""
+    """A trace without dependencies on missing nodes; itself if it has none."""
     codes = set()
     for finding in trace.graph().diagnostics:
         codes.add(finding.code)
@@ -126,7 +126,7 @@ def _mended(path: str, trace: Trace, remarks: list[str]) -> Trace:
 
 
 class _GroupNames:
-    """Old names of groups to new ones; the world keeps its name, and numbers are new names."""
+    """Group names, old to new; the world keeps its name, new names are numbers."""
 
     def __init__(self, new: Mapping[str, str]) -> None:
         self.new = new
@@ -136,7 +136,7 @@ class _GroupNames:
 
 
 def _group_names(ranks: Iterable[list[Node]], members: Groups, keyed: Keyed | None) -> _GroupNames:
-    """Number all groups: under the key, or at level 1 only those whose names are no numbers."""
+    """Number groups: under the key, or at level 1 only those whose names are no numbers."""
     names = set(members)
     for nodes in ranks:
         for node in nodes:
@@ -182,7 +182,7 @@ def _quantised(
     *,
     coarse: bool,
 ) -> dict[int, Trace]:
-    """Quantise rank by rank where messages are exchanged, for their sizes depend on the ends."""
+    """Rank by rank where messages are exchanged: their sizes depend on the ends."""
     sizes = Sizes({rank: nodes[key] for rank, key in ranks.items()})
     numbers = Numbers(keyed, [])
     hidden: dict[int, Trace] = {}

@@ -1,7 +1,7 @@
-"""Operator and kernel names -> a few dozen classes of what operators do.
+"""Operator and kernel names to a few dozen classes.
 
-A name is told by the words in it, in the order of the table: `aten::cudnn_batch_norm_backward` is
-`normalization`. What no word tells is `operator` on the CPU and `kernel` on a device.
+Words decide, in table order: `aten::cudnn_batch_norm_backward` is `normalization`. Unknown:
+`operator` on the CPU, `kernel` on a device.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ CLASSES = frozenset(
         *("compute", "other"),
     ]
 )
-"""All names that an obfuscated trace may hold."""
+"""All names an obfuscated trace may have."""
 
 
 @lru_cache(maxsize=4096)
 def class_of(name: str, type: int, comm_type: int | None, is_cpu: bool, is_delay: bool) -> str:
-    """Return the class of a node: of what it communicates, else of what its name says."""
+    """A node's class: by what it communicates, else by name."""
     if type == NodeType.COMM_COLL:
         if comm_type is None or not 0 <= comm_type < len(CollectiveType):
             return "collective"

@@ -1,9 +1,9 @@
-"""Level 4: chains of computations on one lane become one computation.
+"""Level 4: merges chains of computations on a lane.
 
-First edges that others imply go (transitive reduction). Then a node whose only child has no other
-parent, on the same lane, is one with that child: their durations, operations and bytes add up.
-Every path through one led through the other, so all path lengths, and the critical path, stay
-exactly. Communications, memory accesses and forks and joins between lanes are never merged.
+After transitive reduction, a node whose only child has no other parent, on the same lane, merges
+with it; durations, operations and bytes add up. All paths through one went through the other, so
+path lengths, and the critical path, stay exact. Communications, memory accesses and forks and joins
+between lanes are never merged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SUMMED = ("num_ops", "tensor_size")
 
 
 def coarsened(nodes: list[Node]) -> list[Node]:
-    """Return fewer nodes; those given are changed."""
+    """Fewer nodes; those given are changed."""
     columns = Columns(Trace(nodes))
     parents = reduced_parents(columns)
     children: list[list[int]] = [[] for _ in parents]
@@ -48,9 +48,9 @@ def coarsened(nodes: list[Node]) -> list[Node]:
 
 
 def reduced_parents(columns: Columns) -> list[list[int]]:
-    """Return the parents of each node without those that another parent depends on.
+    """Each node's parents without implied ones.
 
-    Ancestors are bit sets by topological place, dropped when no child needs them any more.
+    Ancestors are bit sets by topological place, dropped when no child needs them.
     """
     order = topological(columns)
     place = {node: at for at, node in enumerate(order)}

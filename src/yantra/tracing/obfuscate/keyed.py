@@ -1,8 +1,7 @@
-"""Numbers and permutations that follow from a key alone.
+"""Numbers and permutations from a key alone.
 
-BLAKE2b in keyed mode (RFC 7693) as a pseudo-random function of a purpose and an argument: the same
-key gives the same numbers in every process, and who lacks the key learns nothing from some of them
-about the others.
+Keyed BLAKE2b (RFC 7693) as a pseudo-random function of purpose and argument: equal in every
+process, and without the key some numbers reveal nothing about others.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _Value = TypeVar("_Value", bound=Hashable)
 
 
 class Keyed:
-    """A family of pseudo-random functions under one key of at least one byte."""
+    """Pseudo-random functions under a key of at least one byte."""
 
     def __init__(self, key: bytes) -> None:
         if not key:
@@ -28,7 +27,7 @@ class Keyed:
         self._key = blake2b(key, digest_size=32, person=b"yantra hide").digest()
 
     def number(self, purpose: str, *arguments: object) -> int:
-        """Return a number of 128 bits."""
+        """A number of 128 bits."""
         return int.from_bytes(self._digest(purpose, arguments, _BYTES), "big")
 
     def stream(self, purpose: str) -> Iterator[int]:
@@ -39,12 +38,12 @@ class Keyed:
             block += 1
 
     def permuted(self, purpose: str, values: Iterable[_Value], first: int = 0) -> dict[_Value, int]:
-        """Number different values from `first` on, in an order that only the key tells."""
+        """Number distinct values from `first` on, in an order only the key gives."""
         order = sorted(set(values), key=lambda value: self._digest(purpose, (value,), _BYTES))
         return {value: first + at for at, value in enumerate(order)}
 
     def laplace(self, scale: float, purpose: str, *arguments: object) -> float:
-        """Return a number of the Laplace distribution of mean 0, by inversion."""
+        """A Laplace number of mean 0, by inversion."""
         uniform = (self.number(purpose, *arguments) + 0.5) / (1 << 8 * _BYTES) - 0.5
         sign = 1.0 if uniform >= 0 else -1.0
         return -scale * sign * log(max(1 - 2 * abs(uniform), 1e-300))

@@ -1,7 +1,7 @@
-"""What an obfuscated job still tells, read from it as a stranger would, with the evidence.
+"""What an obfuscated job still reveals, read without the key, with evidence.
 
-Nothing here looks at the key. Each line says what someone may want to know, how much of it shows
-(`exactly`, `roughly`, `no longer`), and what shows it.
+Each line: what someone may want to know, how much shows (`exactly`, `roughly`, `no longer`), and
+where.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHOWN = 4
 
 
 class Leak(NamedTuple):
-    """One thing that a trace may tell."""
+    """One thing a trace may reveal."""
 
     what: str
     shows: str
@@ -33,7 +33,7 @@ class Leak(NamedTuple):
 def find_leaks(
     before: Mapping[int, Columns], after: Mapping[int, Columns], groups: Groups, level: int
 ) -> list[Leak]:
-    """Return what still shows; `groups` are those of the obfuscated job."""
+    """What still shows; `groups` are the obfuscated job's."""
     rank = min(after)
     old, new = before[rank], after[rank]
     return [
@@ -48,10 +48,10 @@ def find_leaks(
 
 
 def repetition(sequence: Sequence[Hashable]) -> tuple[int, int]:
-    """Return the period and the count of the repetition that covers most of a sequence.
+    """Period and count of the repetition that covers most of a sequence.
 
-    A run of equal neighbours at distance p of length n repeats a block of p entries 1 + n // p
-    times; of equal cover the shortest period counts. (0, 0) if nothing repeats.
+    A run of n equal neighbours at distance p repeats a block of p entries 1 + n // p times; on ties
+    the shortest period. (0, 0) if nothing repeats.
     """
     text = sequence[:_LONGEST_SEQUENCE]
     best = (0, 0, 0)

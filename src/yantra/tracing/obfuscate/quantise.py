@@ -1,15 +1,14 @@
 """Level 3: durations and sizes in logarithmic buckets, totals kept.
 
-A value becomes the middle of its bucket, and all of a lane are then scaled so that the lane's total
-stays: exactly for durations, operations and touched bytes, within a byte a call for what is
-communicated, where one size must stay one size on all ranks. A lane is a CPU thread, a GPU stream,
-a communicator, or a pair of ranks that exchange messages. There are eight buckets to an octave: no
-value moves by more than 4.4 % but for the scaling, which takes back the mean of these moves, so no
-path gets longer or shorter by much more.
+Values become their bucket's middle, then each lane is scaled to keep its total: exactly for
+durations, operations and touched bytes, within a byte per call for communication, where a size must
+be one on all ranks. A lane is a CPU thread, GPU stream, communicator, or pair of ranks with
+messages. With eight buckets an octave no value moves over 4.4 % but for the scaling, which undoes
+the mean move, so paths keep about their length.
 
-With `epsilon`, the count of durations in each bucket of a lane gets Laplace noise of scale
-1 / epsilon before values are drawn, smallest first (Dwork et al., 2006). That hides whether a lane
-holds one node more or less; it does not hide totals, sizes or the graph.
+`epsilon` adds Laplace noise of scale 1 / epsilon to each bucket's count of durations before values
+are drawn, smallest first (Dwork et al., 2006). It hides one node more or less in a lane, not
+totals, sizes or the graph.
 """
 
 from __future__ import annotations
@@ -24,29 +23,29 @@ from yantra.tracing.obfuscate.keyed import Keyed
 
 BUCKETS_PER_OCTAVE = 8
 _OWN = ("num_ops", "tensor_size")
-_EXACT = ("inputs", "outputs", "duration_ns")  # tell sizes and times to the byte and nanosecond
+_EXACT = ("inputs", "outputs", "duration_ns")  # exact sizes and times
 Lane = tuple[str, int | str]
 
 
 class Pair(NamedTuple):
-    """The ends of a message."""
+    """A message's ends."""
 
     source: int
     destination: int
 
 
 def bucket(value: int) -> int:
-    """Return the bucket of a positive number."""
+    """The bucket of a positive number."""
     return floor(log2(value) * BUCKETS_PER_OCTAVE)
 
 
 def middle(of: int) -> float:
-    """Return the geometric middle of a bucket."""
+    """The geometric middle of a bucket."""
     return float(2 ** ((of + 0.5) / BUCKETS_PER_OCTAVE))
 
 
 class Sizes:
-    """New sizes of what is communicated, for all ranks of a job alike."""
+    """New communication sizes, equal on all ranks."""
 
     def __init__(self, ranks: Mapping[int, list[Node]]) -> None:
         calls: dict[object, Counter[int]] = defaultdict(Counter)
@@ -58,7 +57,7 @@ class Sizes:
         self._new = {lane: _scaled_sizes(found) for lane, found in calls.items()}
 
     def of(self, node: Node, rank: int, size: int) -> int:
-        """Return the new size of a call."""
+        """A call's new size."""
         return self._new[_lane_of_call(node, rank)].get(size, size)
 
 
@@ -68,7 +67,7 @@ _COMMUNICATION = (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV)
 def quantise(
     nodes: list[Node], rank: int, sizes: Sizes, keyed: Keyed, epsilon: float | None
 ) -> None:
-    """Quantise a rank's nodes in place; starts go, for they would tell the old durations."""
+    """Quantise in place; starts go: they would show old durations."""
     by_lane: dict[Lane, list[Node]] = defaultdict(list)
     for node in nodes:
         by_lane[lane_of(node)].append(node)
@@ -87,7 +86,7 @@ def quantise(
 
 
 def lane_of(node: Node) -> Lane:
-    """Return the lane of a node: what works on one node after the other."""
+    """What runs a node's neighbours one by one."""
     if node.type in _COMMUNICATION:
         return "group", str(node.get("pg_name") or "0")
     if node.get("is_cpu_op"):
@@ -98,9 +97,9 @@ def lane_of(node: Node) -> Lane:
 
 
 def scaled(values: list[int], counts: Mapping[int, int] | None = None) -> list[int]:
-    """Return values in buckets whose sum is that of the old ones; zeros stay zeros.
+    """Bucketed values with the old sum; zeros stay.
 
-    `counts` gives each bucket other members than it had: the smallest values take the lowest.
+    `counts` sets the buckets' sizes: smallest values go lowest.
     """
     positive = [at for at, value in enumerate(values) if value > 0]
     if not positive:
@@ -130,7 +129,7 @@ def _scaled_sizes(found: Counter[int]) -> dict[int, int]:
 
 
 def _own(members: Iterable[Node], name: str) -> None:
-    """Quantise an attribute that only its own node needs."""
+    """Quantise an attribute only its own node needs."""
     having = [
         (node, item)
         for node in members
@@ -142,7 +141,7 @@ def _own(members: Iterable[Node], name: str) -> None:
 
 
 def _noisy(durations: list[int], lane: Lane, keyed: Keyed, epsilon: float) -> Counter[int]:
-    """Return noisy counts of the buckets that add up to the number of positive durations."""
+    """Noisy counts that sum to the number of positive durations."""
     counts = Counter(bucket(value) for value in durations if value > 0)
     if not counts:
         return counts

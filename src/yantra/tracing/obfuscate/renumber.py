@@ -1,8 +1,8 @@
-"""Level 2: new numbers for nodes, threads, streams, groups and tags; the unused is dropped.
+"""Level 2: new numbers for nodes, threads, streams, groups, tags; unused ones dropped.
 
-Threads, streams, groups and tags are permuted under the key, alike on all ranks of a job, so that
-messages and collectives still meet. Node ids get keyed gaps but keep their order: the order of ids
-is behaviour, for simulators take the lowest ready one first. Nodes are written in the order of ids.
+Permuted under the key, equal on all ranks, so messages and collectives still meet. Node ids get
+keyed gaps but keep their order, which is behaviour: simulators take the lowest ready id. Nodes are
+written by id.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _THREADS = ("tid", "thread")
 
 
 class Numbers:
-    """The new numbers of a job."""
+    """A job's new numbers."""
 
     def __init__(self, keyed: Keyed, ranks: Iterable[list[Node]]) -> None:
         threads: set[int] = set()
@@ -43,7 +43,7 @@ class Numbers:
         self.tags = keyed.permuted("tag", tags)
 
     def ids(self, nodes: list[Node], purpose: str = "id") -> dict[int, int]:
-        """Return new ids in the order of the old ones."""
+        """New ids in the old order."""
         gaps = self.keyed.stream(purpose)
         next_id = self.keyed.number(purpose, "first") % _FIRST_IDS
         ids = {}
@@ -54,7 +54,7 @@ class Numbers:
 
 
 def renumber(nodes: list[Node], numbers: Numbers) -> None:
-    """Renumber nodes in place, and sort them by their new ids."""
+    """Renumber in place and sort by new ids."""
     with_new_ids(nodes, numbers.ids(nodes))
     for node in nodes:
         node.inputs = node.inputs if node.name == "process_group" else None
@@ -68,7 +68,7 @@ def renumber(nodes: list[Node], numbers: Numbers) -> None:
 
 
 def with_new_ids(nodes: list[Node], ids: dict[int, int]) -> None:
-    """Change the ids of nodes and of what they depend on, and sort the nodes by id."""
+    """Change ids and dependencies; sort by id."""
     for node in nodes:
         node.id = ids[node.id]
         node.data_deps = [ids[id] for id in node.data_deps]
@@ -77,7 +77,7 @@ def with_new_ids(nodes: list[Node], ids: dict[int, int]) -> None:
 
 
 def canonical_tag(tag: int) -> int:
-    """Return the tag that simulators see."""
+    """The tag simulators see."""
     return (tag & _32_BITS) % _TAGS
 
 

@@ -1,7 +1,7 @@
-"""Level 1: names to classes; schemas, paths, tensor ids, process ids, host and time are dropped.
+"""Level 1: names to classes; drops schemas, paths, tensor and process ids, host, time.
 
-Only attributes of a list are kept, with values of the kinds the list expects, so that what no one
-thought of does not slip through. Shapes and types of tensors stay, their ids do not.
+An allow-list: only listed attributes with expected kinds of values stay. Tensors keep shapes and
+types, not ids.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ RenameGroup = Callable[[str], str]
 
 
 def strip(nodes: list[Node], rename: RenameGroup, shift: tuple[int, int]) -> None:
-    """Strip nodes in place; `shift` is the job's first start in us and in ns."""
+    """Strip in place; `shift`: the job's first start in us and ns."""
     tensors: dict[str, str] = {}
     for node in nodes:
         listed = process_groups_of(node)
         node.name = _class(node)
-        node.foreign = b""  # nobody knows what it says
+        node.foreign = b""  # unknown content
         node.attributes = [
             kept
             for attribute in node.attributes
@@ -98,7 +98,7 @@ def _class(node: Node) -> str:
 def _attribute(
     attribute: Attribute, rename: RenameGroup, tensors: dict[str, str]
 ) -> Attribute | None:
-    """Return what is kept of an attribute, without its description."""
+    """What is kept of an attribute, without description."""
     name, value = attribute.name, attribute.value
     if name == "pg_name" and isinstance(value, str):
         return Attribute(name, rename(value), attribute.kind)
@@ -114,7 +114,7 @@ def _attribute(
 
 
 def _tensor(text: str, at: int, tensors: dict[str, str]) -> str:
-    """Entries alternate: a tensor's name, its bytes. Names are numbered by first appearance."""
+    # Entries alternate: tensor name (numbered by first appearance), bytes.
     if at % 2:
         return text if text.isascii() and text.isdigit() else "0"
     return tensors.setdefault(text, f"t{len(tensors)}")
@@ -130,7 +130,7 @@ def _without_ids(info: IOInfo | None) -> IOInfo | None:
 
 
 def process_groups_of(node: Node) -> list[Declared]:
-    """Return the process groups that a node lists, if it is one that does."""
+    """The process groups a node lists, if any."""
     if node.type != NodeType.METADATA or node.inputs is None or "process_group" not in node.name:
         return []
     return process_groups(node.inputs.values)

@@ -1,1 +1,1 @@
-"""PyTorch traces: host and device traces read, linked, and made into Chakra graphs."""
+"""PyTorch traces: read, linked and made into Chakra graphs."""

@@ -1,8 +1,7 @@
-"""The balance of a recording: what became of each of its events, launches and device ops.
+"""The balance of a recording: what became of its events, launches and device ops.
 
-Nothing of a file may be lost without a word. So what is read and what a named rule leaves out are
-counted apart from the whole, and `unaccounted` says what neither explains; it is 0, or the reader
-has a defect. The sums are kept with the linked trace and with the Chakra trace that is made of it.
+What is read and what named rules leave out are counted apart from the whole; `unaccounted` is the
+rest, 0 unless the reader has a defect. Linked and Chakra traces keep the sums.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ import msgspec
 from msgspec import Struct, field
 
 ATTRIBUTE = "recording"
-"""The attribute of a trace's metadata that has the balance, as JSON."""
+"""The metadata attribute with the balance, as JSON."""
 
 NODES = "nodes of the host trace"
 
 
 class Sum(Struct):
-    """A whole and its parts by name; `left_out` are the parts that go no further."""
+    """A whole and its parts by name; `left_out` go no further."""
 
     total: int = 0
     parts: dict[str, int] = field(default_factory=dict)
@@ -32,22 +31,19 @@ class Sum(Struct):
         return self.total - sum(self.parts.values()) - sum(self.left_out.values())
 
     def add(self, part: str, number: int) -> None:
-        """Count `number` of what is read as `part`."""
+        """Count `number` read as `part`."""
         if number:
             self.parts[part] = self.parts.get(part, 0) + number
 
     def leave_out(self, rule: str, number: int) -> None:
-        """Count `number` of what the named rule leaves out."""
+        """Count `number` left out by `rule`."""
         if number:
             self.left_out[rule] = self.left_out.get(rule, 0) + number
 
 
 class Balance(Struct):
-    """Of one recording: its events, its launch calls, its device ops and what these became.
-
-    `events` parts what the file has; `nodes` what the host trace has, if there is one; `launches`
-    the calls that launch; `device_ops` how each found its launch; `became` what each was converted
-    to, empty before that.
+    """`events` parts the file, `nodes` the host trace (if any), `launches` the calls that launch,
+    `device_ops` how each found its launch, `became` what each was converted to (empty before).
     """
 
     events: Sum = field(default_factory=Sum)
@@ -57,7 +53,7 @@ class Balance(Struct):
     became: Sum = field(default_factory=Sum)
 
     def sums(self) -> dict[str, Sum]:
-        """Return the sums that count anything, by what they count."""
+        """The sums that count anything."""
         named = {
             "events": self.events,
             NODES: self.nodes,
@@ -69,15 +65,15 @@ class Balance(Struct):
 
     @property
     def unaccounted(self) -> dict[str, int]:
-        """What no part explains, by what is counted; empty where the balance adds up."""
+        """Unexplained counts; empty if the balance adds up."""
         return {name: one.unaccounted for name, one in self.sums().items() if one.unaccounted}
 
     def lines(self) -> list[str]:
-        """Return the balance in words, a line a sum."""
+        """The balance in words, a line per sum."""
         return [_line(name, one) for name, one in self.sums().items()]
 
     def problems(self) -> list[str]:
-        """Return a sentence for each sum that does not add up."""
+        """A sentence for each sum that does not add up."""
         return [
             f"{number} of the {self.sums()[name].total} {name} are not accounted for: a defect of "
             "the reader; please report the file"
@@ -85,13 +81,13 @@ class Balance(Struct):
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the sums as plain values for JSON."""
+        """Plain values for JSON."""
         form: dict[str, Any] = msgspec.to_builtins(self)
         return form
 
 
 def from_text(text: object) -> Balance | None:
-    """Return the balance that `Balance.text` wrote, None for anything else."""
+    """The inverse of `to_text`; None for anything else."""
     if not isinstance(text, str):
         return None
     try:
@@ -101,7 +97,7 @@ def from_text(text: object) -> Balance | None:
 
 
 def to_text(balance: Balance) -> str:
-    """Return the balance as the text that traces carry."""
+    """JSON, as traces carry it."""
     return json.dumps(balance.as_dict(), ensure_ascii=False, separators=(",", ":"))
 
 

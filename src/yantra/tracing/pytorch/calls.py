@@ -1,11 +1,11 @@
-"""What the host side says of a collective: the operators around it, read into one record.
+"""A collective on the host side: the operators around it as one record.
 
-PyTorch leaves up to four records of one call, one inside the other in no fixed order: `c10d::*`,
-`record_param_comms`, `nccl:*` or `gloo:*`, and the annotation `chakra::comm|{JSON}` of our own
-collector. The annotation knows most; then come the device trace's arguments and
-`record_param_comms`, then the tensors of `c10d::*`.
+PyTorch leaves up to four records of one call, nested in no fixed order: `c10d::*`,
+`record_param_comms`, `nccl:*` or `gloo:*`, and our collector's annotation `chakra::comm|{JSON}`.
+The annotation knows most, then the device trace's arguments and `record_param_comms`, then the
+tensors of `c10d::*`.
 
-Source: files written by PyTorch 1.13 to 2.13; the annotation is ours (`yantra.collect`).
+Source: files of PyTorch 1.13 to 2.13; annotation: `yantra.collect`.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ WAIT_NOTE = "chakra::wait|"
 RECORD = "record_param_comms"
 LABELS = ("nccl:", "gloo:", "ucc:", "mpi:", "rccl:", "hccl:", "xccl:")
 _SORTS = {"label": LABELS, "api": ("c10d::",), "note": (COMM_NOTE,)}
-_BATCH = ":coalesced"  # the siblings before it are records of the messages it sends
+_BATCH = ":coalesced"  # the siblings before it are its messages
 _HIGHEST = 12  # operators above a collective that may belong to it
-# Collectives whose operator takes the output first and the input second.
+# Their operator takes the output first.
 _INPUT_SECOND = ("allgather", "reducescatter", "alltoall", "gather", "scatter")
 
 
 class Call(Struct):
-    """One call of a collective or of a send or receive, of one rank.
+    """A collective, send or receive of one rank.
 
-    `name` is the collective's, in lower case without `_`: allreduce, alltoall, send, ... `peer` is
-    a global rank when `peer_is_global`, else a place in the group; it is the root of a rooted
-    collective. `sent` and `received` are bytes of this rank, None when unknown. `key` is the id of
-    the operator that stands for the call; `note_id` the annotation's number. `sends` and `gets` are
-    the rows of an all-to-all by the place of the other member; empty where they are not said.
+    `name` in lower case without `_`: allreduce, alltoall, send, ... `peer` is a global rank if
+    `peer_is_global`, else a place in the group; for rooted collectives the root. `sent` and
+    `received`: this rank's bytes, None if unknown. `key`: id of the call's operator; `note_id`: the
+    annotation's number. `sends` and `gets`: all-to-all rows by the other member's place, empty if
+    unknown.
     """
 
     key: int
@@ -66,17 +66,17 @@ class Call(Struct):
 
     @property
     def uneven(self) -> bool:
-        """Whether it exchanges other amounts with other members."""
+        """Whether amounts differ between members."""
         return len(set(self.sends)) > 1 or len(set(self.gets)) > 1
 
 
 def plain(name: str) -> str:
-    """Return a collective's name in lower case and without separators."""
+    """A collective's name in lower case without separators."""
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def facts(name: str, kind: str) -> dict[str, Any] | None:
-    """Return what an annotation says, None when `name` is not one of this kind."""
+    """An annotation's content; None if `name` is not of this kind."""
     if not name.startswith(kind):
         return None
     text = name[len(kind) :]
@@ -88,7 +88,7 @@ def facts(name: str, kind: str) -> dict[str, Any] | None:
 
 
 class Calls:
-    """Finds the call an operator belongs to; each set of records of one is read once."""
+    """Finds an operator's call; each set of records is read once."""
 
     def __init__(self, operators: Iterable[Operator]) -> None:
         self.by_id: dict[int, Operator] = {}
@@ -114,10 +114,7 @@ class Calls:
                     self._beside.setdefault(api.id, operator)
 
     def of(self, operator_id: int | None, args: CommArgs | None = None) -> Call | None:
-        """Return the call around an operator, None when there is none.
-
-        `args` is what the device trace says of this very device op.
-        """
+        """The call around an operator; `args` is the device trace's for this device op."""
         around = {} if operator_id is None else self.around(operator_id)
         if not around and args is None:
             return None
@@ -132,10 +129,10 @@ class Calls:
         return call
 
     def around(self, id: int) -> dict[str, Operator]:
-        """Return the operators of the call by sort: the innermost of each.
+        """The operators of the call by sort, innermost of each.
 
-        Of a sort met twice the outer one is of another call: batched receives stand inside the send
-        before them. A label's record may also be the sibling before it.
+        Of a sort met twice the outer is another call's: batched receives are inside the send before
+        them. A label's record may also be the sibling before it.
         """
         found: dict[str, Operator] = {}
         at: int | None = id
@@ -160,15 +157,15 @@ class Calls:
 
 
 def _encloses(outer: Operator, inner: Operator) -> bool:
-    """Whether `inner` is in `outer`, by the host trace or, where that errs, by the times."""
+    # By the host trace or, where that errs, by the times.
     if inner.parent == outer.id or outer.start_ns is None or inner.start_ns is None:
         return inner.parent == outer.id
     return outer.start_ns <= inner.start_ns < outer.start_ns + outer.dur_ns
 
 
-@lru_cache(4096)  # a trace has few names and many operators
+@lru_cache(4096)  # few names, many operators
 def sort_of(name: str) -> str:
-    """Return which of the records of a call an operator is: record, label, api, note or none."""
+    """Which record of a call it is: record, label, api, note or ""."""
     if name == RECORD:
         return "record"
     return next((sort for sort, starts in _SORTS.items() if name.startswith(starts)), "")
@@ -188,14 +185,14 @@ def _read(key: int, around: Mapping[str, Operator], args: CommArgs | None) -> Ca
     if "note" in around:
         _from_note(call, facts(around["note"].name, COMM_NOTE) or {})
     elif not call.sent and not call.received:
-        # A record without tensors says 0 bytes, which is not a size; the label may have them.
+        # Without tensors a record says 0 bytes, which is no size; the label may have them.
         shown = input_bytes(around["label"]) if "label" in around else 0
         call.sent, call.received = shown or None, None
     return call
 
 
 def _from_api(call: Call, operator: Operator) -> None:
-    """Read `c10d::allreduce_` and the like; the group is an object that the trace cannot show."""
+    """Read `c10d::allreduce_` and the like; the group object is not in the trace."""
     call.name = plain(operator.name.removeprefix("c10d::"))
     io = decoded(operator.inputs)
     sizes = [value_bytes(*pair) for pair in zip(io.values, io.types, strict=False)]
@@ -215,14 +212,14 @@ def _from_label(call: Call, operator: Operator) -> None:
     if not call.name or call.name == "coalesced":
         call.name = plain(name)
     ends = re.fullmatch(r"(?:send|recv) [0-9]{1,9}(?:->|<-)([0-9]{1,9})", name)
-    if ends:  # "send 0->1", "recv 1<-0": this rank's place in the group first
+    if ends:  # "send 0->1", "recv 1<-0": own place first
         call.peer = int(ends[1])
     if call.sent is None:
         call.sent = input_bytes(operator) or None
 
 
 def _from_record(call: Call, operator: Operator) -> None:
-    """Read `record_param_comms`; what stands before its collective's name shifts by version."""
+    """Read `record_param_comms`; inputs before the collective's name shift by version."""
     io = decoded(operator.inputs)
     at = next((i for i, type in enumerate(io.types) if type == "String"), None)
     if at is None or at >= len(io.values):
@@ -249,7 +246,7 @@ def _from_record(call: Call, operator: Operator) -> None:
 
 
 def _from_attributes(call: Call, operator: Operator) -> None:
-    """Schema 1.1.0 and later put the essentials into attributes."""
+    """Schema 1.1.0 and later have the essentials as attributes."""
     found = {attr.name: attr.value for attr in operator.attrs}
     name, group = found.get("collective_name"), found.get("pg_name")
     call.name = plain(name) if isinstance(name, str) and name else call.name
@@ -305,12 +302,12 @@ def _number(value: Any) -> int | None:
 
 
 def _sequence(value: Any) -> int | None:
-    """The sequence number stands alone or, since schema 1.0.3, as [number, is p2p]."""
+    # Since schema 1.0.3 it is [number, is p2p].
     return _number(value[0] if isinstance(value, list) and value else value)
 
 
 def _group(value: Any) -> str | None:
-    """The group is (name, description) since schema 1.0.3, before that an address."""
+    # (name, description) since schema 1.0.3, before that an address.
     if isinstance(value, list) and value and isinstance(value[0], str) and value[0]:
         return value[0]
     return None
@@ -323,7 +320,7 @@ def _strided(start: Any, stride: Any, size: Any) -> tuple[int, ...]:
 
 
 def _listed(text: str) -> tuple[int, ...]:
-    """Read "[0, 1, 2]"; nothing when the list was cut ("[0, 1, ...]")."""
+    """Read "[0, 1, 2]"; empty if cut ("[0, 1, ...]")."""
     try:
         return _whole(json_value(text))
     except ValueError:
@@ -331,7 +328,7 @@ def _listed(text: str) -> tuple[int, ...]:
 
 
 def _rows(splits: Any) -> tuple[int, ...]:
-    """Read what a call gives as split sizes: a list, or the text of one."""
+    # A list, or its text.
     return _listed(splits) if isinstance(splits, str) else _whole(splits)
 
 

@@ -1,8 +1,8 @@
-"""What an event of a device trace is, by its phase and its category, and why some are left out.
+"""Kinds of device-trace events by phase and category, and rules for leaving some out.
 
-Kineto's categories are the names of its activity types (libkineto/src/ActivityType.cpp). The phases
-are those of Chrome's trace events. Each event that is not read is left out by a rule with a name,
-or counted by its category; the reader of the report sees both.
+Categories are Kineto's activity types (libkineto/src/ActivityType.cpp), phases those of Chrome's
+trace events. Every event not read is counted by its category or by the named rule that leaves it
+out.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ CPU_CATS = frozenset({"cpu_op", "user_annotation"})
 DEVICE_CATS = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 SYNC_CATS = frozenset({"cuda_sync"})
 CALL_ENDINGS = ("_runtime", "_driver")
-"""How the categories of runtime and driver calls end, of whatever device: `cuda_runtime`."""
+"""Ends of runtime and driver call categories, of any device: `cuda_runtime`."""
 
-NAMES_OF_2021 = {  # what PyTorch 1.8 called them
+NAMES_OF_2021 = {  # of PyTorch 1.8
     "Operator": "cpu_op",
     "Runtime": "cuda_runtime",
     "Kernel": "kernel",
@@ -29,10 +29,10 @@ READ_AS = {
     "cuda_sync": "synchronisations",
 }
 FLOW = "flow"
-"""The category here of a launch that only a flow tells; the flow is what is counted."""
+"""Category here of a launch known only by a flow; the flow is counted."""
 
 CALLS, FLOWS, NAMES = "runtime calls", "ends of flows", "names of processes and threads"
-# No work is in these: ranges copied to the device's rows, the profiler's own time, ...
+# No work: ranges copied to device rows, the profiler's own time, ...
 ASIDE = {
     "python_function": "frames of Python",
     "gpu_user_annotation": "ranges repeated on the device",
@@ -70,12 +70,12 @@ PHASES = {
     ")": "contexts",
 }
 SPANS = frozenset({"b", "e", "S", "F"})
-"""Phases of spans in which work may be: they are not read, and a warning counts them."""
+"""Spans that may hold work: not read, a warning counts them."""
 IMPOSSIBLE = "impossible"
 UNENDED = "begun and never ended"
 UNBEGUN = "ended and never begun"
 
 
 def is_call(category: str) -> bool:
-    """Whether events of a category are calls of a runtime or a driver."""
+    """Whether a category is of runtime or driver calls."""
     return category.endswith(CALL_ENDINGS)

@@ -1,7 +1,7 @@
-"""Building a trace without Python's cyclic garbage collector.
+"""Builds a trace without Python's cyclic garbage collector.
 
-A trace is hundreds of thousands of objects that hold no cycles; looking for some again and again as
-they grow in number costs a twentieth of the time. What is without cycles is still freed at once.
+A trace is hundreds of thousands of objects without cycles; looking for cycles costs a twentieth of
+the time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 def without_collector(function: Callable[P, R]) -> Callable[P, R]:
-    """Pause the collector while `function` runs, unless it is paused already."""
+    """Pause the collector while `function` runs, unless paused already."""
 
     @wraps(function)
     def paused(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,12 +1,12 @@
-"""Which device ops communicate, what they do, how many bytes they move and with whom.
+"""Device ops that communicate: collective, bytes and partners.
 
-A kernel's name tells the collective where NCCL or RCCL writes it there. `SendRecv` and generic
-kernels do not tell, so the call around the launch decides (`calls.py`). What neither tells is
-reported and stays a computation of its recorded duration.
+NCCL and RCCL kernel names give the collective; `SendRecv` and generic kernels do not, so the call
+around the launch decides (`calls.py`). What neither says is reported and stays a computation of its
+recorded duration.
 
-Sizes follow ASTRA-sim's `comm_size`, of one rank: the whole buffer of an all-reduce, a broadcast or
-a reduce; all a rank sends in an all-to-all; its share in an all-gather or gather; its whole input
-in a reduce-scatter; what the root sends in a scatter; the message of a send.
+Sizes are ASTRA-sim's `comm_size`, per rank: the whole buffer of all-reduce, broadcast, reduce; all
+that is sent in an all-to-all; the share in all-gather, gather; the whole input in reduce-scatter;
+what the root sends in scatter; a send's message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from yantra.tracing.pytorch.calls import Call, Calls, plain
 from yantra.tracing.pytorch.linked import DeviceOp, Linked
 from yantra.tracing.pytorch.soundness import MOST_RANKS
 
-# The first that occurs in a name counts; `reduce`, `gather` and `scatter` occur in others.
+# The first that occurs counts; `reduce`, `gather`, `scatter` occur in others.
 _COLLECTIVES = {
     "allreduce": CollectiveType.ALL_REDUCE,
     "alltoall": CollectiveType.ALL_TO_ALL,
@@ -49,12 +49,10 @@ STAND_INS = {
 class Communication(Struct):
     """A device op's part in a communication.
 
-    `collective` is None for a send, a receive, and where nothing of this rank tells it. `bytes` is
-    None when it is unknown; `received` is what comes in where that may differ (an uneven
-    all-to-all). `peer` is the global rank at the other end of a send or receive. Ops with one `key`
-    are kernels of the same call; -1 is an orphan. `tag` is the user's until `matching` gives the
-    one that is written. `sends` and `gets` are the bytes of an uneven all-to-all by the place in
-    `ranks` of the other member.
+    `collective` is None for sends, receives and where this rank does not know. `bytes` None:
+    unknown; `received` may differ (uneven all-to-all). `peer`: global rank. Ops of one `key` are
+    kernels of one call; -1 is an orphan. `tag` is the user's until `matching` sets it. `sends`,
+    `gets`: bytes of an uneven all-to-all by the other member's place in `ranks`.
     """
 
     op: int
@@ -75,14 +73,14 @@ class Communication(Struct):
 
 
 class Found(Struct):
-    """Of one rank: its communications in order of issue, and what was not clear."""
+    """A rank's communications in issue order, and what was unclear."""
 
     items: list[Communication] = field(default_factory=list)
-    unknown: Counter[str] = field(default_factory=Counter)  # kernel names that tell nothing
+    unknown: Counter[str] = field(default_factory=Counter)  # kernel names
 
 
 def find(linked: Linked, calls: Calls) -> Found:
-    """Find the device ops of a rank that communicate."""
+    """Find a rank's communicating device ops."""
     found = Found()
     batches = _Batches(linked, calls)
     names = {op.name for op in linked.device_ops if op.cat == "kernel"}  # far fewer than kernels
@@ -101,12 +99,12 @@ def find(linked: Linked, calls: Calls) -> Found:
 
 
 def issue(op: DeviceOp) -> tuple[int, int]:
-    """Return what orders by issue: the launch; of orphans only the start is known."""
+    """Sort key of issue: the launch, or an orphan's start."""
     return op.start_ns if op.launch_start_ns is None else op.launch_start_ns, op.id
 
 
 def collective_of(name: str) -> CollectiveType | None:
-    """Return the collective that a kernel's or call's name tells, None for none."""
+    """The collective in a kernel's or call's name, or None."""
     short = plain(name.split("(", 1)[0])
     return next((kind for key, kind in _COLLECTIVES.items() if key in short), None)
 
@@ -114,9 +112,9 @@ def collective_of(name: str) -> CollectiveType | None:
 def _communications(
     op: DeviceOp, call: Call | None, batches: _Batches, linked: Linked
 ) -> list[Communication]:
-    """Return what a device op does: one thing, several for a batch, none when unknown."""
+    """What a device op does: several for a batch, none if unknown."""
     told = collective_of(op.name) if op.cat == "kernel" else None
-    if call is None:  # launched before the recording; other ranks may know what it does
+    if call is None:  # launched before the recording; other ranks may know
         return [_one(op, Call(-1), NodeType.COMM_COLL, told, linked)]
     kind = told if told is not None else collective_of(call.name)
     if kind is not None:
@@ -157,7 +155,7 @@ def _one(
 
 
 def _size(made: Communication, call: Call, size: int) -> None:
-    """Fill in what the call left open, by the rule of the collective."""
+    """Fill in what the call left open, by the collective's rule."""
     kind = made.collective
     if kind is CollectiveType.ALL_TO_ALL:
         made.received = call.received
@@ -173,7 +171,7 @@ def _size(made: Communication, call: Call, size: int) -> None:
 
 
 def _bytes_by_member(rows: tuple[int, ...], size: int | None) -> tuple[int, ...]:
-    """Return the bytes of rows that have `size` together; nothing where they do not fit."""
+    """Bytes of rows that sum to `size`; empty where they do not fit."""
     total = sum(rows)
     if size is None or (size % total if total else size):
         return ()
@@ -181,7 +179,7 @@ def _bytes_by_member(rows: tuple[int, ...], size: int | None) -> tuple[int, ...]
 
 
 def _ranks(group: str | None, call: Call, linked: Linked) -> tuple[int, ...]:
-    """Return the members, in the group's order; empty when unknown, which is taken for all."""
+    """The members in group order; empty: unknown, taken for all."""
     for known in linked.groups:
         if known.name == group and known.ranks:
             return tuple(known.ranks)
@@ -199,7 +197,7 @@ def _global(call: Call, ranks: tuple[int, ...]) -> int | None:
 
 
 def _share_out(items: list[Communication]) -> None:
-    """Split a call's bytes over its kernels when the library made several of it."""
+    """Split a call's bytes over its kernels."""
     kernels: defaultdict[int, list[Communication]] = defaultdict(list)
     for item in items:
         if item.key >= 0 and item.collective is not None:
@@ -221,7 +219,7 @@ def _split(parts: list[Communication]) -> None:
 
 
 def _adopt_orphans(linked: Linked, items: list[Communication]) -> None:
-    """A kernel launched before the recording is of the group that its stream serves."""
+    """A kernel launched before the recording is of its stream's group."""
     streams = {op.id: (op.device, op.stream) for op in linked.device_ops}
     served: dict[tuple[int, int], Communication] = {}
     for item in items:
@@ -233,7 +231,7 @@ def _adopt_orphans(linked: Linked, items: list[Communication]) -> None:
 
 
 class _Batches:
-    """Sends and receives issued between the begin and the end of a batch run in one kernel."""
+    """Sends and receives of one batch run in one kernel."""
 
     def __init__(self, linked: Linked, calls: Calls) -> None:
         with_kernel = {op.parent for op in linked.device_ops}
@@ -247,7 +245,7 @@ class _Batches:
                 self.pending[record.tid].append((record.id, call, type))
 
     def of(self, op: DeviceOp) -> list[tuple[Call, NodeType]]:
-        """Return what was issued on the launching thread since the batch before."""
+        """What the launching thread issued since the last batch."""
         if op.launch_tid is None or op.parent is None:
             return []
         waiting = self.pending[op.launch_tid]

@@ -1,15 +1,14 @@
 """Names of operators and kernels that communicate without NCCL, RCCL or gloo.
 
-A name says which collective it is; that of a fused kernel or a helper says only that it
-communicates. Patterns have `*` for any text and are compared with the whole name, in its case. A
-user's file adds patterns, which come first. A kernel that looks like communication and is in no
-table is reported.
+A name gives the collective, or for fused kernels and helpers only that it communicates. Patterns
+(`*` is any text) match whole names, case-sensitively; a user's file comes first. Kernels that look
+like communication but are in no table are reported.
 
-Trade-off: a table ages. A name that it lacks costs a warning, never a wrong collective.
+Trade-off: a table ages, but a missing name costs a warning, never a wrong collective.
 
-Source: names as registered by PyTorch (torch/csrc/distributed/c10d/symm_mem), vLLM, SGLang,
-TensorRT-LLM, FlashInfer, AITER, DeepEP, MSCCL++ and NVSHMEM; those of PyTorch and DeepEP also as
-seen in public traces.
+Source: names registered by PyTorch (torch/csrc/distributed/c10d/symm_mem), vLLM, SGLang,
+TensorRT-LLM, FlashInfer, AITER, DeepEP, MSCCL++ and NVSHMEM; PyTorch's and DeepEP's also from
+public traces.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from yantra.base.errors import ConfigError, did_you_mean, show
 from yantra.chakra.schema import CollectiveType
 
 UNSIZED = "communication"
-"""What a table says of a name that communicates, but not as one collective of a known size."""
+"""Communicates, but not as one collective of known size."""
 
-_NONE = "none"  # what a table says of a name that looks like communication and is none
+_NONE = "none"  # looks like communication, but is none
 
 _SIDES = ("operators", "kernels")
 _KINDS = {kind.name.lower(): kind for kind in CollectiveType}
 
-# The first that fits counts. What is fused, quantised or uneven moves other bytes than its tensor.
+# The first that fits counts. Fused, quantised or uneven ones move other bytes than their tensor.
 _OPERATORS = {
-    "symm_mem::*all_reduce_copy*": UNSIZED,  # its first tensor is the buffer, not the message
+    "symm_mem::*all_reduce_copy*": UNSIZED,  # first tensor: the buffer, not the message
     "symm_mem::fused_*": UNSIZED,
     "symm_mem::*all_to_all*": UNSIZED,
     "symm_mem::*all_reduce*": "all_reduce",
@@ -50,7 +49,7 @@ _OPERATORS = {
     "sglang::*all_reduce": "all_reduce",
     "vllm::*place_all_reduce": "all_reduce",
     "aiter::*all_reduce*": "all_reduce",
-    "trtllm::allreduce": UNSIZED,  # an argument says what is fused with it
+    "trtllm::allreduce": UNSIZED,  # an argument says what is fused
     "deep_ep::*dispatch*": "all_to_all",
     "deep_ep::*combine*": "all_to_all",
 }
@@ -64,7 +63,7 @@ _KERNELS = {
     "*cross_device_reduce_*": "all_reduce",
     "*ShotAllReduceKernel*": "all_reduce",
     "*multimem_all_gather_kernel*": "all_gather",
-    "*::ep::*dispatch_layout*": _NONE,  # works out on its own what goes where
+    "*::ep::*dispatch_layout*": _NONE,  # local: works out what goes where
     "*deep_ep::*dispatch_layout*": _NONE,
     "*::ep::*notify*": UNSIZED,
     "*deep_ep::*notify*": UNSIZED,
@@ -84,7 +83,7 @@ _LOOKS_SO = re.compile(
 
 
 class CommunicationNames:
-    """Which operators and kernels communicate; `own` is what a user's file adds."""
+    """Which operators and kernels communicate; `own` is the user's."""
 
     def __init__(self, own: Mapping[str, Mapping[str, str]] | None = None) -> None:
         given = own or {}
@@ -96,11 +95,11 @@ class CommunicationNames:
         )
 
     def of_operator(self, name: str) -> str | None:
-        """Return the collective of an operator, UNSIZED, or None where the name says nothing."""
+        """An operator's collective, UNSIZED, or None if not known."""
         return _known(self._of_operator(name))
 
     def of_kernel(self, name: str) -> str | None:
-        """Return the same of a kernel; one that looks like communication is UNSIZED."""
+        """The same for kernels; what looks like communication is UNSIZED."""
         return _known(self._of_kernel(name))
 
 
@@ -109,12 +108,12 @@ def _known(told: str | None) -> str | None:
 
 
 def collective_kind(told: str) -> CollectiveType | None:
-    """Return the collective that a table's word names, None where it names none."""
+    """The collective of a table's word, or None."""
     return _KINDS.get(told)
 
 
 def read_names(path: str) -> CommunicationNames:
-    """Read a user's table: `operators` and `kernels`, each a mapping of patterns to collectives.
+    """Read a user's table: `operators` and `kernels`, mapping patterns to collectives.
 
     Raises ConfigError that names the field.
     """
@@ -149,7 +148,7 @@ def _compiled(*tables: Mapping[str, str]) -> list[tuple[re.Pattern[str], str]]:
 
 
 def _as_expression(pattern: str) -> str:
-    """Only `*` stands for other text; names of kernels are full of brackets."""
+    # No fnmatch: names of kernels are full of brackets.
     return ".*".join(map(re.escape, pattern.split("*"))) + r"\Z"
 
 

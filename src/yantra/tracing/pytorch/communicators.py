@@ -1,10 +1,9 @@
-"""Communicators: PyTorch's group names -> the integer ids by which ASTRA-sim knows groups.
+"""Communicators: from PyTorch's group names to ASTRA-sim's integer ids.
 
-An id must mean the same group on every rank. A communicator is a name and its ranks, for two groups
-of the same ranks issue their collectives independently. The group of all ranks is 0 and needs no
-entry. PyTorch numbers its groups alike on all ranks, so a name that is a small number is the id;
-others follow in the order of their ranks and names, which all ranks see alike only if they are
-converted together.
+An id must mean the same group on every rank. A communicator is a name and its ranks: two groups of
+the same ranks issue independently. The group of all ranks is 0, without entry. PyTorch numbers
+groups equally on all ranks, so a name that is a small number is the id; others follow by ranks and
+names, equal on all ranks only if converted together.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from yantra.tracing.pytorch.communication import Communication
 
 Key = tuple[tuple[int, ...], str]
 WORLD = 0
-_LARGEST = 499  # ASTRA-sim's tags of larger groups run into each other
+_LARGEST = 499  # larger ones' tags collide in ASTRA-sim
 
 
 class Communicators:
-    """The ids of all communicators of a job of `world_size` ranks."""
+    """Ids of a job's communicators."""
 
     def __init__(self, world_size: int, items: Iterable[Communication] = ()) -> None:
         self.world = tuple(range(world_size))
@@ -29,21 +28,21 @@ class Communicators:
         self._assign({self.key(item) for item in items})
 
     def key(self, item: Communication) -> Key:
-        """Return what tells the communicator of `item` from others; unknown ranks mean all."""
+        """Identifies the communicator; unknown ranks mean all."""
         ranks = item.ranks or self.world
         return ranks, item.group or ""
 
     def id(self, item: Communication) -> int:
-        """Return the id of the communicator of `item`."""
+        """The communicator's id."""
         return self.ids[self.key(item)]
 
     @property
     def members(self) -> dict[int, tuple[int, ...]]:
-        """The ranks by id, without the group of all ranks."""
+        """Ranks by id, without the group of all."""
         return {id: ranks for (ranks, _), id in self.ids.items() if id != WORLD}
 
     def json(self) -> str:
-        """Return the text of ASTRA-sim's communicator group file."""
+        """ASTRA-sim's communicator group file."""
         members = sorted(self.members.items())
         rows = (f'  "{id}": {json.dumps(list(ranks))}' for id, ranks in members)
         return "{\n" + ",\n".join(rows) + "\n}\n" if members else "{}\n"
@@ -66,7 +65,7 @@ class Communicators:
 
 
 def _default_first(key: Key) -> tuple[bool, int, str]:
-    """PyTorch calls the group of all ranks `0` or `default_pg`."""
+    # PyTorch calls the group of all ranks `0` or `default_pg`.
     return key[1] not in ("0", "default_pg"), len(key[1]), key[1]
 
 

@@ -1,8 +1,7 @@
-"""Linked PyTorch traces -> Chakra traces that replay the measured timeline and run in simulators.
+"""From linked PyTorch traces to Chakra traces that replay the measured timeline.
 
-The graph gives nodes and order (`graph`), `communication` says which device ops communicate, and
-`matching` makes the ranks of a job agree before anything is written. Recorded durations are kept
-everywhere, so a simulator may replay communication or model it.
+`graph` gives nodes and order, `communication` the device ops that communicate, `matching` makes
+ranks agree. Recorded durations are always kept, so simulators may replay communication or model it.
 """
 
 from __future__ import annotations
@@ -46,23 +45,20 @@ _NO_COMMUNICATION = (
     "summed; record a job of at least two ranks"
 )
 _CONVERTED = {"kernel": "kernels", "gpu_memcpy": "copies", "gpu_memset": "fills", "comm": "others"}
-_KEPT = 400_000  # operators and device ops held in memory between the two passes over the ranks
+_KEPT = 400_000  # operators and device ops held between the two passes
 
 
 class ConvertOptions(Struct, frozen=True, kw_only=True):
     """What to write.
 
-    `gaps`: delay nodes for time that no dependency explains. `handover`: a thread idle while
-    another worked waits for it. `reduce`: leave out dependencies that follow from others.
-    `exact_collectives`: write reduce, gather, scatter and barrier as such, which ASTRA-sim does not
-    run, and not as the collective it has that comes nearest. `split_all_to_alls`: write what pairs
-    of an uneven all-to-all exchange as sends and receives. `memory_nodes`: write copies between
-    host and device as MEM_LOAD and MEM_STORE nodes. `replicate`: one rank stands for so many, 0 for
-    as many as recorded; None: every rank is given. `template`: write it once, as rank 0, for all
-    of them. `gathered`: what an all-gather among all ranks
-    is when there are more of them, see `replicate.py`. `step`: the number of the one step to
-    convert; None: all that was recorded. `names`: which operators and kernels communicate without
-    NCCL, RCCL or gloo.
+    `gaps`: delay nodes for unexplained time. `handover`: a thread idle while another worked waits
+    for it. `reduce`: drop implied dependencies. `exact_collectives`: write reduce, gather, scatter,
+    barrier as such, which ASTRA-sim does not run, not as its nearest collective.
+    `split_all_to_alls`: uneven ones as sends and receives. `memory_nodes`: host-device copies as
+    MEM_LOAD and MEM_STORE. `replicate`: ranks that one stands for, 0: as many as recorded, None:
+    every rank is given. `template`: write it once, as rank 0. `gathered`: see `replicate.py`.
+    `step`: convert only this one. `names`: operators and kernels that communicate without NCCL,
+    RCCL, gloo.
     """
 
     gaps: bool = True
@@ -79,12 +75,11 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
 
 
 class ConvertReport(Struct):
-    """What a conversion did, in numbers; `problems` and `remarks` are sentences for the user.
+    """What a conversion did.
 
-    `remarks` are about what a replay of the traces will be, which is nothing wrong with them.
-    `recorded` has the ranks whose traces differ, `balance` what became of all that was recorded, by
-    rank. `unrecognised` is what communicates, by the
-    name of the kernel or operator, and stays computation.
+    `problems` and `remarks` are sentences for the user; `remarks`, about the replay, are no faults.
+    `recorded`: ranks whose traces differ. `balance`: by rank, what became of all recorded.
+    `unrecognised`: what communicates but stays computation, by kernel or operator name.
     """
 
     ranks: int = 0
@@ -105,7 +100,7 @@ class ConvertReport(Struct):
     remarks: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
-        """Return the counts as text, a line per kind of thing."""
+        """Counts as text, one line per kind."""
         lines = [
             f"{count(self.ranks, 'trace')}, {count(self.nodes, 'node')}, {self.delays} of them "
             "delays",
@@ -128,7 +123,7 @@ class ConvertReport(Struct):
         return "".join(f"{line}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers and sentences as plain values for JSON."""
+        """Plain values for JSON."""
         form = {name: getattr(self, name) for name in self.__struct_fields__}
         form["balance"] = {rank: one.as_dict() for rank, one in self.balance.items()}
         form["recorded"] = {rank: found.as_dict() for rank, found in self.recorded.items()}
@@ -160,7 +155,7 @@ class ConvertReport(Struct):
 
 
 class Job(Struct):
-    """The communicators of a converted job, and what there is to report."""
+    """A converted job's communicators and report."""
 
     communicators: Communicators
     report: ConvertReport
@@ -171,7 +166,7 @@ Take = Callable[[int, Iterator[bytes]], None]
 
 
 def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Trace:
-    """Convert one rank on its own; see `convert_job` for ranks that talk to each other."""
+    """Convert one rank alone; `convert_job` for ranks that talk to each other."""
     content: list[bytes] = []
     convert_job([lambda: linked], lambda rank, pieces: content.extend(pieces), options)
     return Trace.from_bytes(b"".join(content))
@@ -181,10 +176,10 @@ def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Tra
 def convert_job(
     sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
 ) -> Job:
-    """Convert the ranks of a job; `take(rank, pieces)` gets the content of each .et file.
+    """Convert a job's ranks; `take(rank, pieces)` gets each .et file's content.
 
-    A source is called once or twice and must return the same trace. Raises TraceError when two
-    sources are of one rank, or `replicate` is asked for with several.
+    A source is called once or twice and must return the same trace. Raises TraceError for two
+    sources of one rank, or `replicate` with several.
     """
     chosen = options or ConvertOptions()
     ranks = _Ranks(sources, chosen.names, chosen.step)
@@ -201,7 +196,7 @@ def convert_job(
     if chosen.replicate is not None:
         ranks.settle(next(iter(items.values())))
     report = _report(matches, ranks)
-    everything = [item for made in items.values() for item in made]  # as they are now
+    everything = [item for made in items.values() for item in made]
     _write(items, ranks, communicators, chosen, report, take)
     _count(report, everything, chosen)
     report.remarks += told
@@ -221,7 +216,7 @@ def _write(
     report: ConvertReport,
     take: Take,
 ) -> None:
-    """Write the trace of each rank; the graph of a rank that stands for all is built once."""
+    """Write each rank's trace; the graph of a rank that stands for all is built once."""
     as_one = options.replicate is not None
     graph: Graph | None = None
     for rank, made in items.items():
@@ -236,7 +231,6 @@ def _write(
 
 
 def _became(linked: Linked, items: Sequence[Communication], kept: Mapping[int, str]) -> Sum:
-    """Return what each device op of a rank was converted to."""
     sizes = {item.op: item.type for item in items if item.type is not NodeType.COMP}
     found = Sum(len(linked.device_ops))
     counts = Counter(
@@ -278,13 +272,13 @@ def _rank(
 
 
 class _Ranks:
-    """The ranks given: what of them communicates, and the traces again when they are written."""
+    """The ranks given: what communicates, and the traces again for writing."""
 
     def __init__(
         self, sources: Sequence[Source], names: CommunicationNames, step: int | None
     ) -> None:
         self.found: dict[int, AllFound] = {}
-        self.steps: list[steps.Step] = []  # of the rank with most of them, where all are taken
+        self.steps: list[steps.Step] = []  # of the rank with most, if all are taken
         self._step = step
         self._names = names
         self.world_size = 0
@@ -295,16 +289,12 @@ class _Ranks:
             self._add(source)
 
     def items(self) -> dict[int, list[Communication]]:
-        """Return what communicates, by rank."""
         return {rank: found.items for rank, found in sorted(self.found.items())}
 
     def replicated(
         self, world_size: int, options: ConvertOptions
     ) -> tuple[dict[int, list[Communication]], list[str]]:
-        """Return the items of all ranks that the one given stands for, and what to tell of them.
-
-        For a template they are those of rank 0 alone.
-        """
+        """Items of all ranks the given one stands for (a template: rank 0's), and what to say."""
         ((rank, found),) = self.found.items()
         (linked,) = self._kept.values()
         made, told = scaled(linked, found.items, self.world_size, world_size, options.gathered)
@@ -321,17 +311,15 @@ class _Ranks:
         return replicated(made, rank, self.world_size, world_size), told
 
     def settle(self, items: list[Communication]) -> None:
-        """Take what matching made of the rank that stands for all."""
         (found,) = self.found.values()
         found.items = items
 
     def kept(self, rank: int, *, as_one: bool) -> dict[int, str]:
-        """Return what communicates and stays computation, by device op; `as_one`: of the one."""
         found = next(iter(self.found.values())) if as_one else self.found[rank]
         return found.kept
 
     def linked(self, rank: int, *, keep: bool) -> Linked:
-        """Return the trace of a rank, once; `keep`: the one given, as any rank."""
+        """A rank's trace, once; `keep`: the one given, as any rank."""
         if keep:
             (linked,) = self._kept.values()
             linked.rank = rank

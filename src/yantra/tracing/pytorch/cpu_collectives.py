@@ -1,11 +1,10 @@
-"""Collectives that run on the CPU, taken as work of a device so that all else follows by itself.
+"""CPU collectives as device work, so that all else follows.
 
-gloo runs a collective on a thread of its own: `c10d::allreduce_` returns at once, a worker records
-`gloo:all_reduce`, and something waits for it. That is what a kernel does. So the worker's operator
-becomes a device op on a lane that is nobody's stream, launched by the `c10d` operator (which of
-them: `labels`). Ops of one communicator start in the order of issue, alike on all ranks. Waits are
-taken from the collector's annotations `chakra::wait|{"id"}`. Without those, a thread that did
-nothing during most of a collective, or went on just after its end, is taken to have waited for it.
+In gloo `c10d::allreduce_` returns at once, a worker thread records `gloo:all_reduce`, and something
+waits for it: like a kernel. So the worker's operator becomes a device op on a lane of its own,
+launched by the `c10d` operator (see `labels`). A communicator's ops start in issue order, the same
+on all ranks. Waits come from the collector's annotations `chakra::wait|{"id"}`; without them, a
+thread idle for most of a collective, or resuming just after its end, is taken to have waited.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from yantra.tracing.pytorch.labels import pair
 from yantra.tracing.pytorch.linked import CommArgs, DeviceOp, Linked, Operator, Wait
 from yantra.tracing.pytorch.tensors import input_bytes
 
-NETWORK = 1 << 20  # the device number of the network, above that of any device
-_APART_NS = 1000  # ops of one communicator start so far apart, a step of the replay's grid
-_WAKES_WITHIN_NS = 200_000  # a thread that goes on this soon after a collective waited for it
+NETWORK = 1 << 20  # device number of the network, above any device's
+_APART_NS = 1000  # between starts of a communicator's ops: a step of the replay's grid
+_WAKES_WITHIN_NS = 200_000  # a thread resuming this soon after a collective waited for it
 _USER_SCOPE = 7
 _INNER = (COMM_NOTE, "c10d::")
 
 
 def with_cpu_collectives(linked: Linked) -> Linked:
-    """Return the trace with its CPU collectives as device ops and waits; itself if it has none."""
+    """The trace with CPU collectives as device ops and waits; itself if none."""
     with_kernels = {op.parent for op in linked.device_ops}
     labels = [
         op
@@ -55,10 +54,10 @@ def with_cpu_collectives(linked: Linked) -> Linked:
 
 
 def _device_ops(issued: Mapping[int, list[Operator]], calls: Calls) -> list[DeviceOp]:
-    """One op per call, in the order of issue, which is also that of the starts in a communicator.
+    """One op per call, in issue order, also that of a communicator's starts.
 
-    A call may have run in several parts, a reduce-scatter of lists in as many as there are ranks. A
-    lane holds ops that do not overlap.
+    A call may run in parts, a reduce-scatter of lists in one per rank. Ops on a lane do not
+    overlap.
     """
     made = []
     latest: dict[str | None, DeviceOp] = {}
@@ -95,13 +94,13 @@ def _device_ops(issued: Mapping[int, list[Operator]], calls: Calls) -> list[Devi
 
 
 def _shown(parts: list[Operator]) -> CommArgs | None:
-    """Return the bytes that the work itself shows, for a call whose tensors have no types."""
+    # For calls whose tensors have no types.
     size = sum(input_bytes(part) for part in parts)
     return CommArgs(in_nelems=size, dtype="uint8") if size else None
 
 
 def _lanes(made: list[DeviceOp]) -> None:
-    """Put ops that overlap on lanes of their own, and each behind the last on its lane."""
+    """Put overlapping ops on different lanes, each after its lane's last."""
     busy: list[tuple[int, int, int]] = []  # (end, lane, op)
     free: list[tuple[int, int]] = []  # (lane, op)
     for op in sorted(made, key=lambda op: (op.start_ns, op.id)):
@@ -115,7 +114,6 @@ def _lanes(made: list[DeviceOp]) -> None:
 
 
 def _without(operator: Operator, bodies: dict[int, Operator]) -> Operator:
-    """Hang what was below a collective under what the collective was under."""
     parent = operator.parent
     while parent in bodies:
         parent = bodies[parent].parent
@@ -125,7 +123,7 @@ def _without(operator: Operator, bodies: dict[int, Operator]) -> Operator:
 def _told_waits(
     operators: Iterable[Operator], made: Iterable[DeviceOp], calls: Calls
 ) -> list[Wait]:
-    """Waits that the collector's annotations name; one range may stand inside another."""
+    """Waits named by the collector's annotations; ranges may nest."""
     by_note: dict[int, DeviceOp] = {}
     for op in made:
         call = calls.of(op.parent)
@@ -156,7 +154,7 @@ def _ended(ids: Iterable[int], ends: dict[int, int], waiter: Operator) -> list[i
 
 
 def _seen_waits(operators: list[Operator], made: list[DeviceOp]) -> list[Wait]:
-    """Waits that show only as a thread that goes on just after the end of a collective."""
+    """Waits seen only as a thread resuming just after a collective's end."""
     threads = _threads(operators)
     found: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
     for op in made:
@@ -172,7 +170,6 @@ def _seen_waits(operators: list[Operator], made: list[DeviceOp]) -> list[Wait]:
 
 
 def _waited(op: DeviceOp, start: int, end: int) -> bool:
-    """Whether a thread that did nothing from `start` to `end` seems to have waited for `op`."""
     during = min(op.end_ns, end) - max(op.start_ns, start)
     return end - op.end_ns <= _WAKES_WITHIN_NS or 2 * during >= op.dur_ns
 
@@ -186,7 +183,7 @@ def _threads(operators: Iterable[Operator]) -> dict[int, _Thread]:
 
 
 class _Thread:
-    """When a thread did what it is not known to have done: between operators."""
+    """When a thread was between operators."""
 
     def __init__(self, operators: list[Operator]) -> None:
         self.work = [op for op in operators if not _is_frame(op)]
@@ -198,7 +195,7 @@ class _Thread:
         self.starts = [start for start, _ in self.spans]
 
     def gap_at(self, at: int) -> tuple[int, int] | None:
-        """Return the time without operators around `at`; None inside one or at the ends."""
+        """Time without operators around `at`; None inside one or at the ends."""
         place = bisect_right(self.starts, at) - 1
         if place >= 0 and at < self.spans[place][1]:
             return None
@@ -208,7 +205,7 @@ class _Thread:
         return self.edges[left - 1], self.edges[right]
 
     def inside(self, at: int) -> int | None:
-        """Return the innermost annotation around the time just after `at`."""
+        """The innermost annotation just after `at`."""
         place = bisect_right(self.frame_starts, at) - 1
         frame = self.frames[place] if place >= 0 else None
         while frame is not None and _times(frame)[1] <= at:
@@ -222,7 +219,6 @@ def _times(operator: Operator) -> tuple[int, int]:
 
 
 def _is_frame(operator: Operator) -> bool:
-    """Whether an operator only marks a stretch of a program, in which it may have waited."""
     scope = operator.attr("scope")
     return scope == _USER_SCOPE and not operator.name.startswith(_INNER)
 

@@ -1,8 +1,7 @@
-"""Replay graph -> Chakra nodes, with the attributes upstream's converter writes and exact times.
+"""From replay graph to Chakra nodes, with upstream's attributes and exact times.
 
-A node per node of the graph, in its order. The first slice of an operator carries the operator's
-attributes and tensors; a device op carries those of the operator that launched it. A batch of sends
-and receives becomes several nodes in the place of one.
+One node each, in graph order. An operator's first slice has its attributes and tensors; a device op
+those of its launching operator. A batch of sends and receives becomes several nodes.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from yantra.tracing.pytorch.tensors import decoded
 
 
 class _Form(NamedTuple):
-    """Attributes that are written together; of a value that is not of its kind there is none."""
+    """Attributes written together; values of another kind are omitted."""
 
     names: tuple[str, ...]
     kinds: bytes
@@ -58,7 +57,7 @@ _RAN = _form((Kind.INT64, (*_TIMES, "thread", "device", "correlation")))
 _INT64 = 1 << 63
 _UINT64 = 1 << 64
 _PIECE = 4096  # nodes
-_NO_METADATA = b"\0"  # a trace begins with its metadata, here an empty message: its length
+_NO_METADATA = b"\0"  # a trace begins with its metadata: an empty message's length
 
 
 class EmitOptions(Struct, frozen=True, kw_only=True):
@@ -70,7 +69,7 @@ class EmitOptions(Struct, frozen=True, kw_only=True):
 
 
 COMMUNICATES = "communication"
-"""The attribute of a computation that communicates: which collective, as far as its name tells."""
+"""Attribute of a computation that communicates: its collective, as far as named."""
 
 
 def emit(
@@ -81,9 +80,9 @@ def emit(
     options: EmitOptions,
     kept: Mapping[int, str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield the content of the .et file of one rank, in pieces, so that it never stands whole.
+    """Yield a rank's .et file in pieces, never whole in memory.
 
-    `kept` has the kinds of the device ops that communicate and are written as computations.
+    `kept`: kinds of communicating device ops written as computations.
     """
     pieces = _Emitter(linked, graph, items, communicators, options, kept or {}).run()
     yield next(pieces).to_bytes()
@@ -136,7 +135,7 @@ class _Emitter:
         yield Trace.from_native(self.recorder.finish())
 
     def _ids(self) -> list[range] | None:
-        """Return the ids of each graph node's nodes; None when they are the graph's own."""
+        """Ids of each graph node's nodes; None: the graph's own."""
         if all(len(parts) == 1 for parts in self.parts.values()):
             return None
         ids = []
@@ -201,16 +200,16 @@ class _Emitter:
                 self._put(COMMUNICATES, Kind.STRING, self.kept[op.id])
             if operator is not None:
                 self._tensors(operator)
-            # one kernel ran the whole batch, so its time counts once
+            # one kernel ran the batch: its time counts once
             self._end(node, type, 0 if place else node.dur_us, data, ctrl)
 
     def _launcher(self, operator: Operator) -> int | None:
-        """Write what upstream copies from the operator that launched a device op; return FLOPs."""
+        # The attributes are those that upstream copies from the launching operator.
         self.recorder.attributes_of(*_HOST, operator.attrs)
         return self._work(operator) if self.kernels[operator.id] == 1 else None
 
     def _part(self, part: Communication) -> NodeType:
-        """Write what a device op moves; return the type of its node."""
+        """Write what a device op moves; return its node's type."""
         size = part.bytes or 0
         if part.type is NodeType.COMM_COLL and part.collective is not None:
             self._put("comm_type", Kind.INT64, self._collective(part.collective))
@@ -230,7 +229,6 @@ class _Emitter:
         return kind if self.options.exact_collectives else STAND_INS.get(kind, kind)
 
     def _work(self, operator: Operator) -> int | None:
-        """Return the FLOPs of an operator, None if unknown."""
         if operator.name not in COUNTED:
             return None
         if operator.id not in self.work:
@@ -265,7 +263,7 @@ class _Emitter:
 
 
 def type_of(op: DeviceOp, memory_nodes: bool) -> NodeType:
-    """Return the type of the node of a device op that does not communicate."""
+    """Node type of a device op that does not communicate."""
     if memory_nodes and op.cat == "gpu_memcpy" and op.bytes is not None:
         if "HtoD" in op.name:
             return NodeType.MEM_LOAD
@@ -275,7 +273,7 @@ def type_of(op: DeviceOp, memory_nodes: bool) -> NodeType:
 
 
 def _shown(raw: Raw) -> tuple[str, str, str]:
-    """Return values, shapes and types as Python writes lists."""
+    """Values, shapes and types as Python writes lists."""
     io = decoded(raw)
     return (
         str(io.values) if io.values else "[]",

@@ -1,6 +1,6 @@
-"""One event of a device trace, and what its `args` say: only the fields that linking uses.
+"""A device-trace event and the `args` that linking uses.
 
-Everything else in an event is passed over without an object, which is most of a file's bytes.
+All else, most of a file's bytes, is skipped without making objects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from yantra.tracing.pytorch.linked import CommArgs
 
 
 class Args(Struct, gc=False):
-    """The fields of an event's `args` that linking uses; `name` is of a process or a thread."""
+    """`args` that linking uses; `name` is a process's or thread's."""
 
     name: Any = None
     external_id: int | None = field(default=None, name="External id")
@@ -22,7 +22,7 @@ class Args(Struct, gc=False):
     seq_id: int | None = field(default=None, name="Sequence number")
     fw_tid: int | None = field(default=None, name="Fwd thread id")
     correlation: int | None = None
-    stream: int | str | None = None  # of a HIP call: a pointer, "0x0"
+    stream: int | str | None = None  # HIP call: a pointer, "0x0"
     device: int | None = None
     bytes: int | None = None
     sync_kind: str | None = field(default=None, name="cuda_sync_kind")
@@ -43,7 +43,7 @@ class Args(Struct, gc=False):
     sequence: int | None = field(default=None, name="Seq")
 
     def comm(self) -> CommArgs | None:
-        """Return what is said of a collective, None if nothing is."""
+        """What is said of a collective, or None."""
         if self.collective is None and self.group_name is None:
             return None
         return CommArgs(
@@ -68,7 +68,7 @@ _NO_LIST = Raw(b"[]")
 
 
 class ShapedArgs(Args, gc=False):
-    """The same with what the profiler knows of an operator's inputs, as the file's own JSON."""
+    """With the profiler's view of an operator's inputs, as raw JSON."""
 
     dims: Raw = field(default=_NO_LIST, name="Input Dims")
     types: Raw = field(default=_NO_LIST, name="Input type")
@@ -76,10 +76,10 @@ class ShapedArgs(Args, gc=False):
 
 
 class Event(Struct, gc=False):
-    """One event; `start` and `end` are nanoseconds since the trace's base time.
+    """`start` and `end` in ns after the trace's base time.
 
-    `index` is its place in the file. `owner` is for the linker: the index of the innermost operator
-    around a call, -1 for none.
+    `index`: place in the file. `owner`: for the linker, index of the innermost operator around a
+    call, or -1.
     """
 
     ph: str = ""
@@ -98,12 +98,12 @@ class Event(Struct, gc=False):
 
     @property
     def detail(self) -> Args:
-        """The event's args; empty if it has none."""
+        """The args; empty if none."""
         return self.args or _NO_ARGS
 
 
 class ShapedEvent(Event, gc=False):
-    """One event with what is known of an operator's inputs."""
+    """An event with an operator's inputs."""
 
     args: ShapedArgs | None = None
 

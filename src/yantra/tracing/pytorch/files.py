@@ -1,4 +1,4 @@
-"""Converting files: names of what is read and written for the ranks of a job."""
+"""Converts files: names of a job's inputs and outputs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from yantra.chakra.files import save_pieces
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, Source, convert_job
 from yantra.tracing.pytorch.sources import Recordings, naming_files
 
-Progress = Callable[[int, int], None]  # traces written, traces to write
+Progress = Callable[[int, int], None]  # written, to write
 
 
 def trace_name(output: str, rank: int) -> str:
-    """Return where the trace of a rank goes: `output` if it names a trace, else a prefix."""
+    """A rank's trace: `output` if it names a trace, else it is a prefix."""
     return output if output.endswith((".et", ".et.gz")) else f"{output}.{rank}.et"
 
 
 def groups_name(output: str) -> str:
-    """Return where the communicator groups go."""
+    """File of the communicator groups."""
     return f"{output.removesuffix('.gz').removesuffix('.et')}.groups.json"
 
 
@@ -28,11 +28,11 @@ def convert_files(
     options: ConvertOptions | None = None,
     progress: Progress | None = None,
 ) -> ConvertReport:
-    """Convert the traces at `paths` (linked, host only, device only) to `output`; see `trace_name`.
+    """Convert traces (linked, host only, device only) to `output`; see `trace_name`.
 
-    A path may have `{rank}` in its name. The ranks of traces that do not tell them are those that
-    their names say (`ranks.py`). Groups are written if there are any beyond the group of all ranks,
-    and always for several ranks. Raises TraceError.
+    A path may contain `{rank}`. Ranks that traces do not state come from their names (`ranks.py`).
+    Groups are written if there are any but that of all ranks, and always for several ranks. Raises
+    TraceError.
     """
     recordings = Recordings(paths)
     with naming_files(recordings.by_rank):
@@ -47,7 +47,7 @@ def convert_sources(
     options: ConvertOptions | None = None,
     progress: Progress | None = None,
 ) -> ConvertReport:
-    """Convert linked traces, one source each, to `output`; as `convert_files`."""
+    """As `convert_files`, for linked traces, one source each."""
     total = options.replicate if options and options.replicate else len(sources)
     done = 0
 

@@ -1,7 +1,7 @@
-"""FLOPs of matrix products and convolutions, from the recorded shapes.
+"""FLOPs of matrix products and convolutions from recorded shapes.
 
-One multiplication and one addition per term: 2 m k n for (m, k) x (k, n); for a convolution twice
-the elements of the output times the elements of one filter. Other operators: unknown.
+A multiplication and an addition per term: 2 m k n for (m, k) x (k, n); for a convolution twice the
+output's elements times one filter's. Others: unknown.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 from yantra.tracing.pytorch.tensors import Io
 
-_PRODUCTS = {  # the place of the two matrices among the inputs
+_PRODUCTS = {  # places of the two matrices among the inputs
     "aten::mm": (0, 1),
     "aten::bmm": (0, 1),
     "aten::addmm": (1, 2),
     "aten::_addmm_activation": (1, 2),
     "aten::baddbmm": (1, 2),
 }
-# The operators that launch the kernel, and none of those around them, so that nothing counts twice.
+# Only operators that launch the kernel, not those around them: nothing counts twice.
 _CONVOLUTIONS = frozenset(
     f"aten::{name}"
     for name in (
@@ -35,7 +35,7 @@ COUNTED = _CONVOLUTIONS | frozenset(_PRODUCTS)
 
 
 def flops(name: str, inputs: Io, outputs: Io) -> int | None:
-    """Return the FLOPs of an operator, None where they cannot be told."""
+    """An operator's FLOPs, None if unknown."""
     if name in _PRODUCTS:
         first, second = _PRODUCTS[name]
         a, b = _shape(inputs, first), _shape(inputs, second)

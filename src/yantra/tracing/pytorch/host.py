@@ -1,11 +1,10 @@
-"""Host traces: what PyTorch's ExecutionTraceObserver writes, schemas 1.0.1 to 1.1.1.
+"""Host traces of PyTorch's ExecutionTraceObserver, schemas 1.0.1 to 1.1.1.
 
-A list of operators with parents, attributes and tensors, but without times. Nodes come in the order
-in which they completed; here they are sorted by id, which is the order in which they started. The
-tensors stay as the file's own JSON text (`msgspec.Raw`), which keeps the whole file in memory but
-costs nothing per tensor.
+Operators with parents, attributes and tensors, without times. The file has them by completion; here
+they are sorted by id, the order of start. Tensors stay raw JSON (`msgspec.Raw`): the whole file in
+memory, but no cost per tensor.
 
-Source: the layouts in the observer of PyTorch 1.13 to 2.13, described from files they wrote.
+Source: files the observer of PyTorch 1.13 to 2.13 wrote.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _MOST_RANKS = 1 << 22
 
 
 class HostNode(Struct, gc=False):
-    """One node of a host trace; `parent` is a host id. 0 means none in `rf_id` and `fw_tid`."""
+    """A node; `parent` is a host id. 0 means none in `rf_id`, `fw_tid`."""
 
     id: int
     name: str
@@ -61,12 +60,12 @@ class HostNode(Struct, gc=False):
 
     @property
     def is_root(self) -> bool:
-        """Whether it stands for the process or a thread and not for an operator."""
+        """Whether it is a process or thread, not an operator."""
         return self.name in ROOT_NAMES
 
 
 class HostTrace(Struct):
-    """A host trace; `nodes` are sorted by id. `missing_parents` counts parents not in the file."""
+    """`nodes` sorted by id; `missing_parents` counts parents not in the file."""
 
     schema: str
     pid: int
@@ -123,15 +122,15 @@ class _FlatFile(_Head):
 
 
 def read(path: str) -> HostTrace:
-    """Read the host trace at `path`, plain or gzip.
+    """Read a host trace, plain or gzip.
 
-    Raises TraceError when the file is no host trace, was cut off, or contradicts itself.
+    Raises TraceError when it is none, cut off, or contradictory.
     """
     return parse(files.load(path), path)
 
 
 def parse(data: bytes, where: str) -> HostTrace:
-    """Read a host trace from the bytes of its file; `where` names it in errors."""
+    """Read from bytes; `where` is for errors."""
     head = _file(data, where)
     if isinstance(head, _FlatFile):
         nodes = [_from_flat(node) for node in _nodes(head.nodes, where)]
@@ -152,7 +151,7 @@ def parse(data: bytes, where: str) -> HostTrace:
 
 
 def _file(data: bytes, where: str) -> _File | _FlatFile:
-    """Decode the file as of today's layout, and again only if it tells another."""
+    """Decode in today's layout, again only if the file says another."""
     try:
         file = json_input.decode(data, _File, where, WHAT)
         version = _version(file, where)
@@ -261,7 +260,7 @@ class _Group(Struct):
 
 
 def _groups(nodes: list[HostNode], where: str) -> list[ProcessGroup]:
-    """Return the process groups of all `process_group:init` records, each name once."""
+    """Groups of all `process_group:init` records, each name once."""
     found: dict[str, ProcessGroup] = {}
     for node in nodes:
         if "process_group:init" not in node.name:

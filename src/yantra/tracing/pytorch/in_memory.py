@@ -1,4 +1,4 @@
-"""Recordings as the traces that `convert` would write, without files: for looking at them."""
+"""Recordings as the traces `convert` would write, without files."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _SCHEMA = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"')
 
 
 def are_recordings(arguments: Sequence[str]) -> bool:
-    """Whether the files that arguments name seem to be recordings and not Chakra traces."""
+    """Whether the files seem to be recordings, not Chakra traces."""
     if any(argument.endswith((".et", ".et.gz")) for argument in arguments):
         return False
     return all(kineto.is_one(one.path) or _has_nodes(one.path) for one in ranks.given(arguments))
 
 
 def converted(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
-    """Return the traces of the recordings that arguments name, and what to tell of them.
+    """The recordings' traces, and what to say of them.
 
-    Raises TraceError for what is no recording.
+    Raises TraceError for other files.
     """
     recordings = Recordings(arguments)
     content: dict[int, bytes] = {}
@@ -46,7 +46,6 @@ def converted(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
 
 
 def _has_nodes(path: str) -> bool:
-    """Whether a file begins as a host trace or a linked trace does."""
     try:
         with open_regular(path) as raw:
             packed = raw.read(2) == files.GZIP

@@ -1,9 +1,9 @@
-"""Collectives of a communicator become ready in the order of issue, whatever else changes.
+"""Keeps a communicator's collectives becoming ready in issue order.
 
-Simulators match the k-th collective of one rank with the k-th of another, in the order in which
-they are issued, lowest id first. Collectives that overlap in time do not wait for each other, so a
-what-if could make the second ready first on one rank only, and the job would hang. So the second
-also waits for whatever the first waits for, which ended before either began.
+Simulators match the k-th collectives of ranks, in issue order, lowest id first. Overlapping
+collectives do not wait for each other, so a what-if could make the second ready first on one rank
+only and hang the job. So the second also waits for what the first waits for, which ended before
+either began.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yantra.tracing.pytorch.graph import Graph
 def keep_issue_order(
     graph: Graph, items: Sequence[Communication], communicators: Communicators
 ) -> None:
-    """Add those dependencies to `graph`; times do not change."""
+    """Add those dependencies; times do not change."""
     latest: dict[int, int] = {}  # node of the communicator's last collective
     for item in items:
         if item.type is not NodeType.COMM_COLL:

@@ -1,9 +1,9 @@
-"""JSON files of the PyTorch profiler into typed structs, with errors that name the place.
+"""PyTorch profiler JSON into typed structs, with errors that name the place.
 
-PyTorch writes some files that JSON forbids: numbers that are not finite, as C++ prints them (`inf`,
-`-nan`) or as Python does, control characters inside strings, and bytes that are not UTF-8 in names.
-They are read too, on a slower way that is tried only when the strict one fails: such a number is
-null, a time that is none makes its event impossible, such a byte is the replacement character.
+Some files break JSON: non-finite numbers as C++ (`inf`, `-nan`) or Python prints them, control
+characters in strings, names that are not UTF-8. A slower path, tried when the strict one fails,
+reads them: such a number is null, such a byte the replacement character, a time that is no number
+makes its event impossible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from yantra.chakra.other_formats import recognised
 T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"
-# A string is matched as a whole, so that what looks like a number inside it stays.
+# Strings match whole, to keep numbers inside them.
 _NOT_FINITE = re.compile(
     rb'"[^"\\]*(?:\\.[^"\\]*)*"'
     rb"|[-+]?\b(?:inf(?:inity)?|nan(?:\([a-z0-9_]*\))?|1\.#[a-z]+\d*)(?![a-z0-9_])",
@@ -35,9 +35,9 @@ _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def decode(data: bytes, kind: type[T], where: str, what: str) -> T:
-    """Decode JSON `data` as `kind`; `what` names what the file should be in errors.
+    """Decode `data` as `kind`; `what` is what the file should be.
 
-    Raises TraceError with the file, the path inside it and what was expected there.
+    Raises TraceError with file, path inside it and what was expected.
     """
     decoder = msgspec.json.Decoder(kind, strict=False)
     try:
@@ -55,10 +55,9 @@ def decode(data: bytes, kind: type[T], where: str, what: str) -> T:
 
 
 def strict_json(data: bytes, where: str, what: str, first: Exception | None = None) -> bytes:
-    """Return `data`, which JSON's strict reader refused, as the strict JSON that it stands for.
+    """Strict JSON for `data` that the strict reader refused with `first`.
 
-    `first` is the strict reader's error. Raises TraceError where it is no JSON for anybody, with
-    the cause as far as the file shows it.
+    Raises TraceError, with the cause if visible, where it is no JSON at all.
     """
     if not data.strip():
         raise TraceError(f"{where}: is empty; expected {what}") from None
@@ -88,7 +87,7 @@ def strict_json(data: bytes, where: str, what: str, first: Exception | None = No
 
 
 def _mended(data: bytes) -> bytes:
-    """Return the text in UTF-8 and without numbers that are not finite."""
+    """UTF-8 without non-finite numbers."""
     data = data.removeprefix(_BOM)
     try:
         data.decode()
@@ -98,7 +97,7 @@ def _mended(data: bytes) -> bytes:
 
 
 def _as_json(found: re.Match[bytes]) -> bytes:
-    """Return a string as it is; of a number null, which a time may not be: there its text."""
+    """Strings stay; numbers become null, but times, which may not be null, their text."""
     if found[0][:1] == b'"':
         return found[0]
     before = found.string[max(0, found.start() - _LONGEST_KEY) : found.start()]
@@ -106,11 +105,11 @@ def _as_json(found: re.Match[bytes]) -> bytes:
 
 
 def _check_one_text(data: bytes, where: str, what: str, first: Exception) -> None:
-    """Raise TraceError when one JSON text follows another, with where the second begins."""
+    """Raise TraceError when JSON texts follow each other, with where the second begins."""
     texts, begin, second = 1, 0, 0
     problem: Exception | None = first
     while found := _TRAILING.search(str(problem)):
-        begin += int(found[1]) - 1  # bytes are counted from 1
+        begin += int(found[1]) - 1  # counted from 1
         if data[begin:].lstrip()[:1] not in (b"{", b"["):
             break
         texts += 1

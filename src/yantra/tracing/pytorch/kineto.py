@@ -1,11 +1,11 @@
-"""Device traces: what the PyTorch profiler (Kineto) exports, from NVIDIA, AMD or CPU-only runs.
+"""Device traces of the PyTorch profiler (Kineto): NVIDIA, AMD or CPU only.
 
-Events on a time axis, without the tensors. Times are kept to the nanosecond: Kineto writes
-microseconds, whole or with three decimals; a double holds those exactly up to 2^43 us, which is why
-Kineto subtracts `baseTimeNanoseconds`; larger fractional times are read a second time as decimals.
+Timed events without tensors, exact to the nanosecond: Kineto writes microseconds with no or three
+decimals, exact in a double up to 2^43 us (hence its `baseTimeNanoseconds`); larger fractional times
+are read again as decimals.
 
-One event that cannot be is left out and reported, for a trace has hundreds of thousands. Every
-event is counted (`balance.py`), so that nobody takes an empty result for an idle device.
+An impossible event is left out and reported. Every event is counted (`balance.py`), so that an
+empty result is not taken for an idle device.
 """
 
 from __future__ import annotations
@@ -40,18 +40,17 @@ _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LABEL = re.compile(r"(?:\[[^\]]*\])*\[[^\]]*\d[^\]]*\]")  # of a rank, before a process
 _BEGIN = 1 << 20
-_EXACT_US = 1 << 43  # beyond this a double has no room for nanoseconds
+_EXACT_US = 1 << 43  # beyond, a double has no nanoseconds
 _LARGEST_NS = 1 << 62
 _LONGEST_US = _LARGEST_NS / 2000
 
 
 class KinetoTrace(Struct):
-    """The events linking uses, by kind, each in order of (start, longest first).
+    """Events for linking by kind, by (start, longest first).
 
-    `forward` and `backward` are the two ends of the fwdbwd flows. `rank` and `world_size` are None
-    where the trace does not tell. `unread` counts the events of categories that are not read,
-    `uncategorised` those without a category by the name of their process. `balance` counts all
-    events; `problems` are sentences about events that were left out.
+    `forward`, `backward`: ends of fwdbwd flows. `rank`, `world_size`: None if unknown. `unread`:
+    counts of unread categories; `uncategorised`: events without one, by process name. `balance`
+    counts all; `problems`: sentences about events left out.
     """
 
     cpu: list[Event]
@@ -70,7 +69,7 @@ class KinetoTrace(Struct):
     problems: list[str] = field(default_factory=list)
 
     def lists(self) -> tuple[list[Event], ...]:
-        """Return all lists of events."""
+        """All lists of events."""
         return self.cpu, self.calls, self.device, self.syncs, self.forward, self.backward
 
 
@@ -110,17 +109,17 @@ class _Time(Struct, gc=False):
 
 
 def read(path: str, *, shapes: bool = False) -> KinetoTrace:
-    """Read the device trace at `path`, plain or gzip; with `shapes`, the operators' inputs too.
+    """Read a device trace, plain or gzip; `shapes`: with operators' inputs.
 
-    Raises TraceError when the file is no Kineto trace or holds nothing that can be read.
+    Raises TraceError when it is no Kineto trace or has nothing readable.
     """
     return parse(files.load(path), path, shapes=shapes)
 
 
 def is_one(path: str) -> bool:
-    """Whether the file seems to be a device trace: a list, or an object that has events.
+    """Whether the beginning looks like a device trace: a list, or an object with events.
 
-    Only its beginning is looked at. A file that cannot be read is left to who reads it.
+    Unreadable files are left to the reader.
     """
     try:
         with open_regular(path) as raw:
@@ -133,7 +132,7 @@ def is_one(path: str) -> bool:
 
 
 def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
-    """Read a device trace from the bytes of its file; `where` names it in errors."""
+    """Read from bytes; `where` is for errors."""
     left_out = LeftOut(where)
     file, events = _decoded(data, where, ShapedEvent if shapes else Event, left_out)
     balance = Sum()
@@ -161,7 +160,7 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
 def _decoded(
     data: bytes, where: str, kind: type[Event], left_out: LeftOut
 ) -> tuple[_File, list[Any]]:
-    """Return the file without and with its events, None in the place of those left out."""
+    """The file without and with events; None for those left out."""
     of = _ShapedEvents if kind is ShapedEvent else _Events
     try:
         file = _whole(data, where, of)
@@ -180,7 +179,7 @@ def _decoded(
 
 
 def _whole(data: bytes, where: str, of: Any) -> Any:
-    """Decode a file, an object or the bare list of its events, as `of`."""
+    """Decode an object or the bare list of its events."""
     if _LIST.match(data) is None:
         return json_input.decode(data, of, where, WHAT)
     kind = next(field.type for field in msgspec.structs.fields(of) if field.name == "traceEvents")
@@ -188,7 +187,6 @@ def _whole(data: bytes, where: str, of: Any) -> Any:
 
 
 def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
-    """Count what was read, event by event of the file."""
     read: Counter[str] = Counter()
     for events in trace.lists():
         read.update(event.cat or "" for event in events)
@@ -203,7 +201,7 @@ def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
 
 
 def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
-    """Raise TraceError when none of a trace's events is of an operator, a call or a device."""
+    """Raise TraceError without any operator, call or device event."""
     if trace.cpu or trace.calls or trace.device or not trace.balance.total:
         return
     if left_out.reasons:
@@ -219,10 +217,10 @@ def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
 
 
 def _check_one_rank(trace: KinetoTrace, where: str) -> None:
-    """Raise TraceError for a file that was merged of several: their numbers mean different things.
+    """Raise TraceError for merged files: their numbers clash.
 
-    A profiler records the process it is in; correlation numbers and ids of operators begin anew in
-    each. Programs that merge files write the rank before the process (`[TP00] 555`).
+    A profiler records one process; correlation and operator ids begin anew in each. Merging
+    programs write the rank before the process (`[TP00] 555`).
     """
     events = (*trace.cpu, *trace.calls, *trace.device)
     names = {str(event.pid) for event in events if isinstance(event.pid, str)}
@@ -239,7 +237,7 @@ def _check_one_rank(trace: KinetoTrace, where: str) -> None:
 
 
 def _with_equal_numbers(calls: list[Event]) -> set[str]:
-    """Return the processes of calls that share correlation numbers with those of another."""
+    """Processes that share correlation numbers with another."""
     first: dict[int | None, Any] = {None: None}
     found: set[str] = set()
     for call in calls:
@@ -250,7 +248,7 @@ def _with_equal_numbers(calls: list[Event]) -> set[str]:
 
 
 def _set_times(trace: KinetoTrace, data: bytes, left_out: LeftOut) -> None:
-    """Set `start` and `end` of every event, exact to the nanosecond; leave out those without."""
+    """Set `start` and `end`, exact to the ns; leave out events without."""
     inexact = False
     for events in trace.lists():
         good: list[Event] = []
@@ -282,7 +280,7 @@ def _set_times(trace: KinetoTrace, data: bytes, left_out: LeftOut) -> None:
 
 
 def _set_exact_times(trace: KinetoTrace, data: bytes, where: str) -> None:
-    """Read all times once more, as decimals, where doubles are too short for them."""
+    """Read times again as decimals, where doubles are too short."""
     raw = _whole(data, where, _RawEvents).traceEvents
     decoder = msgspec.json.Decoder(_Time)
     for events in trace.lists():

@@ -1,9 +1,8 @@
 """Which call a `gloo:*` operator is the work of.
 
-A worker records the work at any time, so the host trace lists it below whatever was open just then:
-its call, another call, or neither. So it is given to a call of its host thread that has no work yet
-and began before: one with the same tensor; else, if it has tensors, the one it stands below; else
-the oldest of its kind; else, as further work, the one it stands below or the latest.
+A worker records work at any time, so the host trace has it below whatever was open. It goes to an
+earlier call of its host thread without work: one with the same tensor; else, if it has tensors, the
+one above it; else the oldest of its kind; else, as further work, the one above it or the latest.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from yantra.tracing.pytorch.calls import Calls, plain, sort_of
 from yantra.tracing.pytorch.linked import Operator
 from yantra.tracing.pytorch.tensors import decoded
 
-# gloo makes a reduce-scatter of all-reduces and a monitored barrier of messages.
+# gloo makes reduce-scatters of all-reduces and monitored barriers of messages.
 _ALSO = {"reducescatter": ("allreduce",), "monitoredbarrier": ("send", "recv")}
 
 Tensors = set[tuple[int, ...]]
 
 
 class _Ready(NamedTuple):
-    """A call that has begun and has no work yet."""
+    """A call that began and has no work yet."""
 
     call: Operator
     tensors: Tensors
@@ -32,9 +31,9 @@ class _Ready(NamedTuple):
 def pair(
     operators: Iterable[Operator], labels: Iterable[Operator], calls: Calls
 ) -> dict[int, list[Operator]]:
-    """Return the work of each call, by the operator that issued it; both have times.
+    """The work of each call, by issuing operator; both have times.
 
-    Work for which no call is found is left out.
+    Work without a call is left out.
     """
     found: defaultdict[int, list[Operator]] = defaultdict(list)
     works: defaultdict[Any, list[Operator]] = defaultdict(list)  # by host thread
@@ -84,7 +83,7 @@ def _start(operator: Operator) -> int:
 
 
 def _may_run(api: str, label: str) -> bool:
-    """Whether a call of this name does work of that name; an annotation does not tell."""
+    """Whether a call does work of that name; an annotation does not say."""
     if sort_of(api) == "note":
         return True
     call, work = plain(api.removeprefix("c10d::")), plain(label.split(":", 1)[1].split(" ")[0])
@@ -94,7 +93,7 @@ def _may_run(api: str, label: str) -> bool:
 
 
 def _tensors(operator: Operator) -> Tensors:
-    """Return what tells the input tensors of an operator from others."""
+    """What distinguishes an operator's input tensors."""
     found: Tensors = set()
     pending: list[Any] = list(decoded(operator.inputs).values)
     while pending:

@@ -1,6 +1,6 @@
-"""Events that cannot be: they are left out of a trace of hundreds of thousands, and counted.
+"""Impossible events: left out of a large trace, and counted.
 
-The first is told in full, so that a user can find it; when nothing else is left it is the error.
+The first is reported in full, so that a user can find it; if nothing else is left, it is the error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class LeftOut:
-    """The events of a file that are left out; `where` names the file."""
+    """Events of file `where` left out."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -24,16 +24,16 @@ class LeftOut:
         self.indices: list[int] = []
 
     def add(self, index: int, field: str, reason: str, *, counts: bool = True) -> None:
-        """Leave out the event at `index` of the file for what is wrong with its `field`.
+        """Leave out event `index` for what is wrong with `field`.
 
-        Unless it `counts`, the balance has that event otherwise.
+        Unless it `counts`, the balance has it otherwise.
         """
         if counts:
             self.indices.append(index)
         self.reasons.append(f"{self.where} at $.traceEvents[{index}]{field}: {reason}")
 
     def problems(self) -> list[str]:
-        """Return what to tell the user, a sentence or none."""
+        """A sentence for the user, or none."""
         if not self.reasons:
             return []
         events = count(len(self.reasons), "impossible event")
@@ -41,7 +41,7 @@ class LeftOut:
 
 
 def one_by_one(events: list[Raw], kind: type[T], left_out: LeftOut) -> list[T | None]:
-    """Decode each event as `kind`; None in the place of those that do not fit."""
+    """Decode each event as `kind`; None where it does not fit."""
     decoder = msgspec.json.Decoder(kind, strict=False)
     found: list[T | None] = []
     for index, raw in enumerate(events):

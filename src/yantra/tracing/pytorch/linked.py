@@ -1,11 +1,10 @@
-"""The linked form: one rank's host trace and device trace joined into one picture.
+"""The linked form: a rank's host and device trace joined.
 
-Linking writes it, converting reads it. It says who launched what, who waited for whom, and when, to
-the nanosecond; it does not say what to simulate. Flat lists with ids instead of references, so that
-it can be written, read back and compared as it is.
+Linking writes it, converting reads it: who launched what, who waited for whom, and when, not what
+to simulate. Flat lists with ids, so it can be written, read and compared.
 
-Times are integers of nanoseconds after `Linked.origin_ns`. Ids of operators and of device ops come
-from one counter from 0 without holes; an operator's device ops follow it directly in that order.
+Times: integer ns after `Linked.origin_ns`. Operators and device ops share one id counter from 0
+without holes; an operator's device ops directly follow it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ EMPTY_IO = Raw(b'{"values":[],"shapes":[],"types":[]}')
 
 
 class Attr(Struct, gc=False):
-    """One attribute of a host-trace node, as the trace writes it (`rf_id`, `seq_id`, ...)."""
+    """An attribute of a host node, as in the trace (`rf_id`, `seq_id`, ...)."""
 
     name: str
     type: str
@@ -31,11 +30,10 @@ class Attr(Struct, gc=False):
 
 
 class CommArgs(Struct, gc=False, omit_defaults=True):
-    """What the device trace says of a collective call (PyTorch 2.4 and later, NCCL only).
+    """A collective in the device trace (PyTorch 2.4 and later, NCCL only).
 
-    Sizes are numbers of elements of `dtype` ("Float", "BFloat16", ...), of this rank. `ranks` is
-    the trace's text, possibly cut ("[0, 1, 2, ...]"). `src_rank`, `dst_rank` are ranks in the
-    group.
+    Sizes: elements of `dtype` ("Float", "BFloat16", ...), of this rank. `ranks` is text, possibly
+    cut ("[0, 1, 2, ...]"). `src_rank`, `dst_rank`: ranks in the group.
     """
 
     collective: str = ""
@@ -54,14 +52,13 @@ class CommArgs(Struct, gc=False, omit_defaults=True):
 
 
 class Operator(Struct, gc=False):
-    """One node of the host trace: an operator, a user annotation or a root of the trace.
+    """A host node: an operator, a user annotation or a root.
 
-    `parent` is the id of the enclosing operator, None at the root and where the trace lacks it.
-    `tid` is the thread it ran on as the device trace names it; operators of one thread nest. Where
-    the device trace does not have the operator, `start_ns` is None, the durations are 0 and `tid`
-    is that of the other operators of its host thread. `exclusive_ns` is the time not covered by
-    operators directly below it on the same thread.
-    `inputs` and `outputs` are the untouched JSON of {"values", "shapes", "types"[, "strides"]}.
+    `parent`: the enclosing operator's id, None at the root or if missing. `tid`: the device trace's
+    name of its thread, whose operators nest. Not in the device trace: `start_ns` is None, durations
+    0, `tid` that of its host thread's other operators. `exclusive_ns`: time not covered by direct
+    children on the thread. `inputs`, `outputs`: raw JSON of {"values", "shapes", "types"[,
+    "strides"]}.
     """
 
     id: int
@@ -78,7 +75,7 @@ class Operator(Struct, gc=False):
     comm: CommArgs | None = None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Return the value of the attribute called `name`, or `default`."""
+        """The attribute's value, or `default`."""
         for attr in self.attrs:
             if attr.name == name:
                 return attr.value
@@ -86,13 +83,12 @@ class Operator(Struct, gc=False):
 
 
 class DeviceOp(Struct, gc=False):
-    """One piece of work of a device: a kernel, a copy or a fill.
+    """A kernel, a copy or a fill.
 
-    `parent` is the innermost operator around the call that launched it; None for an orphan. The
-    launch times are of that call; None where the trace does not have it. `after` holds the ids of
-    the device ops it waits for: first its predecessor on the same device and stream, if any, then
-    those that events made the stream wait for, then the predecessor in the same communicator.
-    Every id in `after` ended before this one started, unless the link report says otherwise.
+    `parent`: innermost operator around the launch call, None for an orphan. Launch times: of that
+    call, None if missing. `after`: ids of device ops it waits for: the predecessor on device and
+    stream, those events made the stream wait for, the predecessor in the communicator. All ended
+    before this started, unless the link report says otherwise.
     """
 
     id: int
@@ -115,16 +111,16 @@ class DeviceOp(Struct, gc=False):
 
     @property
     def end_ns(self) -> int:
-        """When it ended, in nanoseconds after the origin."""
+        """End in ns after the origin."""
         return self.start_ns + self.dur_ns
 
 
 class Wait(Struct, gc=False):
-    """A call that blocks its thread until device ops have ended.
+    """A call that blocks its thread until device ops end.
 
-    `name` is the runtime call. `op` is the innermost operator around it. `after` holds the ids of
-    the last awaited device op of every stream; all of them ended before the call returned. `source`
-    is "event" when the trace itself names what was awaited and "call" when it was inferred.
+    `name`: the runtime call. `op`: innermost operator around it. `after`: the last awaited op per
+    stream; all ended before the call returned. `source`: "event" if the trace names what was
+    awaited, "call" if inferred.
     """
 
     tid: int
@@ -137,13 +133,11 @@ class Wait(Struct, gc=False):
 
 
 class Flow(Struct, gc=False, frozen=True):
-    """An order between two operators, `source` before `target`.
+    """Operator `source` before `target`.
 
-    "fwdbwd": a forward operator and the backward operator autograd runs for it.
-    "thread": an operator that runs on another thread than the one that started it, from what the
-    device trace or the host trace says (not guessed from times).
-    `target` starts after `source` has ended or, if `source` encloses what started it, after the
-    start of `source`.
+    "fwdbwd": forward and backward operator. "thread": an operator on another thread than the one
+    that started it, as a trace says (not guessed from times). `target` starts after `source` ends
+    or, if `source` encloses what started it, after its start.
     """
 
     kind: str  # a FlowKind
@@ -152,7 +146,7 @@ class Flow(Struct, gc=False, frozen=True):
 
 
 class ProcessGroup(Struct, gc=False):
-    """A communicator: `ranks` are global ranks in the group's order."""
+    """A communicator: global `ranks` in group order."""
 
     name: str
     desc: str
@@ -161,7 +155,7 @@ class ProcessGroup(Struct, gc=False):
 
 
 class Annotation(Struct, gc=False):
-    """A user annotation of the device trace that the host trace does not have."""
+    """A user annotation that only the device trace has."""
 
     name: str
     tid: int
@@ -170,51 +164,51 @@ class Annotation(Struct, gc=False):
 
 
 class LinkReport(Struct):
-    """What linking found, in numbers; `problems` are sentences for the user."""
+    """What linking found; `problems` are for the user."""
 
     operators: int = 0
-    matched: int = 0  # operators with times
-    unmatched: int = 0  # operators (not roots) the device trace does not have
-    unclaimed: int = 0  # operators of the device trace that the host trace does not have
+    matched: int = 0  # with times
+    unmatched: int = 0  # non-root operators not in the device trace
+    unclaimed: int = 0  # operators not in the host trace
     missing_parents: int = 0
     device_ops: int = 0
-    by_correlation: int = 0  # attached through their launch call
-    by_order: int = 0  # attached through the order of launch calls, for want of a number
-    by_flow: int = 0  # attached through a flow from the host, which is the launch there
-    by_external_id: int = 0  # attached through External id, for want of a launch call
-    outside: int = 0  # launched by a call of the trace, outside any operator
-    orphans: int = 0  # no launch call in the trace and no operator found
-    unnumbered: int = 0  # of these, kernels of collectives with the correlation 0
+    by_correlation: int = 0  # by launch call
+    by_order: int = 0  # by order of launch calls, without a number
+    by_flow: int = 0  # by a flow from the host, there the launch
+    by_external_id: int = 0  # by External id, without a launch call
+    outside: int = 0  # launched outside any operator
+    orphans: int = 0  # neither launch call nor operator
+    unnumbered: int = 0  # of these, collectives with correlation 0
     launches: int = 0  # calls that launch
-    launches_empty: int = 0  # of these, without a kernel, and not into a graph
-    copies_empty: int = 0  # of these, calls that copy or fill, without a record on the device
+    launches_empty: int = 0  # of these, without a kernel, not into a graph
+    copies_empty: int = 0  # of these, copies or fills without a device record
     waits: int = 0
-    waits_explained: int = 0  # with at least one awaited device op
-    waits_idle: int = 0  # nothing was left to wait for
-    waits_unexplained: int = 0  # what was awaited cannot be told
+    waits_explained: int = 0  # with an awaited device op
+    waits_idle: int = 0  # nothing left to wait for
+    waits_unexplained: int = 0  # unknown what was awaited
     stream_waits: int = 0
     stream_waits_explained: int = 0
     stream_waits_idle: int = 0
     stream_waits_unexplained: int = 0
-    clock_problems: int = 0  # device ops before their launch or before what they wait for
-    nested: bool = False  # there is no host trace; operators nest by their times
-    unread: dict[str, int] = field(default_factory=dict)  # events of each category left aside
-    uncategorised: dict[str, int] = field(default_factory=dict)  # events without one, by process
+    clock_problems: int = 0  # device ops before their launch or what they wait for
+    nested: bool = False  # no host trace; operators nest by times
+    unread: dict[str, int] = field(default_factory=dict)  # by category
+    uncategorised: dict[str, int] = field(default_factory=dict)  # by process
     balance: Balance = field(default_factory=Balance)
     problems: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers and sentences as plain values for JSON."""
+        """Plain values for JSON."""
         form = {name: getattr(self, name) for name in self.__struct_fields__}
         return form | {"balance": self.balance.as_dict()}
 
 
 class Linked(Struct):
-    """Everything known of one rank.
+    """All that is known of a rank.
 
-    `operators` and `device_ops` are each sorted by id. `schema`, `pid`, `time`, `start_ts` and
-    `finish_ts` are the host trace's own. `origin_ns` is the earliest event: nanoseconds since the
-    device trace's base time `base_ns` (which is 0 where the trace gives absolute times).
+    `operators`, `device_ops`: sorted by id. `schema`, `pid`, `time`, `start_ts`, `finish_ts`: the
+    host trace's. `origin_ns`: the earliest event in ns since `base_ns`, the device trace's base
+    time (0 for absolute times).
     """
 
     schema: str

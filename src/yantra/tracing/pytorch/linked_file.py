@@ -1,12 +1,11 @@
-"""The linked file: a linked trace as JSON, in the form the field's tools read, and more.
+"""The linked file: JSON in the form of the field's tools, with additions.
 
-The top level and the nodes have the keys of a host trace and what linking adds there ("ET+"): CPU
-nodes with `inclusive_dur`, `exclusive_dur`, `ts`, `inter_thread_dep`, device nodes with `cat`,
-`ph`, `stream` and copies of their operator's tensors and attributes; times in microseconds. Keys of
-ours stand beside them: exact nanoseconds in every node, and one object "yantra" for what the form
-has no place for. Reading uses ours only, so that what was written comes back equal.
+Keys of a host trace plus linking's ("ET+"): CPU nodes have `inclusive_dur`, `exclusive_dur`, `ts`,
+`inter_thread_dep`, device nodes `cat`, `ph`, `stream` and copies of their operator's tensors and
+attributes; times in us. Our keys: exact ns per node, and one object "yantra" for the rest. Reading
+uses ours only, so it is lossless.
 
-A node that has no parent names itself in `ctrl_deps`, as the root of a host trace does.
+A node without parent names itself in `ctrl_deps`, as a host trace's root does.
 """
 
 from __future__ import annotations
@@ -100,18 +99,18 @@ class _File(Struct):
 
 
 def to_json(linked: Linked) -> bytes:
-    """Return the JSON text of a linked trace."""
+    """A linked trace as JSON."""
     return b"".join(_pieces(linked))
 
 
 @without_collector
 def write(linked: Linked, path: str) -> None:
-    """Write a linked trace; packed with gzip if `path` ends in `.gz`."""
+    """Write a linked trace, with gzip if `path` ends in `.gz`."""
     files.save_pieces(_pieces(linked), path)
 
 
 def _pieces(linked: Linked) -> Iterator[bytes]:
-    """Yield the JSON text a thousand nodes at a time, to hold little of it in memory."""
+    """Yield a thousand nodes at a time, to save memory."""
     encode = msgspec.json.encode
     head = {"schema": linked.schema, "pid": linked.pid, "time": linked.time}
     yield encode({**head, "start_ts": linked.start_ts})[:-1] + b',"nodes":['
@@ -137,7 +136,7 @@ def _pieces(linked: Linked) -> Iterator[bytes]:
 
 @without_collector
 def read(path: str) -> Linked:
-    """Read a linked trace node by node. Raises TraceError when the file is none of ours."""
+    """Read node by node. Raises TraceError when the file is not ours."""
     gathered = _Gathered()
     header = read_nodes(path, _Node, gathered.take)
     try:
@@ -147,7 +146,7 @@ def read(path: str) -> Linked:
 
 
 def parse(data: bytes, where: str) -> Linked:
-    """Read a linked trace from the bytes of its file; `where` names it in errors."""
+    """Read from bytes; `where` is for errors."""
     file = json_input.decode(data, _File, where, WHAT)
     gathered = _Gathered()
     gathered.take(file.nodes)
@@ -155,7 +154,7 @@ def parse(data: bytes, where: str) -> Linked:
 
 
 class _Gathered:
-    """Operators and device ops as they are read; texts that many of them have are kept once."""
+    """Operators and device ops as read; common texts are shared."""
 
     def __init__(self) -> None:
         self.operators: list[Operator] = []
@@ -172,7 +171,7 @@ class _Gathered:
                 self.device_ops.append(_device_op(node))
 
     def _shorten(self, node: _Node) -> None:
-        """Let go of the block the node was read from, which its tensors are parts of."""
+        """Let go of the block that the node's tensors are parts of."""
         texts = self._texts
         for attr in node.attrs:
             attr.name = texts.setdefault(attr.name, attr.name)
@@ -218,7 +217,7 @@ def _linked(file: _File, gathered: _Gathered, where: str) -> Linked:
 
 
 def _check(linked: Linked, where: str) -> None:
-    """Raise TraceError unless ids ascend and every id that is referred to is there."""
+    """Raise TraceError unless ids ascend and references exist."""
     operators = [operator.id for operator in linked.operators]
     devices = [op.id for op in linked.device_ops]
     known_operators, known_devices = set(operators), set(devices)
@@ -246,7 +245,6 @@ def _check(linked: Linked, where: str) -> None:
 
 
 def _nodes(linked: Linked) -> Iterator[_Node]:
-    """Yield operators and device ops by id."""
     source_of = _thread_sources(linked)
     by_id = {operator.id: operator for operator in linked.operators}
     ops = iter(linked.device_ops)

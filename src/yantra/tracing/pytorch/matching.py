@@ -1,12 +1,11 @@
-"""Makes the communications of several ranks agree, so that a simulated job cannot hang on them.
+"""Makes ranks' communications agree, so that a simulated job cannot hang.
 
-The k-th collective of a communicator must be the same collective of the same size on all its ranks,
-and the k-th send from a rank to another must meet a receive. Recordings break this at their ends:
-what one rank still saw another did not. What has no counterpart is left out and becomes a
-computation of its recorded duration; the report says so.
+A communicator's k-th collective must have one kind and size on all ranks, and the k-th send must
+meet a receive. Recordings break this at their ends. What has no counterpart becomes a computation
+of its recorded duration, and is reported.
 
-All members of an uneven all-to-all take the size of the largest. Where it is to be split, and they
-say what they send each other, it becomes these messages, as NCCL runs it.
+An uneven all-to-all takes the largest member's size on all. If to be split, and members say what
+they send, it becomes these messages, as in NCCL.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.pytorch.communication import Communication
 from yantra.tracing.pytorch.communicators import Communicators
 
-_TAG_BITS = 20  # messages from one rank to another in one communicator: up to 2 ** 20
+_TAG_BITS = 20  # up to 2 ** 20 messages from rank to rank in a communicator
 _LARGEST_TAG = (1 << 31) - 1
 
-Items = Mapping[int, list[Communication]]  # by rank, in order of issue
-Lane = tuple[int, int, int, int]  # source, destination, communicator, the user's tag
+Items = Mapping[int, list[Communication]]  # by rank, in issue order
+Lane = tuple[int, int, int, int]  # source, destination, communicator, user's tag
 
 
 class Matches(Struct):
-    """What was left out, and why; `resized` counts collectives whose ranks gave other sizes.
+    """What was left out and why; `resized` counts collectives of differing sizes.
 
-    `messages_of` are the messages of uneven all-to-alls, by the identity of what they replace;
-    `splittable` counts those that became none because nobody asked for it.
+    `messages_of`: messages of uneven all-to-alls by identity of what they replace; `splittable`
+    counts those not asked to be split.
     """
 
     split: bool = False
@@ -46,9 +45,9 @@ class Matches(Struct):
 
 
 def match(items: Items, communicators: Communicators, *, split: bool = False) -> Matches:
-    """Align collectives and pair messages; `split` uneven all-to-alls into messages.
+    """Align collectives and pair messages; `split` uneven all-to-alls.
 
-    Fills in kinds, sizes and tags of `items` in place; what is left out gets the type COMP.
+    Sets kinds, sizes and tags in place; what is left out gets type COMP.
     """
     found = Matches(split=split)
     _collectives(items, communicators, found)
@@ -104,7 +103,7 @@ def _align(id: int, by_rank: dict[int, list[Communication]], found: Matches) -> 
 
 
 def _numbers(made: list[Communication]) -> list[int] | None:
-    """Return the sequence numbers, those of orphans counted on from their neighbours."""
+    """Sequence numbers; orphans' are counted on from their neighbours."""
     known = [item.sequence for item in made]
     if not known:
         return []
@@ -123,7 +122,7 @@ def _numbers(made: list[Communication]) -> list[int] | None:
 
 
 def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) -> bool:
-    """Give the parts of one collective the same kind and size; False when that is impossible."""
+    """Give a collective's parts one kind and size; False if impossible."""
     kinds = {item.collective for item in meeting.values() if item.collective is not None}
     sizes = {item.bytes for item in meeting.values() if item.bytes is not None}
     if set(meeting) != ranks or len(kinds) != 1 or not sizes:
@@ -144,10 +143,10 @@ def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) 
 
 
 def _exchanged(meeting: dict[int, Communication]) -> dict[int, list[Communication]] | None:
-    """Return the messages of an all-to-all, by the identity of each member's part.
+    """Messages of an all-to-all, by identity of each member's part.
 
-    None where all send alike, where a member does not say what it sends, or where what another says
-    it gets differs; and where a member has no message at all, for a kernel stands for some node.
+    None where all send equally, a member does not say what it sends or disagrees on what it gets,
+    or has no message at all: a kernel must become some node.
     """
     members = next(iter(meeting.values())).ranks or tuple(sorted(meeting))
     if sorted(members) != sorted(meeting) or not any(item.uneven for item in meeting.values()):
@@ -219,7 +218,7 @@ def _pairs(
     ranks: set[int],
     found: Matches,
 ) -> list[tuple[int, int, list[Communication]]]:
-    """Return (source, destination, [send, receive]), or one end where the other was not given."""
+    """(source, destination, [send, receive]); one end if the other was not given."""
     pairs = []
     unmatched: Counter[tuple[int, int]] = Counter()
     for lane in sorted({*sends, *receives}):
@@ -250,7 +249,7 @@ def _tag(
     items: Items,
     communicators: Communicators,
 ) -> None:
-    """Number the messages of each pair of ranks and communicator in the order of issue."""
+    """Number messages per pair of ranks and communicator, in issue order."""
     order = {id(item): place for made in items.values() for place, item in enumerate(made)}
     counts: Counter[tuple[int, int, int]] = Counter()
     for source, target, ends in sorted(pairs, key=lambda pair: order[id(pair[2][0])]):

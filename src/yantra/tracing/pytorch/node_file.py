@@ -1,9 +1,9 @@
-"""Reads the JSON of PyTorch's execution traces node by node, in memory of a few blocks.
+"""Reads PyTorch execution traces node by node, in memory of a few blocks.
 
-Such a file is one object whose field `nodes` holds nearly all of its bytes. A block is cut where a
-next node seems to begin; that the piece before the cut parses as a list proves that the cut lies
-between two nodes, for a piece that ends inside a string or a bracket does not parse. What the fast
-parser refuses (NaN, numbers beyond a double) is read once more with Python's own.
+Such a file is one object, nearly all of it `nodes`. A block is cut where a node seems to begin; if
+the piece before parses as a list, the cut is between nodes, since a piece that ends inside a string
+or bracket does not parse. What the fast parser refuses (NaN, numbers beyond a double) goes to
+Python's.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def read_nodes(
     take: Callable[[list[Node]], None],
     check: Callable[[Header], None] = lambda header: None,
 ) -> Header:
-    """Pass the nodes to `take`, in lists and in file order; return the file's other fields.
+    """Pass lists of nodes to `take` in file order; return the other fields.
 
-    `check` gets the fields that stand before the nodes and may raise; it is called once, before
-    `take`. Raises TraceError when the file cannot be read, is no such JSON or does not fit `of`.
+    `check` gets the fields before the nodes, once, before `take`, and may raise. Raises TraceError
+    when the file cannot be read, is not such JSON or does not fit `of`.
     """
     where = os.fspath(path)
     try:
@@ -53,14 +53,14 @@ def read_nodes(
             return _Reader(where, file, of, take, check).run()
     except FileNotFoundError:
         raise TraceError(f"{where}: no such file{files.near(where)}") from None
-    except ConfigError as error:  # of what is packed
+    except ConfigError as error:  # of packed files
         raise TraceError(str(error)) from None
     except OSError as error:
         raise TraceError(f"{where}: cannot be read: {error.strerror or error}") from None
 
 
 class _Reader:
-    """One pass over a file; falls back to reading it whole when its form is unusual."""
+    """One pass; unusual files are read whole."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class _Reader:
             return self._whole(self.file.read(), checked=True)
 
     def _header(self, text: bytes) -> Header | None:
-        """Return the fields before the nodes; None when this is not where the nodes begin."""
+        """Fields before the nodes; None when nodes do not begin here."""
         try:
             header = msgspec.json.decode(text + b"]}", type=Header)
         except _REFUSED:
@@ -129,7 +129,7 @@ class _Reader:
         self.take(nodes)
 
     def _whole(self, text: bytes, checked: bool = False) -> Header:
-        """Read with Python's parser; nodes that were given already are not given again."""
+        """Read with Python's parser, without repeating nodes already given."""
         try:
             header = json_value(text)
         except ValueError:
@@ -151,7 +151,7 @@ class _Reader:
         return header
 
     def _converted(self, nodes: list[Any]) -> list[Any]:
-        """Fit values to the type; fields that are kept as raw JSON are written as JSON again."""
+        """Fit values to the type; raw JSON fields are written again."""
         try:
             return msgspec.convert(nodes, list[self.of])  # type: ignore[name-defined]
         except msgspec.ValidationError:
@@ -162,7 +162,7 @@ class _Reader:
             raise
 
     def _placed(self, problem: str) -> str:
-        """Name the node by its place in the file and not in the list that was converted."""
+        """Name the node by its place in the file, not in its list."""
         return re.sub(
             r"`\$\[(\d+)\]",
             lambda match: f"`nodes[{int(match[1]) + self.taken}]",
@@ -171,7 +171,7 @@ class _Reader:
 
 
 def _last_cut(text: bytes) -> int | None:
-    """Return where the last comma stands that seems to part two nodes."""
+    """Place of the last comma that seems to part two nodes."""
     end = len(text)
     for _ in range(8):
         end = text.rfind(b'"id"', 0, end)

@@ -1,10 +1,10 @@
-"""Communication of libraries other than NCCL, RCCL and gloo, told by the names they give.
+"""Communication of other libraries than NCCL, RCCL and gloo, by their names.
 
-Such a library leaves no record of its calls. So a device op becomes a collective only where the
-trace proves all of it: a kernel of a known name, or the one kernel of a known operator; the size
-from the operator's first tensor; the members from a group that the operator names, or because every
-group of this rank has the same ones. What is known to communicate, or looks like it, and lacks one
-of these stays a computation of its recorded duration, and is reported with its time.
+They leave no record of calls. A device op becomes a collective only if the trace proves it: a
+kernel of a known name, or the one kernel of a known operator; size from the operator's first
+tensor; members from a named group, or because all groups of this rank have the same. Otherwise,
+what communicates or looks like it stays a computation of its recorded duration, reported with its
+time.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from yantra.tracing.pytorch.communication_names import UNSIZED, CommunicationNam
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
 from yantra.tracing.pytorch.tensors import decoded, value_bytes
 
-_HIGHEST = 12  # operators above a device op that may be the call it belongs to
-_DIRECT = "direct"  # such collectives and those of NCCL do not wait for each other
+_HIGHEST = 12  # operators above a device op that may be its call
+_DIRECT = "direct"  # NCCL's and these do not wait for each other
 
 
 class Unrecognised(Struct):
-    """Device ops of one name that communicate, as far as names tell, and stay computations."""
+    """Device ops of one name that communicate but stay computations."""
 
     kind: str
     count: int = 0
@@ -34,10 +34,10 @@ class Unrecognised(Struct):
 
 
 class AllFound(Struct):
-    """Of one rank: its communications in order of issue, and what was not clear.
+    """A rank's communications in issue order, and what was unclear.
 
-    `unsized` has the device ops of the items whose size this rank does not know; others may. `kept`
-    has the kinds of the device ops that communicate and stay computations of the recorded duration.
+    `unsized`: device ops whose size other ranks may know. `kept`: kinds of device ops that
+    communicate and stay computations of recorded duration.
     """
 
     items: list[Communication]
@@ -47,7 +47,7 @@ class AllFound(Struct):
     kept: dict[int, str]
 
     def leave_unsized(self) -> None:
-        """Once all ranks were compared, add what stays without a size to `unrecognised`."""
+        """After comparing ranks, add what stays unsized to `unrecognised`."""
         for item in self.items:
             if item.type is NodeType.COMP:
                 kind = UNSIZED if item.collective is None else item.collective.name.lower()
@@ -57,7 +57,7 @@ class AllFound(Struct):
 
 
 def find_all(linked: Linked, calls: Calls, names: CommunicationNames) -> AllFound:
-    """Find the device ops of a rank that communicate, by whatever library."""
+    """Find a rank's communicating device ops, of any library."""
     found = find(linked, calls)
     others = _Others(linked, calls, names, found)
     others.complete(found.items)
@@ -86,7 +86,7 @@ class _Others:
         self.kept: dict[int, str] = {}
 
     def complete(self, items: list[Communication]) -> None:
-        """Give NCCL's kernels without a record the size that the operator around them has."""
+        """NCCL kernels without a record get the size of the operator around them."""
         parents = {op.id: op.parent for op in self.linked.device_ops}
         for item in items:
             unexplained = item.key < 0 and item.bytes is None
@@ -98,9 +98,9 @@ class _Others:
             item.group, item.ranks = item.group or group[0], item.ranks or group[1]
 
     def collectives(self) -> list[Communication]:
-        """Return those that the trace proves; the others go into `unrecognised`."""
+        """Those the trace proves; others go into `unrecognised`."""
         made: list[Communication] = []
-        served: set[int] = set()  # operators below which something communicates
+        served: set[int] = set()  # operators with communication below
         rest: list[tuple[DeviceOp, Operator]] = []
         for op in self.linked.device_ops:
             around = list(self._around(op.parent))
@@ -124,7 +124,6 @@ class _Others:
         _leave(self.unrecognised, kind, op, name)
 
     def _told(self, op: DeviceOp) -> str | None:
-        """Return what the names say that a device op does, None where they say nothing."""
         if op.cat != "kernel" or op.id in self.known or op.name in self.unknown:
             return None
         told = self.names.of_kernel(op.name)
@@ -134,7 +133,7 @@ class _Others:
         return told
 
     def _around(self, id: int | None) -> Iterator[Operator]:
-        """Yield from an operator outwards those with names that communicate."""
+        """Yield enclosing operators with names that communicate, outwards."""
         at = id
         for _ in range(_HIGHEST):
             operator = None if at is None else self.operators.get(at)
@@ -170,7 +169,7 @@ class _Others:
         )
 
     def _group(self, call: Operator) -> tuple[str, tuple[int, ...]] | None:
-        """Return the name and the members of the group of a call, None where they are not sure."""
+        """A call's group and members; None if not certain."""
         groups = [group for group in self.linked.groups if len(group.ranks) > 1]
         said = {value for value in decoded(call.inputs).values if isinstance(value, str)}
         for group in groups:
@@ -187,13 +186,13 @@ def _leave(into: dict[str, Unrecognised], kind: str, op: DeviceOp, name: str = "
 
 
 def short_name(kernel: str) -> str:
-    """Return the name of a kernel without what it returns, takes and is a template of."""
+    """A kernel's name without return type, parameters and template."""
     name = kernel.removeprefix("void ").replace("(anonymous namespace)::", "")
     return name.split("<", 1)[0].split("(", 1)[0]
 
 
 def _operand_bytes(call: Operator) -> int:
-    """Return the bytes of the first tensor that a call takes: all these operators take it first."""
+    # All these operators take the tensor first.
     io = decoded(call.inputs)
     sizes = (value_bytes(*pair) for pair in zip(io.values, io.types, strict=False))
     return next((size for size in sizes if size), 0)

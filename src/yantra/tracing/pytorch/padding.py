@@ -1,18 +1,18 @@
-"""What FSDP2 pads on other numbers of ranks, where a recording shows the shapes of gradients.
+"""What FSDP2 pads on other numbers of ranks, from recorded shapes of gradients.
 
-FSDP2 cuts each parameter along its first dimension, in parts as large as the first: of d rows a
-rank of n has ceil(d / n), and the rest is padding. So a group of parameters has, on n ranks,
+FSDP2 cuts each parameter along its first dimension: of d rows each of n ranks has ceil(d / n), the
+rest is padding. On n ranks a group of parameters has
 
     n * sum of ceil(d / n) * (elements of a row)
 
-elements. The shapes are those of the gradients that `fsdp::chunk_cat` lays side by side for the
-reduce-scatter, which a host trace has, and a device trace recorded with `record_shapes=True`. A
-collective belongs to a list of gradients if it has as many bytes as that has on the recorded ranks.
+elements. The shapes are those of the gradients that `fsdp::chunk_cat` puts together for the
+reduce-scatter; a host trace has them, and a device trace with `record_shapes=True`. A collective
+matches a list of gradients of as many bytes on the recorded ranks.
 
-Trade-off: where two lists fit and differ on the new ranks, none is taken, as if there were none.
+Trade-off: where two lists fit and differ on the new ranks, none is taken.
 
-Source: `fully_shard` of PyTorch (torch/distributed/fsdp/_fully_shard), and what recordings of
-PyTorch 2.13 on 2, 3, 4 and 8 ranks have.
+Source: `fully_shard` of PyTorch (torch/distributed/fsdp/_fully_shard), and recordings of
+PyTorch 2.13 on 2, 3, 4 and 8 ranks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 def gradients(linked: Linked) -> set[Shapes]:
-    """Return the shapes of the gradients that are reduced together, each list once."""
+    """Shapes of gradients reduced together, each list once."""
     found = set()
     for operator in linked.operators:
         if operator.name == _GRADIENTS:
@@ -42,12 +42,12 @@ def gradients(linked: Linked) -> set[Shapes]:
 
 
 def padded(shapes: Shapes, ranks: int) -> int:
-    """Return the elements of parameters of these shapes on so many ranks, with padding."""
+    """Elements of these parameters on `ranks`, with padding."""
     return ranks * sum(-(-shape[0] // ranks) * prod(shape[1:]) for shape in shapes)
 
 
 class Padding:
-    """What each size on the recorded ranks is on others, for the lists of gradients of a trace."""
+    """From recorded sizes to those on other ranks, for a trace's gradients."""
 
     def __init__(self, lists: Iterable[Shapes], recorded: int, ranks: int) -> None:
         self._known: dict[int, set[int]] = {}
@@ -55,7 +55,7 @@ class Padding:
             self._known.setdefault(padded(shapes, recorded), set()).add(padded(shapes, ranks))
 
     def whole(self, whole_bytes: int) -> int | None:
-        """Return the bytes on the other ranks of what has so many here; None if not known."""
+        """Bytes on the other ranks; None if unknown."""
         found = {
             other * width
             for width in _WIDTHS

@@ -1,9 +1,9 @@
-"""Which rank a trace is of, where only its name says it.
+"""The rank of a trace, where only its name says it.
 
-The profiler writes the rank into traces of distributed jobs alone, and a shell lists `t.10.json`
-before `t.2.json`. So names are read: the number after the word `rank`, or else the one number that
-differs from name to name and could be a rank. What names leave open is told, and refused where the
-order given contradicts their numbers: exchanged ranks would send to the wrong ones.
+The profiler writes ranks only in distributed jobs, and a shell lists `t.10.json` before `t.2.json`.
+So from names: the number after `rank`, else the one number that differs between names and could be
+a rank. What stays open is reported, and refused where the given order contradicts the numbers:
+exchanged ranks would send to the wrong ones.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from yantra.tracing.pytorch.link.pairs import RANK, by_rank
 
 _WORD = re.compile(r"(?<![a-z])rank[-_.=]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d+)")
-_SPARSE = 16  # a number is no rank if it is this many times the number of files
+_SPARSE = 16  # no rank if this many times the number of files
 
 
 class Given(NamedTuple):
-    """A trace given and the rank it is of if it does not tell; None where its name tells none."""
+    """A trace, and the rank its name gives if it states none."""
 
     path: str
     rank: int | None
 
 
 def given(arguments: Sequence[str]) -> list[Given]:
-    """Return the traces that arguments name, with ranks as far as names tell them.
+    """The traces of arguments, with ranks from names.
 
-    An argument with `{rank}` in its file name stands for all files with a number there. Raises
-    ConfigError for one that stands for none.
+    `{rank}` in a file name matches all files with a number there. Raises ConfigError if none.
     """
     found: list[Given] = []
     plain: list[str] = []
@@ -47,10 +46,9 @@ def given(arguments: Sequence[str]) -> list[Given]:
 
 
 def of_names(names: Sequence[str]) -> list[int] | None:
-    """Return the ranks that the names of several files say, None where they do not.
+    """Ranks from the names of several files, None if not clear.
 
-    The names of their folders count, too. One file on its own is rank 0: a number in its name may
-    be anything.
+    Folder names count too. A single file is rank 0: its number may be anything.
     """
     if len(names) < 2:
         return [0] * len(names)
@@ -73,9 +71,9 @@ def of_names(names: Sequence[str]) -> list[int] | None:
 
 
 def in_order_given(paths: Sequence[str]) -> str:
-    """Return what to tell of several traces whose ranks nothing says: those of their places.
+    """What to say of traces ranked by place.
 
-    Raises TraceError where their order is not that of the numbers in their names.
+    Raises TraceError where their order contradicts the numbers in their names.
     """
     names = list(paths)
     natural = sorted(names, key=_natural)
@@ -96,7 +94,7 @@ def in_order_given(paths: Sequence[str]) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[list[int]] | None:
-    """Return the numbers in the names, place by place; None where the rest of them differs."""
+    """Numbers in the names by place; None where the rest differs."""
     parts = [_NUMBER.split(name) for name in names]
     if len({tuple(part[::2]) for part in parts}) > 1:
         return None
@@ -110,7 +108,6 @@ def _columns(names: Sequence[str]) -> list[list[int]] | None:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Order names as people count: by their numbers where these differ."""
     return [
         (int(part[:18]), part) if at % 2 else (0, part)
         for at, part in enumerate(_NUMBER.split(name))

@@ -1,8 +1,8 @@
-"""Transitive reduction: leaves out the dependencies that follow from others.
+"""Transitive reduction: drops dependencies implied by others.
 
-Nodes are put into chains, each at the end of one that it follows; a node remembers how far it
-reaches into each chain. A parent is superfluous if another parent reaches it. Time and memory grow
-with nodes times chains; a trace has as many chains as threads and streams, more or less.
+Each node joins the end of a chain it follows, and remembers how far it reaches into each chain. A
+parent is superfluous if another reaches it. Time and memory: nodes times chains, which are about
+the threads and streams.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 
 def reduced(deps: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the parents of each node without those that another parent implies.
+    """Each node's parents without implied ones.
 
     Node i may depend only on nodes below i.
     """

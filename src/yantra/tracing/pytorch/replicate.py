@@ -1,17 +1,15 @@
-"""One rank's communications, as every rank of the job would have them if all did the same (SPMD).
+"""One rank's communications as every rank would have them (SPMD).
 
-A group of some ranks stands for the blocks of the same shape that fill the world: ranks 0, 2 of 8
-become 1, 3 and 4, 6 and 5, 7. A message to the next member of a group goes to the next of every
-member. That is an assumption; pipeline stages, for one, do not do the same.
+A group stands for the blocks of its shape that fill the world: 0, 2 of 8 become 1, 3 and 4, 6 and
+5, 7. A message to the group's next member goes to the next of each. This is an assumption; pipeline
+stages break it.
 
-A group of all ranks becomes one of more or fewer, and then a size must say what stays as large: the
-whole, of which each rank has a shard, as the parameters of FSDP; or what each rank gives, as a loss
-that is gathered. A whole that stays makes the share of an all-gather or gather recorded/new times
-as large and leaves the input of a reduce-scatter or scatter; a share that stays does the opposite.
-All-reduces and broadcasts move the whole in any case. What the recording tells is taken: an
-all-gather inside FSDP's own ranges, or one whose whole is also reduce-scattered, as gradients are.
-Of the others the caller must say it. Shards are even, but where the recording shows how FSDP2 pads
-(`padding.py`).
+When a group of all ranks changes size, either the whole stays, sharded over ranks, as FSDP's
+parameters, or each rank's share, as a gathered loss. If the whole stays, shares of all-gather and
+gather scale by recorded/new and inputs of reduce-scatter and scatter stay; if the share stays, the
+opposite. All-reduces and broadcasts always move the whole. Known from the recording: all-gathers in
+FSDP's ranges, or whose whole is also reduce-scattered, as gradients are. The caller must say the
+others. Shards are even, unless FSDP2's padding shows (`padding.py`).
 
 Source: Zhao et al., PyTorch FSDP (VLDB 2023); Rajbhandari et al., ZeRO (SC 2020).
 """
@@ -40,17 +38,16 @@ _TAKEN = (  # sizes are of the whole
 )
 _SHARDING = ("fsdp", "fullysharded", "zero3", "zero_3")
 _HIGHEST = 24  # operators above a collective that may be the framework's
-_WIDER = (2, 4)  # of two types, how many times wider one may be: float32 and bfloat16 or FP8
+_WIDER = (2, 4)  # width ratios of two types: float32 and bfloat16 or FP8
 
 
 def replicated(
     items: Sequence[Communication], rank: int, recorded: int, world_size: int
 ) -> dict[int, list[Communication]]:
-    """Return the communications of `world_size` ranks, from those of `rank` among `recorded`.
+    """Communications of `world_size` ranks, from those of `rank` among `recorded`.
 
-    A group of all recorded ranks becomes one of all ranks, with sizes as they are; see `scaled`.
-    Raises TraceError for another group whose ranks are not evenly spaced or whose copies do not
-    fill the world.
+    A group of all ranks grows to all, sizes unchanged; see `scaled`. Raises TraceError for other
+    groups unevenly spaced or whose copies do not fill the world.
     """
     return {
         other: [_moved(item, rank, other, recorded, world_size) for item in items]
@@ -65,9 +62,9 @@ def scaled(
     world_size: int,
     gathered: Gathered | None,
 ) -> tuple[list[Communication], list[str]]:
-    """Return the items with the sizes that `world_size` ranks give them, and what to tell of it.
+    """Items with sizes for `world_size` ranks, and what to say.
 
-    `gathered` is for what the recording does not tell. Raises TraceError where that is needed and
+    `gathered` is for what the recording does not say. Raises TraceError where it is needed and
     None.
     """
     if world_size == recorded:
@@ -99,13 +96,12 @@ def scaled(
 
 
 def is_of_all(item: Communication, recorded: int) -> bool:
-    """Whether an item is a collective of all recorded ranks."""
+    """Whether it is a collective of all recorded ranks."""
     is_collective = item.type is NodeType.COMM_COLL
     return is_collective and len(item.ranks or range(recorded)) == recorded
 
 
 def _needs_word(item: Communication, recorded: int) -> bool:
-    """Whether a size depends on what is gathered or scattered."""
     kinds = (*_GIVEN, CollectiveType.SCATTER)
     return is_of_all(item, recorded) and item.collective in kinds and bool(item.bytes)
 
@@ -123,7 +119,7 @@ def _size(item: Communication, recorded: int, world_size: int, *, keep_share: bo
 def _with_padding(
     item: Communication, padding: Padding, recorded: int, world_size: int
 ) -> int | None:
-    """Return the size of a collective of FSDP2's parameters or gradients; None if it is none."""
+    """Size of an FSDP2 collective of parameters or gradients, else None."""
     if not item.bytes or not is_of_all(item, recorded):
         return None
     if item.collective in _GIVEN:
@@ -137,7 +133,7 @@ def _with_padding(
 def _known_shards(
     linked: Linked, items: Sequence[Communication], recorded: int, padding: Padding
 ) -> set[int]:
-    """Return the device ops of all-gathers that the recording shows to collect shards."""
+    """Device ops of all-gathers that the recording shows to collect shards."""
     wholes = {
         (item.bytes or 0)
         for item in items
@@ -168,7 +164,6 @@ def _known_shards(
 
 
 def _as_gradients(whole: int) -> set[int]:
-    """Return the sizes that gradients of parameters of `whole` bytes may have."""
     return {whole, *(whole * wider for wider in _WIDER), *(whole // wider for wider in _WIDER)}
 
 
@@ -198,7 +193,7 @@ def _moved(
 
 
 def _block(members: tuple[int, ...], rank: int, world_size: int) -> tuple[int, ...]:
-    """Return the group of `rank` in the partition of the world that `members` is part of."""
+    """The group of `rank` in the partition of the world that has `members`."""
     size = len(members)
     stride = members[1] - members[0] if size > 1 else 1
     even = stride > 0 and all(

@@ -1,13 +1,11 @@
-"""The events of a device trace by what they are, each counted once.
+"""Sorts a device trace's events by kind, each counted once.
 
-A pair of a begin and an end (`ph` B and E) is one event of two. Work of devices that Kineto has no
-category for, as the plug-ins of Ascend and others write it, is told by what ties it to the host: a
-flow that starts at an operator, or the correlation number of a call. A category of its own is read
-so only if this ties all of its events; of events without a category, the others on the rows of such
-a device are its work, too. What nothing tells stays out and is counted.
+A begin and an end (`ph` B and E) are one event of two. Device work without a Kineto category, as
+from Ascend's plug-ins, is known by a flow from an operator or a call's correlation number. A
+category counts only if this ties all its events; without category, the other events on that
+device's rows also count. The rest is left out and counted.
 
-Source: the format of Chrome's trace events ("Trace Event Format", Google); the flows `async_npu` of
-Ascend's PyTorch profiler.
+Source: Chrome's "Trace Event Format" (Google); flows `async_npu` of Ascend's PyTorch profiler.
 """
 
 from __future__ import annotations
@@ -22,16 +20,16 @@ from yantra.tracing.pytorch import categories as cats
 from yantra.tracing.pytorch.balance import Sum
 from yantra.tracing.pytorch.events import Args, Event
 
-_FIRST_NUMBER = -2  # of launches that only a flow tells; -1 is "no number"
-_TEXTS_FROM = 1 << 40  # numbers of threads and streams that have only a text
+_FIRST_NUMBER = -2  # of launches known by flow; -1 is "no number"
+_TEXTS_FROM = 1 << 40  # numbers of threads and streams that are texts
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 class Sorted(Struct):
-    """The events by kind; the counts of the others.
+    """Events by kind, counts of the others.
 
-    `unread` counts by category, `uncategorised` by the name of the process; `pairs` are the indices
-    of events that are two in the file.
+    `unread`: by category; `uncategorised`: by process name; `pairs`: indices of events that are two
+    in the file.
     """
 
     cpu: list[Event] = field(default_factory=list)
@@ -45,14 +43,14 @@ class Sorted(Struct):
     pairs: set[int] = field(default_factory=set)
 
     def lists(self) -> tuple[list[Event], ...]:
-        """Return all lists of events."""
+        """All lists of events."""
         return self.cpu, self.calls, self.device, self.syncs, self.forward, self.backward
 
 
 def by_kind(events: list[Event | None], balance: Sum) -> Sorted:
-    """Return the events by kind; counts in `balance` what is left out, not what is read.
+    """Events by kind; `balance` counts what is left out, not what is read.
 
-    None stands in the place of an event that was left out already.
+    None: an event left out already.
     """
     balance.total = len(events)
     return _Sorter(balance).run(events)
@@ -68,7 +66,7 @@ class _Sorter:
         self.flow_ends: list[Event] = []
         self.flow_starts: list[Event] = []
         self.open: list[Event] = []  # begins and ends
-        self.rest: list[Event] = []  # spans of categories that are not known
+        self.rest: list[Event] = []  # spans of unknown categories
         self.names: dict[Any, str] = {}  # of processes
         self.texts: dict[str, int] = {}
         self.flow_launches = 0
@@ -108,14 +106,14 @@ class _Sorter:
         return self.found
 
     def number(self, text: str) -> int:
-        """Return a number for a thread or stream of this text, the same for equal ones."""
-        if text.isascii() and text.isdecimal() and len(text) < 19:  # in 2021 threads were texts
+        """A number for a thread or stream's text, equal for equal texts."""
+        if text.isascii() and text.isdecimal() and len(text) < 19:  # threads were texts in 2021
             return int(text)
         return self.texts.setdefault(text, _TEXTS_FROM + len(self.texts))
 
     def _span(self, event: Event) -> None:
         cat = event.cat or ""
-        if _UNREADABLE in cat:  # bytes that were no text: the rest may still be a category
+        if _UNREADABLE in cat:  # bytes that were no text: the rest may be a category
             event.cat = cat = cat.replace(_UNREADABLE, "")
         home = self.homes.get(cat)
         if home is None and cat in cats.NAMES_OF_2021:
@@ -133,7 +131,7 @@ class _Sorter:
             self.rest.append(event)
 
     def _stream(self, event: Event) -> None:
-        """Let streams that are texts be numbers of their own on the device's side."""
+        # Text streams get numbers of their own.
         args = event.args
         if args is not None and type(args.stream) is str and event.cat in cats.DEVICE_CATS:
             args.stream = self.number(args.stream)
@@ -149,7 +147,7 @@ class _Sorter:
             self.balance.leave_out(cats.FLOW_RULE, 1)
 
     def _pairs(self) -> None:
-        """Make spans of begins and ends: an end closes what its thread began last."""
+        """Make spans: an end closes what its thread began last."""
         threads: defaultdict[Any, list[Event]] = defaultdict(list)
         for event in self.open:
             if isinstance(event.ts, int | float):
@@ -177,7 +175,6 @@ class _Sorter:
         self._span(begin)
 
     def _other_devices(self) -> None:
-        """Find the work of other devices among the spans of unknown categories."""
         used = self._work_by_flow() if self.rest else set()
         flows = len(self.flow_starts) + len(self.flow_ends)
         self.balance.add(cats.FLOWS, len(used))
@@ -195,7 +192,7 @@ class _Sorter:
             self.balance.leave_out(f"without a category on '{name}'", number)
 
     def _work_by_flow(self) -> set[int]:
-        """Move what is device work from `rest`; return the indices of the flow ends that say so."""
+        """Move device work out of `rest`; return indices of the flow ends that show it."""
         found = self.found
         hosts = {_key(event.pid) for event in (*found.cpu, *found.calls)}
         threads = {(_key(event.pid), _key(event.tid)) for event in (*found.cpu, *found.calls)}
@@ -210,7 +207,7 @@ class _Sorter:
         used: set[int] = set()
         devices: set[Any] = set()
         left: list[Event] = []
-        loose = {  # categories of which some event is tied to no call: whatever they are, stay out
+        loose = {  # categories with an event tied to no call: stay out
             event.cat
             for event in self.rest
             if _key(event.pid) in hosts
@@ -246,7 +243,7 @@ class _Sorter:
         self.found.device.append(event)
 
     def _launched(self, event: Event, start: Event) -> None:
-        """Take the start of a flow as the launch call of what is at its end."""
+        """Take a flow's start as the launch call of its end."""
         number = _FIRST_NUMBER - self.flow_launches
         self.flow_launches += 1
         args = event.args = event.args or Args()
@@ -279,9 +276,9 @@ class _Sorter:
 
 
 def _bound(ends: list[Event], spans: list[Event]) -> dict[int, Event]:
-    """Return the flow that ends at each span, by the span's index; the first of several.
+    """The flow that ends at each span, by index; the first of several.
 
-    An end belongs to the span around it on its thread (`bp` "e"), or else to the next one.
+    An end belongs to the span around it on its thread (`bp` "e"), else to the next.
     """
     threads: defaultdict[Any, list[Event]] = defaultdict(list)
     for span in spans:
@@ -307,7 +304,6 @@ def _end(span: Event) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return what stands for a process, a thread or an id in dictionaries."""
     return value if isinstance(value, int | str | float) else repr(value)
 
 

@@ -1,6 +1,6 @@
-"""What a linked trace must hold to be converted: ranks, times and nesting within reason.
+"""Checks ranks, times and nesting of a linked trace before conversion.
 
-Files of ours keep this; a damaged or hand-made one is refused here instead of failing later.
+Our files pass; damaged or hand-made ones are refused here, not later.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _INT64 = 1 << 63
 
 
 def check(linked: Linked) -> None:
-    """Raise a TraceError that names the first thing that cannot be."""
+    """Raise a TraceError for the first impossible thing."""
     where = f"rank {linked.rank}"
     if not 0 <= linked.rank < MOST_RANKS or not 0 <= linked.world_size <= MOST_RANKS:
         raise TraceError(f"{where} of {linked.world_size}: expected a rank below {MOST_RANKS}")
@@ -24,7 +24,7 @@ def check(linked: Linked) -> None:
     for operator in linked.operators:
         start = operator.start_ns or 0
         if _is_span(start, operator.dur_ns) and -_INT64 <= operator.tid < _INT64:
-            continue  # without making texts, of nearly all
+            continue  # nearly all; makes no texts
         _check_span(f"{where}: operator {operator.id}", start, operator.dur_ns)
         _check_number(f"{where}: operator {operator.id}: thread", operator.tid)
     for op in linked.device_ops:

@@ -1,6 +1,6 @@
-"""What `convert` reads: a linked trace, or a host trace or a device trace on its own.
+"""What `convert` reads: a linked trace, or a host or device trace alone.
 
-A device trace is told by its events, the others by their nodes.
+Device traces are recognised by events, the others by nodes.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from yantra.tracing.pytorch.node_file import read_nodes
 
 
 class _Mark(msgspec.Struct, gc=False):
-    """The fields of a node that only one sort of file has."""
+    """Node fields that only one sort of file has."""
 
     cat: Any = None
     host_id: int | None = None
 
 
 class _IsLinkedError(Exception):
-    """Ends the look at a file as soon as it is known what it is."""
+    """Ends the look at a file once its sort is known."""
 
 
 class Recordings:
-    """The traces that arguments name, one of each rank, and what there is to tell of reading them.
+    """The traces of arguments, one per rank, and remarks on reading them.
 
-    The rank of a trace that does not state it comes from the file's name, or else is its place.
+    A rank not stated comes from the file's name, else its place.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.given = ranks.given(arguments)
         self.told: dict[str, list[str]] = {}
-        self.by_rank: dict[int, str] = {}  # the files, once they are read
+        self.by_rank: dict[int, str] = {}  # files, once read
         self._by_place: list[str] = []
 
     def sources(self) -> list[Callable[[], Linked]]:
-        """Return what reads each trace; it may be called more than once."""
+        """A reader per trace; may be called repeatedly."""
         return [partial(self._load, place) for place in range(len(self.given))]
 
     def problems(self) -> list[str]:
-        """Return what a user should know of the traces that were read."""
+        """What a user should know of the traces read."""
         found = [text for texts in self.told.values() for text in texts]
         if len(self._by_place) > 1:
             found.append(ranks.in_order_given(self._by_place))
@@ -65,7 +65,7 @@ class Recordings:
         return linked
 
     def _unsaid(self, path: str) -> None:
-        """Note a trace that does not state its rank; refuse an order that cannot be meant."""
+        """Note a trace without rank; refuse an order that cannot be meant."""
         named = {one.path: one.rank for one in self.given}
         if named[path] is None and path not in self._by_place:
             if not self._by_place:
@@ -75,7 +75,7 @@ class Recordings:
 
 @contextmanager
 def naming_files(files: Mapping[int, str]) -> Iterator[None]:
-    """Let errors of the block that name a rank name its file, too; `files` are by rank."""
+    """Errors in the block that name a rank also name its file; `files` are by rank."""
     try:
         yield
     except (TraceError, UnsupportedError) as error:
@@ -92,10 +92,10 @@ def load(
     told: dict[str, list[str]] | None = None,
     unsaid: Callable[[str], None] = lambda path: None,
 ) -> Linked:
-    """Read the trace of one rank; `rank` is for a trace that does not tell its own.
+    """Read one rank's trace; `rank` is for traces that state none.
 
-    A device trace is linked here; `told` takes, by path, what a user should know of that. `unsaid`
-    is called where `rank` is taken. Raises TraceError when the file is none of them.
+    Device traces are linked here; `told` takes, by path, what a user should know. `unsaid` is
+    called where `rank` is used. Raises TraceError for other files.
     """
     if device_traces.is_one(path):
         device = device_traces.read(path, shapes=True)

@@ -1,9 +1,8 @@
-"""One step of a recording that holds several.
+"""One step of a recording of several.
 
-PyTorch's profiler marks each step of its schedule with a range, `ProfilerStep#2`. A step has what
-its thread and the others began in its time, and the device ops that were launched then, though they
-may end later. Work that was launched before it is another step's; who waited for that, waited for
-something that is not here, and keeps the time.
+PyTorch's profiler marks each step with a range, `ProfilerStep#2`. A step has what threads began in
+its time, and device ops launched then, though they may end later. Who waited for work launched
+before it keeps the time without the dependency.
 
 Source: torch.profiler.profile.step.
 """
@@ -24,7 +23,7 @@ _OTHERS = "of other steps"
 
 
 class Step(NamedTuple):
-    """A step as its range marks it, in nanoseconds after the origin."""
+    """A step's range, in ns after the origin."""
 
     number: int
     start_ns: int
@@ -32,7 +31,7 @@ class Step(NamedTuple):
 
 
 def steps(linked: Linked) -> list[Step]:
-    """Return the steps that a recording marks, in order; the first range of each number."""
+    """The marked steps in order; a number's first range counts."""
     found: dict[int, Step] = {}
     for operator in linked.operators:
         mark = _MARK.match(operator.name)
@@ -47,7 +46,7 @@ def steps(linked: Linked) -> list[Step]:
 
 
 def remark(found: list[Step]) -> str:
-    """Return what to say of a recording of several steps, of which all are converted."""
+    """What to say when all of several steps are converted."""
     return (
         f"the recording holds {len(found)} steps (#{found[0].number} to #{found[-1].number}), and "
         f"a run shows their sum; --step {found[-1].number} converts the last alone"
@@ -55,9 +54,9 @@ def remark(found: list[Step]) -> str:
 
 
 def only(linked: Linked, number: int) -> Linked:
-    """Return the step of this number as a recording of its own; its first moment is the origin.
+    """Step `number` as a recording; its first moment is the origin.
 
-    Raises TraceError where the recording does not mark it.
+    Raises TraceError where it is not marked.
     """
     found = steps(linked)
     step = next((step for step in found if step.number == number), None)
@@ -114,9 +113,9 @@ class _Cut:
         return time is not None and self.step.start_ns <= time < self.step.end_ns
 
     def _operators(self) -> set[int]:
-        """Return the operators of the step: those that began in it, and the roots.
+        """Operators begun in the step, and the roots.
 
-        One without a time is where what encloses it is.
+        Without a time, where the enclosing one is.
         """
         kept: set[int] = set()
         for operator in self.linked.operators:
@@ -128,7 +127,7 @@ class _Cut:
         return kept
 
     def _above(self, id: int | None) -> int | None:
-        """Return the innermost operator of the step at or above one."""
+        """Innermost operator of the step at or above one."""
         seen: set[int] = set()
         while id is not None and id not in self.kept and id not in seen:
             seen.add(id)
@@ -154,7 +153,6 @@ class _Cut:
         return moved
 
     def _count(self, cut: Linked) -> None:
-        """Let the balance say what is of other steps."""
         linked = self.linked
         balance = cut.report.balance = structs.replace(linked.report.balance)
         ops = balance.device_ops = Sum(

@@ -1,9 +1,9 @@
-"""Sizes of the tensors in an operator's recorded inputs and outputs.
+"""Sizes of tensors in recorded inputs and outputs.
 
-A tensor is recorded as [tensor id, storage id, offset, elements, bytes per element, device], with a
-type such as `Tensor(float)`; lists of tensors nest. Whatever does not look so counts nothing.
+A tensor is [tensor id, storage id, offset, elements, bytes per element, device], with a type such
+as `Tensor(float)`; lists nest. Anything else counts nothing.
 
-Source: PyTorch's ExecutionTraceObserver, from files it wrote.
+Source: files of PyTorch's ExecutionTraceObserver.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 
 from yantra.tracing.pytorch.linked import Operator
 
-_FIELDS = 5  # up to the bytes per element; later fields came with later schemas
+_FIELDS = 5  # up to bytes per element; more in later schemas
 
-# Bytes per element of the names the profiler and torch.dtype use, in lower case.
+# Bytes per element of the profiler's and torch.dtype's names, in lower case.
 _BYTES = {
     "bool": 1, "byte": 1, "char": 1, "uint8": 1, "int8": 1, "unsigned char": 1, "signed char": 1,
     "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1,
@@ -29,7 +29,7 @@ _BYTES = {
 
 
 class Io(msgspec.Struct, gc=False):
-    """One side of an operator, decoded: values, their shapes and their types."""
+    """An operator's decoded values, shapes and types."""
 
     values: list[Any] = []
     shapes: list[Any] = []
@@ -40,7 +40,7 @@ _DECODER = msgspec.json.Decoder(Io)
 
 
 def decoded(raw: msgspec.Raw) -> Io:
-    """Decode `Operator.inputs` or `Operator.outputs`; empty when it is not of that form."""
+    """Decode `Operator.inputs` or `outputs`; empty if malformed."""
     try:
         return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -48,12 +48,12 @@ def decoded(raw: msgspec.Raw) -> Io:
 
 
 def dtype_bytes(name: str) -> int | None:
-    """Return the bytes of an element of the type called `name`, None for an unknown one."""
+    """Bytes of an element, None for an unknown type."""
     return _BYTES.get(name.lower().removeprefix("torch."))
 
 
 def value_bytes(value: Any, type: Any) -> int:
-    """Return the bytes of all tensors in a recorded value, at any depth of lists."""
+    """Bytes of all tensors, at any depth of lists."""
     if not isinstance(type, str) or "Tensor" not in type:
         return 0
     total = 0
@@ -71,12 +71,12 @@ def value_bytes(value: Any, type: Any) -> int:
 
 
 def input_bytes(operator: Operator, first: int = 0, end: int | None = None) -> int:
-    """Return the bytes of the tensors among an operator's inputs `first` to `end`."""
+    """Tensor bytes of inputs `first` to `end`."""
     return _bytes(decoded(operator.inputs), first, end)
 
 
 def output_bytes(operator: Operator) -> int:
-    """Return the bytes of the tensors among an operator's outputs."""
+    """Tensor bytes of the outputs."""
     return _bytes(decoded(operator.outputs), 0, None)
 
 
@@ -86,7 +86,7 @@ def _bytes(io: Io, first: int, end: int | None) -> int:
 
 
 def _tensor_bytes(item: list[Any]) -> int | None:
-    """Return the bytes of one tensor; None when `item` is a list of something else."""
+    """None when `item` is a list of something else."""
     if len(item) < _FIELDS or not all(type(field) is int for field in item[:_FIELDS]):
         return None
     elements, width = item[3], item[4]

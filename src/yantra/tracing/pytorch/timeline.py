@@ -1,6 +1,6 @@
-"""The replay graph of a rank -> how long it took, how long on few slots, and how much is delays.
+"""How long a rank's replay graph took, on few slots too, and its share of delays.
 
-The core judges traces, so the graph becomes a bare one: types, durations and dependencies.
+The core judges traces, so the graph is reduced to types, durations and dependencies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yantra.tracing.recorded import Recorded, recorded
 def timeline(
     linked: Linked, graph: Graph, items: Iterable[Communication], memory_nodes: bool
 ) -> Recorded:
-    """Return what the recorded durations of a rank make of it, on one slot of each kind."""
+    """What recorded durations give on one slot of each kind."""
     types: dict[int, NodeType] = {
         item.op: item.type for item in items if item.type is not NodeType.COMP
     }

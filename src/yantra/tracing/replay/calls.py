@@ -1,9 +1,8 @@
-"""Which operators of a trace to run again: the topmost ones that say how they were called.
+"""Which operators of a trace to replay: the topmost with a schema.
 
-An operator runs those below it, so only the topmost are called. Nodes without a schema
-(annotations, autograd's functions, threads) are looked through. Communication is set apart: it
-needs other ranks. What a call took is the time of the kernels it launched or, where there are
-none, its own.
+They run those below. Nodes without a schema (annotations, autograd's functions, threads) are looked
+through; communication is excluded: it needs other ranks. A call's time is that of its kernels, else
+its own.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from yantra.tracing.pytorch.linked import Linked
 
 COMMUNICATION = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "_dtensor::")
 _NAMED_SO = ("record_param_comms", "nccl:", "gloo:")
-_USER_SCOPE = 7  # the profiler's number for ranges of the user's own
+_USER_SCOPE = 7  # the profiler's number for user ranges
 
 
 class Io(Struct, gc=False):
-    """One side of a call: values, and of each its shape, its type and, from 1.1.1, its strides."""
+    """One side of a call: values, shapes, types and, from 1.1.1, strides."""
 
     values: list[Any] = []
     shapes: list[Any] = []
@@ -36,7 +35,7 @@ class Io(Struct, gc=False):
 
 
 class Call(Struct):
-    """A node of a trace as replaying sees it; times in nanoseconds, 0 where the trace has none."""
+    """A trace node for replaying; times in ns, 0 if missing."""
 
     id: int
     name: str
@@ -45,18 +44,18 @@ class Call(Struct):
     recorded_ns: int
     inputs: Io
     outputs: Io
-    is_range: bool = False  # made by the user's program, or a root
+    is_range: bool = False  # the user's range, or a root
 
     @property
     def is_communication(self) -> bool:
-        """Whether it talks to other ranks."""
+        """Whether it needs other ranks."""
         return self.schema.startswith(COMMUNICATION) or self.name.startswith(_NAMED_SO)
 
 
 def read(path: str, device_trace: str | None = None) -> list[Call]:
-    """Read the calls of a host trace, a linked trace or a Chakra trace, in the order of issue.
+    """Calls of a host, linked or Chakra trace, in issue order.
 
-    `device_trace` gives the times that a host trace lacks. Raises TraceError.
+    `device_trace` adds a host trace's missing times. Raises TraceError.
     """
     if load(path).lstrip()[:1] != b"{":
         if device_trace is not None:
@@ -72,11 +71,11 @@ def read(path: str, device_trace: str | None = None) -> list[Call]:
 
 
 def topmost(calls: Iterable[Call]) -> list[Call]:
-    """Return the calls with a schema below no other such, and the leaves that have none."""
+    """Calls with a schema and none above, and leaves without."""
     found = list(calls)
     by_id = {call.id: call for call in found}
     parents = {call.parent for call in found}
-    below: dict[int, bool] = {}  # of a call: whether it or one above it is called
+    below: dict[int, bool] = {}  # whether it or one above is called
 
     def called(id: int | None) -> bool:
         way = []
@@ -117,7 +116,7 @@ def _of_linked(linked: Linked) -> Iterator[Call]:
 
 
 def _of_chakra(path: str) -> Iterator[Call]:
-    """Read operators as `convert` writes them: cut into pieces that hang below the first one."""
+    """Read operators as `convert` cuts them: pieces below the first one."""
     operators: list[tuple[Node, dict[str, Any]]] = []
     parents: dict[int, int | None] = {}
     pieces: list[tuple[int | None, int]] = []
@@ -151,10 +150,10 @@ def _of_chakra(path: str) -> Iterator[Call]:
 def _summed(
     parts: Iterable[tuple[int | None, int]], parents: Mapping[int, int | None]
 ) -> Counter[int]:
-    """Return the time of the parts at every operator and at all above it."""
+    """Time of parts at every operator and all above."""
     total: Counter[int] = Counter()
     for at, span in parts:
-        above: set[int] = set()  # against a circle of parents
+        above: set[int] = set()  # against cycles
         while at is not None and at not in above:
             total[at] += span
             above.add(at)

@@ -1,20 +1,19 @@
-"""The operators of PyTorch that a replay calls: those that compute, by name.
+"""The PyTorch operators that a replay calls: those that compute.
 
-A trace names any operator and gives its arguments, also one that writes a file or takes a pointer
-for a tensor. So only these are called. What is listed makes tensors of tensors and numbers, or a
-number of a tensor; its only texts are choices, such as a rounding mode. What reads or writes files,
-prints, takes storages, streams, packed weights or the gradients of a graph is not. Nor is what
-trusts the values of a tensor to say where memory is, as the values of a replay are made up.
+A trace may name any operator, also one that writes files or takes pointers. Listed ones make
+tensors of tensors and numbers, or a number of a tensor; their only texts are choices, as a rounding
+mode. Excluded: files, printing, storages, streams, packed weights, graph gradients, and what takes
+memory locations from tensor values, which replays invent.
 
-Trade-off: a list of names ages. What a newer PyTorch adds is left out, and the report says so.
-Source: `aten/src/ATen/native/native_functions.yaml` of PyTorch 2.13, chosen by these rules;
-`tests/torch` checks them against the schemas of the installed PyTorch.
+Trade-off: the list ages; newer operators are left out and reported. Source:
+`aten/src/ATen/native/native_functions.yaml` of PyTorch 2.13, by these rules; `tests/torch` checks
+it against the installed PyTorch.
 """
 
 from __future__ import annotations
 
 SPACE = "aten"
-"""The namespace of the operators."""
+"""Namespace of the operators."""
 
 NAMES = frozenset(
     """
@@ -265,4 +264,4 @@ NAMES = frozenset(
     zeros_like
     """.split()  # noqa: SIM905  (a list of so many texts is ten times as long)
 )
-"""The operators that a replay calls, without their namespace."""
+"""The operators, without namespace."""

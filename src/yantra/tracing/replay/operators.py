@@ -1,6 +1,6 @@
-"""Calling an operator again: the function its schema names, with arguments made anew.
+"""Calls an operator again: its schema's function, with new arguments.
 
-Only an operator that computes is called (`computing.py`), or one that the user names.
+Only operators that compute (`computing.py`) or that the user names.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from yantra.tracing.replay.tensors import CannotReplayError, Pool, Recorded, par
 
 _NAME = re.compile(r"^([\w]+)::([\w]+)(?:\.([\w]+))?\(")
 NOT_LISTED = "is not one of the operators that compute"
-"""Why an operator is not called that a trace names and the user does not."""
+"""Why an operator of the trace is not called."""
 
 _DEVICE = ("Device", "Optional[Device]", "Device?")
 _ASIDE = {"profiler": "it belongs to the profiler", "record_function": "it belongs to the profiler"}
 
 
 class Prepared:
-    """A call that can be made again; `tensors` are those it needs."""
+    """A repeatable call and the tensors it needs."""
 
     def __init__(self, torch: Any, call: Call, device: str, also: Sequence[str] = ()) -> None:
-        """Find the operator, one that computes or of `also`. Raises CannotReplayError."""
+        """Find the operator, computing or in `also`. Raises CannotReplayError."""
         self.call = call
         self._torch, self._device = torch, device
         self.function = _function(torch, call.schema, also)
@@ -36,7 +36,7 @@ class Prepared:
         self.tensors = [leaf for value in self._values for leaf in _tensors(value)]
 
     def bound(self, pool: Pool) -> Callable[[], Any]:
-        """Make the arguments, and return the call that is to be measured."""
+        """Make arguments; return the call to measure."""
         places: list[Any] = []
         names: dict[str, Any] = {}
         for argument, value in zip(self._arguments, self._values, strict=False):
@@ -51,7 +51,7 @@ class Prepared:
         return lambda: function(*places, **names)
 
     def shapes_differ(self, result: Any) -> str:
-        """Say how the shapes of the results differ from the recorded ones; "" if they do not."""
+        """How result shapes differ from recorded ones, or ""."""
         try:
             said = [leaf.shape for v in _values(self.call.outputs) for leaf in _tensors(v)]
         except CannotReplayError:
@@ -68,7 +68,7 @@ class Prepared:
 
 
 def _function(torch: Any, schema: str, also: Sequence[str]) -> Any:
-    """Return the overload a schema names. Raises CannotReplayError."""
+    """The overload a schema names. Raises CannotReplayError."""
     name = _NAME.match(schema)
     if name is None:
         raise CannotReplayError("no schema" if not schema else "a schema of another form")

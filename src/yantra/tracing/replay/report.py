@@ -1,7 +1,6 @@
-"""What a replay found: of each operator the recorded and the measured time, or why it was not run.
+"""A replay's results: operators' recorded and measured times, or why not run.
 
-Measured is the median over the iterations. Times are nanoseconds; a recorded time of 0 says that
-the trace has none.
+Measured: median over iterations. Times in ns; recorded 0 means none.
 """
 
 from __future__ import annotations
@@ -13,27 +12,24 @@ from msgspec import Struct, to_builtins
 
 
 class Replayed(Struct, frozen=True):
-    """One operator of the trace; `skipped` is the reason why it was not replayed, or empty.
-
-    `different` says how its result differs in shape from the recorded one.
-    """
+    """An operator of the trace."""
 
     id: int
-    """The id of the node."""
+    """Node id."""
     name: str
-    """The name of the operator."""
+    """Operator name."""
     recorded_ns: int
-    """Its recorded time, in ns."""
+    """Recorded time in ns."""
     measured_ns: int = 0
-    """Its time when replayed, in ns: the median over the iterations."""
+    """Replayed time in ns: the median."""
     skipped: str = ""
-    """Why it was not replayed; empty if it was."""
+    """Why it was not replayed, or ""."""
     different: str = ""
-    """How its result differs in shape from the recorded one; empty if it does not."""
+    """How its result's shape differs from the recorded one, or ""."""
 
 
 class Row(Struct, frozen=True):
-    """All operators of one name; of the times, those replayed only."""
+    """All operators of a name; times of replayed ones only."""
 
     name: str
     count: int
@@ -43,52 +39,49 @@ class Row(Struct, frozen=True):
 
     @property
     def ratio(self) -> float | None:
-        """Measured over recorded time; None without a recorded one."""
+        """Measured over recorded; None without a recorded time."""
         return _ratio(self.measured_ns, self.recorded_ns)
 
 
 class Report(Struct, frozen=True):
-    """A replay: what it ran on, and every operator in the order of the trace.
-
-    `communication` counts operators left out because they need other ranks.
-    """
+    """A replay, with operators in trace order."""
 
     trace: str
-    """The path of the trace."""
+    """Path of the trace."""
     device: str
-    """The device that it ran on."""
+    """Device it ran on."""
     iterations: int
-    """How often each operator ran."""
+    """Runs of each operator."""
     storage_bytes: int
-    """The memory that its tensors take, in bytes."""
+    """Bytes of its tensors."""
     communication: int
-    """Operators left out because they need other ranks."""
+    """Operators left out: they need other ranks."""
     operators: list[Replayed]
-    """Every operator in the order of the trace."""
+    """Operators in trace order."""
 
     @property
     def replayed(self) -> list[Replayed]:
-        """The operators that were run."""
+        """Operators run."""
         return [operator for operator in self.operators if not operator.skipped]
 
     @property
     def recorded_ns(self) -> int:
-        """Recorded time of the operators that were run."""
+        """Recorded time of operators run."""
         return sum(operator.recorded_ns for operator in self.replayed)
 
     @property
     def measured_ns(self) -> int:
-        """Measured time of the operators that were run."""
+        """Measured time of operators run."""
         return sum(operator.measured_ns for operator in self.replayed)
 
     @property
     def ratio(self) -> float | None:
-        """Measured over recorded time; None where the trace has no times."""
+        """Measured over recorded; None without times."""
         return _ratio(self.measured_ns, self.recorded_ns)
 
     @property
     def coverage(self) -> float:
-        """Share of the operators' recorded time that was replayed; of their number without times.
+        """Replayed share of operators' recorded time, or of their number without times.
 
         1 when there is nothing to replay.
         """
@@ -98,7 +91,7 @@ class Report(Struct, frozen=True):
         return len(self.replayed) / len(self.operators) if self.operators else 1.0
 
     def rows(self) -> list[Row]:
-        """Return the operators by name, those that took longest when recorded first."""
+        """By name, longest recorded first."""
         by_name: dict[str, list[Replayed]] = {}
         for operator in self.operators:
             by_name.setdefault(operator.name, []).append(operator)
@@ -106,7 +99,7 @@ class Report(Struct, frozen=True):
         return sorted(rows, key=lambda row: (-row.recorded_ns, -row.measured_ns, row.name))
 
     def reasons(self) -> dict[str, list[str]]:
-        """Return why operators were not run: of each reason their names, most frequent first."""
+        """Names by reason for not running, most frequent first."""
         found: dict[str, list[str]] = {}
         for operator in self.operators:
             if operator.skipped:
@@ -114,7 +107,7 @@ class Report(Struct, frozen=True):
         return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as it stands in JSON."""
+        """Plain values for JSON."""
         return {
             "trace": self.trace,
             "device": self.device,

@@ -1,8 +1,8 @@
-"""Running: prepares every call once, then goes through all of them several times.
+"""Runs a replay: prepares every call once, then repeats whole passes.
 
-Whole passes instead of one operator many times, so that caches are in a state more like that of the
-recorded run. Making the arguments is not measured. On a GPU the time is that between two events of
-its stream. An operator that raises is reported and left out of later passes.
+Passes, not one operator many times, keep caches closer to the recorded run's. Making arguments is
+not measured. GPU times are between two events of the stream. An operator that raises is reported
+and dropped from later passes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from yantra.tracing.replay.tensors import CannotReplayError, Pool
 
 WHERE = "yantra.tracing.replay"
 _OPERATOR = re.compile(r"\w+::\w+")
-_WARM_UP = 1  # passes whose times do not count
+_WARM_UP = 1  # uncounted passes
 _LONGEST_REASON = 200
-_FULL = 0.6  # share of the free memory that the tensors may take; results need room, too
+_FULL = 0.6  # share of free memory for tensors; results need room
 
 
 def replay(
@@ -38,13 +38,12 @@ def replay(
     also: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Replay the operators of a host trace, a linked trace or a Chakra trace on `device`.
+    """Replay the operators of a host, linked or Chakra trace on `device`.
 
-    `device_trace` gives the times of a host trace. A trace may name any operator, so only those
-    that compute are called (`computing.py`), and those of `also`, such as "torchvision::nms".
-    `progress` is told the calls made and those to make. Raises TraceError for the files,
-    ConfigError for PyTorch and the options, UnsupportedError where the tensors do not fit into
-    memory.
+    `device_trace` adds a host trace's times. A trace may name any operator, so only those that
+    compute (`computing.py`) and those of `also`, such as "torchvision::nms", are called.
+    `progress` gets calls made and calls to make. Raises TraceError for the files, ConfigError
+    for PyTorch and the options, UnsupportedError where the tensors do not fit into memory.
     """
     if iterations < 1:
         raise ConfigError("iterations", expected_got("an integer >= 1", iterations))
@@ -67,7 +66,7 @@ def replay(
 
 
 def _names(also: Sequence[str]) -> Sequence[str]:
-    """Return the names of operators. Raises ConfigError for what is none."""
+    """Operator names. Raises ConfigError for others."""
     for name in also:
         if not _OPERATOR.fullmatch(name):
             expected = "the name of an operator, such as torchvision::nms"
@@ -76,8 +75,6 @@ def _names(also: Sequence[str]) -> Sequence[str]:
 
 
 class _Runner:
-    """Runs calls on one device."""
-
     def __init__(self, torch: Any, device: str, also: Sequence[str]) -> None:
         self._also = also
         self.pool = Pool(torch, device)
@@ -120,7 +117,7 @@ class _Runner:
             taken, result = self._timed(prepared.bound(self.pool))
             if look and (different := prepared.shapes_differ(result)):
                 self._different[prepared.call.id] = different
-        except Exception as error:  # whatever an operator raises is a finding and not a fault
+        except Exception as error:  # a finding, not a fault
             text = str(error).split("\n", 1)[0][:_LONGEST_REASON]
             self._reasons[prepared.call.id] = f"failed: {type(error).__name__}: {text}"
             return 0
@@ -157,7 +154,7 @@ def _timed_on_gpu(torch: Any) -> Callable[[Callable[[], Any]], tuple[int, Any]]:
 
 
 def _check_memory(torch: Any, device: str, needed: int) -> None:
-    """Refuse what would not fit, before the operating system ends the process for it."""
+    """Refuse what does not fit, before the operating system kills the process."""
     free = torch.cuda.mem_get_info(device)[0] if device.startswith("cuda") else free_bytes()
     if needed > _FULL * free:
         raise UnsupportedError(

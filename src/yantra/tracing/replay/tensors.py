@@ -1,11 +1,11 @@
-"""Tensors to replay with: of the recorded shapes, types and places in their storages.
+"""Tensors for a replay, of recorded shapes, types and places in storages.
 
 A tensor is known by its first five numbers: tensor, storage, offset, elements, bytes per element.
-Tensors of one storage share memory, as they did when recorded. What was in them is not in a trace:
-numbers are 1, integers 0 (a valid index into anything), booleans true; each is set again before a
-call, outside the measured time, where an earlier call may have written integers.
+Tensors of a storage share memory, as recorded. Values are invented: numbers 1, integers 0 (always a
+valid index), booleans true; set again before a call, unmeasured, where an earlier one may have
+written integers.
 
-Source: the tensor tuples of PyTorch's ExecutionTraceObserver, described from files it wrote.
+Source: tensor tuples in files of PyTorch's ExecutionTraceObserver.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _DTYPES = {
     "c10::Float8_e4m3fn": "float8_e4m3fn",
     "c10::Float8_e5m2": "float8_e5m2",
 }
-_LARGEST = 1 << 40  # bytes of a storage: a larger one is a damaged trace and not a tensor
+_LARGEST = 1 << 40  # bytes; a larger storage means a damaged trace
 
 
 class CannotReplayError(Exception):
-    """Says why a call cannot be replayed."""
+    """Why a call cannot be replayed."""
 
 
 class Recorded(NamedTuple):
-    """A tensor as recorded in the trace; `offset` and `strides` count elements."""
+    """A recorded tensor; `offset` and `strides` count elements."""
 
     storage: tuple[int, str]
     offset: int
@@ -61,7 +61,7 @@ class Recorded(NamedTuple):
 
 
 def recorded(value: Any, shape: Any, kind: str, strides: Any = None) -> Recorded | None:
-    """Read a tensor of type `Tensor(...)`; None for an undefined one. Raises CannotReplayError."""
+    """Read a `Tensor(...)`; None if undefined. Raises CannotReplayError."""
     name = kind.removeprefix("Tensor(").removesuffix(")")
     if name.startswith("nullptr"):
         return None
@@ -87,7 +87,7 @@ def recorded(value: Any, shape: Any, kind: str, strides: Any = None) -> Recorded
 
 
 class Pool:
-    """The storages that the calls share, each as large as its furthest tensor reaches."""
+    """Storages shared by the calls, as large as their tensors reach."""
 
     def __init__(self, torch: Any, device: str) -> None:
         self._torch, self._device = torch, device
@@ -96,16 +96,16 @@ class Pool:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all storages together."""
+        """Bytes of all storages."""
         return sum(self._bytes.values())
 
     def reserve(self, tensors: Iterable[Recorded]) -> None:
-        """Make room for tensors; to be told of all before the first `tensor`."""
+        """Make room; call it for all before the first `tensor`."""
         for tensor in tensors:
             self._bytes[tensor.storage] = max(self._bytes.get(tensor.storage, 0), tensor.end)
 
     def tensor(self, wanted: Recorded) -> Any:
-        """Return a tensor of the recorded form, with values that operators accept."""
+        """A tensor of the recorded form, with acceptable values."""
         torch = self._torch
         dtype = getattr(torch, wanted.dtype)
         fresh = wanted.storage not in self._storages
@@ -151,7 +151,7 @@ def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def parsed(value: Any, shape: Any, kind: str, strides: Any = None) -> Any:
-    """Turn a recorded value into Python's: tensors as Recorded, lists as lists, "<None>" as None.
+    """A recorded value in Python: tensors as Recorded, lists as lists, "<None>" as None.
 
     Raises CannotReplayError for what is not recorded by value (objects, generators with a state).
     """
@@ -179,7 +179,7 @@ def _list(value: Any, shape: Any, kind: str, strides: Any) -> list[Any]:
 
 
 def _parts(text: str) -> list[str]:
-    """Split the types of a list at the commas that are not inside brackets."""
+    """Split a list's types at commas outside brackets."""
     parts, depth, begin = [], 0, 0
     for at, character in enumerate(text):
         if character in "[(<":

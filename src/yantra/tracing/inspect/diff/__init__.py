@@ -1,10 +1,9 @@
 """`diff`: how two traces differ.
 
-Nodes are paired by id where the ids agree. Where another pairing leaves less to tell, nodes are
-paired by what they hold and where they stand (`match`), and ids that then differ count as one
-difference, renumbering. Edges are compared by the nodes they point at.
+Nodes are paired by id, or by content and position (`match`) where that leaves fewer differences;
+differing ids then count as one, renumbering. Edges are compared by the nodes they point at.
 
-For traces of n nodes and e edges: n log n + e. Equal traces cost their reading.
+n nodes and e edges take n log n + e; equal traces only their reading.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from yantra.tracing.inspect.diff.side import PARTS, Numbers, Side
 __all__ = ["ABSENT", "Change", "Difference", "NodeChange", "diff"]
 
 _ALWAYS_BOTH = 1000  # nodes up to which both pairings are tried
-_FEW = 20  # ids agree if less than one node in so many differs
+_FEW = 20  # ids agree if fewer than one node in this many differs
 
 
 class Difference(NamedTuple):
-    """What was found; records are positions in the two traces.
+    """Records by position in the two traces.
 
-    `renumbered` are pairs of records with unequal ids, `moved` those that stand in another order,
-    `removed` records of the first and `added` records of the second trace that have no counterpart.
+    `renumbered`: pairs of unequal ids, `moved`: pairs in another order, `removed` and `added`: of
+    the first and second trace, without counterpart.
     """
 
     a: Trace
@@ -48,12 +47,12 @@ class Difference(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether there is none."""
+        """Whether nothing differs."""
         return not any(self[2:])
 
     @property
     def weight(self) -> tuple[int, int]:
-        """How much there is to tell: nodes, with all new ids counted as one; and unpaired nodes."""
+        """Differing nodes (all new ids count as one), and unpaired nodes."""
         unpaired = len(self.removed) + len(self.added)
         return len(self.changed) + unpaired + bool(self.renumbered), unpaired
 
@@ -61,7 +60,7 @@ class Difference(NamedTuple):
 def diff(a: Trace, b: Trace, ignore: Collection[str] = ()) -> Difference:
     """Compare two traces; `ignore` names parts (`ids`, `order`, `metadata`), fields and attributes.
 
-    Raises ConfigError if a name of `ignore` is neither a part nor an attribute of either trace.
+    Raises ConfigError for a name that is neither a part nor an attribute of either trace.
     """
     ignored = frozenset(ignore)
     if a == b:
@@ -105,7 +104,7 @@ def _compared(a: Side, b: Side, match: Match) -> Difference:
 
 
 def _moved(pairs: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return the fewest pairs without which the others stand in the same order."""
+    # The fewest pairs without which the others keep their order.
     stay = set(longest_increasing([other for _, other in pairs]))
     return tuple(pair for at, pair in enumerate(pairs) if at not in stay)
 

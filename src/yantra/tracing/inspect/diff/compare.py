@@ -1,4 +1,4 @@
-"""What differs between records that were paired."""
+"""Differences between paired records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yantra.tracing.inspect.diff.side import EDGES, Side
 
 
 class Absent:
-    """Stands for the value of an attribute that is not there."""
+    """Value of a missing attribute."""
 
     def __repr__(self) -> str:
         return "absent"
@@ -21,10 +21,9 @@ ABSENT = Absent()
 
 
 class Change(NamedTuple):
-    """One field: its value before and after, `ABSENT` where an attribute is not there.
+    """A field's value before and after; `ABSENT` for a missing attribute.
 
-    For edges these are the ids that only the first and only the second record depends on, or the
-    whole lists if `field` ends in `order`.
+    For edges: ids only one record depends on, or whole lists if `field` ends in `order`.
     """
 
     field: str
@@ -33,7 +32,7 @@ class Change(NamedTuple):
 
 
 class NodeChange(NamedTuple):
-    """Two paired records that differ, by position in their file."""
+    """Two paired records that differ, by position."""
 
     record: int
     other: int
@@ -41,7 +40,7 @@ class NodeChange(NamedTuple):
 
 
 class Comparison:
-    """Compares paired records; edges are compared by what they point at, not by ids."""
+    """Compares paired records; edges by what they point at."""
 
     def __init__(self, a: Side, b: Side, match: Sequence[int | None]) -> None:
         self.a = a
@@ -54,7 +53,7 @@ class Comparison:
         self.keeps_ids = all(id == other for id, other in self._other_id.items())
 
     def changes(self, record: int, other: int) -> tuple[Change, ...]:
-        """Return how two records differ, other than in their ids."""
+        """Differences other than in ids."""
         found: list[Change] = []
         if self.a.content(record) != self.b.content(other):
             for name in self.a.fields:
@@ -90,7 +89,7 @@ class Comparison:
 
 
 def attribute_changes(before: list[Any], after: list[Any]) -> list[Change]:
-    """Return how two lists of attributes differ; the k-th of a name is compared with the k-th."""
+    """Differences of attributes; the k-th of a name is compared with the k-th."""
     mine, theirs = _by_name(before), _by_name(after)
     found = []
     for name in [*mine, *(name for name in theirs if name not in mine)]:
@@ -105,7 +104,7 @@ def attribute_changes(before: list[Any], after: list[Any]) -> list[Change]:
 
 
 def type_name(number: int) -> str:
-    """Return `COMP` and the like; the number where the schema has no name for it."""
+    """`COMP` and the like; the number if unknown."""
     return NodeType(number).name if number in set(NodeType) else f"type {number}"
 
 
@@ -123,7 +122,7 @@ def _by_name(rows: list[Any]) -> dict[tuple[str, int], tuple[Any, ...]]:
 
 
 def _differing(old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> tuple[Any, Any]:
-    """Return the values of an attribute, with kind or documentation where only these differ."""
+    """An attribute's values, with kind or documentation where only these differ."""
     if old is None or new is None:
         return (ABSENT if old is None else old[1]), (ABSENT if new is None else new[1])
     if repr(old[1]) != repr(new[1]):
@@ -136,7 +135,7 @@ def _differing(old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> tupl
 
 
 def _pick(keys: Sequence[Any], ids: Sequence[int], wanted: Counter[Any]) -> list[int]:
-    """Return the ids whose keys are wanted, as often as they are."""
+    """Ids with wanted keys, as often as wanted."""
     left = Counter(wanted)
     picked = []
     for key, id in zip(keys, ids, strict=True):

@@ -1,16 +1,13 @@
-"""Which record of one trace is which of the other: by id, or by what they hold and where they are.
+"""Matches records of two traces: by id, or by content and position.
 
-`by_id` pairs records of equal ids. `by_content` pairs records whatever their ids are, in steps from
-the surest to the least sure; each step only pairs what is left:
+`by_content` goes from the surest step to the least sure, each pairing what is left:
 
-1. same content, same ancestors and same descendants; then same ancestors or same descendants;
-2. the longest sequences of equal contents, then of equal names and types, that stand in the same
-   order between pairs already found (unique ones first, as in patience diff);
-3. same content, then same name and type, anywhere;
-4. what is left of a stretch between two pairs, if both sides have as many.
+1. same content, ancestors and descendants; then same ancestors or descendants; 2. the longest
+sequences of equal contents, then of equal names and types, in the same order between found pairs
+(unique ones first, as in patience diff); 3. same content, then name and type, anywhere; 4. the rest
+of a stretch between pairs, if equally long.
 
-All steps take n log n time, so ambiguous cases (many equal nodes in another order) may be paired in
-a way that shows more differences than there need be.
+All in n log n, so many equal nodes in another order may show more differences than necessary.
 """
 
 from __future__ import annotations
@@ -22,11 +19,11 @@ from collections.abc import Callable, Sequence
 from yantra.tracing.inspect.diff.side import Side
 
 Match = list[int | None]
-"""For each record of the first trace the record of the second, or None."""
+"""For each record of the first trace that of the second, or None."""
 
 
 def by_id(a: Side, b: Side) -> Match:
-    """Pair records of equal ids; of an id that is given several times, first with first."""
+    """Pair equal ids; of repeated ids, first with first."""
     if len(a.place) == a.count and len(b.place) == b.count:
         place = b.place
         return [place.get(id) for id in a.ids]
@@ -34,7 +31,7 @@ def by_id(a: Side, b: Side) -> Match:
 
 
 def by_content(a: Side, b: Side) -> Match:
-    """Pair records whatever their ids are."""
+    """Pair records regardless of ids."""
     matching = _Matching(a, b)
     ups, downs = ((_deep(side, True), _deep(side, False)) for side in (a, b))
     numbers = a.numbers
@@ -62,7 +59,7 @@ def by_content(a: Side, b: Side) -> Match:
 
 
 def longest_increasing(values: Sequence[int]) -> list[int]:
-    """Return the positions of a longest strictly increasing subsequence."""
+    """Positions of a longest strictly increasing subsequence."""
     tops: list[int] = []
     at: list[int] = []
     before: list[int] = []
@@ -83,23 +80,22 @@ def longest_increasing(values: Sequence[int]) -> list[int]:
 
 
 class _Matching:
-    """The pairs found so far."""
+    """The pairs so far."""
 
     def __init__(self, a: Side, b: Side) -> None:
         self.match: Match = [None] * a.count
         self.taken = [False] * b.count
 
     def pair(self, record: int, other: int) -> None:
-        """Note a pair."""
         self.match[record] = other
         self.taken[other] = True
 
     def everywhere(
         self, keys: Sequence[int], others: Sequence[int], *, even_only: bool = True
     ) -> _Matching:
-        """Pair free records of equal keys, first with first; unless `even_only`, as many as fit.
+        """Pair free records of equal keys, first with first.
 
-        With `even_only` only keys that both sides have equally often.
+        `even_only`: only keys both sides have equally often; otherwise as many as fit.
         """
         free: dict[int, list[int]] = defaultdict(list)
         for other, key in enumerate(others):
@@ -116,19 +112,18 @@ class _Matching:
         return self
 
     def in_order(self, keys: Sequence[int], others: Sequence[int]) -> None:
-        """Pair free records of equal keys that stand in the same order between found pairs."""
         for records, candidates in self._stretches():
             self._align(records, candidates, keys, others)
 
     def stretches(self) -> None:
-        """Pair what is left between found pairs where both sides have as many."""
+        """Pair the rest between found pairs where equally many."""
         for records, candidates in self._stretches():
             if len(records) == len(candidates):
                 for record, other in zip(records, candidates, strict=True):
                     self.pair(record, other)
 
     def _stretches(self) -> list[tuple[list[int], list[int]]]:
-        """Return the free records of both sides between pairs that stand in the same order."""
+        """Free records of both sides between pairs in the same order."""
         paired = [record for record, other in enumerate(self.match) if other is not None]
         chain = longest_increasing([self.match[record] or 0 for record in paired])
         cuts = [(paired[at], self.match[paired[at]] or 0) for at in chain]
@@ -150,7 +145,7 @@ class _Matching:
         keys: Sequence[int],
         others: Sequence[int],
     ) -> None:
-        """Pair equal ends, then the longest run of keys, told apart by how often they occurred."""
+        """Pair equal ends, then the longest run of keys, numbered by occurrence."""
         begin = 0
         while begin < min(len(records), len(candidates)) and self._pair_if_equal(
             records[begin], candidates[begin], keys, others
@@ -177,7 +172,6 @@ class _Matching:
 
 
 def _occurrences(records: Sequence[int], key: Callable[[int], int]) -> dict[tuple[int, int], int]:
-    """Name records by their key and how often it has occurred before."""
     seen: dict[int, int] = defaultdict(int)
     named = {}
     for record in records:
@@ -188,9 +182,9 @@ def _occurrences(records: Sequence[int], key: Callable[[int], int]) -> dict[tupl
 
 
 def _deep(side: Side, up: bool) -> list[int]:
-    """Number records by their content and that of all they depend on (or that depends on them).
+    """Number records by their content and that of all ancestors (`up`) or descendants.
 
-    Records on a cycle, and beyond one, count by their content alone.
+    On or beyond a cycle, by content alone.
     """
     towards, away = (side.parents, side.children) if up else (side.children, side.parents)
     waiting = [len(before) for before in towards]

@@ -1,4 +1,4 @@
-"""The findings of `diff` as text and as JSON, both bounded on request."""
+"""The findings of `diff` as text and JSON, bounded on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONTEXT = 20
 
 
 def text(found: Difference, names: tuple[str, str], limit: int) -> str:
-    """Return the report; `names` are the files, and at most `limit` nodes stand in each part."""
+    """The report; `names` are the files, each part has at most `limit` nodes."""
     if found.equal:
         return f"{names[0]} and {names[1]} are equal: {count(len(found.a), 'node')}\n"
     lines = [f"{names[0]}: {count(len(found.a), 'node')}"]
@@ -41,7 +41,7 @@ def text(found: Difference, names: tuple[str, str], limit: int) -> str:
 
 
 def as_dict(found: Difference, names: tuple[str, str], limit: int | None) -> dict[str, Any]:
-    """Return the report as a tree for JSON; lists have at most `limit` entries, counts say all."""
+    """Plain values for JSON; lists have at most `limit` entries, counts are full."""
     ids = found.a.native.id, found.b.native.id
     return {
         "equal": found.equal,
@@ -114,7 +114,7 @@ def _line(change: Change) -> str:
 
 
 def _where_they_differ(before: str, after: str) -> tuple[str, str]:
-    """Cut two long texts to the place where they begin to differ."""
+    """Cut long texts to where they begin to differ."""
     if max(len(before), len(after)) <= _LONGEST:
         return before, after
     same = next(
@@ -154,7 +154,7 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: bytes as hexadecimal digits, odd floats as words."""
+    """As JSON: bytes as hexadecimal digits, odd floats as words."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):

@@ -1,8 +1,7 @@
-"""One of two traces that are compared: its records, as what they hold apart from ids and edges.
+"""One of two compared traces: its records' contents without ids and edges.
 
-Contents are numbered by a table that both sides share, so that two records have the same number if
-and only if they hold the same. Making a record's content costs some 20 us, so it is put off until
-it is asked for; records whose bytes are equal are told without it.
+A shared table numbers contents: same number, same content. Making a content costs some 20 us, so it
+is made on demand; records of equal bytes do without.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ PARTS = ("metadata", "ids", "order", *FIELDS, *EDGES)
 
 
 class Numbers:
-    """Gives equal values equal numbers, from 0."""
+    """Equal values get equal numbers, from 0."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, int] = {}
 
     def of(self, value: Hashable) -> int:
-        """Return the number of a value."""
+        """The number of a value."""
         return self._known.setdefault(value, len(self._known))
 
 
 class Side:
-    """A trace by record, in file order; `ignore` names fields and attributes that do not count."""
+    """A trace by record, in file order; `ignore` names fields and attributes."""
 
     def __init__(self, trace: Trace, numbers: Numbers, ignore: frozenset[str]) -> None:
         self.trace = trace
@@ -44,12 +43,12 @@ class Side:
 
     @cached_property
     def place(self) -> dict[int, int]:
-        """The record of each id; the last one where an id is given twice."""
+        """The record of each id, the last of duplicates."""
         return {id: record for record, id in enumerate(self.ids)}
 
     @cached_property
     def bytes(self) -> list[memoryview]:
-        """The bytes of each record as they are written."""
+        """Each record's bytes."""
         data = self.trace.to_bytes()
         begins = Trace.from_bytes(data).native.byte_offset.tolist() if self.count else []
         view = memoryview(data)
@@ -58,7 +57,7 @@ class Side:
         ]
 
     def content(self, record: int) -> int:
-        """Return the number of what a record holds apart from its id and edges."""
+        """Number of a record's content."""
         known = self._contents[record]
         if known is None:
             fields = tuple(repr(self.field(record, name)) for name in self.fields)
@@ -68,11 +67,11 @@ class Side:
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The fields that count."""
+        """Fields that count."""
         return tuple(name for name in FIELDS if name not in self.ignore)
 
     def field(self, record: int, name: str) -> Any:
-        """Return a field other than id and edges."""
+        """A field other than id and edges."""
         native = self.native
         if name == "name":
             return native.name(record)
@@ -85,14 +84,14 @@ class Side:
         return native.inputs(record) if name == "inputs" else native.outputs(record)
 
     def attributes(self, record: int) -> list[Any]:
-        """Return the rows (name, kind, value, doc) of the attributes that count."""
+        """Attributes that count: (name, kind, value, doc)."""
         rows: list[Any] = self.native.attributes(record)
         if self.ignore:
             rows = [row for row in rows if row[0] not in self.ignore]
         return rows
 
     def edges(self, record: int, name: str) -> list[int]:
-        """Return the ids a record depends on, empty where these edges do not count."""
+        """Ids a record depends on; empty if ignored."""
         if name in self.ignore:
             return []
         if name == "data_deps":
@@ -101,7 +100,7 @@ class Side:
 
     @cached_property
     def parents(self) -> list[list[int]]:
-        """The records each record depends on, over both kinds of edges."""
+        """Records each record depends on, over both kinds of edges."""
         place = self.place
         return [
             [place[id] for name in EDGES for id in self.edges(record, name) if id in place]
@@ -110,7 +109,7 @@ class Side:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The records that depend on each record."""
+        """Records that depend on each record."""
         children: list[list[int]] = [[] for _ in range(self.count)]
         for record, parents in enumerate(self.parents):
             for parent in parents:

@@ -1,4 +1,4 @@
-"""A drawing as DOT, graphviz's language. Data edges end in an arrow, control edges in a bar."""
+"""A drawing as DOT for graphviz. Data edges end in an arrow, control edges in a bar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MISSING = "missing"
 
 
 def dot_text(picture: Picture) -> str:
-    """Return the text of a DOT file; positions are left to graphviz."""
+    """Text of a DOT file; graphviz places the nodes."""
     return "\n".join([*_lines(picture), ""])
 
 
@@ -57,7 +57,7 @@ def _edge(picture: Picture, edge: Edge) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A DOT string: lines are centred, and control characters, which have no picture, dropped."""
+    # Lines are centred; control characters have no picture.
     kept = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
     escaped = kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,10 +1,10 @@
-"""A trace as GraphML, for programs that analyse graphs: every node and edge, nothing summarised.
+"""A trace as GraphML, for programs: every node and edge.
 
-A node has its name as `label`. An edge has `dependency`, `data` or `control`; where both are
-there, one edge says `control`, as upstream's visualizer has it. A node that only dependencies name
-has no label. Nodes stand in the order in which the file first speaks of them.
+Nodes have their name as `label`, edges `dependency`: `data` or `control`; if both, `control`, as in
+upstream's visualizer. Nodes only named by dependencies have no label. Nodes are in order of first
+mention.
 
-Source of the form: GraphML 1.0, as networkx writes it.
+Source: GraphML 1.0 as written by networkx.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def graphml_text(trace: Trace) -> str:
-    """Return the text of a GraphML file."""
+    """Text of a GraphML file."""
     native = trace.native
     labels: dict[int, str | None] = {}
     after: dict[int, dict[int, str]] = {}

@@ -1,6 +1,6 @@
-"""The edges of a trace with their kinds, and cutting a part out of it.
+"""A trace's edges with their kinds, and cutting out a part.
 
-Unlike the core's graph, edges to nodes that the trace lacks are kept: a drawing should show them.
+Unlike the core's graph, this keeps edges to missing nodes, to draw them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RANGE = re.compile(r"\s*([0-9]{1,20})\s*(?:-\s*([0-9]{1,20}))?\s*")
 
 
 class Link(NamedTuple):
-    """`target` waits for `source`; both are node indices."""
+    """`target` waits for `source`, by node index."""
 
     source: int
     target: int
@@ -25,9 +25,9 @@ class Link(NamedTuple):
 
 
 class Links:
-    """The nodes of a trace by index, as in `Columns`, and their edges without repetition.
+    """Nodes by index, as in `Columns`, and distinct edges.
 
-    Indices from `columns.count` on are nodes that only dependencies name: `id_of` gives their ids.
+    From `columns.count` on: nodes only named by dependencies.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -51,24 +51,23 @@ class Links:
 
     @property
     def count(self) -> int:
-        """How many nodes there are, missing ones included."""
+        """Number of nodes, missing ones included."""
         return self.columns.count + len(self.missing)
 
     def id_of(self, node: int) -> int:
-        """Return the id of a node."""
+        """A node's id."""
         known = self.columns.count
         return self.columns.id[node] if node < known else self.missing[node - known]
 
     def name_of(self, node: int) -> str:
-        """Return the name of a node; of one that is missing, that it is."""
+        """A node's name, or "missing"."""
         return self.columns.name(node) if node < self.columns.count else "missing"
 
 
 class Cut(NamedTuple):
-    """Which part of a trace to draw; all None: the whole.
+    """The part to draw; all None: everything.
 
-    `ids`: such as "3", "100-199" or "3,100-199". `around`: the id of a node, with everything at
-    most `hops` edges away.
+    `ids`: "3", "100-199" or "3,100-199". `around`: a node id, with all at most `hops` edges away.
     """
 
     ids: str | None = None
@@ -77,7 +76,7 @@ class Cut(NamedTuple):
 
 
 def cut(links: Links, part: Cut) -> list[int]:
-    """Return the nodes of a part, ascending. Raises ConfigError if there are none."""
+    """A part's nodes, ascending. Raises ConfigError if none."""
     chosen = list(range(links.count))
     if part.ids is not None:
         spans = _spans(part.ids)

@@ -1,4 +1,4 @@
-"""Boxes and edges of a drawing, with their texts, before any format."""
+"""Boxes and edges of a drawing, before any format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDEST = 48
 
 
 class Box(NamedTuple):
-    """A node, or several: `key` is the id (of the first), `lines` the text, `members` how many."""
+    """`key`: the (first) node's id, `lines`: text, `members`: number of nodes."""
 
     key: str
     lines: tuple[str, ...]
@@ -25,7 +25,7 @@ class Box(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """From box to box by position; `links` edges of the trace are drawn as this one."""
+    """From box to box by position; stands for `links` edges of the trace."""
 
     source: int
     target: int
@@ -34,7 +34,7 @@ class Edge(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """What is drawn. `notes` say what of the trace is not, `lanes` whether boxes stand by lane."""
+    """`notes`: what of the trace is not drawn; `lanes`: whether boxes are grouped by lane."""
 
     boxes: list[Box]
     edges: list[Edge]
@@ -52,9 +52,8 @@ def drawing(
 ) -> Picture:
     """Draw a trace or a part of it.
 
-    `whole` gives every node its box, whatever their number. `lanes` puts the boxes of a thread, a
-    stream or a communicator together; a summary by name always does. `plain` boxes hold nothing
-    but the name of the node.
+    `whole`: a box per node, however many. `lanes`: group by thread, stream or communicator, as
+    summaries by name always do. `plain`: only names in boxes.
     """
     links = Links(trace)
     nodes = cut(links, part or Cut())
@@ -108,7 +107,7 @@ def _edges(grouping: Grouping, edges: Sequence[Link]) -> list[Edge]:
 
 
 def boxes(number: int) -> str:
-    """Return `1 box`, `2 boxes`."""
+    """`1 box`, `2 boxes`."""
     return f"{number} box{'' if number == 1 else 'es'}"
 
 

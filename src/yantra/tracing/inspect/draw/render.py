@@ -1,7 +1,7 @@
-"""Writes a drawing to a file in the format its name asks for.
+"""Writes a drawing in the format of the file's name.
 
-SVG and PDF are laid out by graphviz's `dot`, a program of its own that need not be there; it is
-given a limit of time, as laying out thousands of nodes can take hours.
+Graphviz's `dot`, an optional program, lays out SVG and PDF, with a time limit: thousands of nodes
+can take hours.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TIME_LIMIT_S = 60.0
 
 
 def format_of(path: str) -> str:
-    """Return the format that the name of a file asks for."""
+    """The format a file name asks for."""
     suffix = os.path.splitext(path)[1].removeprefix(".").lower()
     if suffix not in FORMATS:
         listed = ", ".join(f".{name}" for name in FORMATS)
@@ -42,10 +42,9 @@ def draw(
     plain: bool = False,
     time_limit_s: float = TIME_LIMIT_S,
 ) -> str:
-    """Write a drawing of a trace to `path`; return what was drawn, in words.
+    """Draw a trace to `path`; return a description. Options: see `drawing`.
 
-    See `drawing` for the options. Raises ConfigError when graphviz is needed and not there, and
-    UnsupportedError when it takes too long.
+    Raises ConfigError when graphviz is needed and missing, UnsupportedError when it takes too long.
     """
     form = format_of(path)
     if form == "graphml":

@@ -1,10 +1,9 @@
-"""Which nodes of a large graph become one box.
+"""Which nodes of a large graph share a box.
 
-First chains: nodes of one lane and kind of which each is all that the next waits for, and the
-next all that waits for it. That loses no dependency. If too many boxes are left, all nodes of a
-lane with the same name, numbers aside, become one; then an edge says that some node waits for some
-other, and the picture may have cycles. The classes with least time and fewest nodes share one box
-per lane and kind, as many as it takes; at last all nodes of a kind do.
+First chains of one lane and kind, each node the only parent and child of its neighbours: no
+dependency is lost. If still too many, all nodes of a lane with the same name (without numbers); an
+edge then means some node waits for some other, and cycles may appear. Classes of least time and
+fewest nodes share a box per lane and kind as necessary, finally per kind.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ OTHERS = "others"
 
 
 class Grouping(NamedTuple):
-    """The nodes of each box, in order, what a box is called and how the boxes came to be.
+    """Each box's nodes in order, name, and how boxes were made.
 
-    `names` is empty for chains; `how` is empty when every node has its own box.
+    `names` is empty for chains, `how` when each node has a box.
     """
 
     boxes: list[list[int]]
@@ -33,7 +32,7 @@ class Grouping(NamedTuple):
 
 
 def group(links: Links, nodes: Sequence[int], edges: Sequence[Link], whole: bool) -> Grouping:
-    """Put nodes into at most `MOST_BOXES` boxes with `MOST_EDGES` edges; `whole`: one box each."""
+    """At most `MOST_BOXES` boxes and `MOST_EDGES` edges; `whole`: a box per node."""
     if whole or (len(nodes) <= MOST_BOXES and len(edges) <= MOST_EDGES):
         return Grouping([[node] for node in nodes], [], "")
     chains = _chains(links, nodes, edges)
@@ -83,7 +82,7 @@ def _chains(links: Links, nodes: Sequence[int], edges: Sequence[Link]) -> list[l
 def _ordered(
     nodes: Sequence[int], before: dict[int, set[int]], after: dict[int, set[int]]
 ) -> list[int]:
-    """Parents first; nodes of cycles, which have no order, at the end."""
+    """Parents first; nodes of cycles at the end."""
     left = {node: len(before.get(node, ())) for node in nodes}
     order = [node for node in nodes if left[node] == 0]
     for node in order:  # grows
@@ -96,7 +95,7 @@ def _ordered(
 
 
 def place_of(links: Links, node: int) -> tuple[str, str]:
-    """Return the lane of a node and its kind."""
+    """A node's lane and kind."""
     columns = links.columns
     if node >= columns.count:
         return "missing", "missing"
@@ -133,7 +132,7 @@ def _classes(links: Links, nodes: Sequence[int], edges: Sequence[Link]) -> Group
 
 
 def _merged(ranked: list[Class], budget: int) -> dict[Class, Class]:
-    """Keep the first classes and merge the others of a lane and kind; below 0, of a kind."""
+    """Keep the first classes, merge others by lane and kind; below 0 by kind."""
     if budget < 0:
         return {key: ("all lanes", key[1], OTHERS) for key in ranked}
     kept = set(ranked[:budget])

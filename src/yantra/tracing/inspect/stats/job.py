@@ -1,4 +1,4 @@
-"""Statistics of a job: of each rank, and over all of them."""
+"""Statistics of a job's ranks, and over all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from yantra.tracing.pytorch.balance import ATTRIBUTE, Balance, from_text
 
 
 class GroupTraffic(NamedTuple):
-    """One collective in one group, over the ranks of the job; `bytes_per_rank` is the most."""
+    """A collective in a group, over all ranks; `bytes_per_rank` is the most."""
 
     group: str
     ranks: tuple[int, ...] | None
@@ -34,10 +34,10 @@ class GroupTraffic(NamedTuple):
 
 
 class JobStats(NamedTuple):
-    """`ranks` holds (rank, file, statistics); ranks with equal files share the statistics.
+    """`ranks`: (rank, file, statistics); equal files share statistics.
 
-    `recordings` has, of the ranks that tell it, what became of the recording they were made of, and
-    `world_size` how many ranks the job had, None where no trace tells.
+    `recordings`: what became of recordings, for ranks that say it; `world_size`: ranks of the job,
+    None if no trace says.
     """
 
     ranks: list[tuple[int, str, RankStats]]
@@ -49,7 +49,7 @@ class JobStats(NamedTuple):
 
 
 def job_stats(job: Sequence[RankTrace], groups: Groups | None = None) -> JobStats:
-    """Return the statistics of the traces of a job; `groups` says who belongs to which group."""
+    """Statistics of a job's traces; `groups`: members by group."""
     columns: dict[int, Columns] = {}
     known: dict[int, RankStats] = {}
     by_rank = {}
@@ -74,7 +74,7 @@ def job_stats(job: Sequence[RankTrace], groups: Groups | None = None) -> JobStat
 
 
 def _recordings(job: Sequence[RankTrace]) -> dict[int, Balance]:
-    """Return the balances that the traces carry; equal traces carry one of them all."""
+    """Balances in the traces; equal traces have one for all."""
     found = {}
     for rank, _, trace in job:
         balance = from_text(_said(trace, ATTRIBUTE))
@@ -93,9 +93,9 @@ def _said(trace: Trace, name: str) -> object:
 
 
 def communicators(by_rank: dict[int, Columns], given: Groups | None) -> Groups:
-    """Return the members of the groups, from the best source there is.
+    """Group members, from the best source there is.
 
-    A lone trace that does not list its groups cannot tell who else is in them.
+    A lone trace without a list of groups cannot know others.
     """
     if given is not None:
         return given
@@ -108,7 +108,7 @@ def communicators(by_rank: dict[int, Columns], given: Groups | None) -> Groups:
 
 
 def as_dict(stats: JobStats, top: int | None = None) -> dict[str, Any]:
-    """Return the statistics as plain values for JSON; `top` limits the operators listed."""
+    """Plain values for JSON; at most `top` operators."""
     return {
         "ranks": [
             {"rank": rank, "file": path} | _rank_dict(one, top) for rank, path, one in stats.ranks

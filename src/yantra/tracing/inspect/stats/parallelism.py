@@ -1,13 +1,12 @@
-"""How a job was probably split, told from who communicates with whom, what, and when.
+"""How a job was probably split, by who communicates what with whom, and when.
 
-Rules, each with its evidence; nothing is claimed beyond it. Messages between neighbours mean a
-pipeline. All-to-all means experts, or embeddings as in DLRM. Collectives of one size all through a
-step mean tensors split within layers; such that begin only in its later part mean gradients of
-data-parallel replicas; all-gathers all through a step with reduce-scatters only late mean replicas
-whose weights are sharded. The degrees of the found splits should multiply to the number of ranks.
+Rules, each with its evidence: messages between neighbours mean a pipeline; all-to-all experts, or
+DLRM's embeddings; collectives of one size throughout a step tensors split within layers; if only
+late, gradients of data-parallel replicas; all-gathers throughout with reduce-scatters only late,
+replicas with sharded weights. The degrees' product should be the number of ranks.
 
-Sources for what each split communicates: Megatron-LM (Shoeybi et al., 2019; Narayanan et al.,
-2021), ZeRO (Rajbhandari et al., 2020), GShard (Lepikhin et al., 2021).
+Sources: Megatron-LM (Shoeybi et al., 2019; Narayanan et al., 2021), ZeRO (Rajbhandari et al.,
+2020), GShard (Lepikhin et al., 2021).
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from yantra.tracing.inspect.stats.steps import Steps
 
 _EARLY, _LATE = 0.3, 0.7  # shares of a step
 _SECOND_PART = 0.35  # where a backward pass may begin
-_OFTEN = 4  # calls of one size that look like one per layer
+_OFTEN = 4  # calls of one size: perhaps one per layer
 _REDUCING = {"ALL_REDUCE", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "REDUCE"}
 _CONTROL = {"BARRIER", "BROADCAST"}
 
 
 class ParallelFinding(NamedTuple):
-    """One way in which the work seems to be split; `ranks` is one of its groups, as an example."""
+    """A way the work seems split; `ranks` is an example group."""
 
     split: str
     degree: int | None
@@ -43,7 +42,7 @@ class ParallelFinding(NamedTuple):
 
 
 class Parallelism(NamedTuple):
-    """What was found; `remarks` tell what speaks for or against the whole."""
+    """What was found; `remarks` speak for or against it."""
 
     findings: list[ParallelFinding]
     remarks: list[str]
@@ -57,7 +56,7 @@ class _Call(NamedTuple):
 
 
 def find_parallelism(by_rank: Mapping[int, Columns], groups: Groups) -> Parallelism:
-    """Judge the traces of a job; `groups` are the members of its groups as far as known."""
+    """Judge a job's traces; `groups`: members as far as known."""
     calls = _calls(by_rank)
     findings = [
         _judge(names, members, use)
@@ -70,7 +69,7 @@ def find_parallelism(by_rank: Mapping[int, Columns], groups: Groups) -> Parallel
 
 
 def _calls(by_rank: Mapping[int, Columns]) -> dict[str, list[_Call]]:
-    """Return the calls of each group as its lowest rank makes them, in order."""
+    """Each group's calls in order, as its lowest rank makes them."""
     found: dict[str, list[_Call]] = {}
     seen: dict[int, dict[str, list[_Call]]] = {}
     for rank in sorted(by_rank):
@@ -98,7 +97,7 @@ def _calls_of(columns: Columns) -> dict[str, list[_Call]]:
 
 
 def _uses(made: list[_Call]) -> list[list[_Call]]:
-    """Part the calls of a group that speak of different splits; control alone if nothing else."""
+    # Calls of different splits; control only if there is nothing else.
     experts = [call for call in made if call.what == "ALL_TO_ALL"]
     others = [call for call in made if call.what != "ALL_TO_ALL" and call.what not in _CONTROL]
     return [use for use in (experts, others) if use] or [made]
@@ -107,7 +106,7 @@ def _uses(made: list[_Call]) -> list[list[_Call]]:
 def _families(
     calls: Mapping[str, list[_Call]], groups: Groups, ranks: set[int]
 ) -> Iterator[tuple[list[str], tuple[int, ...] | None]]:
-    """Gather groups of one shape that do the same kinds of things; yield names and an example."""
+    """Gather groups of one shape and use; yield names and an example."""
     families: dict[tuple[str, int, int, frozenset[str]], list[str]] = {}
     for name in sorted(calls, key=group_key):
         members = _members(name, groups, ranks)
@@ -127,7 +126,7 @@ def _members(name: str, groups: Groups, ranks: set[int]) -> tuple[int, ...] | No
 
 
 def _stride(members: tuple[int, ...]) -> int:
-    """Return the constant distance of neighbours, 0 if there is none."""
+    # 0: no constant distance.
     steps = {b - a for a, b in pairwise(members)}
     return steps.pop() if len(steps) == 1 else 0
 
@@ -148,7 +147,7 @@ def _judge(names: list[str], members: tuple[int, ...] | None, made: list[_Call])
 
 
 def _split_of(made: list[_Call]) -> tuple[str, list[str]]:
-    """Name the split that a group's calls look like, and what speaks for it."""
+    """The split a group's calls look like, and the evidence."""
     what = {call.what for call in made}
     if what <= _CONTROL:
         return "control", ["only broadcasts or barriers"]
@@ -194,7 +193,7 @@ def _traffic(made: list[_Call]) -> list[str]:
 
 
 def _pipelines(by_rank: Mapping[int, Columns]) -> list[ParallelFinding]:
-    """Read chains of ranks from who sends to whom."""
+    """Chains of ranks by who sends to whom."""
     links: dict[int, set[int]] = {}
     messages = 0
     for rank, columns in by_rank.items():

@@ -1,8 +1,7 @@
-"""Statistics of one rank's trace, linear in its nodes and edges.
+"""Statistics of one rank's trace, linear in nodes and edges.
 
-Times are the recorded durations. The time of a kind is the sum over its nodes, so work that ran at
-once counts twice; `span_us`, the critical path, is what no number of workers could beat. Delays are
-the waiting that a converter made explicit and stand apart from the work around them.
+Times are recorded durations, summed per kind: concurrent work counts twice. No number of workers
+beats `span_us`, the critical path. Delays, a converter's explicit waits, count apart.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LATER_PARTS = ("slice", "wait")
 
 
 class Traffic(NamedTuple):
-    """Calls of one collective in one group, or messages to or from one peer."""
+    """Calls of a collective in a group, or messages with a peer."""
 
     what: str
     with_whom: str
@@ -31,7 +30,7 @@ class Traffic(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """All nodes of one kind with one normalised name; the slices of a call count as one."""
+    """Nodes of one kind and normalised name; a call's slices count as one."""
 
     name: str
     kind: str
@@ -49,11 +48,10 @@ class PathNode(NamedTuple):
 
 
 class RankStats(NamedTuple):
-    """One trace in numbers; `work_us` sums all durations, `span_us` is the critical path's.
+    """One trace; `work_us` sums all durations, `span_us` the critical path's.
 
-    `unsized` is communication of unknown size or members, at its recorded duration. `num_ops`
-    counts what devices compute, `host_num_ops` what stands on CPU operators, which often is the
-    same work again: the operator and the kernel that it launched.
+    `unsized`: communication of unknown size or members, at recorded duration. `num_ops`: devices'
+    operations; `host_num_ops`: CPU operators', often the same work again.
     """
 
     nodes: int
@@ -82,12 +80,12 @@ class RankStats(NamedTuple):
 
     @property
     def average_parallelism(self) -> float | None:
-        """Work over span (Brent): how many workers could be busy; None without durations."""
+        """Work over span (Brent): workers that could be busy; None without durations."""
         return self.work_us / self.span_us if self.span_us else None
 
 
 def rank_stats(columns: Columns) -> RankStats:
-    """Return the statistics of one trace."""
+    """Statistics of one trace."""
     native = columns.trace.native
     records = range(len(native))
     kind, duration = columns.kind, columns.duration
@@ -124,7 +122,7 @@ def rank_stats(columns: Columns) -> RankStats:
 
 
 def merged_operators(parts: list[tuple[RankStats, int]]) -> list[Operator]:
-    """Add the operators of several traces, each counted so many times; longest time first."""
+    """Sum operators over traces, each counted as often as given; longest first."""
     counts: Counter[tuple[str, str]] = Counter()
     times: Counter[tuple[str, str]] = Counter()
     for stats, times_run in parts:

@@ -1,8 +1,7 @@
-"""Training steps in a trace, and how far through its step a node is.
+"""Training steps in a trace, and a node's place in its step.
 
-A profiler marks the begin of a step, an optimizer its update. What counts as the step is what comes
-before the update; the share of a node is by its recorded start, or, where starts are not recorded,
-by the nodes issued before it.
+A profiler marks a step's begin, an optimizer its update; the step is what precedes the update. The
+place is by recorded start or, without, by nodes issued before.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ _BEGIN, _UPDATE = "ProfilerStep#", "Optimizer.step#"
 
 
 class Steps:
-    """The steps of a trace whose nodes are issued in a given order; at least one."""
+    """Steps in a given order of issue; at least one."""
 
     def __init__(self, columns: Columns, order: list[int]) -> None:
         begins = _marked(columns, order, _BEGIN)
         updates = _marked(columns, order, _UPDATE)
         if not begins:
             begins = [0, *(at + 1 for at in updates[:-1])]
-        begins[0] = 0  # what comes before the first mark belongs to the first step
+        begins[0] = 0  # before the first mark: the first step
         self._begins = begins
         self._spans = []
         starts = columns.start if any(columns.start) else None
@@ -35,7 +34,7 @@ class Steps:
             self._spans.append((self._where[begin] if order else 0, after))
 
     def of(self, at: int) -> tuple[int, float]:
-        """Return the step of the node at a place of the order, and its share of it, 0 to 1."""
+        """Step at a place of the order, and the share of it passed, 0 to 1."""
         step = bisect_right(self._begins, at) - 1
         begin, end = self._spans[step]
         share = (self._where[at] - begin) / (end - begin) if end > begin else 0.0

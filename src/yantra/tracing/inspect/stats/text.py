@@ -1,4 +1,4 @@
-"""The statistics as plain text: one section per question, one line per fact."""
+"""Statistics as text: a section per question, a line per fact."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KIND_NAMES = {
 
 
 def report(stats: JobStats, top: int = 10) -> str:
-    """Return the report; `top` limits the operators listed."""
+    """The report; at most `top` operators."""
     lines: list[str] = []
     for title, section in _sections(stats, top):
         lines += ["", title, *(f"  {line}" for line in section)] if section else []
@@ -94,7 +94,7 @@ def _ranks(stats: JobStats) -> list[str]:
 
 
 def _recording(stats: JobStats) -> list[str]:
-    """Say what became of all that was recorded, rank by rank, and which ranks are here."""
+    """What became of the recording by rank, and which ranks are here."""
     lines = []
     here = tuple(rank for rank, _, _ in stats.ranks)
     if stats.world_size is not None and stats.world_size > 1:

@@ -39,10 +39,10 @@ def timeline(
     ticks_per_us: float = 1000.0,
     arrows: bool = False,
 ) -> Timeline:
-    """Make a timeline of a node log, or of the trace files of a job.
+    """The timeline of a node log or a job's trace files.
 
-    `ticks_per_us` counts for a log, `arrows` (for dependencies) for traces. Raises ConfigError or
-    TraceError for what is neither.
+    `ticks_per_us` is for logs, `arrows` (dependencies) for traces. Raises ConfigError or TraceError
+    for other files.
     """
     from yantra.chakra import files
     from yantra.tracing.inspect.rank_traces import load_job

@@ -1,10 +1,9 @@
-"""Spans on lanes, and their JSON form that Perfetto and Chrome read.
+"""Spans on lanes, and their JSON for Perfetto and Chrome.
 
-Times are microseconds, as the form asks, with nanoseconds behind the point. Spans of one lane that
-overlap are put on further lanes of the same name; spans within spans, as calls on a thread are,
-may stay where they are.
+Times in us, with ns as decimals. Overlapping spans go on further lanes of the same name; nested
+ones, as calls, may stay.
 
-Source: the Trace Event Format of Chromium (complete events, flow events, metadata events).
+Source: Chromium's Trace Event Format (complete, flow and metadata events).
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Any, NamedTuple
 from yantra.base.errors import TraceError
 from yantra.base.output import Path, whole_file
 
-_ROUNDING_US = 1e-4  # sums of microseconds in floating point; a tenth of a nanosecond
+_ROUNDING_US = 1e-4  # float error of sums of us; 0.1 ns
 
 
 class Span(NamedTuple):
-    """Something that took time. `nests`: it may hold other spans of its lane."""
+    """A timed span. `nests`: it may hold others of its lane."""
 
     process: int
     lane: str
@@ -31,7 +30,7 @@ class Span(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """From the end of one span to the start of another, by position."""
+    """From a span's end to another's start, by position."""
 
     source: int
     target: int
@@ -39,7 +38,7 @@ class Arrow(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """Spans and arrows; `processes` names the processes; `warnings` say what is not shown."""
+    """`processes`: their names; `warnings`: what is not shown."""
 
     spans: list[Span]
     arrows: list[Arrow]
@@ -48,7 +47,7 @@ class Timeline(NamedTuple):
 
 
 def write_timeline(timeline: Timeline, path: Path) -> None:
-    """Write a timeline as JSON, whole or not at all."""
+    """Write as JSON, whole or not at all."""
     import msgspec
 
     form = {"displayTimeUnit": "ns", "traceEvents": list(_events(timeline))}
@@ -91,11 +90,11 @@ def _events(timeline: Timeline) -> Iterator[dict[str, Any]]:
         yield about | end | {"ts": target.start_us}
 
 
-Lane = tuple[int, str, int]  # process, name, number among the lanes of that name
+Lane = tuple[int, str, int]  # process, name, number among lanes of that name
 
 
 def _place(spans: list[Span]) -> tuple[list[int], dict[Lane, int]]:
-    """Return the thread number of every span, and the lanes by number."""
+    """Each span's thread number, and the lanes by number."""
     order = sorted(
         range(len(spans)), key=lambda at: (spans[at].start_us, -spans[at].duration_us, at)
     )
@@ -117,7 +116,7 @@ def _place(spans: list[Span]) -> tuple[list[int], dict[Lane, int]]:
 
 
 def _room(beside: list[list[float]], span: Span, end: float) -> int:
-    """Return the first of the lanes beside each other that has room; a new one if none has."""
+    """The first parallel lane with room, else a new one."""
     for number, ends in enumerate(beside):
         while ends and ends[-1] <= span.start_us + _ROUNDING_US:
             ends.pop()

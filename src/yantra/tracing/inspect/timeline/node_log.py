@@ -1,11 +1,11 @@
-"""The node log of a simulator: when every node of every rank was issued and when it called back.
+"""A simulator's node log: each node's issue and callback.
 
 ASTRA-sim and Yantra write lines such as
 
-    [time] [workload] [debug] issue,sys->id=0, tick=10, node->id=3, node->name=x, node->type=4
+[time] [workload] [debug] issue,sys->id=0, tick=10, node->id=3, node->name=x, node->type=4
 
-without the brackets in older versions, which also leave out the type. Other lines are skipped.
-A tick is a nanosecond, unless the simulator was told otherwise.
+older versions without brackets and type. Other lines are skipped. A tick is a nanosecond unless set
+otherwise.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _LANES = {
 
 
 class Execution(NamedTuple):
-    """A node that ran: ticks of its issue and of its callback, and its line in the log.
+    """A node that ran: ticks of issue and callback, and its line.
 
-    `end` is None when it never called back. `type` is None when the log does not say it.
+    `end` None: never called back. `type` None: not in the log.
     """
 
     rank: int
@@ -53,7 +53,7 @@ class Execution(NamedTuple):
 
 
 def is_log(content: bytes) -> bool:
-    """Whether a file holds a line of a node log."""
+    """Whether a file has a node log's line."""
     return _EVENT.search(content) is not None
 
 
@@ -63,7 +63,7 @@ def read_log(path: str | os.PathLike[str]) -> list[Execution]:
 
 
 def parse_log(content: bytes, where: str = "log") -> list[Execution]:
-    """Return the nodes in the order of their callbacks; those without one come last."""
+    """Nodes in order of callbacks; those without come last."""
     done: list[Execution] = []
     waiting: dict[tuple[int, int], deque[Execution]] = {}
     for number, raw in enumerate(content.split(b"\n"), start=1):
@@ -99,9 +99,9 @@ def parse_log(content: bytes, where: str = "log") -> list[Execution]:
 
 
 def log_timeline(executions: Iterable[Execution], *, ticks_per_us: float = 1000.0) -> Timeline:
-    """Return the timeline of a log: a process per rank; lanes for compute, communication, memory.
+    """A process per rank; lanes for compute, communication, memory.
 
-    Nodes that never called back are left out, with a warning.
+    Nodes without callback are left out, with a warning.
     """
     spans = []
     ranks = set()
@@ -126,7 +126,7 @@ def log_timeline(executions: Iterable[Execution], *, ticks_per_us: float = 1000.
 
 
 def lane_of(item: Execution) -> str:
-    """Return the lane of a node by its type or, where the log leaves it out, by its name."""
+    """A node's lane by type or, if missing, name."""
     if item.type is not None:
         return _LANES.get(NodeType(item.type), "other") if item.type in set(NodeType) else "other"
     for type, lane in _LANES.items():

@@ -1,8 +1,7 @@
-"""The timeline of traces that hold times: a process per rank, a lane per thread, stream or group.
+"""Timeline of timed traces: a process per rank, a lane per thread, stream or group.
 
-Nodes converted from a linked trace have exact times in their attributes `start_time_ns` and
-`duration_ns`; others have whole microseconds, of which 0 may mean that there is no time. Delays,
-which stand for time that nothing explains, are left out: they are the gaps.
+Nodes from linked traces have exact `start_time_ns` and `duration_ns`; others whole us, where 0 may
+mean no time. Delays are left out: they are the gaps.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from yantra.tracing.inspect.timeline.chrome import Arrow, Span, Timeline
 
 
 def recorded_timeline(job: Sequence[RankTrace], *, arrows: bool = False) -> Timeline:
-    """Return the timeline of the traces of a job.
+    """The timeline of a job's traces.
 
-    `arrows` adds one for every data dependency that leads from a lane to another. Raises
-    TraceError when no node has a start.
+    `arrows`: data dependencies between lanes. Raises TraceError when no node has a start.
     """
     spans: list[Span] = []
     links: list[Arrow] = []
@@ -53,7 +51,7 @@ def recorded_timeline(job: Sequence[RankTrace], *, arrows: bool = False) -> Time
 
 
 def _times(columns: Columns) -> dict[int, tuple[float, float]]:
-    """Return start and duration in us of the nodes that have a start."""
+    """Start and duration in us of nodes with a start."""
     exact = any(extra.start_ns is not None for extra in columns.extra)
     if not exact and not any(columns.start):
         return {}

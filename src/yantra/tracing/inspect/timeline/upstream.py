@@ -1,8 +1,7 @@
-"""The JSON of upstream's timeline visualizer, with its lanes.
+"""JSON of upstream's timeline visualizer, with its lanes.
 
-With `milliseconds` it is upstream's output, character for character: times in milliseconds, which
-viewers take for microseconds, and an error for a node whose name does not tell its type. Without,
-times are microseconds, and such nodes get a lane of their own.
+`milliseconds`: upstream's output byte for byte: times in ms, which viewers read as us, and an error
+for a node whose name does not give its type. Otherwise us, and a lane for such nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _TIDS = {"compute": _COMPUTE, "communication": _COMMUNICATION, "other": _OTHER}
 
 
 def megahertz(text: str, where: str, *, unit: str | None = "MHz") -> float:
-    """Read a frequency such as `1.5GHz`; a bare number is in `unit`, or an error if that is None.
+    """Read a frequency such as `1.5GHz`; bare numbers are in `unit`, None: an error.
 
     Raises ConfigError unless it is from 1 Hz to 1000 THz.
     """
@@ -37,7 +36,7 @@ def megahertz(text: str, where: str, *, unit: str | None = "MHz") -> float:
 def upstream_json(
     executions: Iterable[Execution], npus: int, mhz: float, *, milliseconds: bool
 ) -> str:
-    """Return the JSON text, on one line. Raises ConfigError, see the head of this file."""
+    """JSON on one line. Raises ConfigError for what upstream refuses."""
     events = [_event(item, mhz, milliseconds) for item in executions if item.end is not None]
     form = {"meta_user": "aras", "traceEvents": events, "meta_cpu_count": npus}
     return json.dumps(form)

@@ -39,12 +39,11 @@ def check_job(
     groups: Groups | None = None,
     world_size: int | None = None,
 ) -> Report:
-    """Check the trace files of a job; see `find_traces` for `arguments`.
+    """Check a job's trace files; `arguments` as in `find_traces`.
 
-    `groups` are the members of the communicators, `world_size` the number of ranks. Without it,
-    several traces of ranks 0 to n-1 are taken for the whole job, or the traces' metadata tells.
-    What is wrong with a trace or between traces is in the report. Raises ConfigError for arguments
-    that name no job.
+    `groups`: members of communicators; `world_size`: number of ranks. Without it, several traces of
+    ranks 0 to n-1 are the whole job, or metadata says. Faults are in the report. Raises ConfigError
+    for arguments that name no job.
     """
     report = Report()
     known: dict[bytes, Trace | None] = {}
@@ -65,7 +64,7 @@ def check_job(
 def check_traces(
     traces: Sequence[Trace], *, groups: Groups | None = None, world_size: int | None = None
 ) -> Report:
-    """Check traces in memory, of ranks 0, 1, ...; otherwise as `check_job`."""
+    """As `check_job`, for traces in memory of ranks 0, 1, ..."""
     report = Report()
     job = [RankTrace(rank, f"trace of rank {rank}", trace) for rank, trace in enumerate(traces)]
     _check(report, job, groups, world_size)
@@ -114,7 +113,7 @@ def _check(
 
 
 def _told(traces: Sequence[RankTrace]) -> int | None:
-    """Return the number of ranks that the traces agree on in their metadata."""
+    """The number of ranks the metadata agrees on."""
     told = {
         value
         for trace in {id(trace): trace for _, _, trace in traces}.values()
@@ -137,7 +136,6 @@ def _check_together(job: LoadedJob) -> None:
 
 
 def _check_alone(report: Report, rank: int, trace: Trace) -> None:
-    """Add what is wrong with one trace on its own."""
     graph = trace.graph()
     for found in from_native([*graph.diagnostics, *trace.native.check(graph)]):
         byte = "" if found.byte_offset is None else f" (byte {found.byte_offset})"

@@ -1,9 +1,9 @@
-"""Would ASTRA-sim take the job: Yantra's `astra-sim` command, and upstream's binary?
+"""Would ASTRA-sim take the job: `yantra astra-sim`, and upstream's binary?
 
 What Yantra refuses too is an error, what only upstream refuses a warning. Upstream's reader (Chakra
-feeder, version 3) refuses a file with a dependency on a missing node or without any node; its
-workload layer knows all-reduce, all-gather, reduce-scatter and all-to-all, and broadcasts only when
-it replays recorded durations.
+feeder, version 3) refuses files without nodes or with dependencies on missing ones; its workload
+layer has all-reduce, all-gather, reduce-scatter and all-to-all, broadcast only when replaying
+recorded durations.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _collectives(job: LoadedJob, member: Member) -> None:
 
 
 def _types(job: LoadedJob, member: Member) -> None:
-    """Report attributes of another type than their reader takes."""
+    """Report attributes of a type their reader does not take."""
     columns = member.columns
     names = {name for needed in _NEEDED.values() for name in needed}
     kinds = {name: getattr(columns.graph, name).kind.tolist() for name in names}

@@ -1,10 +1,9 @@
-"""Times that cannot be: durations, starts, orders, and ranks whose clocks differ.
+"""Impossible times: durations, starts, orders, and ranks' clock differences.
 
-A data dependency must have ended when its child starts, a control dependency (an enclosing
-operator) must have started; both within a microsecond, the grid of the recorded times. All ranks of
-a collective leave it at about the same time, so the median difference of their ends is the
-difference of their clocks, if it is large against its own spread. Times that a trace counts from an
-origin of its own, which its metadata tells (`base_ns`, `origin_ns`), are compared from there.
+A child starts after its data dependencies end and its control dependency (enclosing operator)
+starts, within the recorded grid of 1 us. A collective's ranks leave it together, so the median
+difference of their ends, if large against its spread, is that of the clocks. Times with an origin
+in the metadata (`base_ns`, `origin_ns`) are counted from there.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ _SECTION = "clocks"
 _NEGATIVE = 1 << 63
 _LONGEST_US = 24 * 3600 * 10**6
 _GRID_US = 1
-_ROUNDED_NS = 2000  # start and end are each rounded to the grid
+_ROUNDED_NS = 2000  # start and end are each rounded
 _SKEW_US = 100
 _FEWEST_MEETINGS = 5
 _TIMES_SPREAD = 10
-_FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any device's links
+_FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any link
 
 
 def check_clocks(job: LoadedJob) -> None:
-    """Report times that cannot be, and ranks whose clocks differ."""
+    """Report impossible times, and ranks whose clocks differ."""
     seen: set[int] = set()
     without = []
     for rank, member in job.members.items():
@@ -66,7 +65,7 @@ def _durations(job: LoadedJob, rank: int, columns: Columns) -> None:
 
 
 def _exact_durations(job: LoadedJob, rank: int, columns: Columns) -> None:
-    """Compare `duration_ns` with the whole microseconds, which round it."""
+    """Compare `duration_ns` with the rounded us."""
     for node, exact in enumerate(columns.integers("duration_ns")):
         if exact is None:
             continue
@@ -88,7 +87,6 @@ def _bandwidths(job: LoadedJob, rank: int, columns: Columns) -> None:
 
 
 def _orders(job: LoadedJob, rank: int, columns: Columns) -> None:
-    """Compare the start of each node with its dependencies."""
     native = columns.trace.native
     node_of = {id: node for node, id in enumerate(columns.id)}
     start, duration = columns.start, columns.duration
@@ -118,7 +116,7 @@ def _too_early(job: LoadedJob, rank: int, pair: tuple[int, int], by: int, *, end
 
 
 def _skew(job: LoadedJob) -> None:
-    """Compare each rank's ends of collectives with those of the lowest rank of the group."""
+    """Compare each rank's ends of collectives with the group's lowest rank."""
     differences: dict[tuple[int, int], list[int]] = defaultdict(list)
     origins = {rank: _origin_us(member.columns) for rank, member in job.members.items()}
     for name in {name for member in job.members.values() for name in member.calls}:
@@ -145,7 +143,7 @@ def _skew(job: LoadedJob) -> None:
 
 
 def _origin_us(columns: Columns) -> int:
-    """Return when a trace's times begin on its machine's clock; 0 where it does not say."""
+    # On the machine's clock; 0 if the trace does not say.
     said = {item.name: item.value for item in columns.trace.metadata.attributes}
     parts = [said.get(name, 0) for name in ("base_ns", "origin_ns")]
     return sum(part for part in parts if type(part) is int) // 1000

@@ -1,10 +1,8 @@
-"""Do the ranks of each communicator enter the same collectives in the same order?
+"""Do a communicator's ranks enter the same collectives in the same order?
 
-The n-th collective that a rank enters in a group meets the n-th of every other rank there. What
-most ranks do is compared with what each smaller party does, by their lowest ranks; the first
-difference is told, with both sides. Where timing
-decides the order on one of them and both do the same in some order, that is left to the check of
-orders (`deadlock`).
+A rank's n-th collective in a group meets the others' n-th. Smaller parties are compared with the
+majority, by lowest ranks; the first difference is reported, both sides. Where timing decides the
+order and both do the same, `deadlock` checks it.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ _SECTION = "collectives"
 
 
 def check_collectives(job: LoadedJob) -> None:
-    """Report where the ranks of a group do not do the same."""
+    """Report where ranks of a group differ."""
     names = {name for member in job.members.values() for name in member.calls}
     for name in sorted(names, key=group_key):
         by_calls: dict[tuple[Call, ...], list[int]] = {}
@@ -40,7 +38,7 @@ def _compare(job: LoadedJob, name: str, first: int, second: int) -> None:
     if sides[0] == sides[1]:
         return
     if Counter(sides[0]) == Counter(sides[1]) and not _decided(job, name, first, second):
-        return  # which comes first is left to timing; the check of orders tells
+        return  # left to timing; `deadlock` checks the order
     at = next((i for i, (a, b) in enumerate(zip(*sides, strict=False)) if a != b), None)
     if at is None:
         _missing(job, name, first, second)
@@ -80,7 +78,7 @@ def _differ(job: LoadedJob, name: str, ranks: tuple[int, int], at: int) -> None:
 
 
 def _severity(name: str, calls: list[Call]) -> Severity:
-    """Collectives over some dimensions only meet within them: other ranks may do other things."""
+    # Collectives over some dimensions meet only within them.
     partial = any(length and mask != (1 << length) - 1 for *_, (mask, length) in calls)
     return "warning" if partial and name == WORLD else "error"
 

@@ -1,10 +1,9 @@
-"""Can the ranks wait for each other for ever?
+"""Can ranks wait for each other forever?
 
-What is assumed, and told in the report: a rank runs one collective or send at a time, takes the
-lowest ready id first, and sends end by themselves (ASTRA-sim). Two answers are certain: a cycle
-that holds at any speed is an error; no cycle even under the unluckiest timing means that nothing
-hangs. Between them lies the warning `order-left-to-timing`; a trial run can then tell for one
-cluster.
+Assumed, and reported: a rank runs one collective or send at a time, lowest ready id first, and
+sends end by themselves (ASTRA-sim). A cycle at any speed is an error; no cycle even under the worst
+timing means nothing hangs. Between: the warning `order-left-to-timing`; a trial run can decide for
+one cluster.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from yantra.tracing.inspect.validate.waits import Undecided, Waits, find_cycle, 
 
 _SECTION = "order"
 _LONGEST_TOLD = 6
-_MOST_RANKS = 64  # with undecided pairs, for which other ranks' choices are looked through
+_MOST_RANKS = 64  # whose choices are searched for undecided pairs
 ASSUMED = (
     "deadlocks: assumed that a rank runs one collective or send at a time, takes the lowest ready "
     "id first, and that sends end without their receive (ASTRA-sim)"
@@ -27,7 +26,7 @@ ASSUMED = (
 
 
 def check_deadlocks(job: LoadedJob, messages: Messages) -> None:
-    """Report cycles of waiting, and orders that timing decides and that could close one."""
+    """Report waiting cycles, and timing-dependent orders that could close one."""
     if _some_dimensions_only(job):
         job.report.remark(
             "deadlocks: not looked for, as collectives over some dimensions only (involved_dim) "
@@ -59,7 +58,6 @@ def _some_dimensions_only(job: LoadedJob) -> bool:
 
 
 def _check_timing(job: LoadedJob, waits: Waits) -> None:
-    """Warn once about orders that timing decides, with an example."""
     found = _same_group(job, waits) or _dangerous(waits)
     if found is not None:
         second = job.label(found.rank, found.second)
@@ -80,7 +78,7 @@ def _check_timing(job: LoadedJob, waits: Waits) -> None:
 
 
 def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
-    """Find two collectives of one group in no sure order: other ranks may meet them crosswise."""
+    """Two collectives of a group in no sure order: other ranks may meet them crosswise."""
     for pair in waits.undecided:
         columns = job.members[pair.rank].columns
         both = columns.type[pair.first] == columns.type[pair.second] == NodeType.COMM_COLL
@@ -92,10 +90,10 @@ def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
 
 
 def _dangerous(waits: Waits) -> Undecided | None:
-    """Find a pair of a rank that the other ranks' choices can close to a cycle.
+    """A pair that other ranks' choices can close to a cycle.
 
-    If one may go first here, the other must not be able to come first elsewhere: no path from one
-    to the other may lead through what the other ranks may choose.
+    If one may go first here, the other must not come first elsewhere: no path between them through
+    other ranks' choices.
     """
     ranks = sorted({pair.rank for pair in waits.undecided})
     if len(ranks) > _MOST_RANKS:
@@ -130,7 +128,7 @@ def _runs_before(job: LoadedJob, rank: int, first: int, second: int) -> bool:
 
 
 def _told(job: LoadedJob, waits: Waits, first: int, second: int) -> str:
-    """Say on which rank (or between which) the second waits for the first."""
+    """Say where the second waits for the first."""
     here = dict(waits.nodes[first])
     for rank, node in waits.nodes[second]:
         if rank in here and _runs_before(job, rank, here[rank], node):

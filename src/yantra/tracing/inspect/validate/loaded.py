@@ -1,4 +1,4 @@
-"""The job as the checks see it: columns, orders of communications, groups, how many ranks."""
+"""The job as checks see it: columns, communication orders, groups, ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yantra.tracing.inspect.validate.report import Finding, Report, Severity
 
 
 class Call(NamedTuple):
-    """What ranks of a collective must agree on."""
+    """What a collective's ranks must agree on."""
 
     comm_type: int | None
     size: int | None
@@ -25,7 +25,7 @@ class Call(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One rank of the job; ranks whose files are equal share columns and order."""
+    """A rank; equal files share columns and order."""
 
     rank: int
     path: str
@@ -35,7 +35,7 @@ class Member(NamedTuple):
 
 
 class LoadedJob:
-    """All ranks that could be read. `world` is their number when the job is known to be whole."""
+    """All readable ranks. `world`: their number if the job is known to be whole."""
 
     def __init__(
         self, report: Report, groups: Groups | None, world: int | None, group_file: bool
@@ -56,7 +56,7 @@ class LoadedJob:
         self.members[rank] = Member(rank, path, columns, order, calls)
 
     def find_groups(self) -> None:
-        """Learn the groups from the traces where no file gave them."""
+        """Learn groups from traces where no file gave them."""
         seen: dict[int, list[Declared]] = {}
         for rank, member in self.members.items():
             key = id(member.columns)
@@ -71,13 +71,13 @@ class LoadedJob:
             self.groups |= {group.name: group.ranks for group in listed if group.name != WORLD}
 
     def ranks_of(self, group: str) -> list[int]:
-        """Return the ranks of a group whose traces are here."""
+        """Ranks of a group whose traces are here."""
         if group == WORLD:
             return sorted(self.members)
         return sorted(set(self.groups.get(group, ())) & self.members.keys())
 
     def call(self, rank: int, node: int) -> Call:
-        """Return what a collective is, to be compared."""
+        """A collective, for comparison."""
         columns = self.members[rank].columns
         return Call(columns.comm_type[node], columns.comm_size[node], columns.involved(node))
 
@@ -90,7 +90,7 @@ class LoadedJob:
         node: int | None,
         text: str,
     ) -> None:
-        """Report something about a rank, or about one of its nodes."""
+        """Report on a rank or one of its nodes."""
         id, name = None, ""
         if rank is not None and node is not None:
             columns = self.members[rank].columns
@@ -98,5 +98,5 @@ class LoadedJob:
         self.report.add(Finding(severity, code, section, rank, id, name, text))
 
     def label(self, rank: int, node: int) -> str:
-        """How texts call a node of a rank."""
+        """A node's name in texts."""
         return self.members[rank].columns.label(node)

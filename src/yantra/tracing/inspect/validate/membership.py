@@ -10,7 +10,7 @@ _SECTION = "groups"
 
 
 def check_membership(job: LoadedJob) -> None:
-    """Report unknown groups, ranks outside their groups, and sources that disagree."""
+    """Report unknown groups, ranks outside their groups, and disagreeing sources."""
     _check_declared(job)
     used = {name for member in job.members.values() for name in member.calls} - {WORLD}
     if used and not job.given:
@@ -43,7 +43,7 @@ def _check_range(job: LoadedJob) -> None:
 
 
 def _check_declared(job: LoadedJob) -> None:
-    """Compare what the traces list with each other, and with the group file."""
+    """Compare traces' lists with each other and the group file."""
     first: dict[str, tuple[int, tuple[int, ...]]] = {}
     for rank in sorted(job.declared):
         for group in job.declared[rank]:

@@ -1,8 +1,7 @@
-"""Does every send meet a receive: same ends, same tag, same size?
+"""Does every send meet a receive of the same ends, tag and size?
 
-Messages are counted by source, destination, tag and size, as simulators match them; the k-th send
-meets the k-th receive. What is left over is paired again with other sizes, then with other tags, to
-say what is probably wrong.
+The k-th send of a source, destination, tag and size meets the k-th such receive, as in simulators.
+The rest is paired by other sizes, then other tags, to say what is probably wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _32_BITS = (1 << 32) - 1
 
 
 class Key(NamedTuple):
-    """What the two ends of a message must agree on."""
+    """What a message's ends must agree on."""
 
     source: int
     destination: int
@@ -33,14 +32,14 @@ Ends = dict[Key, list[int]]
 
 
 class Messages(NamedTuple):
-    """The nodes of each end by key, in the order in which the rank would issue them."""
+    """Each end's nodes by key, in issue order."""
 
     sends: Ends
     receives: Ends
 
 
 def find_messages(job: LoadedJob) -> Messages:
-    """Return all messages whose peer is given and has a trace."""
+    """All messages whose peer is given and has a trace."""
     messages = Messages(defaultdict(list), defaultdict(list))
     for member in job.members.values():
         for node, key, is_send in _ends(member):
@@ -51,7 +50,7 @@ def find_messages(job: LoadedJob) -> Messages:
 
 
 def check_messages(job: LoadedJob, messages: Messages) -> None:
-    """Report peers that cannot be, messages without a partner, and sizes in another order."""
+    """Report impossible peers, messages without partner, sizes in another order."""
     for member in job.members.values():
         _check_peers(job, member)
     sends, receives = (_left_over(*messages), _left_over(*messages[::-1]))
@@ -110,13 +109,12 @@ def _check_peers(job: LoadedJob, member: Member) -> None:
 
 
 def _left_over(these: Ends, others: Ends) -> Ends:
-    """Return the last nodes of every key that the other side has fewer of."""
     rest = {key: nodes[len(others.get(key, ())) :] for key, nodes in these.items()}
     return {key: nodes for key, nodes in rest.items() if nodes}
 
 
 def _report_pairs(job: LoadedJob, sends: Ends, receives: Ends, what: str) -> None:
-    """Pair what is left over and differs in size (or tag) only; take it out of both."""
+    """Pair leftovers that differ only in size (or tag); remove them from both."""
     by_rest: dict[Key, list[Key]] = defaultdict(list)
     for key in receives:
         by_rest[key._replace(**{what: 0})].append(key)
@@ -136,7 +134,7 @@ def _report_pairs(job: LoadedJob, sends: Ends, receives: Ends, what: str) -> Non
 
 
 def _check_size_order(job: LoadedJob, messages: Messages) -> None:
-    """Warn where one tag carries sizes that the ends take in different orders."""
+    """Warn where the ends take a tag's sizes in different orders."""
     orders: list[dict[Key, list[tuple[int, int | None, int]]]] = []
     for side, ends in enumerate(messages):
         merged: dict[Key, list[tuple[int, int | None, int]]] = defaultdict(list)

@@ -1,10 +1,9 @@
-"""In which order a rank enters its communications, and whether timing can change it.
+"""The order in which a rank enters communications, and whether timing can change it.
 
-The model is ASTRA-sim's: a node is ready when its parents have ended; of the ready nodes the lowest
-id is taken first. So communication x goes before y whatever the durations are if y depends on x, or
-if all parents of x have ended when those of y have and x has the lower id. What follows from two
-such pairs is sure, too; every other pair is left to timing. Ancestors are kept as bit sets of the
-communications and their parents, dropped as soon as no child needs them.
+As in ASTRA-sim, a node is ready when its parents have ended, and the lowest ready id goes first. So
+x precedes y at any speed if y depends on x, or if all parents of x have ended when y's have and x
+has the lower id, and by transitivity; other pairs are left to timing. Ancestors are bit sets of
+communications and their parents, dropped when no child needs them.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from yantra.chakra.schema import NodeType
 from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.paths import issue_order
 
-MOST_UNDECIDED = 1000  # communications of a rank whose pairs are all looked at
+MOST_UNDECIDED = 1000  # communications of a rank with all pairs examined
 COMMUNICATION = frozenset({NodeType.COMM_SEND, NodeType.COMM_RECV, NodeType.COMM_COLL})
 
 
 class SlotOrder(NamedTuple):
-    """Pairs of nodes in sure order (without those that follow from others) and in none.
+    """Pairs in sure order (without implied ones) and in none.
 
-    `sure_before[i]` is the bit set of the holders entered before the i-th at any speed; None where
-    there are too many to tell, and then there are no pairs either.
+    `sure_before[i]`: bit set of holders entered before the i-th at any speed; None if too many,
+    then without pairs.
     """
 
     sure: list[tuple[int, int]]
@@ -34,11 +33,10 @@ class SlotOrder(NamedTuple):
 
 
 class Order:
-    """The communications of one trace.
+    """One trace's communications.
 
-    `sequence` holds the nodes in the order in which one worker would issue them, `place` their
-    positions there, `direct` for each the communications it depends on without one between.
-    `holders` are those that hold the rank's one place for communication: all but receives.
+    `sequence`: in one worker's issue order, `place`: positions there, `direct`: communications each
+    directly depends on. `holders`: all but receives; they hold the rank's one communication slot.
     """
 
     def __init__(self, columns: Columns) -> None:
@@ -55,7 +53,7 @@ class Order:
         self.direct = self._direct_dependencies()
 
     def decided(self, nodes: list[int]) -> bool:
-        """Whether timing cannot change the order of communications, given as in `sequence`."""
+        """Whether timing cannot change the order of these, given as in `sequence`."""
         if all(self._forced(first, second) for first, second in pairwise(nodes)):
             return True
         if not set(nodes) <= set(self.holders):
@@ -68,7 +66,7 @@ class Order:
 
     @cached_property
     def slots(self) -> SlotOrder:
-        """The order of what holds the rank's one place for communication, as far as it is sure."""
+        """The sure order of slot holders."""
         holders = self.holders
         if all(self._forced(first, second) for first, second in pairwise(holders)):
             masks = [(1 << at) - 1 for at in range(len(holders))]
@@ -95,7 +93,7 @@ class Order:
         return first < second and not self._needs[first] & ~self._ended[second]
 
     def _tracked(self) -> dict[int, int]:
-        """Number the communications as in `sequence`, and their other parents after them."""
+        """Number communications as in `sequence`, then their other parents."""
         bit = dict(self.place)
         for node in self.sequence:
             for parent in self.columns.parents(node):
@@ -123,7 +121,7 @@ class Order:
             ended[node] = mask
 
     def _direct_dependencies(self) -> dict[int, list[int]]:
-        """Read the transitive reduction among communications from the bit sets."""
+        """Transitive reduction among communications, from the bit sets."""
         only = (1 << len(self.sequence)) - 1
         direct: dict[int, list[int]] = {}
         for node in self.sequence:

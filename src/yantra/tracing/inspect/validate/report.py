@@ -1,7 +1,7 @@
-"""`Report`: what the checks of a job found, with a stable code and advice for each kind.
+"""`Report`: findings on a job, with a stable code and advice each.
 
-At most 20 findings of a code are kept, and 5 shown as text; the others are counted. An error is
-what makes a run of the job wrong or endless, a warning what deserves a look.
+Keeps at most 20 per code and shows 5 as text; the rest is counted. An error makes a run wrong or
+endless; a warning deserves a look.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ ADVICE = {
     "needs-remote-memory": "give the cluster remote memory (memory configuration)",
     "nothing-to-time": "record durations, or run it with a roofline (num_ops, tensor_size)",
 }
-"""What to do about each kind of finding; the keys are all codes there are."""
+"""What to do about each finding; the keys are all codes."""
 
 
 class Finding(NamedTuple):
-    """One finding. `rank` and `node_id` are None when it is not about one of them."""
+    """`rank` and `node_id` are None when not about one."""
 
     severity: Severity
     code: str
@@ -95,7 +95,7 @@ class Finding(NamedTuple):
         return ADVICE[self.code]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form of the JSON report."""
+        """Plain values for JSON."""
         return self._asdict() | {"advice": self.advice}
 
     def __str__(self) -> str:
@@ -105,9 +105,9 @@ class Finding(NamedTuple):
 
 
 class Report:
-    """Findings in the order of the checks; `remarks` say what was assumed or not looked at.
+    """Findings in check order; `remarks`: assumptions and what was not checked.
 
-    `traces` are those of a whole job by rank, else none; `groups` the members that counted.
+    `traces`: by rank if the job is whole, else none; `groups`: members used.
     """
 
     def __init__(self) -> None:
@@ -127,21 +127,21 @@ class Report:
 
     @property
     def left_to_timing(self) -> bool:
-        """Whether a job without errors may still hang, on some cluster."""
+        """Whether a job without errors may still hang on some cluster."""
         return bool(self.codes & {"order-left-to-timing", "skipped-node-has-children"})
 
     @property
     def exit_code(self) -> int:
-        """0, or 2 if there are errors."""
+        """0, or 2 for errors."""
         return 0 if self.valid else 2
 
     @property
     def codes(self) -> set[str]:
-        """The kinds of findings."""
+        """Codes of the findings."""
         return {finding.code for finding in self.findings}
 
     def add(self, finding: Finding) -> None:
-        """Add a finding, or count it if there are enough of its kind."""
+        """Add a finding; beyond the limit only count it."""
         self._tally[finding.code] += 1
         if self._tally[finding.code] <= _KEPT:
             self._last[finding.code] = len(self.findings)
@@ -152,12 +152,12 @@ class Report:
         self.findings[place] = last._replace(left_out=last.left_out + 1)
 
     def remark(self, text: str) -> None:
-        """Say what was assumed or not looked at, once."""
+        """Note an assumption or gap, once."""
         if text not in self.remarks:
             self.remarks.append(text)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain values for JSON."""
+        """Plain values for JSON."""
         return {
             "valid": self.valid,
             "exit_code": self.exit_code,
@@ -168,7 +168,7 @@ class Report:
         }
 
     def text(self) -> str:
-        """Return the report for people: findings with advice, remarks, the verdict."""
+        """Findings with advice, remarks, the verdict."""
         from yantra.base.text import count
 
         by_code: dict[tuple[bool, str], list[Finding]] = {}

@@ -1,14 +1,12 @@
-"""Who waits for whom: the communications of all ranks as one graph.
+"""Who waits for whom: all ranks' communications as one graph.
 
-A vertex is a send, a receive, or a collective with all its ranks. An edge says that the second ends
-after the first: by a dependency of the trace, because a receive needs its send, or because a rank
-runs one communication at a time and enters the first before. Collectives and sends hold that place,
-receives do not (ASTRA-sim).
+A vertex is a send, a receive, or a collective of all its ranks. An edge: the second ends after the
+first, by a trace dependency, because a receive needs its send, or because a rank's slot
+(collectives and sends hold it, receives do not, as in ASTRA-sim) is entered in order.
 
-Two graphs are built. The sure one has only edges that hold at any speed; a cycle there never ends.
-The wary one has also those that timing may bring about: a receive may wait for every send of its
-key, and of two communications in no sure order either may go first. Without a cycle there, nothing
-can hang on any cluster.
+The sure graph has only edges valid at any speed: a cycle never ends. The wary one adds what timing
+may cause: a receive may wait for every send of its key, and either of two unordered communications
+may go first. Without a cycle there, nothing hangs on any cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from yantra.tracing.inspect.validate.order import MOST_UNDECIDED
 
 
 class Undecided(NamedTuple):
-    """Two communications of a rank whose order timing decides."""
+    """Two communications whose order timing decides."""
 
     rank: int
     first: int
@@ -32,9 +30,9 @@ class Undecided(NamedTuple):
 
 
 class Waits:
-    """The graph. `nodes[v]` lists the (rank, node) that a vertex stands for.
+    """`nodes[v]`: the (rank, node) of a vertex.
 
-    Of `unsure_groups` nobody knows which collectives meet, so each rank's stand alone.
+    In `unsure_groups` it is unknown which collectives meet, so each rank's is a vertex.
     """
 
     def __init__(self, job: LoadedJob, messages: Messages) -> None:
@@ -86,10 +84,9 @@ class Waits:
         graph[self.vertex[first]].add(self.vertex[second])
 
     def _slots(self) -> None:
-        """Order the communications that hold a rank's one place, as far as that is sure.
+        """Order slot holders as far as sure.
 
-        Two sends in no sure order harm nobody: each ends by itself, as a collective of one rank
-        does.
+        Two unordered sends do no harm: each ends by itself, as a one-rank collective.
         """
         for rank, member in self.job.members.items():
             slots = member.order.slots
@@ -104,14 +101,13 @@ class Waits:
                 self.too_many.add(rank)
 
     def _meets(self, member: Member, node: int) -> bool:
-        """Whether a communication that holds its place waits for other ranks."""
         if member.columns.type[node] != NodeType.COMM_COLL:
             return False
         group = member.columns.group[node]
         return group == WORLD or len(self.job.groups.get(group, (0, 1))) > 1
 
     def _settle(self) -> None:
-        """Drop pairs of which one cannot be ready before the other has ended, by other ranks."""
+        # Other ranks may force an order: one cannot be ready before the other has ended.
         if len(self.undecided) <= MOST_UNDECIDED:
             self.undecided = [pair for pair in self.undecided if not self._is_settled(pair)]
 
@@ -144,9 +140,9 @@ class Waits:
         return self.job.members[rank].order.decided(nodes)
 
     def held_by_rendezvous(self, messages: Messages) -> Iterator[tuple[int, int]]:
-        """Yield the further edges where a send ends only once its receive is posted.
+        """Yield edges for sends that end only once the receive is posted.
 
-        The receive is posted when what it depends on has ended, so the send ends after that.
+        That is when the receive's dependencies have ended.
         """
         for key, sends in messages.sends.items():
             order = self.job.members[key.destination].order
@@ -159,7 +155,7 @@ class Waits:
 
 
 def find_cycle(after: list[set[int]]) -> list[int]:
-    """Return a cycle of a graph as vertices in order, or nothing."""
+    """A cycle's vertices in order, or nothing."""
     waiting = [0] * len(after)
     for targets in after:
         for target in targets:
@@ -180,7 +176,7 @@ def find_cycle(after: list[set[int]]) -> list[int]:
 
 
 def _walk_back(before: dict[int, int]) -> list[int]:
-    """Follow predecessors among the vertices that wait: each has one, so a cycle is met."""
+    """Follow predecessors of waiting vertices: each has one, so a cycle is met."""
     vertex = next(iter(before))
     seen: dict[int, int] = {}
     path: list[int] = []
@@ -192,7 +188,7 @@ def _walk_back(before: dict[int, int]) -> list[int]:
 
 
 def reaches(after: list[set[int]], start: int, goal: int) -> bool:
-    """Whether a path of at least one edge leads from one vertex to another."""
+    """Whether a path of at least one edge connects them."""
     todo, seen = [start], {start}
     while todo:
         for target in after[todo.pop()]:

@@ -1,4 +1,4 @@
-"""From a linked trace to a graph whose replay gives the measured timeline."""
+"""From a linked trace to a graph that replays the measured timeline."""
 
 from yantra.tracing.pytorch.graph.assemble import build
 from yantra.tracing.pytorch.graph.nodes import Graph, GraphNode, GraphOptions

@@ -1,11 +1,11 @@
 """From the linked trace to the replay graph.
 
-Threads are cut into slices, device ops and slices get what they wait for, and whatever time is left
-between the end of that and the measured start becomes a delay node on the same lane. So a replay
-that starts every node when its dependencies have ended gives back the measured timeline, whatever
-the inferences missed; and a change of one duration moves exactly what depends on it.
+Threads are cut into slices; device ops and slices get what they wait for; time left until the
+measured start becomes a delay node on the lane. So starting every node when its dependencies end
+reproduces the measured timeline whatever the inferences missed, and a changed duration moves
+exactly what depends on it.
 
-Times are put on the grid of whole microseconds at both ends of a node, so durations telescope.
+Both ends of a node are on the grid of whole microseconds, so durations telescope.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from yantra.tracing.pytorch.graph.nodes import Graph, GraphNode, GraphOptions
 from yantra.tracing.pytorch.host import ROOT_NAMES
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
 
-_LONG_NS = 20_000  # longer than launching and handing over between streams take
+_LONG_NS = 20_000  # longer than launching and stream hand-over take
 
 
 @without_collector
 def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
-    """Return the replay graph of a linked trace."""
+    """The replay graph of a linked trace."""
     options = options or GraphOptions()
     builder = _Builder(linked)
     builder.cut()
@@ -52,8 +52,6 @@ def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
 
 
 class _Builder:
-    """Makes the drafts and their dependencies."""
-
     def __init__(self, linked: Linked) -> None:
         self.linked = linked
         self.lanes = Lanes(linked)
@@ -61,11 +59,11 @@ class _Builder:
         self.device: dict[int, int] = {}  # device op -> draft
         self.tails: dict[int, int] = {}
         self.operators = {operator.id: operator for operator in linked.operators}
-        self._keys = -1  # of cuts that are for operators: -1, -2, ...
-        self._crossings: list[tuple[int, int]] = []  # key of the cut, operator that hangs on it
+        self._keys = -1  # operators' cuts: -1, -2, ...
+        self._crossings: list[tuple[int, int]] = []  # key of the cut, waiting operator
 
     def cut(self) -> None:
-        """Cut the threads where other lanes hang on them."""
+        """Cut threads where other lanes depend on them."""
         blocking = {(wait.tid, wait.start_ns) for wait in self.linked.waits if wait.after}
         points = launch_points(self.linked.device_ops, blocking)
         wait_points(self.linked.waits, points)
@@ -74,7 +72,7 @@ class _Builder:
         self.lanes.cut_threads(points)
 
     def _cut_for_orphans(self, points: dict[int, list[Point]]) -> None:
-        """Cut at the start of device ops whose operator is known but whose launch is not."""
+        """Cut at the start of device ops with an operator but no known launch."""
         for op in self.linked.device_ops:
             parent = self.operators.get(op.parent) if op.parent is not None else None
             if parent is None or parent.start_ns is None:
@@ -87,7 +85,7 @@ class _Builder:
                     self._crossings.append((self._keys, -1 - op.id))
 
     def _cut_for_threads(self, points: dict[int, list[Point]]) -> None:
-        """Cut a thread where an operator that it started begins on another."""
+        """Cut a thread where an operator it started begins on another."""
         sources = [(f.source, f.target) for f in self.linked.flows if f.kind == "thread"]
         parents = [
             (operator.parent, operator.id)
@@ -109,7 +107,6 @@ class _Builder:
         return self._keys
 
     def connect(self) -> None:
-        """Give every draft its dependencies and its enclosing operator."""
         self._add_device_ops()
         for index, wait in enumerate(self.linked.waits):
             if index in self.lanes.wait_drafts:
@@ -135,11 +132,11 @@ class _Builder:
                 deps.append(self.tails.get(launched, launched))
 
     def anchor(self) -> int:
-        """Let device ops that started long after all they wait for wait for the device's last op.
+        """Let device ops that start long after all they wait for also wait for the device's last
+        op.
 
-        Something held them back: a wait that the trace does not tell, or other ops that filled the
-        device. Either way what ended last before their start is the best guess, and a better one
-        than a delay of fixed length. Returns how many were changed.
+        Something unseen held them: an untraced wait, or a full device. What ended last before their
+        start is a better guess than a fixed delay. Returns how many changed.
         """
         by_end: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for index in self.device.values():
@@ -179,7 +176,7 @@ class _Builder:
             deps.append(on)
 
     def _add_timeless(self) -> None:
-        """Add the operators without a time, in host order after what came before them."""
+        """Add operators without a time, in host order after what came before."""
         before: dict[int, int] = {}
         for operator in self.linked.operators:
             made = self.lanes.first.get(operator.id)
@@ -221,11 +218,10 @@ def _device_order(op: DeviceOp) -> tuple[int, int, int]:
 
 
 def _order(drafts: list[Draft]) -> list[int]:
-    """Return the drafts so that each follows what it waits for, earliest first.
+    """Drafts so that each follows what it waits for, earliest first.
 
-    Times allow no cycle except among nodes of zero duration at one instant; there the node that
-    comes first in time and index is freed from what it still waits for. Mostly the order of times
-    is such an order already, and then it is the one.
+    Only zero-length nodes at one instant can form a cycle; the first by time and index is freed of
+    what it still waits for. Usually time order already fits.
     """
     stuck = _by_time(drafts)
     if _follow_deps(drafts, stuck):
@@ -268,7 +264,6 @@ def _by_time(drafts: list[Draft]) -> list[int]:
 
 
 def _follow_deps(drafts: list[Draft], order: list[int]) -> bool:
-    """Whether every draft stands behind what it waits for."""
     placed = [False] * len(drafts)
     for index in order:
         draft = drafts[index]
@@ -282,22 +277,20 @@ def _follow_deps(drafts: list[Draft], order: list[int]) -> bool:
 
 
 def _free(draft: Draft, placed: list[bool]) -> None:
-    """Break a cycle: forget what the draft waits for and has not been placed."""
+    # Break a cycle.
     draft.deps = [dep for dep in draft.deps if placed[dep]]
     if draft.ctrl is not None and not placed[draft.ctrl]:
         draft.ctrl = None
 
 
 class _Writer:
-    """Gives ids, puts times on the grid and adds the delays."""
-
     def __init__(self, builder: _Builder, order: list[int], options: GraphOptions) -> None:
         self.drafts = builder.drafts
         self.order = order
         self.gaps = options.gaps
         self.graph = Graph(nodes=[], operator_node={}, device_node={})
         self.ids = [0] * len(self.drafts)
-        self.ends = [0] * len(self.drafts)  # when each draft ends in a replay
+        self.ends = [0] * len(self.drafts)  # of each draft in a replay
 
     def write(self) -> Graph:
         ids, ends, gaps = self.ids, self.ends, self.gaps
@@ -344,7 +337,6 @@ def _node(
 def _delay(
     id: int, draft: Draft, earliest: int, start: int, deps: list[int], ctrl: int | None
 ) -> GraphNode:
-    """Return the delay of the node that gets the next id."""
     return GraphNode(
         id=id,
         kind="delay",

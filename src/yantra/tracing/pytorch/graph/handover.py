@@ -1,17 +1,15 @@
-"""Threads that wait for each other without saying so.
+"""Threads that wait for each other, inferred.
 
-No trace records that the main thread sleeps while autograd runs the backward pass on a thread of
-its own, or that it waits for a collective it gave to a worker thread. It shows in the times. A
-thread is idle in a gap between operators and in time that belongs to a user annotation only
-("## backward ##"). What ended its idleness is taken to be the last of:
+No trace records that the main thread sleeps while autograd runs the backward pass on another
+thread, or waits for a collective given to a worker. A thread is idle between operators and in time
+only user annotations have ("## backward ##"). Idleness is ended by the last of:
 
-1. a burst of work of another thread that lies wholly inside the idle time;
-2. work of an autograd thread on the backward operators of this thread's forward operators;
-3. a collective that this thread gave to a worker thread, if the idle time is much longer than the
-   thread's usual and ended soon after the collective.
+1. a burst of another thread's work wholly inside the idle time; 2. an autograd thread's work on the
+backward operators of this thread's forward operators; 3. a collective this thread gave to a worker,
+if the idle time is much longer than usual and ended soon after it.
 
-Threads that merely work side by side match none of these. All are inferences, consistent with the
-measured times, and can be switched off.
+Threads merely side by side match none. All this is inferred, fits the measured times, and can be
+switched off.
 """
 
 from __future__ import annotations
@@ -28,13 +26,13 @@ _USER_SCOPE = 7
 _COLLECTIVES = ("gloo:", "nccl:", "mpi:", "ucc:", "xccl:")
 _MUCH_LONGER = 10
 _RESUMED_WITHIN = 0.2  # of the idle time
-Cause = tuple[int, int]  # when the other thread's work began, its last draft
+Cause = tuple[int, int]  # begin of the other thread's work, its last draft
 
 
 class Handover:
-    """Finds the hand-overs of one linked trace and writes them into the drafts.
+    """Writes a linked trace's hand-overs into the drafts.
 
-    `tails` maps a slice that was split around another thread's work to its second half.
+    `tails`: second half of slices split around another thread's work.
     """
 
     def __init__(self, lanes: Lanes) -> None:
@@ -62,7 +60,7 @@ class Handover:
                 self._resume(index, self._cause(tid, start, end))
 
     def _read_flows(self) -> None:
-        """Note who runs whose backward pass, and the jobs of each thread by their end."""
+        """Note who runs whose backward pass, and each thread's jobs by end."""
         tids = {operator.id: operator.tid for operator in self.lanes.linked.operators}
         for flow in self.lanes.linked.flows:
             giver, taker = tids[flow.source], tids[flow.target]
@@ -77,7 +75,7 @@ class Handover:
             jobs.sort()
 
     def _index(self) -> None:
-        """Note the times of each thread's work, without the time only annotations have."""
+        """Note each thread's working times, without annotation-only time."""
         self._work: dict[int, list[int]] = {}
         self._starts: dict[int, list[int]] = {}
         self._ends: dict[int, list[int]] = {}
@@ -100,7 +98,7 @@ class Handover:
         )
 
     def _gaps(self, tid: int) -> Iterator[tuple[int, int, int]]:
-        """Yield start, end and the draft after each gap; before the first draft it starts at -1."""
+        """Yield start, end and next draft of each gap; the first starts at -1."""
         idle_since = -1
         for index in self.lanes.threads[tid]:
             draft = self.drafts[index]
@@ -109,7 +107,7 @@ class Handover:
             idle_since = draft.end
 
     def _usual(self, tid: int) -> int:
-        """Return the median idle time of a thread."""
+        """Median idle time."""
         lengths = [end - start for start, end, _ in self._gaps(tid) if start >= 0]
         for index in self.lanes.threads[tid]:
             draft = self.drafts[index]
@@ -118,7 +116,7 @@ class Handover:
         return sorted(lengths)[len(lengths) // 2] if lengths else 0
 
     def _cause(self, tid: int, start: int, end: int) -> Cause | None:
-        """Return what ended the thread's idleness between two times."""
+        """What ended the idleness."""
         found: Cause | None = None
         for other in self.lanes.threads:
             if other == tid:
@@ -137,7 +135,7 @@ class Handover:
         return other if self.drafts[other[1]].end > self.drafts[one[1]].end else one
 
     def _burst(self, tid: int, start: int, end: int) -> Cause | None:
-        """Return the work of a thread between two times, None if it worked across either."""
+        """A thread's work between two times, None if it worked across either."""
         starts, ends = self._starts[tid], self._ends[tid]
         first = bisect_left(starts, start)
         last = bisect_right(ends, end) - 1
@@ -150,7 +148,7 @@ class Handover:
         return starts[first], self._work[tid][last]
 
     def _last_work(self, tid: int, start: int, end: int) -> Cause | None:
-        """Return the last work of an autograd thread that ended between two times."""
+        """An autograd thread's last work that ended between two times."""
         last = bisect_right(self._ends[tid], end) - 1
         if last < 0 or self._ends[tid][last] <= start:
             return None
@@ -158,7 +156,7 @@ class Handover:
         return max(start, self._starts[tid][first]), self._work[tid][last]
 
     def _job(self, tid: int, start: int, end: int) -> Cause | None:
-        """Return the last collective given to a worker that ended just before `end`."""
+        """The last collective given to a worker that ended just before `end`."""
         jobs = self._jobs.get(tid)
         if not jobs or start < 0 or end - start < self._long[tid]:
             return None
@@ -170,7 +168,7 @@ class Handover:
         return start, jobs[at][1]
 
     def _split(self, tid: int) -> None:
-        """Cut the time of another thread's work out of the slices that only annotations have."""
+        """Cut other threads' work out of annotation-only slices."""
         whole = []
         for index in self.lanes.threads[tid]:
             whole.append(index)
@@ -193,7 +191,6 @@ class Handover:
             self.drafts[after].deps[0] = before
 
     def _resume(self, index: int, cause: Cause | None) -> None:
-        """Let a draft wait for what ended its thread's idleness."""
         if cause is None:
             return
         deps = self.drafts[index].deps
@@ -203,7 +200,7 @@ class Handover:
 
 
 def _is_annotation(operator: Operator) -> bool:
-    """Whether it is a span for the reader; collectives ("gloo:all_reduce") are work."""
+    # Collectives ("gloo:all_reduce") are work.
     if operator.name.startswith(_COLLECTIVES):
         return False
     return bool(operator.attr("scope") == _USER_SCOPE)

@@ -1,11 +1,10 @@
-"""Cutting CPU threads into slices.
+"""Cuts CPU threads into slices.
 
-A thread's time belongs to its innermost operator. It is cut where something on another lane can
-hang: where an operator begins or ends, where a launch call has handed its work to the device,
-where a blocking call begins and where what it waited for has ended. Time outside every operator is
-no slice, unless a call there launches or waits.
+Time belongs to the thread's innermost operator, cut where another lane can depend on it: operator
+ends and begins, hand-over by a launch call, begin of a blocking call and end of what it awaited.
+Time outside operators is no slice unless a call launches or waits there.
 
-Nodes are drafts here: in nanoseconds and with the indices of other drafts for dependencies.
+Nodes are drafts: in nanoseconds, dependencies as indices of drafts.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _CALL, _CUT, _WAIT = range(3)
 
 
 class Draft(Struct, gc=False):
-    """A node in the making; `deps` and `ctrl` are indices of drafts."""
+    """A node in the making; `deps` and `ctrl` are draft indices."""
 
     kind: str
     source: int
@@ -36,21 +35,20 @@ class Draft(Struct, gc=False):
 
 
 class Point(Struct, gc=False, frozen=True, order=True):
-    """An instant of a thread: a call outside operators, a cut for another lane, a wait."""
+    """An instant of a thread: a call outside operators, a cut, a wait."""
 
     time: int
     kind: int
-    key: int  # of a cut: what it is for; of a wait: its index; of a call: its end
+    key: int  # cut: its purpose; wait: index; call: end
     owner: int = NO_OPERATOR
     name: str = ""
 
 
 class Lanes:
-    """The drafts of all threads.
+    """Drafts of all threads.
 
-    `threads`: drafts of each thread in order. `first`, `last`: the draft an operator begins and
-    ends with. `cuts`: for every cut (by its key) the last draft of the thread at that time, None if
-    there was none.
+    `threads`: each thread's in order. `first`, `last`: an operator's. `cuts`: by key, the thread's
+    last draft at that time or None.
     """
 
     def __init__(self, linked: Linked) -> None:
@@ -64,12 +62,12 @@ class Lanes:
         self._ends = {op.id: op.start_ns + op.dur_ns for op in linked.device_ops}
 
     def add(self, draft: Draft) -> int:
-        """Add a draft and return its index."""
+        """Add a draft, return its index."""
         self.drafts.append(draft)
         return len(self.drafts) - 1
 
     def cut_threads(self, points: dict[int, list[Point]]) -> None:
-        """Make the slices of every thread that has operators or points."""
+        """Slice every thread that has operators or points."""
         operators: defaultdict[int, list[Operator]] = defaultdict(list)
         for operator in self.linked.operators:
             if operator.start_ns is not None:
@@ -80,7 +78,7 @@ class Lanes:
             _Thread(self, tid, sorted(points.get(tid, []))).run(own)
 
     def awaited_until(self, wait: Wait) -> int:
-        """Return when the last op that a wait waits for ended."""
+        """End of the last awaited op."""
         return max(self._ends[op] for op in wait.after)
 
 
@@ -90,7 +88,7 @@ def _order(operator: Operator) -> tuple[int, int, int]:
 
 
 class _Thread:
-    """The sweep over one thread. `now` is the time up to which slices have been made."""
+    """Sweep over a thread; slices are made up to `now`."""
 
     def __init__(self, lanes: Lanes, tid: int, points: list[Point]) -> None:
         self.lanes = lanes
@@ -124,7 +122,7 @@ class _Thread:
         self.begun.add(operator.id)
 
     def _points_until(self, time: int | None) -> None:
-        """Handle the points before `time`, and those at `time` whose operator has begun."""
+        """Handle points before `time`, and those at `time` whose operator has begun."""
         points = self.points
         while self.next_point < len(points):
             point = points[self.next_point]
@@ -157,7 +155,6 @@ class _Thread:
         self.lanes.wait_drafts[index] = made
 
     def _end_all(self, time: int | None) -> None:
-        """End the operators that end at or before `time`."""
         while self.stack and (time is None or self.stack[-1][1] <= time):
             self._pop(self.stack[-1][1])
 
@@ -168,7 +165,7 @@ class _Thread:
             self.lanes.last[operator] = self.made[-1]
 
     def _flush(self, time: int) -> None:
-        """Make the slice from `now` to `time` for the innermost operator."""
+        """Slice `now` to `time` for the innermost operator."""
         if not self.stack:
             return
         operator, _, name = self.stack[-1]
@@ -191,10 +188,10 @@ def _fits(outer_end: int, end: int) -> bool:
 
 
 def launch_points(ops: list[DeviceOp], blocking: set[tuple[int, int]]) -> dict[int, list[Point]]:
-    """Return the points at which launch calls hand their ops over, by thread; keys are op ids.
+    """Points where launch calls hand ops over, by thread; keys are op ids.
 
-    The hand-over is at the end of the call or, if that is earlier, when the op starts. A blocking
-    call (thread and start in `blocking`) hands over as it begins: its later end is an effect.
+    At the call's end, or the op's start if earlier. A blocking call (thread and start in
+    `blocking`) hands over as it begins: its later end is an effect.
     """
     points: defaultdict[int, list[Point]] = defaultdict(list)
     for op in ops:
@@ -210,9 +207,9 @@ def launch_points(ops: list[DeviceOp], blocking: set[tuple[int, int]]) -> dict[i
 
 
 def wait_points(waits: list[Wait], points: dict[int, list[Point]]) -> None:
-    """Add the points of blocking calls: those outside operators take their thread's time.
+    """Add blocking calls; those outside operators take thread time.
 
-    A call that is known to wait for something parts its time into waiting and what is left.
+    A call with a known awaited op is parted into waiting and the rest.
     """
     for index, wait in enumerate(waits):
         if not wait.after:
@@ -228,5 +225,5 @@ def wait_points(waits: list[Wait], points: dict[int, list[Point]]) -> None:
 
 
 def cut_point(time: int, key: int, owner: int) -> Point:
-    """Return a point that cuts a thread for something on another lane."""
+    """A cut for something on another lane."""
     return Point(time, _CUT, key, owner)

@@ -1,4 +1,4 @@
-"""Linking: which operator launched which device op, and who waited for whom."""
+"""Linking: who launched which device op, and who waited for whom."""
 
 from yantra.tracing.pytorch.link.join import link, link_alone, link_files
 

@@ -1,11 +1,10 @@
-"""Launches told by order, where the numbers of kernels are missing.
+"""Launches found by order, where kernels have no correlation number.
 
-ROCm up to 6.1 gives RCCL's kernels the correlation 0. Each call of the communicator still has its
-launch call, and a stream runs what it was given in order: so where a stream has as many such
-kernels as there are launch calls without a device op inside communication, and each kernel begins
-after its call, the k-th belongs to the k-th. Kernels that began before the first of these calls
-were launched before the recording. With several streams each must fit the calls of exactly one
-process group. Where anything else fits, nothing is paired.
+ROCm up to 6.1 gives RCCL's kernels correlation 0. Each call of the communicator still has its
+launch call, and streams are in order: if a stream has as many such kernels as there are launch
+calls without device op inside communication, and each kernel begins after its call, the k-th belong
+together. Kernels begun before the first call were launched before the recording. With several
+streams each must fit the calls of exactly one process group; otherwise nothing is paired.
 
 Source: ROCm/roctracer issue 100, pytorch/kineto issue 1416.
 """
@@ -21,11 +20,11 @@ from yantra.tracing.pytorch.kineto import Event
 from yantra.tracing.pytorch.linked import Operator
 
 _COLLECTIVES = ("nccl", "rccl", "oneccl", "msccl")
-_HIGHEST = 8  # operators above a launch that may be the call of a communicator
+_HIGHEST = 8  # operators above a launch that may be the communicator's call
 
 
 def unnumbered(events: Iterable[Event]) -> list[Event]:
-    """Return the kernels of collectives that have no correlation number, or 0."""
+    """Kernels of collectives without a correlation number, or with 0."""
     return [
         event
         for event in events
@@ -38,9 +37,9 @@ def unnumbered(events: Iterable[Event]) -> list[Event]:
 def paired(
     kernels: Sequence[Event], calls: Sequence[Event], operators: Sequence[Operator]
 ) -> dict[int, Event]:
-    """Return the launch call of each kernel, by the kernel's index in the file.
+    """The launch call of each kernel, by the kernel's index in the file.
 
-    `calls` are the launch calls without a device op, in order of start, with their owners set.
+    `calls`: launch calls without device op, by start, owners set.
     """
     groups: defaultdict[str, list[Event]] = defaultdict(list)
     for call in calls:
@@ -71,7 +70,7 @@ def _one_to_one(streams: list[list[Event]], groups: list[list[Event]]) -> dict[i
 
 
 def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
-    """Return the pairs, k-th with k-th; none where numbers or times do not fit."""
+    """Pair k-th with k-th; empty where counts or times do not fit."""
     if not calls:
         return []
     known = [kernel for kernel in kernels if kernel.start >= calls[0].start]
@@ -82,7 +81,7 @@ def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
 
 
 def _communicator(call: Event, operators: Sequence[Operator]) -> str | None:
-    """Return the group of the communication around a call, "" if unnamed; None where none is."""
+    """Group of the communication around a call, "" if unnamed, None without communication."""
     at: int | None = call.owner if call.owner >= 0 else None
     communicates = False
     for _ in range(_HIGHEST):

@@ -1,9 +1,8 @@
-"""Orders between operators that the traces state: forward to backward, thread to thread.
+"""Orders between operators: forward to backward, thread to thread.
 
-Autograd gives a forward operator and its backward operator one sequence number. Kineto draws a flow
-between them; where it did not, the host trace's `seq_id` and `fw_tid` say the same. A collective of
-gloo runs on a worker thread: the host trace lists it where it was called, the device trace where it
-ran.
+Forward and backward operator share autograd's sequence number. Kineto draws a flow between them;
+where it did not, the host trace's `seq_id` and `fw_tid` say it. A gloo collective runs on a worker
+thread: the host trace has it where it was called, the device trace where it ran.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def flows(
     threads: dict[int, int],
     trace: KinetoTrace,
 ) -> list[Flow]:
-    """Return the flows between operators; ids are indices into `nodes`."""
+    """Flows between operators; ids are indices into `nodes`."""
     pairs = _drawn(events, trace) if trace.forward and trace.backward else None
     if pairs is None:
         pairs = _by_sequence(nodes)
@@ -39,7 +38,7 @@ def flows(
 
 
 def _drawn(events: list[Event | None], trace: KinetoTrace) -> set[tuple[int, int]] | None:
-    """Return the pairs that Kineto's flow events tie together, by thread and start time."""
+    """Pairs tied by Kineto's flow events, by thread and start time."""
     starts: dict[tuple[object, int], int] = {}
     times = {end.start for ends in (trace.forward, trace.backward) for end in ends}
     for index, event in enumerate(events):
@@ -63,14 +62,14 @@ def _hashable(event: Event) -> bool:
 
 
 def _likelier(event: Event, other: Event | None) -> bool:
-    """Of two events that start together, the one with a sequence number takes part in flows."""
+    # Of two that start together, the one with a sequence number takes part in flows.
     number = event.detail.seq_id
     known = other.detail.seq_id if other is not None else None
     return (number is not None and number >= 0) and (known is None or known < 0)
 
 
 def _by_sequence(nodes: list[HostNode]) -> set[tuple[int, int]]:
-    """Pair the backward operators with the last forward operator of their sequence number."""
+    """Pair backward operators with the last forward operator of their sequence number."""
     forward: dict[tuple[int, int], int] = {}
     pairs = set()
     for index, node in enumerate(nodes):
@@ -88,7 +87,7 @@ def _by_sequence(nodes: list[HostNode]) -> set[tuple[int, int]]:
 def _moved(
     nodes: list[HostNode], events: list[Event | None], threads: dict[int, int]
 ) -> list[tuple[int, int]]:
-    """Return the operators that ran elsewhere than they were called, with what came before."""
+    """Operators that ran elsewhere than called, with what came before."""
     before: dict[tuple[int, int], int] = {}
     place = {node.id: index for index, node in enumerate(nodes)}
     found = []

@@ -1,7 +1,7 @@
-"""Joining a host trace and a device trace into the linked form.
+"""Joins a host and a device trace into the linked form.
 
-The steps work on indices (operators in order of host id, device ops in order of start); ids are
-given last: an operator is followed by the device ops it launched.
+The steps use indices (operators by host id, device ops by start). Ids come last: an operator, then
+the device ops it launched.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def link_files(
     partial: bool = False,
     unsaid: int = 0,
 ) -> Linked:
-    """Link the host trace and the device trace in two files; `rank` overrides the trace's own.
+    """Link two files; `rank` overrides the trace's own.
 
-    `unsaid` is the rank where neither says one. Without a host trace, the device trace's operators
-    are nested by their times. Raises TraceError when a file is wrong or the two are of different
-    runs; `partial` accepts traces that share few operators.
+    `unsaid` is the rank if neither file has one. Without a host trace, the device trace's operators
+    nest by their times. Raises TraceError when a file is wrong or the two are of different runs;
+    `partial` accepts traces that share few operators.
     """
     if host is None:
         alone = device_traces.read(device, shapes=True)
@@ -64,7 +64,7 @@ def link(
     where: str = "link",
     partial: bool = False,
 ) -> Linked:
-    """Join two traces of one rank; `where` names them in errors."""
+    """Join two traces of one rank; `where` is for errors."""
     found = match.match(host.nodes, device.cpu, where, partial=partial)
     linked = _joined(host, device, found, rank)
     _count_nodes(linked)
@@ -79,7 +79,7 @@ def link(
 
 @without_collector
 def link_alone(device: KinetoTrace, *, rank: int | None = None) -> Linked:
-    """Bring the device trace of one rank, read with its shapes, into the linked form."""
+    """Bring a rank's device trace, read with shapes, into the linked form."""
     host, found = nesting.nested(device)
     linked = _joined(host, device, found, rank)
     linked.report.nested = True
@@ -128,7 +128,7 @@ def _frame(host: HostTrace, device: KinetoTrace, rank: int | None) -> Linked:
 def _operators(
     nodes: list[HostNode], found: list[Event | None], on_thread: dict[int, int], origin: int
 ) -> list[Operator]:
-    """Return the operators; `id` and `parent` are indices."""
+    """The operators; `id` and `parent` are indices."""
     place = {node.id: index for index, node in enumerate(nodes)}
     operators = []
     for index, (node, event) in enumerate(zip(nodes, found, strict=True)):
@@ -157,7 +157,7 @@ def _operators(
 def _link_devices(
     linked: Linked, host: HostTrace, device: KinetoTrace, found: list[Event | None]
 ) -> None:
-    """Nest the threads, attach the device ops and find out who waits for whom."""
+    """Nest the threads, attach device ops, find who waits for whom."""
     report = linked.report
     origin = linked.origin_ns
     used = {event.detail.correlation for event in device.device}
@@ -209,14 +209,14 @@ def _matters(call: Event, used: set[int | None]) -> bool:
 
 
 def _makes_wait(call: Event, linked: Linked) -> bool:
-    """Whether a call makes a stream wait for work of this program and not inside NCCL."""
+    # NCCL's own waits are no waits of the program.
     if call.name not in streams.WAIT_CALLS:
         return False
     return call.owner < 0 or not linked.operators[call.owner].name.startswith("nccl:")
 
 
 def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceOp, Record]]:
-    """Return the collective kernels whose host record is known; sets their group's name."""
+    """Collective kernels whose host record is known; sets their group's name."""
     names = {group.name for group in linked.groups}
     found = []
     for op in linked.device_ops:
@@ -241,10 +241,7 @@ def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceO
 def _awaited(
     known: dict[int, Record], collectives: list[tuple[DeviceOp, Record]]
 ) -> dict[int, DeviceOp | None]:
-    """Return the collective that each recorded wait (by index of its operator) names.
-
-    None if it is not in the trace.
-    """
+    """The collective named by each recorded wait, by operator index; None if not in the trace."""
     issued: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     for op, record in collectives:
         if record.sequence >= 0 and record.call != "wait":
@@ -257,7 +254,7 @@ def _awaited(
 
 
 def _unclaimed(linked: Linked, device: KinetoTrace, found: list[Event | None]) -> None:
-    """Keep the annotations of the device trace that the host trace does not have."""
+    """Keep annotations that only the device trace has."""
     claimed = {event.index for event in found if event is not None}
     for event in device.cpu:
         if event.index in claimed:
@@ -284,12 +281,10 @@ def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None])
 
 
 def _has_no_event(name: str) -> bool:
-    """Whether the device trace has nothing of such a node: it stands for no operator."""
     return name in host_traces.ROOT_NAMES or "process_group:init" in name
 
 
 def _count_nodes(linked: Linked) -> None:
-    """Put the nodes of the host trace into the balance."""
     report = linked.report
     nodes = report.balance.nodes = Sum(len(linked.operators))
     nodes.add("operators with times", report.matched)
@@ -299,7 +294,7 @@ def _count_nodes(linked: Linked) -> None:
 
 
 def _number(linked: Linked) -> None:
-    """Give ids: each operator is followed by its device ops, the parentless come last."""
+    """Give ids: each operator, then its device ops; the parentless come last."""
     children: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     alone = []
     for op in linked.device_ops:

@@ -1,8 +1,8 @@
-"""Counts the calls that launch work, and those of them whose work the trace does not have.
+"""Counts launch calls, and those whose work the trace lacks.
 
-A profiler can lose the device's records (its buffers run over, or they lie outside of the window it
-keeps). Then a launch has no kernel or copy, and a replay without a word would show an idle device.
-What is launched while a stream is captured goes into a graph and runs when that is launched.
+A profiler can lose device records (full buffers, or outside its window). The launch then has no
+kernel or copy, and a replay would silently show an idle device. Launches while a stream is captured
+go into a graph and run when that is launched.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _BEGINS, _ENDS = "StreamBeginCapture", "StreamEndCapture"
 
 
 def count(calls: Sequence[Event], used: set[int | None], report: LinkReport) -> list[Event]:
-    """Count the launch calls in the balance; return those without a device op, by start.
+    """Count launch calls in the balance; return those without a device op, by start.
 
-    `calls` are in order of start, `used` the correlation numbers of the device ops.
+    `calls` in order of start; `used`: correlation numbers of the device ops.
     """
     sums: Counter[str] = Counter()
     capturing: defaultdict[Any, bool] = defaultdict(bool)
-    until: dict[Any, int] = {}  # the end of the launch call of each thread that has device ops
+    until: dict[Any, int] = {}  # end of each thread's launch call that has device ops
     lost = []
-    launching: dict[str | None, bool] = {}  # there are few names, and many calls
+    launching: dict[str | None, bool] = {}  # few names, many calls
     captures: set[str | None] = set()
     for call in calls:
         name = call.name or ""

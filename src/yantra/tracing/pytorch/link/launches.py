@@ -1,9 +1,9 @@
 """Device ops and who launched them.
 
-Kineto gives a runtime call and the device ops it launched one correlation number, whatever the
-call is called: kernels, copies, fills, graphs (one call, many ops), CUDA or HIP. The parent is the
-innermost operator around the call. External id, which names an operator, is asked only where the
-call is missing or stands outside every operator of its thread.
+In Kineto a runtime call and the device ops it launched share a correlation number: kernels, copies,
+fills, graphs (one call, many ops), CUDA or HIP. The parent is the innermost operator around the
+call. External id, which names an operator, counts only where the call is missing or outside every
+operator of its thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
 
 
 def by_correlation(calls: list[Event]) -> dict[int, Event]:
-    """Return the calls by correlation; of several, one that launches work."""
+    """The calls by correlation; of several, one that launches work."""
     found: dict[int, Event] = {}
     for call in calls:
         number = call.detail.correlation
@@ -26,7 +26,7 @@ def by_correlation(calls: list[Event]) -> dict[int, Event]:
 
 
 def launches(call: Event) -> bool:
-    """Whether a call is one that launches work of the device, by its name."""
+    """Whether a call launches device work, by its name."""
     name = call.name or ""
     return ("Launch" in name or "Memcpy" in name or "Memset" in name) and "HostFunc" not in name
 
@@ -39,11 +39,10 @@ def device_ops(
     origin: int,
     report: LinkReport,
 ) -> list[DeviceOp]:
-    """Return the device ops in order of (start, end), with `parent` an index into the operators.
+    """Device ops by (start, end), with `parent` an index into the operators.
 
-    `calls` are by correlation, `paired` those that the order of launches tells, by the index of the
-    device's event. `owners` are the indices of the operators with their events. Sets the counts of
-    the report.
+    `calls` by correlation; `paired` launches found by order, by index of the device's event;
+    `owners` operator indices with their events. Sets the report's counts.
     """
     named: dict[int, tuple[int, Event]] = {}
     for index, event in owners:
@@ -99,12 +98,12 @@ def _parent(
     named: dict[int, tuple[int, Event]],
     report: LinkReport,
 ) -> int | None:
-    """Return the operator around the launch; `how` is the count of the report that this adds to."""
+    """The operator around the launch; adds to the report's count `how`."""
     if call is not None and call.owner >= 0:
         setattr(report, how, getattr(report, how) + 1)
         return call.owner
     external = event.detail.external_id
-    # Kineto writes the correlation as External id where it knows no operator.
+    # Where Kineto knows no operator, External id is the correlation.
     if external is not None and external != event.detail.correlation and external in named:
         index, operator = named[external]
         if operator.start <= (call or event).start:

@@ -1,9 +1,8 @@
-"""Which event of the device trace is which node of the host trace.
+"""Matches events of the device trace to nodes of the host trace.
 
-Both traces number every recorded function ("rf_id", "Record function id"); equal numbers and equal
-names are a match. Where the numbers are missing, the n-th node with a name and sequence number is
-the n-th event with them, if both traces have the same count. Nothing else is guessed: the host
-trace has neither times nor Kineto's External id.
+Equal record function numbers ("rf_id", "Record function id") and names match. Without numbers, the
+n-th node of a name and sequence number is the n-th such event, if both traces have the same count.
+Nothing else is guessed: the host trace has neither times nor Kineto's External id.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from yantra.base.errors import TraceError
 from yantra.tracing.pytorch.host import HostNode
 from yantra.tracing.pytorch.kineto import Event
 
-LEAST_SHARED = 0.5  # of the numbered operators of the trace that has fewer
+LEAST_SHARED = 0.5  # of the numbered operators of the smaller trace
 
 
 def match(
     nodes: list[HostNode], events: list[Event], where: str, *, partial: bool = False
 ) -> list[Event | None]:
-    """Return the event of every node, None for those the device trace does not have.
+    """The event of every node, None where the device trace has none.
 
-    Raises TraceError when the traces are of two runs: shared numbers belong to other names, nothing
-    matches or, unless `partial`, less than LEAST_SHARED of the numbered operators of the smaller
-    trace. Either trace may go on longer than the other; then the smaller one is in the larger.
+    Raises TraceError for traces of two runs: shared numbers with other names, no match or, unless
+    `partial`, less than LEAST_SHARED of the smaller trace's numbered operators. Either trace may go
+    on longer and so contain the other.
     """
     found = _by_number(nodes, events, where)
     _by_name(nodes, events, found)
@@ -42,9 +41,9 @@ def _check_shared(
     where: str,
     partial: bool,
 ) -> None:
-    """Raise TraceError unless enough operators of the smaller trace are in the other.
+    """Raise TraceError unless the other trace has enough of the smaller one's operators.
 
-    Where Kineto does not number all operators, only those that autograd numbers can be told apart.
+    Where Kineto does not number all operators, only autograd's are distinguishable.
     """
     by_id = any(event.detail.rf_id for event in events)
     told = [i for i in operators if (nodes[i].rf_id if by_id else nodes[i].seq_id >= 0)]
@@ -97,7 +96,7 @@ def _by_number(nodes: list[HostNode], events: list[Event], where: str) -> list[E
 
 
 def _by_name(nodes: list[HostNode], events: list[Event], found: list[Event | None]) -> None:
-    """Fill in matches of nodes and events that have no number."""
+    """Match nodes and events without numbers."""
     waiting: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
     numbered = any(event.detail.rf_id for event in events)
     for index, node in enumerate(nodes):
@@ -120,7 +119,7 @@ def _by_name(nodes: list[HostNode], events: list[Event], found: list[Event | Non
 
 
 def threads(nodes: list[HostNode], found: list[Event | None]) -> dict[int, int]:
-    """Return which thread of the device trace most operators of each host thread ran on."""
+    """The device trace's thread on which most operators of each host thread ran."""
     votes: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for node, event in zip(nodes, found, strict=True):
         if event is not None and isinstance(event.tid, int):

@@ -1,11 +1,11 @@
-"""A host trace out of a device trace alone: who called whom, from the times.
+"""A host trace from a device trace alone: who called whom, by the times.
 
-Most recordings have no host trace. Kineto's events of operators and ranges nest on their thread as
-the calls did, which gives the parents. What is lost: identities of tensors, types in lists of them
-and outputs, and without `record_shapes` all inputs, and with these some sizes and FLOPs.
+Most recordings have no host trace. Kineto's operators and ranges nest on their thread as the calls
+did. Lost: tensor identities, types in lists, outputs and, without `record_shapes`, all inputs and
+with them some sizes and FLOPs.
 
-A worker of gloo does the work of calls of another thread; a host trace lists it there, so it is
-given to the thread that called, where there is just one.
+A gloo worker does the work of another thread's calls; as a host trace does, it is given to the
+calling thread if there is just one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROOT = 1
 
 
 def nested(trace: KinetoTrace) -> tuple[HostTrace, list[Event | None]]:
-    """Return the host trace, and of each of its nodes the event; of the roots there is none."""
+    """The host trace, and the event of each node; roots have none."""
     events = sorted(trace.cpu, key=_order)
     threads = {tid: number for number, tid in enumerate(_threads(events), _ROOT + 1)}
     nodes = [_root(_ROOT, _PROCESS, 0)]
@@ -55,7 +55,7 @@ def nested(trace: KinetoTrace) -> tuple[HostTrace, list[Event | None]]:
 
 
 def _order(event: Event) -> tuple[int, int, int, int]:
-    """Sort a caller before what it called, also where both have the same times."""
+    # A caller sorts before what it called, also at equal times.
     return event.start, -event.end, event.detail.external_id or 0, event.index
 
 
@@ -64,7 +64,7 @@ def _threads(events: Iterable[Event]) -> Iterable[Any]:
 
 
 def _caller(events: Iterable[Event]) -> Any:
-    """Return the thread of all calls of collectives, None if there are several."""
+    # The thread of all calls of collectives, None if several.
     threads = {event.tid for event in events if sort_of(event.name or "") == "api"}
     return threads.pop() if len(threads) == 1 else None
 
@@ -109,13 +109,12 @@ def _attrs(rf_id: int, seq_id: int, scope: int, thread: int) -> list[Attr]:
 
 
 class _Inputs:
-    """The inputs of operators in the form of a host trace; equal ones are made once."""
+    """Inputs in a host trace's form; equal ones are made once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes, bytes], Raw] = {}
 
     def of(self, args: ShapedArgs) -> Raw:
-        """Return the inputs that an event shows."""
         key = bytes(args.dims), bytes(args.types), bytes(args.concrete)
         made = self._known.get(key)
         if made is None:
@@ -143,7 +142,7 @@ def _io(dims: list[Any], types: list[Any], concrete: list[Any]) -> Raw:
 
 
 def _value(shape: Any, type: str, text: str) -> tuple[Any, str]:
-    """Return an input and its type as the observer writes them."""
+    """An input and its type as the observer writes them."""
     width = dtype_bytes(type)
     if width is not None and _is_shape(shape):
         return _tensor(shape, width), f"Tensor({type})"
@@ -162,7 +161,7 @@ def _tensor(shape: list[int], width: int) -> list[Any]:
 
 
 def _plain(text: str) -> Any:
-    """Return the value that a text like "1", "True" or "[2, 2]" shows, None for an empty one."""
+    """The value of a text like "1", "True" or "[2, 2]"; None if empty."""
     try:
         return json_value({"True": "true", "False": "false"}.get(text, text))
     except ValueError:

@@ -1,6 +1,6 @@
-"""The trace files of the ranks of a job, named one by one or by a pattern.
+"""The trace files of a job's ranks, named one by one or by a pattern.
 
-`traces/host.{rank}.json` stands for every file whose name has a whole number in that place.
+`traces/host.{rank}.json` matches files with a whole number in that place.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ RANK = "{rank}"
 
 
 class Pair(NamedTuple):
-    """The files of one rank; `rank` is None where only the traces tell it.
-
-    `host` is None where there is none.
-    """
+    """Files of one rank; `rank` None: only the traces know. `host` may be None."""
 
     host: str | None
     device: str
@@ -27,7 +24,7 @@ class Pair(NamedTuple):
 
 
 def pairs(hosts: Sequence[str], devices: Sequence[str], rank: int | None) -> list[Pair]:
-    """Return the files to link; `hosts` may be none at all.
+    """The files to link; `hosts` may be empty.
 
     Raises ConfigError when hosts and devices do not pair up.
     """
@@ -68,7 +65,7 @@ def _by_pattern(host: str | None, device: str) -> list[Pair]:
 
 
 def by_rank(pattern: str) -> dict[int, str]:
-    """Return the files that a pattern stands for, by rank. Raises ConfigError where none is."""
+    """Files that match a pattern, by rank. Raises ConfigError if none."""
     found = _files(pattern)
     if not found:
         raise ConfigError(pattern, "no file has a name of this form")
@@ -90,7 +87,7 @@ def _files(pattern: str) -> dict[int, str]:
 
 
 def output_name(output: str, pair: Pair, rank: int, several: bool) -> str:
-    """Return where the linked trace of a pair goes. Raises ConfigError if names would clash."""
+    """Where a pair's linked trace goes. Raises ConfigError if names would clash."""
     if RANK in output:
         return output.replace(RANK, str(rank))
     if several:

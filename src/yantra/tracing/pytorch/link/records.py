@@ -1,8 +1,8 @@
-"""What the host trace records of collectives: `record_param_comms` and its process group.
+"""Collectives in the host trace: `record_param_comms` and its process group.
 
-Its inputs are positional: [tensors], sequence number, (group name, description), rank, name, ...;
-calls without tensors (wait, barrier) leave the first out. Later schemas repeat the group as
-attributes. Schemas before 1.0.3 name no group.
+Positional inputs: [tensors], sequence number, (group name, description), rank, name, ...; calls
+without tensors (wait, barrier) omit the first. Later schemas repeat the group as attributes; before
+1.0.3 it has no name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAME = "record_param_comms"
 
 
 class Record(Struct, gc=False):
-    """One call of a communicator; `sequence` numbers its calls, -1 if unknown."""
+    """A call of a communicator; `sequence` numbers its calls, -1 if unknown."""
 
     group: str
     sequence: int
@@ -30,7 +30,7 @@ class _Inputs(Struct):
 
 
 def records(nodes: list[HostNode]) -> dict[int, Record]:
-    """Return the records by index of the node."""
+    """The records by index of the node."""
     decoder = msgspec.json.Decoder(_Inputs)
     found = {}
     for index, node in enumerate(nodes):
@@ -63,7 +63,7 @@ _GROUP_ATTRS = frozenset({"pg_name", "collective_name"})
 
 
 def _sequence(value: Any) -> int | None:
-    """Return the sequence number of 5 or [5, is_p2p], None for anything else."""
+    # 5 or [5, is_p2p]
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool | int):
         value = value[0]
     return value if type(value) is int else None

@@ -1,9 +1,9 @@
 """The order of device ops: streams, events between streams, communicators.
 
-A stream runs its ops one after another. `cudaStreamWaitEvent` makes a stream wait until another has
-come to a recorded event. With CUDA synchronisation events in the trace
-(`enable_cuda_sync_events`) the recorded event is known; without them Kineto tells neither event nor
-stream, and the wait is inferred as far as the order of calls and the measured times allow.
+Streams run in order. `cudaStreamWaitEvent` makes a stream wait until another reaches a recorded
+event. With CUDA synchronisation events (`enable_cuda_sync_events`) that event is known; otherwise
+Kineto names neither event nor stream, and the wait is inferred as far as call order and measured
+times allow.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from yantra.tracing.pytorch.kineto import Event
 from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
 
 _NOISE_NS = 1000
-_PROMPT_NS = 50_000  # an op that waits for an event starts within this time of it
+_PROMPT_NS = 50_000  # an op waiting for an event starts within this time of it
 _FEW = 64  # open collectives looked at
 WAIT_CALLS = frozenset({"cudaStreamWaitEvent", "cuStreamWaitEvent", "hipStreamWaitEvent"})
 Place = tuple[int, int]  # device, stream
 
 
 class Queues:
-    """The device ops of every stream in order of launch, to ask what was launched before when.
+    """Device ops of every stream in launch order.
 
     An op without a launch call counts as launched just before its successor on the stream.
     """
@@ -43,33 +43,32 @@ class Queues:
             self.by_thread[tid] = _Queue(sorted(queue, key=_launch))
 
     def last_before(self, place: Place, time: int) -> DeviceOp | None:
-        """Return the last op launched on the stream `place` before `time`."""
+        """Last op launched on `place` before `time`."""
         queue = self.by_stream.get(place)
         return queue.last_before(time) if queue else None
 
     def first_after(self, place: Place, time: int) -> DeviceOp | None:
-        """Return the first op launched on the stream `place` after `time`."""
+        """First op launched on `place` after `time`."""
         queue = self.by_stream.get(place)
         return queue.first_after(time) if queue else None
 
     def thread_before(self, tid: int, time: int) -> DeviceOp | None:
-        """Return the last op that the thread launched before `time`."""
+        """Last op the thread launched before `time`."""
         queue = self.by_thread.get(tid)
         return queue.last_before(time) if queue else None
 
     def thread_after(self, tid: int, time: int) -> DeviceOp | None:
-        """Return the first op that the thread launched after `time`."""
+        """First op the thread launched after `time`."""
         queue = self.by_thread.get(tid)
         return queue.first_after(time) if queue else None
 
     def ended_before(self, op: DeviceOp) -> int:
-        """Return when the predecessor of `op` on its stream ended, 0 if it has none."""
+        """End of the predecessor on its stream, 0 if none."""
         return self.ops[op.after[0]].end_ns if op.after else 0
 
     def ended_last(self, op: DeviceOp, time: int) -> list[DeviceOp]:
-        """Return, of every other stream, the op that ended last before the start of `op`.
-
-        If it was launched before `time`.
+        """Of every other stream, the op that ended last before `op` started, if launched before
+        `time`.
         """
         found = []
         for place, queue in self.by_stream.items():
@@ -88,13 +87,12 @@ class Queues:
         )
 
     def places(self) -> list[Place]:
-        """Return all streams."""
+        """All streams."""
         return list(self.by_stream)
 
 
 class _Queue:
     def __init__(self, ops: list[DeviceOp]) -> None:
-        """Take ops in the order in which they were queued."""
         times = []
         latest: int | None = None
         for op in reversed(ops):
@@ -126,9 +124,9 @@ def _ended(op: DeviceOp) -> int:
 
 
 def stream_order(ops: list[DeviceOp], report: LinkReport) -> None:
-    """Put the predecessor on the same stream first into every op's `after`.
+    """Put the stream's previous op first into every op's `after`.
 
-    Ops of one launched graph may overlap; then it is the last op that had ended.
+    Ops of one launched graph may overlap; then it is the last that had ended.
     """
     streams: defaultdict[Place, list[DeviceOp]] = defaultdict(list)
     for op in ops:
@@ -161,7 +159,7 @@ RECORD_CALLS = frozenset(
 
 
 class Records:
-    """The calls that record events, by thread, to ask for the last one before another call."""
+    """Calls that record events, by thread."""
 
     def __init__(self, calls: list[Event]) -> None:
         self.by_thread: defaultdict[object, list[Event]] = defaultdict(list)
@@ -170,7 +168,7 @@ class Records:
                 self.by_thread[call.tid].append(call)
 
     def before(self, call: Event) -> Event | None:
-        """Return the thread's last record before `call`."""
+        """The thread's last record before `call`."""
         own = self.by_thread.get(call.tid, [])
         index = bisect_left(own, call.start, key=_start)
         return own[index - 1] if index else None
@@ -188,7 +186,7 @@ def recorded_waits(
     origin: int,
     report: LinkReport,
 ) -> None:
-    """Add to `after` what the trace's "Stream Wait Event" events name."""
+    """Add the trace's "Stream Wait Event" events to `after`."""
     for sync in syncs:
         detail = sync.detail
         if detail.sync_kind != "Stream Wait Event":
@@ -201,7 +199,7 @@ def recorded_waits(
             continue
         device = detail.device or 0
         record = calls.get(detail.wait_on_record if detail.wait_on_record is not None else -1)
-        record = record or records.before(wait) or wait  # the trace names no record: the last one
+        record = record or records.before(wait) or wait  # unnamed: the last record
         source = queues.last_before((device, awaited), record.start - origin)
         target = queues.first_after((device, waiting), wait.start - origin)
         if source is None or target is None:
@@ -223,7 +221,7 @@ def _wait(target: DeviceOp, source: DeviceOp, report: LinkReport) -> bool:
 
 
 def is_collective(op: DeviceOp) -> bool:
-    """Whether a kernel is one of NCCL's or RCCL's."""
+    """Whether a kernel is NCCL's, RCCL's or oneCCL's."""
     return op.name.startswith(("nccl", "rccl", "oneccl"))
 
 
@@ -235,15 +233,14 @@ def inferred_waits(
     named: dict[int, DeviceOp | None],
     report: LinkReport,
 ) -> None:
-    """Add to `after` what calls of cudaStreamWaitEvent must have meant, where that can be told.
+    """Add to `after` what calls of cudaStreamWaitEvent must have meant.
 
-    `calls` are the waits, in order of start. The waiting stream is taken to be that of the next
-    launch of the same thread, or else the one it used last. What it waits for is, in this order:
-    what `named` tells (by the index of the operator around the call; None: issued before the
-    trace); an op that was the last on its stream when an event was recorded, or a collective that
-    nothing has waited for, whose end explains when the waiting op started; for an op that is no
-    collective, the oldest collective that nothing has waited for; the last op on the other stream
-    that the thread used. What the measured times contradict is left out.
+    `calls`: the waits, by start. The waiting stream is that of the thread's next launch, else the
+    one it used last. It waits for, in this order: what `named` says (by index of the operator
+    around the call; None: issued before the trace); an op last on its stream when an event was
+    recorded, or a collective not yet waited for, whose end explains the waiting op's start; for
+    other ops than collectives, the oldest collective not yet waited for; the last op on the
+    thread's other stream. What the measured times contradict is left out.
     """
     waits = _Inferred(records, queues, origin)
     for call in calls:
@@ -268,8 +265,6 @@ def inferred_waits(
 
 
 class _Inferred:
-    """Finds what a stream waited for."""
-
     def __init__(self, records: Records, queues: Queues, origin: int) -> None:
         self.records = records
         self.queues = queues
@@ -285,11 +280,10 @@ class _Inferred:
         return oldest or _other_before(self.queues, tid, target, time)
 
     def nothing_left(self, target: DeviceOp, time: int) -> bool:
-        """Whether there is no work on other streams, or collectives that are all waited for."""
         return self.collectives.all_awaited(time) or not self.queues.others_before(target, time)
 
     def _explained(self, call: Event, target: DeviceOp) -> DeviceOp | None:
-        """Return the candidate that ended just before the target started, and after all else."""
+        """The candidate that ended last, just before the target started."""
         time = call.start - self.origin
         record = self.records.before(call)
         recorded = time if record is None else record.start - self.origin
@@ -300,7 +294,7 @@ class _Inferred:
             if place != (target.device, target.stream)
         ]
         candidates += self.collectives.open_before(time)
-        if target.start_ns - ready > _PROMPT_NS:  # then whatever came last must be it
+        if target.start_ns - ready > _PROMPT_NS:  # it must be the last
             candidates += self.queues.ended_last(target, time)
         found = [
             op
@@ -313,7 +307,7 @@ class _Inferred:
 
 
 class _Open:
-    """The collectives that no stream has waited for yet, in order of launch."""
+    """Collectives no stream has waited for yet, in launch order."""
 
     def __init__(self, ops: list[DeviceOp]) -> None:
         self.queue = [op for op in ops if op.launch_start_ns is not None and is_collective(op)]
@@ -322,21 +316,20 @@ class _Open:
         self.first = 0
 
     def open_before(self, time: int) -> list[DeviceOp]:
-        """Return the latest of those launched before `time`."""
+        # The latest of those launched before `time`.
         until = bisect_left(self.queue, time, key=_launch)
         return self.queue[max(self.first, until - _FEW) : until]
 
     def oldest(self, time: int) -> DeviceOp | None:
-        """Return the first of those launched before `time`."""
         until = bisect_left(self.queue, time, key=_launch)
         return self.queue[self.first] if self.first < until else None
 
     def all_awaited(self, time: int) -> bool:
-        """Whether collectives were launched before `time` and all have been waited for."""
+        # Some were launched before `time`, and none is left.
         return 0 < bisect_left(self.queue, time, key=_launch) <= self.first
 
     def close(self, op: DeviceOp) -> None:
-        """Note that `op`, and with it all before it, has been waited for."""
+        # All before `op` have been waited for with it.
         if op.id in self.places:
             self.first = max(self.first, self.places[op.id] + 1)
 
@@ -346,7 +339,7 @@ def _end(op: DeviceOp) -> tuple[int, int]:
 
 
 def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
-    """Return the next op of any thread on the stream that the thread computed on last."""
+    """Next op of any thread on the stream the thread computed on last."""
     used = queues.thread_before(tid, time)
     while used is not None and is_collective(used):
         used = queues.thread_before(tid, _launch(used))
@@ -354,7 +347,7 @@ def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
 
 
 def _other_before(queues: Queues, tid: int, target: DeviceOp, time: int) -> DeviceOp | None:
-    """Return the last op launched before `time` on the other stream that the thread used last."""
+    """Last op launched before `time` on the other stream the thread used last."""
     used = queues.thread_before(tid, time)
     while used is not None and (is_collective(used) or used.stream == target.stream):
         used = queues.thread_before(tid, _launch(used))
@@ -366,9 +359,9 @@ def _consistent(source: DeviceOp, target: DeviceOp) -> bool:
 
 
 def communicator_order(collectives: list[tuple[DeviceOp, str]], report: LinkReport) -> None:
-    """Let every collective wait for the one issued before it in the same communicator.
+    """Let every collective wait for the one issued before it in its communicator.
 
-    `collectives` are the kernels with what identifies their communicator, "" if that is unknown.
+    `collectives`: kernels with their communicator's identity, "" if unknown.
     """
     last: dict[tuple[int, str], DeviceOp] = {}
     known = [(op, group) for op, group in collectives if group]

@@ -7,7 +7,7 @@ from yantra.tracing.pytorch.linked import Linked, LinkReport
 
 
 def lines(linked: Linked) -> list[str]:
-    """Return what linking found, one thought a line; nothing for what the trace does not have."""
+    """What linking found, a line each; nothing for what the trace lacks."""
     report = linked.report
     found = [
         f"rank {linked.rank} of {linked.world_size}: {report.operators} operators, "
@@ -30,7 +30,7 @@ def lines(linked: Linked) -> list[str]:
 
 
 def warnings(report: LinkReport) -> list[str]:
-    """Return what a user should know before trusting the result."""
+    """What a user should know before trusting the result."""
     counts = {
         "operators not in the device trace": report.unmatched,
         "operators with a parent that is not in the host trace": report.missing_parents,
@@ -56,7 +56,7 @@ def warnings(report: LinkReport) -> list[str]:
 
 
 def _lost(report: LinkReport) -> list[str]:
-    """Return what to say of launch calls without device ops, and of kernels paired by order."""
+    """Lines on launch calls without device ops, and kernels paired by order."""
     said = []
     if report.by_order:
         said.append(

@@ -1,9 +1,8 @@
-"""The nesting of one thread: who is inside whom, and the innermost operator around a call.
+"""One thread's nesting: who is inside whom, and the innermost operator around a call.
 
-One sweep over the thread's operators and calls by start time with a stack of open operators, so
-n log n. A trace in whole microseconds truncates starts and durations, so a child may seem to end
-up to 1 us after its parent, and a call may seem to start when its operator has just ended; such
-ties are decided by Kineto's External id, which names the operator of a call.
+One sweep by start with a stack of open operators: n log n. Traces in whole microseconds truncate,
+so a child may seem to end up to 1 us after its parent, and a call to start when its operator just
+ended; Kineto's External id decides such ties.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _TRUNCATION_NS = 1000
 def nest(operators: list[Operator], events: list[Event | None], calls: list[Event]) -> None:
     """Set `exclusive_ns` of the operators and `owner` of the calls (an index into `operators`).
 
-    `events` are the operators' events. `calls` are sorted by start.
+    `events` are the operators'; `calls` are sorted by start.
     """
     spans: defaultdict[object, list[tuple[Event, int]]] = defaultdict(list)
     for index, event in enumerate(events):
@@ -57,14 +56,14 @@ def _sweep(spans: list[tuple[Event, int]], calls: list[Event], operators: list[O
 
 
 def encloses(outer: Event, inner: Event) -> bool:
-    """Return whether one event of a thread is inside another, by their times."""
+    """Whether one event of a thread is inside another, by their times."""
     if inner.start >= outer.end:
         return False
     return inner.end <= outer.end + (0 if outer.end % 1000 else _TRUNCATION_NS)
 
 
 def _owner(stack: list[tuple[Event, int]], call: Event) -> int:
-    """Return the index of the innermost open operator around the call's start, -1 for none."""
+    """Index of the innermost open operator around the call's start, -1 for none."""
     start = call.start
     while stack and stack[-1][0].end < start:
         stack.pop()

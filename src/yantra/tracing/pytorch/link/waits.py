@@ -1,11 +1,10 @@
-"""Calls that block a thread until device ops have ended, and which ops those are.
+"""Calls that block a thread until device ops end, and which ops those are.
 
-With CUDA synchronisation events in the trace each says what it waited for: a stream, the whole
-device, or an event with the call that recorded it. Without them the name of the runtime call tells
-the kind of wait; a device wait is certain, the stream or event of the others is inferred from the
-times: what ended last while the call was waiting.
+CUDA synchronisation events say what was waited for: a stream, the device, or an event and the call
+that recorded it. Otherwise the runtime call's name gives the kind; a device wait is certain, a
+stream or event is inferred from the times: what ended last during the call.
 
-An op is only awaited if it was launched before the call began and ended before it returned.
+An awaited op was launched before the call began and ended before it returned.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ class Waits:
     def _recorded_event(
         self, sync: Event, call: Event, calls: dict[int, Event]
     ) -> list[DeviceOp] | None:
-        """Return what an "Event Sync" waited for; None if the event was not recorded in the trace.
+        """What an "Event Sync" waited for; None if its event was recorded before the trace.
 
-        Old traces name the stream but not the record; then what ended last there is taken.
+        Old traces name the stream but not the record; then it is what ended last there.
         """
         detail = sync.detail
         stream = detail.wait_on_stream
@@ -72,7 +71,7 @@ class Waits:
         return [op for op in self._candidates(call) if (op.device, op.stream) == place]
 
     def inferred(self, calls: list[Event]) -> None:
-        """Add what the names of runtime calls and the times tell; `calls` in order of start."""
+        """Add waits inferred from names and times of runtime calls; `calls` in order of start."""
         for call in calls:
             name = call.name or ""
             if name in DEVICE_CALLS:
@@ -88,7 +87,7 @@ class Waits:
             self._add(call, known, "call")
 
     def blocking_copies(self, ops: list[DeviceOp], calls: dict[int, Event]) -> None:
-        """Add the copies that return only when the data have arrived."""
+        """Add copies that return only when the data have arrived."""
         for op in ops:
             if op.cat != "gpu_memcpy" or not _blocks(op):
                 continue
@@ -97,19 +96,19 @@ class Waits:
                 self._add(call, [op], "call")
 
     def without_records(self, calls: list[Event]) -> None:
-        """Add copies that block and whose records are lost: what they waited for is not told."""
+        """Add blocking copies whose records, and so what they waited for, are lost."""
         for call in calls:
             self._add(call, None, "call")
 
     def _places_of(self, call: Event) -> list[Place]:
-        """Return the streams of the device that the thread used last; all if it used none."""
+        """Streams of the device the thread used last; all if it used none."""
         places = self.queues.places()
         tid = call.tid if isinstance(call.tid, int) else -1
         used = self.queues.thread_before(tid, call.start - self.origin)
         return [place for place in places if used is None or place[0] == used.device]
 
     def _last_of(self, places: list[Place], call: Event, before: int) -> list[DeviceOp]:
-        """Return the last op of every stream launched before `before`, if it was awaited."""
+        """Last op of every stream launched before `before`, if it was awaited."""
         found = []
         for place in places:
             op = self.queues.last_before(place, before - self.origin)
@@ -121,17 +120,17 @@ class Waits:
         return found
 
     def _candidates(self, call: Event) -> list[DeviceOp]:
-        """Return the last op of every stream launched before the call that could be awaited."""
+        """Last op of every stream launched before the call that could be awaited."""
         end = call.end - self.origin + _NOISE_NS
         start = call.start - self.origin
         last = (self.queues.last_before(place, start) for place in self.queues.places())
         return [op for op in last if op is not None and op.end_ns <= end]
 
     def _stream_of(self, call: Event) -> list[DeviceOp] | None:
-        """Return the awaited op: that of the stream the thread used last, or what ended last.
+        """The awaited op: of the thread's last stream, or what ended last.
 
-        The thread's own stream counts when its work was still running as the call began, or when
-        no other stream's was.
+        The thread's own stream counts if its work was running as the call began, or no other
+        stream's was.
         """
         candidates = self._candidates(call)
         start = call.start - self.origin
@@ -146,7 +145,6 @@ class Waits:
         return None if launched and not candidates else []
 
     def _ended_during(self, call: Event) -> list[DeviceOp] | None:
-        """Return the op that ended last while the call was waiting, [] if none was running."""
         start = call.start - self.origin
         running = [op for op in self._candidates(call) if op.end_ns > start]
         return [max(running, key=_end)] if running else []
@@ -173,13 +171,13 @@ class Waits:
 
 
 def is_blocking_copy(call: Event) -> bool:
-    """Whether a call that copies returns only when the data have arrived, by its name."""
+    """Whether a copy call returns only when the data have arrived, by its name."""
     name = call.name or ""
     return "Memcpy" in name and "Async" not in name
 
 
 def merged(found: list[Wait]) -> list[Wait]:
-    """Return the waits in order of start, those of one call made into one."""
+    """Waits in order of start, one per call."""
     by_call: dict[tuple[int, int, int], Wait] = {}
     for wait in sorted(found, key=_begin):
         key = wait.tid, wait.start_ns, wait.dur_ns

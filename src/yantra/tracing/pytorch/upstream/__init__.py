@@ -1,1 +1,1 @@
-"""What upstream Chakra's linker and converter do, defects included, for comparison with it."""
+"""Upstream Chakra's linker and converter, defects included, for comparison."""

@@ -1,11 +1,11 @@
-"""What upstream's PyTorch converter writes for a linked trace or a host trace, byte for byte.
+"""Upstream's PyTorch converter for linked and host traces, byte for byte.
 
-Its defects are kept: sizes are sums over all input tensors, sync edges never arrive (they are
-compared by start times that nobody sets), control dependencies may name nodes that were removed,
-device ops have no dependents, durations lose their fractions. Where it crashes this raises a
-TraceError that says why. Unlike upstream it needs no recursion and linear time.
+Its defects are kept: sizes sum all input tensors, sync edges never arrive (they are compared by
+start times nobody sets), control dependencies may name removed nodes, device ops have no
+dependents, durations lose fractions. Where it crashes, a TraceError says why. Linear time, no
+recursion.
 
-Source: behaviour of MLCommons Chakra 1.0.0 (21585d8), converter for PyTorch traces.
+Source: MLCommons Chakra 1.0.0 (21585d8), converter for PyTorch traces.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _THREADS = (
     "[pytorch|profiler|execution_graph|thread]",
     "[pytorch|profiler|execution_trace|thread]",
 )
-# In this order: the first that occurs in a kernel's name counts.
+# The first that occurs in a kernel's name counts.
 _COLLECTIVES = {
     "allreduce": CollectiveType.ALL_REDUCE,
     "alltoall": CollectiveType.ALL_TO_ALL,
@@ -67,7 +67,7 @@ class _Io(msgspec.Struct, gc=False):
 
 
 class _Node(msgspec.Struct, gc=False):
-    """A node as the file has it; `cat` stands on device ops only."""
+    """A node of the file; only device ops have `cat`."""
 
     id: int
     name: str
@@ -83,8 +83,6 @@ class _Node(msgspec.Struct, gc=False):
 
 
 class _Item:
-    """What is kept of a node: its texts, and the graph around it."""
-
     __slots__ = (
         "children",
         "comm_size",
@@ -140,10 +138,10 @@ class _Item:
 
 @without_collector
 def convert(path: str | os.PathLike[str]) -> Trace:
-    """Convert a linked trace or a host trace (JSON, plain or gzip) as upstream does.
+    """Convert a linked or host trace (JSON, plain or gzip) as upstream does.
 
-    Raises TraceError where upstream fails: a schema other than those in `SCHEMAS`, an NCCL kernel
-    whose collective it cannot tell, a cycle, missing fields.
+    Raises TraceError where upstream fails: a schema not in `SCHEMAS`, an NCCL kernel of unknown
+    collective, a cycle, missing fields.
     """
     return _Conversion(os.fspath(path)).run()
 
@@ -153,7 +151,7 @@ class _Conversion:
         self.where = where
         self.items: dict[int, _Item] = {}
         self.header: Header = {}
-        self.texts: dict[str, str] = {}  # those that many nodes share
+        self.texts: dict[str, str] = {}  # shared by many nodes
         self.converted: dict[int, _Item] = {}
 
     def run(self) -> Trace:
@@ -187,7 +185,7 @@ class _Conversion:
                 parent.children.append(item)
 
     def _convert(self) -> None:
-        """Give every node its type; control dependencies only reach back in this order."""
+        """Give every node its type; control dependencies only reach back in id order."""
         for item in self.items.values():
             if item.is_gpu and not item.is_metadata:
                 continue
@@ -217,7 +215,7 @@ class _Conversion:
         return NodeType.COMP
 
     def _calling(self, item: _Item) -> str:
-        """Return the name that tells what a SendRecv kernel does."""
+        """What a SendRecv kernel does."""
         parent = self.items[item.parent]  # type: ignore[index]
         if parent.name != "record_param_comms":
             return parent.name
@@ -327,7 +325,7 @@ def _listed(values: list[Any]) -> str:
 
 
 def _whole(micros: int | float) -> int:
-    """Cut the fraction off; -1 stands for what is no number and is refused when written."""
+    """Cut the fraction off; -1, refused when written, for what is no number."""
     try:
         return int(micros)
     except (ValueError, OverflowError):
@@ -335,7 +333,7 @@ def _whole(micros: int | float) -> int:
 
 
 def _tensor_bytes(io: _Io) -> int | None:
-    """Return the bytes of all tensors, one level into lists; None where upstream would fail."""
+    """Bytes of all tensors, one level into lists; None where upstream would fail."""
     total = 0
     try:
         for value, type in zip(io.values, io.types, strict=False):
@@ -360,7 +358,7 @@ def _attribute(
 
 
 def _check_cycles(items: dict[int, _Item], where: str) -> None:
-    """Raise for the first cycle, or a dependency that is not there; upstream does both."""
+    """Raise for the first cycle or missing dependency, as upstream does."""
     done: set[int] = set()
     for begin in items:
         if begin in done:

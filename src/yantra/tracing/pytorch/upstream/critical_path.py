@@ -1,13 +1,11 @@
-"""The synchronisation edges that upstream's linker takes from a critical-path analysis.
+"""Synchronisation edges that upstream's linker takes from a critical-path analysis.
 
-Upstream makes a graph of the begins and ends of operators and device ops in the first ProfilerStep,
-and keeps the synchronisation edges that lie on its longest path. This does the same with lists.
-Where two events have the same time, upstream's order in long tables is that of an unstable sort and
-may differ between processors; here it is the order of the file. Where upstream's analysis finds a
-contradiction, or crashes because the trace lacks what it looks for, there are no edges.
+Upstream builds a graph of begins and ends of operators and device ops in the first ProfilerStep and
+keeps the synchronisation edges on its longest path. Events at equal times: upstream's unstable sort
+may differ between processors, here file order counts. Where upstream finds a contradiction or
+crashes on a lacking trace, there are no edges.
 
-Source: behaviour of the analysis at HolisticTraceAnalysis d731cc2, which MLCommons Chakra 1.0.0
-calls.
+Source: HolisticTraceAnalysis d731cc2, which MLCommons Chakra 1.0.0 calls.
 """
 
 from __future__ import annotations
@@ -45,11 +43,11 @@ _STEP = "ProfilerStep"
 
 
 class _NoEdgesError(Exception):
-    """Upstream finds no synchronisation edges in this trace, or fails to look for them."""
+    """Upstream finds no synchronisation edges, or fails to look for them."""
 
 
 class _Row(NamedTuple):
-    """An event with its times in whole microseconds since the first one, and its counterpart."""
+    """An event with times in whole microseconds since the first one."""
 
     place: int  # in the file
     event: Event
@@ -72,14 +70,13 @@ class _Row(NamedTuple):
 
     @property
     def queued(self) -> bool:
-        """Whether it is a launch with a known device op."""
         return self.event.name in _QUEUED and self.linked > 0
 
 
 def sync_dependencies(events: Sequence[Event]) -> dict[Any, list[Any]]:
-    """Return External ids of what is waited for, by the External id of what waits.
+    """External ids of what is waited for, by the External id of what waits.
 
-    Both lie on the critical path of the first ProfilerStep. Empty without `cuda_sync` events.
+    Both on the critical path of the first ProfilerStep. Empty without `cuda_sync` events.
     """
     if not any(event.cat == "cuda_sync" for event in events):
         return {}
@@ -103,7 +100,7 @@ def sync_dependencies(events: Sequence[Event]) -> dict[Any, list[Any]]:
 
 
 def _linked_rows(events: Sequence[Event]) -> dict[int, _Row]:
-    """Return the events that last some time, by their place in the file."""
+    """Events that last some time, by place in the file."""
     fractions = any(type(event.ts) is not int for event in events)
     rows: dict[int, _Row] = {}
     for index, event in enumerate(events):
@@ -124,7 +121,7 @@ def _linked_rows(events: Sequence[Event]) -> dict[int, _Row]:
 
 
 def _link(rows: dict[int, _Row]) -> None:
-    """Link launches and device ops of one correlation id; of several the last one counts."""
+    """Link launches and device ops of one correlation id; the last of several counts."""
     launches: dict[Any, list[int]] = {}
     device_ops: dict[Any, list[int]] = {}
     for row in rows.values():
@@ -139,9 +136,9 @@ def _link(rows: dict[int, _Row]) -> None:
 
 
 def _steps_but_last(rows: dict[int, _Row]) -> dict[int, _Row]:
-    """Leave out what begins with the last step or is launched then, where there are several.
+    """Of several steps drop what begins with the last or is launched then.
 
-    Device ops come first afterwards, as upstream's tables have it.
+    Device ops then come first, as in upstream's tables.
     """
     steps = {row.event.name for row in rows.values() if _STEP in row.event.name}
     if not steps:
@@ -154,12 +151,12 @@ def _steps_but_last(rows: dict[int, _Row]) -> dict[int, _Row]:
     launched = Counter(row.event.args.correlation for row in kept)
     device_ops = [r for r in rows.values() if r.on_device and r.event.args.correlation in launched]
     if any(launched[row.event.args.correlation] > 1 for row in device_ops):
-        raise _NoEdgesError  # such a device op stands twice in upstream's tables
+        raise _NoEdgesError  # upstream's tables have such a device op twice
     return {row.place: row for row in [*device_ops, *kept]}
 
 
 def _window(rows: dict[int, _Row]) -> list[_Row]:
-    """Return the rows of the first step: begun on the host in it, or launched in it."""
+    """Rows of the first step: begun on the host or launched in it."""
     step = next((row for row in rows.values() if _STEP in row.event.name), None)
     if step is None:
         raise _NoEdgesError
@@ -181,7 +178,7 @@ def _window(rows: dict[int, _Row]) -> list[_Row]:
         elif row.event.name == "Stream Wait Event":
             chosen.add(row.place)
     if 0 in rows and rows[0].stream != -1:
-        # Unlinked calls have the mark 0, which upstream takes for the first event of the file.
+        # Unlinked calls have mark 0, which upstream takes for the file's first event.
         if rows[0].event.name != "Stream Wait Event":
             first = [row for row in first if inside(row)]
         if len(first) > 1:
@@ -198,7 +195,7 @@ def _by_time(rows: Iterator[_Row] | Sequence[_Row]) -> list[_Row]:
 
 
 class _Launches:
-    """The launches of device ops in the order of time, each with the stream they go to."""
+    """Launches of device ops in order of time, each with its stream."""
 
     def __init__(self, rows: dict[int, _Row], names: set[str]) -> None:
         self.rows = rows
@@ -216,10 +213,9 @@ class _Launches:
         return streams
 
     def before_records(self) -> dict[Any, _Row] | None:
-        """Return by the correlation id of cudaEventRecord the launch before it on its stream.
+        """The launch before each cudaEventRecord on its stream, by correlation id.
 
-        A trace says which stream an event was recorded on only where something waits for it. None
-        when no recorded event is known.
+        The stream of a record is known only where something waits for it. None: no record is known.
         """
         if "cudaEventRecord" not in self.names:
             return None
@@ -248,7 +244,7 @@ class _Launches:
         return found if known else None
 
     def after_waits(self) -> dict[int, _Row | None] | None:
-        """Return by the place of a cudaStreamWaitEvent the next launch of its thread and stream."""
+        """The next launch of thread and stream, by the place of a cudaStreamWaitEvent."""
         if not {"cudaStreamWaitEvent", "Stream Wait Event"} <= self.names:
             return None
         places = self._streams(lambda row, op: (row.event.pid, row.event.tid, op.stream))
@@ -273,7 +269,7 @@ class _Launches:
 
 
 def _queue_lengths(rows: dict[int, _Row]) -> dict[int, int]:
-    """Return how many device ops a stream has outstanding after each launch and each begin."""
+    """Outstanding device ops of the stream after each launch and begin."""
     launches = [row for row in rows.values() if row.queued]
     device_ops = [row for row in rows.values() if row.stream != -1]
     streams: dict[Any, list[Any]] = {}
@@ -306,7 +302,7 @@ class _Edge(NamedTuple):
 
 
 class _Graph:
-    """Begins and ends of events as nodes; edges say how much later one is than another."""
+    """Nodes are begins and ends of events; an edge says how much later one is."""
 
     def __init__(self, rows: dict[int, _Row], window: list[_Row], names: set[str]) -> None:
         self.rows = rows
@@ -314,7 +310,7 @@ class _Graph:
         self.names = names
         self.owner: list[_Row] = []
         self.time: list[Any] = []
-        self.begin_of: dict[int, int] = {}  # place of an event in the file: node of its begin
+        self.begin_of: dict[int, int] = {}  # place of event: node of its begin
         self.before: list[dict[int, _Edge]] = []
         self.after: list[list[int]] = []
         for thread in self._threads():
@@ -322,7 +318,7 @@ class _Graph:
         self._add_device_ops()
 
     def critical_syncs(self) -> list[tuple[int, int]]:
-        """Return the places in the file of (waited for, waiting) along the longest path."""
+        """(waited for, waiting) along the longest path, as places in the file."""
         self._check()
         path = self._longest_path()
         pairs = pairwise(path)
@@ -350,7 +346,7 @@ class _Graph:
         return None if begin is None else begin + 1
 
     def _threads(self) -> list[list[_Row]]:
-        """Return the rows of each host thread, in the order of process and thread."""
+        """Rows of each host thread, by process and thread."""
         threads: dict[tuple[Any, Any], list[_Row]] = {}
         for row in self.window:
             if row.event.pid is not None and row.event.tid is not None:
@@ -359,7 +355,7 @@ class _Graph:
         return [rows for _, rows in by_key if all(row.stream < 0 for row in rows)]
 
     def _add_thread(self, rows: list[_Row]) -> None:
-        """Chain the begins and ends of a thread's operators and runtime calls, as they nest."""
+        """Chain begins and ends of a thread's operators and runtime calls, as they nest."""
         last = last_top = None
         depth = 0
         for row, entering in _nested(rows):
@@ -460,7 +456,7 @@ class _Graph:
     # The longest path
 
     def _check(self) -> None:
-        """Refuse what upstream refuses; count one microsecond backwards as none."""
+        """Refuse what upstream refuses; one microsecond backwards counts as zero."""
         for v, edges in enumerate(self.before):
             for u, edge in edges.items():
                 streams = self.owner[u].stream, self.owner[v].stream
@@ -484,7 +480,7 @@ class _Graph:
         return path[::-1]
 
     def _in_order(self) -> list[int]:
-        """Return the nodes in generations of a topological order."""
+        """Nodes by generation of a topological order."""
         missing = [len(edges) for edges in self.before]
         order = [v for v, count in enumerate(missing) if count == 0]
         for u in order:
@@ -498,10 +494,10 @@ class _Graph:
 
 
 def _nested(rows: Sequence[_Row]) -> Iterator[tuple[_Row, bool]]:
-    """Yield (row, True) where a row is entered and (row, False) where it is left.
+    """Yield (row, True) on entering and (row, False) on leaving a row.
 
-    Rows nest by their times: of two that begin together the longer is outside, at one time ends
-    come before begins. An end closes the innermost open row, even if it is another row's.
+    Rows nest by time: of two that begin together the longer is outside; at one time ends precede
+    begins. An end closes the innermost open row, even another's.
     """
     marks = [(row.ts + int(row.dur), 0, row.dur, place) for place, row in enumerate(rows)]
     marks += [(row.ts, 1, -row.dur, place) for place, row in enumerate(rows)]

@@ -1,10 +1,10 @@
-"""A Kineto trace as upstream's linker sees it: operators, launches, device ops, who launched what.
+"""A Kineto trace as upstream's linker sees it: operators, launches, device ops.
 
-Upstream scans lists; here every question is a binary search in a list per thread, or per thread
-and External id, with the same answer, ties included. Times keep the type they have in the file
-(integers or decimal fractions of microseconds) because the linked file repeats them.
+Binary search in lists per thread and External id gives the answers of upstream's scans, ties
+included. Times keep the file's type (integer or decimal microseconds): the linked file repeats
+them.
 
-Source: behaviour of MLCommons Chakra 1.0.0 (21585d8), loader of device traces and linker.
+Source: MLCommons Chakra 1.0.0 (21585d8), loader of device traces and linker.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Label = int | float | str | None
 
 
 class Args(msgspec.Struct, gc=False, frozen=True):
-    """The arguments of an event that linking looks at; None where an event lacks one."""
+    """Arguments of an event that linking needs; None where missing."""
 
     external: Any = msgspec.field(name="External id", default=None)
     correlation: Label = -1
@@ -63,7 +63,7 @@ _NO_ARGS = Args()
 
 
 class Event(msgspec.Struct, gc=False):
-    """One of `traceEvents`. Times in microseconds."""
+    """One of `traceEvents`; times in microseconds."""
 
     ph: Any = None
     cat: str | None = None
@@ -76,17 +76,17 @@ class Event(msgspec.Struct, gc=False):
 
     @property
     def start(self) -> Time:
-        """When it begins; 0 where the trace does not say."""
+        """Its start; 0 if unknown."""
         return 0 if self.ts is None else self.ts
 
     @property
     def lasts(self) -> Time:
-        """Its duration; 0 where the trace does not say."""
+        """Its duration; 0 if unknown."""
         return 0 if self.dur is None else self.dur
 
     @property
     def external(self) -> int:
-        """The External id; -1 where there is none."""
+        """The External id; -1 if none."""
         value = self.args.external
         return -1 if value is None else int(value)
 
@@ -96,7 +96,7 @@ class _Trace(msgspec.Struct):
 
 
 class CpuOp(msgspec.Struct, gc=False):
-    """A host operator of the device trace: its times and what linking finds out about it."""
+    """A host operator: its times and what linking finds."""
 
     name: str
     ts: Time
@@ -105,12 +105,14 @@ class CpuOp(msgspec.Struct, gc=False):
     external: int
     tid: Any
     record: Any
-    thread_dep: Any = None  # `record` of the operator another thread ran before a pause of this one
-    host: int | None = None  # id of the operator in the host trace, once that was linked
+    thread_dep: Any = (
+        None  # `record` of another thread's operator that ran before a pause of this one
+    )
+    host: int | None = None  # id of the linked operator in the host trace
 
 
 def read_events(path: str) -> list[Event]:
-    """Return all events of a device trace, in file order. Raises TraceError."""
+    """All events of a device trace, in file order. Raises TraceError."""
     data = files.load(path)
     try:
         events = _decoded(data).traceEvents
@@ -130,11 +132,11 @@ def _decoded(data: bytes) -> _Trace:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         if isinstance(error, msgspec.ValidationError) and "out of range" not in str(error):
             raise
-    return msgspec.convert(json_value(data), _Trace)  # NaN, numbers beyond a double, and the like
+    return msgspec.convert(json_value(data), _Trace)  # NaN, numbers beyond a double
 
 
 def _check(path: str, event: Event) -> None:
-    """Raise TraceError for what JSON allows and nobody can compute with."""
+    """Raise TraceError for valid JSON that cannot be computed with."""
     if not (-_FAR < event.start < _FAR and -_FAR < event.lasts < _FAR):
         raise TraceError(
             f"{path}: event {event.name!r}: `ts` and `dur` expected numbers of microseconds, got "
@@ -152,10 +154,10 @@ def _check(path: str, event: Event) -> None:
 
 
 class Device:
-    """The events of one device trace, sorted and indexed as linking needs them.
+    """Events of a device trace, indexed for linking.
 
-    Raises TraceError where upstream gives up: two launches with one correlation id, or an operator
-    whose children last longer than itself.
+    Raises TraceError where upstream gives up: two launches with one correlation id, or children
+    that last longer than their operator.
     """
 
     def __init__(self, events: Iterable[Event], where: str) -> None:
@@ -193,10 +195,10 @@ class Device:
             self.gpu.append(event)
 
     def gpu_by_parent(self) -> dict[int, list[Event]]:
-        """Return the device ops by the External id of the operator upstream calls their parent.
+        """Device ops by the External id of their parent, in upstream's sense.
 
         That is the last operator on the launching thread that starts before the launch and has the
-        External id of the device op; failing that the last one of that thread, ended or not.
+        device op's External id, else the thread's last one, ended or not.
         """
         index = _ParentIndex(self._with_roots())
         groups: dict[int, list[Event]] = {}
@@ -208,10 +210,10 @@ class Device:
         return groups
 
     def _with_roots(self) -> list[CpuOp]:
-        """Return the operators by time, with upstream's root annotations where they can matter.
+        """Operators by time, with upstream's root annotations where they matter.
 
-        Upstream inserts one for the process and one for each thread, all on thread 0, without an
-        External id: they can be parents of launches on a thread 0 only.
+        Upstream adds one for the process and one per thread, all on thread 0, without External id:
+        only launches on a thread 0 can have them as parents.
         """
         if all(launch.tid != 0 for launch in self.launches.values()):
             return self.cpu
@@ -227,7 +229,7 @@ class Device:
 
 
 class _ParentIndex:
-    """Places of operators in the order of time, per thread and per thread and External id."""
+    """Places of operators by time, per thread and per thread and External id."""
 
     def __init__(self, ops: list[CpuOp]) -> None:
         self.ops = ops
@@ -258,12 +260,12 @@ def _places(ops: Sequence[CpuOp], left_out: tuple[str, ...]) -> dict[Any, list[i
 
 
 def exclusive_durations(ops: Sequence[CpuOp], where: str) -> None:
-    """Set `exclusive` of the operators of one thread: `dur` less the time of operators inside.
+    """Set `exclusive` of one thread's operators: `dur` less the operators inside.
 
-    Inside are the operators that come later by (start, duration) and end no later; so of two that
-    start together the shorter one is not inside the longer one. `following[i]` is the next operator
-    that ends after i ends; all between lie within i, which lets the walk over the children of an
-    operator step from child to child. The sums are taken in upstream's order, for equal rounding.
+    Inside is what comes later by (start, duration) and ends no later: of two that start together
+    the shorter is not inside. `following[i]` is the next operator that ends after i; all between
+    are within i, so the walk steps from child to child. Sums keep upstream's order, for equal
+    rounding.
     """
     ops = sorted(ops, key=_ts_and_dur)
     ends = [op.ts + op.dur for op in ops]
@@ -293,7 +295,7 @@ def exclusive_durations(ops: Sequence[CpuOp], where: str) -> None:
 
 
 def _next_greater(values: Sequence[Time]) -> list[int]:
-    """Return for each value the place of the next greater one; the length where there is none."""
+    """Place of the next greater value for each; the length if none."""
     found = [len(values)] * len(values)
     waiting: list[int] = []
     for place, value in enumerate(values):
@@ -304,10 +306,10 @@ def _next_greater(values: Sequence[Time]) -> list[int]:
 
 
 def order_threads(threads: dict[Any, list[CpuOp]]) -> None:
-    """Set `thread_dep`: what another thread began last before this one went on after a pause.
+    """Set `thread_dep`: what another thread began last before this one resumed after a pause.
 
-    A pause is more than 1 ms between the end of an operator and the start of the next by start
-    time, and the begin of the thread. All operators up to the next pause get the same dependency.
+    A pause is the thread's begin, or over 1 ms between one end and the next start. All operators up
+    to the next pause share the dependency.
     """
     times = {tid: [op.ts for op in ops] for tid, ops in threads.items()}
     for tid, ops in threads.items():
@@ -322,7 +324,7 @@ def order_threads(threads: dict[Any, list[CpuOp]]) -> None:
 def _last_record(
     threads: dict[Any, list[CpuOp]], times: dict[Any, list[Time]], but: Any, before: Time
 ) -> Any:
-    """Return `record` of the operator that starts last before a time, on any thread but one."""
+    """`record` of the operator that starts last before a time, on another thread."""
     latest: Time = 0
     record = None
     for tid, begins in times.items():

@@ -1,12 +1,11 @@
-"""What upstream's linker writes for a host and a device trace, byte for byte, in n log n time.
+"""Upstream's linker for a host and a device trace, byte for byte, in n log n time.
 
-Its defects are kept: device ops hang on the operator that its search finds, which is not always the
-one that launched them; device ops whose External ids collide appear more than once; memory sets are
-dropped; pauses between threads are guessed. Where it fails this raises a TraceError that says why.
-Where only its search for synchronisation fails (a trace without a GPU or without a ProfilerStep
-annotation) this links all the same, without synchronisation dependencies.
+Its defects are kept: device ops hang on the operator its search finds, not always the one that
+launched them; device ops with colliding External ids appear repeatedly; memory sets are dropped;
+pauses between threads are guessed. Where it fails, a TraceError says why; but where only its search
+for synchronisation fails (no GPU, no ProfilerStep), this links without those dependencies.
 
-Source: behaviour of MLCommons Chakra 1.0.0 (21585d8), linker of host and device traces.
+Source: MLCommons Chakra 1.0.0 (21585d8), linker of host and device traces.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class _Attr(msgspec.Struct, gc=False):
 
 
 class _Head(msgspec.Struct, gc=False):
-    """What linking must know of a host node; `parent` and `rf_id` stand so in schema 1.0.1."""
+    """What linking needs of a host node; `parent` and `rf_id` are top-level in schema 1.0.1."""
 
     id: int
     ctrl_deps: int | None = None
@@ -56,7 +55,7 @@ class _Head(msgspec.Struct, gc=False):
     attrs: list[_Attr] = []
 
     def record(self, flat: bool) -> int | None:
-        """Return the record function id that ties it to the device trace."""
+        """The record function id that ties it to the device trace."""
         if flat:
             return None if self.rf_id is None else int(self.rf_id)
         values = [attr.value for attr in self.attrs if attr.name == "rf_id"]
@@ -66,7 +65,7 @@ class _Head(msgspec.Struct, gc=False):
 
 
 class _Node(msgspec.Struct, gc=False):
-    """A node to write: a host node, or one of its device ops (then `event` is not None)."""
+    """A node to write: a host node, or a device op of one (`event` is set)."""
 
     id: int
     place: int
@@ -79,9 +78,9 @@ class _Node(msgspec.Struct, gc=False):
 def link_files(
     host: str | os.PathLike[str], device: str | os.PathLike[str], rank: int = 0
 ) -> bytes:
-    """Return the linked trace of a host trace and a device trace as JSON, indented by 4.
+    """The linked trace of a host and a device trace: JSON, indented by 4.
 
-    `rank` changes nothing; upstream asks for it. Raises TraceError, see the head of this file.
+    `rank` changes nothing, as upstream. Raises TraceError where upstream fails.
     """
     del rank
     out = io.BytesIO()
@@ -93,14 +92,14 @@ def link_files(
 def write_linked(
     host: str | os.PathLike[str], device: str | os.PathLike[str], output: str | os.PathLike[str]
 ) -> None:
-    """Write the linked trace to `output`, node by node. Raises TraceError and ConfigError."""
+    """Write the linked trace node by node. Raises TraceError and ConfigError."""
     linker = _Linker(os.fspath(host), os.fspath(device))
     with whole_file(output) as name, open(name, "wb") as out:
         linker.write(out)
 
 
 class _Linker:
-    """One host and one device trace: links in the constructor, then writes."""
+    """One host and one device trace, linked in the constructor."""
 
     def __init__(self, host: str, device: str) -> None:
         self.where = host
@@ -129,7 +128,7 @@ class _Linker:
             raise TraceError(f"{self.where}: nodes[{place}]: {error}") from None
 
     def _matched(self, device: Device) -> dict[int, tuple[CpuOp, int | None]]:
-        """Return by host id the device trace's operator and its thread dependency's host id."""
+        """By host id: the device trace's operator and its thread dependency's host id."""
         matched: dict[int, tuple[CpuOp, int | None]] = {}
         by_id = {head.id: head for head in self.heads}
         for node_id in self._reachable(by_id):
@@ -148,7 +147,7 @@ class _Linker:
             raise TraceError(f"{self.where}: node {head.id}: {error}") from None
 
     def _reachable(self, by_id: dict[int, _Head]) -> list[int]:
-        """Return the ids of the nodes below node 1, the process, ascending."""
+        """Ids of the nodes below node 1, the process, ascending."""
         if 1 not in by_id:
             raise TraceError(f"{self.where}: no node has id 1; upstream's linker starts there")
         children: dict[Any, list[int]] = {}
@@ -173,7 +172,7 @@ class _Linker:
         by_parent: dict[int, list[Event]],
         waiting: dict[int, list[CpuOp]],
     ) -> Iterator[_Node]:
-        """Give every host node, by ascending id, and each of its device ops the next id."""
+        """Host nodes by ascending id, each followed by its device ops; ids are consecutive."""
         done: set[int] = set()
         for place in sorted(range(len(self.heads)), key=lambda place: self.heads[place].id):
             old = self.heads[place].id
@@ -193,17 +192,17 @@ class _Linker:
                 self.next_id += 1
 
     def _note_sync(self, device_op: int, waiting: Sequence[CpuOp]) -> None:
-        """Note that operators wait for a device op, by the ids that upstream has at this moment."""
+        # By the ids upstream has at this moment.
         hosts = [op.host for op in waiting if op.host is not None]
         for target in dict.fromkeys(self.new_ids.get(host, host) for host in hosts):
             self.waiting_for.setdefault(target, []).append(device_op)
 
     def _syncs_by_id(self) -> dict[int, list[int]]:
-        """Return the device ops to wait for by new id; upstream looks that up a second time."""
+        # Upstream looks the ids up a second time.
         return {self.new_ids.get(key, key): ops for key, ops in self.waiting_for.items()}
 
     def write(self, out: IO[bytes]) -> None:
-        """Write the linked trace as upstream's json.dump with an indent of 4 does."""
+        """Write as json.dump with an indent of 4."""
         self.syncs = self._syncs_by_id()
         opening = b"{"
         for name, value in self.host.fields.items():
@@ -243,7 +242,7 @@ class _Linker:
         return _text(fields, strict)
 
     def _parent(self, old: Any) -> int:
-        """Return the new id of a parent; one that is no node gets the next id, as upstream does."""
+        """New id of a parent; as upstream, a missing one gets the next id."""
         known = old in self.new_ids
         new = self._new_id(old)
         if not known and old in self.waiting_for:
@@ -267,9 +266,9 @@ def _become_device_op(fields: _Document, event: Event, parent: int) -> None:
 
 
 def _waiting_ops(device: Device, syncs: dict[Any, list[Any]]) -> dict[int, list[CpuOp]]:
-    """Return which operators wait for a device op: the first that starts after the one in `syncs`.
+    """The operators that wait for a device op: the first to start after the one in `syncs`.
 
-    The keys are `id()` of the events. An External id stands for the last event that has it.
+    Keys are `id()` of events. An External id means the last event that has it.
     """
     last_with = {event.external: event for event in device.by_time}
     times = [op.ts for op in device.cpu]
@@ -289,7 +288,7 @@ def _waiting_ops(device: Device, syncs: dict[Any, list[Any]]) -> dict[int, list[
 
 
 class _Host:
-    """A host trace: its fields in their order, and its nodes as they stand in the file."""
+    """A host trace: its fields in order and its nodes as in the file."""
 
     def __init__(self, fields: _Document, nodes: list[Any]) -> None:
         self.fields = fields
@@ -297,7 +296,7 @@ class _Host:
         self.flat = fields["schema"] == "1.0.1"
 
     def node(self, place: int) -> tuple[bool, _Document]:
-        """Return the fields of a node, to be changed, and whether they are strict JSON."""
+        """Fields of a node, to be changed, and whether they are strict JSON."""
         node = self.nodes[place]
         if not isinstance(node, msgspec.Raw):
             return False, dict(node)
@@ -308,7 +307,7 @@ class _Host:
 
 
 def _text(fields: _Document, strict: bool) -> bytes:
-    """Return a node's JSON as Python's json writes it."""
+    """A node's JSON as Python's json writes it."""
     if strict:
         compact = msgspec.json.encode(fields)
         if compact.isascii() and b"\x7f" not in compact:
@@ -341,19 +340,18 @@ def _read_host(where: str) -> _Host:
 
 
 def _lenient_json(text: Any) -> Any:
-    """Read what msgspec refuses: NaN, numbers beyond a double, lone surrogates."""
+    # msgspec refuses NaN, numbers beyond a double and lone surrogates.
     return json.loads(bytes(text))
 
 
 def _number(value: Any) -> Any:
-    """Return a number so that msgspec writes it as Python does: 1e-05, not 0.00001."""
+    # msgspec would write 0.00001 where Python writes 1e-05.
     if type(value) is not float or value == 0 or 1e-4 <= abs(value) < 1e16:
         return value
     return msgspec.Raw(repr(value).encode())
 
 
 def _plain(value: Any) -> Any:
-    """Return what `_number` made of a number."""
     return json.loads(bytes(value))
 
 

@@ -1,8 +1,8 @@
-"""A quick replay of a converted trace: one CPU, and one op at a time on every stream.
+"""A quick replay of a converted trace: one CPU, and one op at a time per stream.
 
-What upstream's `--simulate` is for, a plausibility check of the dependencies, without its ticks of
-a microsecond and without releasing dependents when a node starts instead of when it ends. Only data
-dependencies count, as there. Networks are not modelled; `yantra astra-sim` does that.
+Checks dependencies for plausibility, as upstream's `--simulate`, but without its microsecond ticks,
+and dependents are released at a node's end, not its start. As there, only data dependencies count.
+No networks: `yantra astra-sim` has them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Event(NamedTuple):
 
 
 def simulate(trace: Trace) -> Iterator[Event]:
-    """Yield the starts and ends in order of time; nodes in a cycle never start.
+    """Yield starts and ends by time; nodes in a cycle never start.
 
-    A lane takes its ready nodes in the order in which they became ready, lowest id first.
+    A lane takes nodes in the order they became ready, lowest id first.
     """
     native = trace.native
     ids = native.id
@@ -72,7 +72,6 @@ def simulate(trace: Trace) -> Iterator[Event]:
 
 
 def _lane(native: _core.Trace, record: int) -> int:
-    """Return the stream of a node, -1 for the CPU."""
     values = {name: value for name, _, value, _ in native.attributes(record)}
     stream = values.get("stream")
     return _CPU if values.get("is_cpu_op") else stream if type(stream) is int and stream > 0 else 0
