@@ -41,9 +41,9 @@ class Diagnostic(NamedTuple):
 def validate(source: Trace | str | os.PathLike[str] | bytes) -> list[Diagnostic]:
     """All that is wrong with a trace, structure first.
 
-    Nodes are judged without the run: a missing `comm_size` is an error though a replay of recorded
-    durations does not need it. Lists at most 20 findings of a kind; the last says how many more
-    there are. Raises TraceError only if the file cannot be read at all.
+    Independent of a run: a missing `comm_size` is an error though replaying recorded durations does
+    not need it. Lists 20 findings of a kind; the last counts the rest. Raises TraceError only if
+    the file is unreadable.
     """
     if isinstance(source, Trace):
         return _findings(source.native)

@@ -1,6 +1,6 @@
-"""`Feeder`: hands out the nodes of a trace in an order that its dependencies allow.
+"""`Feeder`: hands out a trace's nodes in an order its dependencies allow.
 
-For people who write their own simulator. The names are those of upstream's C++ feeders:
+For your own simulator, with the names of upstream's C++ feeders:
 
     feeder = chakra.Feeder("step.0.et")
     while feeder.has_nodes_to_issue():
@@ -8,12 +8,10 @@ For people who write their own simulator. The names are those of upstream's C++ 
         ...                              # simulate it; then
         feeder.free_children(node.id)
 
-Of the nodes that may be issued, always the one with the lowest id comes first. What counts as a
-dependency is the semantics: "v1" waits for data dependencies, "v3" for data and control. Upstream's
-v1 has the same order; its v3 takes any node of a hash set.
+The lowest ready id comes first. "v1" waits for data dependencies, "v3" for data and control.
+Upstream's v1 has the same order; its v3 takes any node of a hash set.
 
-Trade-off: dependencies are resolved once and kept as lists of ids; nodes become objects when they
-are handed out. Nothing here knows time.
+Trade-off: dependencies are resolved once, as lists of ids; nodes become objects when handed out.
 Source: MLCommons Chakra, ETFeeder (v1); astra-sim/chakra, FeederV3.
 """
 

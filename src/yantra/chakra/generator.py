@@ -1,8 +1,8 @@
 """Small synthetic traces: every node type, a dependency, every collective.
 
-`compat="upstream"` gives upstream's generator byte for byte: node numbers go on through ranks and
-cases, and sends and receives have no peer, so no simulator can run them. Otherwise traces number
-from 0, and one case replaces the two of sends and receives: every rank sends to the next.
+`compat="upstream"` is upstream's generator byte for byte: node numbers go on through ranks and
+cases, and sends and receives have no peer, so no simulator runs them. Otherwise traces number from
+0, and one case replaces two: every rank sends to the next.
 
 Source: MLCommons Chakra, the generator of 2026.
 """

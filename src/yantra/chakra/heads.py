@@ -1,8 +1,7 @@
 """Trace metadata, read and written without the nodes.
 
-Some attributes of the first record are Yantra's: the collectives' order on one communication slot,
-the product type, the framework, experts per token. They repeat a workload file's (`.yw`) templates,
-so its traces run as it does. Other readers ignore them.
+Some attributes are Yantra's, repeating a workload file's (`.yw`) templates: collective order on one
+slot, product type, framework, experts per token. Other readers ignore them.
 """
 
 from __future__ import annotations

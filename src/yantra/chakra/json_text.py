@@ -1,8 +1,8 @@
 """Traces as the text of upstream's jsonizer, byte for byte.
 
-Protobuf's JSON of the metadata and every node, without separators: members by field number, camel
-case, 64-bit integers as text, enumerations by name, defaults left out, indented by two. Made from
-columns, without a tree; `json_reader` reads it back.
+Protobuf's JSON of metadata and nodes, without separators: members by field number, camel case,
+64-bit integers as text, enumerations by name, defaults left out, indented by two. Made from
+columns, without a tree.
 
 Source: the protobuf JSON mapping, https://protobuf.dev/programming-guides/json, as Python's
 `google.protobuf.json_format` (6.x) writes it.

@@ -1,6 +1,6 @@
 """JSON values in a row, with line and column of mistakes.
 
-No places are kept: `JsonText.error` walks the text again along a path.
+`JsonText.error` walks the text again; no places are kept.
 
 Source: RFC 8259; values without separator are the jsonizer's habit.
 """
@@ -75,7 +75,6 @@ class JsonText:
         return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
 
     def _step(self, at: int, step: str | int) -> int:
-        """Begin of member or element `step`."""
         here = self._after_space(at + 1)
         for place in range(len(self.text)):
             key: str | int = place

@@ -1,7 +1,6 @@
-"""Recognises other profilers' recordings, to refuse them by name.
+"""Recognises other profilers' recordings by their beginning, to refuse them by name.
 
-There is no reader for them; the user learns what it is and which file of that program can be read.
-Only the beginning is examined.
+The user learns which file of that program can be read.
 
 Source: SQLite's signature (sqlite.org/fileformat.html), XSpace (openxla/xla, xplane.proto), and
 keys and tables that Nsight Systems and rocprofv3 write.
@@ -55,7 +54,7 @@ def _is_xspace(head: bytes, data: bytes) -> bool:
 
 
 def _has_plane(data: bytes, begin: bytes) -> bool:
-    """Whether a short text that begins so is field 2 of a message: tag and length."""
+    """A short text that begins so, as field 2 of a message: tag and length."""
     at = data.find(begin)
     while at >= 2:
         if data[at - 2] == 0x12 and len(begin) <= data[at - 1] < 128:

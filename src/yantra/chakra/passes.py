@@ -1,8 +1,7 @@
 """`PassEncoder`: operations of a pass as node blocks, encoded once, copied often.
 
-The core (native/trace/tools/encode_pass.hpp) reads a pass's tuples in one call and totals its
-operations. Their fields are, in order, those of `Operation`, `Item`, `Wait` and `Stretch` of
-`yantra.workloads`.
+The core (native/trace/tools/encode_pass.hpp) reads a pass's tuples in one call; their fields are,
+in order, those of `Operation`, `Item`, `Wait` and `Stretch` of `yantra.workloads`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """`PassPlayer`: a pipeline device's template, made of copies of its passes.
 
-A pass is encoded once (`_core.PassEncoder`), as segments (blocks of consecutive nodes); a copy
-names the micro-batch. Segments determine a copy's dependencies: computations and each
-communicator's collectives are chained in program order, and passes of a micro-batch find each other
-by chunk and direction. Nodes are made on demand.
+A pass is encoded once, as segments (blocks of consecutive nodes); a copy names the micro-batch.
+Computations and each communicator's collectives are chained in program order; passes of a
+micro-batch find each other by chunk and direction. Nodes are made on demand.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ BACKWARD = _core.PassSource.BACKWARD
 class Moved(NamedTuple):
     """Differences of a pass from a similar one of other layers.
 
-    `layers` is added to layer numbers, `tags` to tags below `first_inner`, `inner_tags` to the
-    others; `chunk` is its own.
+    `layers` is added to layer numbers, `tags` to tags below `first_inner`, `inner_tags` to others.
     """
 
     layers: int = 0
@@ -49,9 +47,9 @@ def _empty() -> Trace:
 
 
 class Place(NamedTuple):
-    """A pass's chunk, the name others look it up by, and whose tensor it takes.
+    """A pass's chunk, its name for others, and whose tensor it takes.
 
-    `beside`: the chunk on this device that makes the tensor, in a pass of direction `neighbour`.
+    `beside`: the chunk on this device that makes it, in a pass of direction `neighbour`.
     """
 
     chunk: int

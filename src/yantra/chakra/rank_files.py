@@ -1,7 +1,7 @@
 """What to say when only some ranks' traces of a job are here.
 
-The owner often has one rank of many. Whoever looks for rank 0 learns which are here, the job's
-number of ranks, and the two ways on: one rank stands for all, or is replayed alone.
+Whoever looks for rank 0 learns which are here, the job's number of ranks, and the two ways on: one
+rank stands for all, or is replayed alone.
 """
 
 from __future__ import annotations

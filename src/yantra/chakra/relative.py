@@ -1,7 +1,7 @@
 """Traces with named groups and peers as expressions: one for many ranks.
 
-A collective's `pg_name` is a group's name; a send or receive has an expression `comm_peer`, not
-`comm_src` and `comm_dst`. The caller knows their meaning.
+`pg_name` is a group's name, `comm_peer` an expression in place of `comm_src` and `comm_dst`; the
+caller knows their meaning.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def resolve(trace: Trace, meaning: Meaning, where: str = "trace") -> Trace:
 def collectives_in_order(trace: Trace) -> Trace:
     """Let each collective wait for the one before it in the file.
 
-    ASTRA-sim has one communication slot per rank: ranks that take two ready collectives in
-    different order would wait forever.
+    On ASTRA-sim's one slot per rank, ranks that take two ready collectives in different order would
+    wait forever.
     """
     return Trace.from_native(_core.with_collectives_in_order(trace.native))
 

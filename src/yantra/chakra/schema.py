@@ -1,7 +1,6 @@
 """The Chakra schema (layout 0.0.4, still current) as objects, for building traces.
 
-Values are checked when set, so what was built can be written. Default types are those of known
-converters.
+Values are checked when set. Default types are those of known converters.
 
 Source: MLCommons Chakra, protobuf package ChakraProtoMsg.
 """
@@ -206,7 +205,7 @@ class Metadata(NamedTuple):
 class Node:
     """An operation; freely changeable until it is in a `Trace`.
 
-    `data_deps`, `ctrl_deps`: ids that must finish first. Times: whole us. Attributes by name:
+    `data_deps`, `ctrl_deps`: ids that must finish first. Times: whole us. Attributes:
     `node["comm_size"] = 4096`, or `node.set` to choose the kind. Of a repeated name the first
     counts.
     """

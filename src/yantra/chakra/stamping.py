@@ -1,8 +1,7 @@
 """`TemplateBuilder`: a long trace of copies of short ones.
 
-A training step repeats a few passes per micro-batch. Each is built once, as a block; `stamp` copies
-it with new ids, tied to earlier nodes. Nodes are written only into files; runs assemble them from
-blocks.
+Each pass of a step is built once, as a block; `stamp` copies it with new ids, tied to earlier
+nodes. Nodes are written only into files; runs use the blocks.
 """
 
 from __future__ import annotations
@@ -70,10 +69,10 @@ class TemplateBuilder:
     ) -> int:
         """Add a copy of `block`; return its first node's id.
 
-        Nodes of a block have ids 0, 1, ... in order and depend on earlier ones. An edge makes a
-        node of the copy depend on one already here. `microbatch` replaces attributes of that name
-        unless None; `tag_base` is added to each `comm_tag`. Raises TraceError, adding nothing, for
-        a block or edge that does not fit.
+        A block's nodes have ids 0, 1, ... and depend on earlier ones. An edge makes a node of the
+        copy depend on one already here. `microbatch` replaces attributes of that name unless None;
+        `tag_base` is added to each `comm_tag`. Raises TraceError, adding nothing, for a block or
+        edge that does not fit.
         """
         try:
             native = [_core.StampEdge(*edge) for edge in edges]

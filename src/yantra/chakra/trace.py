@@ -1,7 +1,7 @@
 """`Trace`: one rank's Chakra trace, and reading it.
 
-Immutable. Records are columns in the core; node objects are made on demand, so a million nodes cost
-what their file costs.
+Immutable columns in the core; node objects are made on demand, so a million nodes cost what their
+file costs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _INT32 = 2**31 - 1
 class Trace:
     """Nodes of a rank, in file order.
 
-    `len(trace)`, `trace[position]` and iteration give nodes, `trace.node(id)` one by id. Traces are
-    equal when their files would be.
+    `len(trace)`, `trace[position]` and iteration give nodes, `trace.node(id)` one by id. Equal if
+    their files would be.
     """
 
     __slots__ = ("_digest", "native")
@@ -106,11 +106,11 @@ class Trace:
         files.save(self.to_bytes(), path)
 
     def graph(self, *, merge_duplicates: bool = False, kernels: bool = False) -> _core.Graph:
-        """Resolve dependencies into the simulated form.
+        """Resolve dependencies into the simulated form; `diagnostics` has what is wrong.
 
-        Its `diagnostics` say what is wrong. Nodes of one id are merged (the last body, all
-        dependencies), an error unless `merge_duplicates`. `kernels` keeps what compute models need:
-        operator classes, types and shapes.
+        Nodes of one id are merged (the last body, all dependencies), an error unless
+        `merge_duplicates`. `kernels` keeps what compute models need: operator classes, types and
+        shapes.
         """
         return self.native.graph(merge_duplicates, kernels)
 
@@ -145,8 +145,8 @@ class Trace:
 def read(source: str | os.PathLike[str] | bytes, *, layout: str | None = None) -> Trace:
     """Read a Chakra trace from a file or its content.
 
-    .et of any layout and JSON, plain or gzip, by content, not name. `layout` (see `LAYOUTS`) fixes
-    that of an .et file; only the few that fit two with different meanings need it.
+    .et of any layout and JSON, plain or gzip, by content, not name. Only the few .et files that fit
+    two layouts (`LAYOUTS`) with different meanings need `layout`.
     """
     if isinstance(source, bytes):
         return Trace.from_bytes(source, layout=layout)

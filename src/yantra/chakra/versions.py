@@ -1,8 +1,7 @@
 """Versions of schemas: newer files are read, with a warning.
 
 An .et file has the version in its metadata; Chakra's PyTorch files append it to PyTorch's,
-`1.1.1-chakra.0.0.4`. Unknown fields are kept, not understood (docs/reference/chakra.md), so the
-rest means the same.
+`1.1.1-chakra.0.0.4`. Unknown fields are kept (docs/reference/chakra.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Compiles a Scenario into a Model; finds every user mistake, its place and remedy.
 
-A Model never changes, so runs may share it. Equal traces are decoded and lowered once: cost follows
-the number of different ranks.
+A Model never changes, so runs may share it. Equal traces are decoded and lowered once.
 """
 
 from __future__ import annotations
@@ -90,8 +89,7 @@ class Model:
         self.arrivals = arrivals or {}
         """Jobs that may arrive during the run, by name (`yantra.run.live`)."""
         self.kernels = kernels
-        """By device whose times the core does not compute: distinct kernels with low, middle and
-        high estimates.
+        """By device not computed by the core: distinct kernels with low, middle and high estimates.
         """
         self.rests_on = rests_on
         """What measured collectives rest on, in words."""

@@ -1,7 +1,7 @@
 """How ASTRA-sim reads workloads that say too little, or say it differently.
 
-Group names are read as C++'s `stoi` does; a collective of all ranks without dimensions involves the
-first four. Both warn.
+Group names as C++'s `stoi`; a collective of all ranks without dimensions involves the first four.
+Both warn.
 
 Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 """

@@ -1,8 +1,8 @@
 """How ASTRA-sim's branch of MLSys 2026 changes traces before a run.
 
 Nodes `## process_group:init ##` list their rank's groups and are skipped, of any type. Group k is
-`k` in traces and numbered k + 1, as its streams; 0 is a normal group. Under the roofline, device
-kernels also move the tensors of nodes whose data they need.
+`k` in traces and numbered k + 1, as its streams. Under the roofline, device kernels also move the
+tensors of nodes whose data they need.
 
 Trade-off: groups hold for the whole run; upstream refuses a trace that names one before listing it.
 
@@ -85,7 +85,7 @@ def _refuse(scenario: Scenario) -> None:
 def _take_groups(
     nodes: list[list[Node]], groups: dict[int, tuple[int, ...]], ranks: int
 ) -> dict[str, str]:
-    """Add groups listed in nodes to the file's; return ids by name."""
+    """Return ids by name."""
     found: dict[int, tuple[int, ...]] = {}
     for rank, of_rank in enumerate(nodes):
         for node in of_rank:

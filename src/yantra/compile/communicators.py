@@ -1,6 +1,6 @@
 """A workload's communicators: layouts, tags, slots.
 
-Groups of equal offsets from the lowest member share a layout. The core keeps a layout and a lowest
+Groups of equal offsets from the lowest member share a layout; the core keeps a layout and a lowest
 rank each, no lists.
 """
 
@@ -31,8 +31,8 @@ class Layout(NamedTuple):
     `id`: the core's; `key`: equal for equal offsets; `whole`: dimensions whose exact product the
     ranks are; `lowest`: lowest dimension in which they differ. `local`: members that share all but
     the innermost coordinate, if the lowest rank allows no crossing. `coordinates`: by dimension
-    from the lowest, if members are exactly their product. `residue`: the lowest rank's place in its
-    node, where that decides who shares one. `axes`: what offsets sum.
+    from the lowest, if an exact product. `residue`: the lowest rank's place in its node, where that
+    decides who shares one. `axes`: what offsets sum.
     """
 
     id: _core.LayoutId
@@ -149,10 +149,8 @@ class Communicators:
         *,
         ascending: bool = False,
     ) -> Layout:
-        """The layout of offsets.
-
-        Where members can be exactly a product of coordinates, a second layout serves communicators
-        whose base makes them so; the core distinguishes them.
+        """Where members can be exactly a product of coordinates, a second layout serves the
+        communicators whose base makes them so; the core distinguishes them.
         """
         if key in self._known:
             return self._known[key]
@@ -189,7 +187,7 @@ class Communicators:
         return True
 
     def _splits(self, layout: Layout, residues: set[int]) -> list[tuple[int, _core.LayoutId]]:
-        """Layouts by the lowest rank's place in its node, where that matters."""
+        """By the lowest rank's place in its node, where that matters."""
         if not self._by_node or layout.size == 1 or layout.spans_all:
             return []
         coordinates = self._coordinates(layout)
@@ -247,7 +245,7 @@ def _below(axes: Sequence[tuple[int, int, tuple[int, ...]]], end: int) -> int:
     """Number of offsets, sums of one of each axis, below `end`."""
     offsets = [0]
     for count, stride, listed in axes:
-        # What exceeds the end alone stays beyond: do not walk a million ranks.
+        # Beyond the end alone stays beyond: do not walk a million ranks.
         steps = listed or (range(0, min(count * stride, end), stride) if stride else (0,) * count)
         offsets = [one + step for one in offsets for step in steps if one + step < end]
     return len(offsets)

@@ -1,6 +1,6 @@
 """Finds files of equal content without keeping large ones.
 
-The core hashes all bytes (native/trace/known_files.hpp). Files of equal hash are read again and
+The core hashes them (native/trace/known_files.hpp). Files of equal hash are read again and
 compared, unless kept: small ones that were unpacked or inspected here.
 """
 

@@ -1,18 +1,18 @@
 """Into how many chunks a collective is cut: the best by its closed form.
 
-While a chunk is in one phase, others are in other dimensions, or on the way from rank to rank of a
-chain. With c chunks of S bytes in all, phase i takes a_i + b_i S / c from its first to its last
-rank and keeps a rank's queue for u_i + v_i S / c. Queue q is busy c times for its phases; before
-are the first chunk's earlier phases, after it the last chunk's later ones. So a collective takes
+Chunks overlap in different phases, and on the way from rank to rank of a chain. With c chunks of S
+bytes in all, phase i takes a_i + b_i S / c from its first to its last rank and keeps a rank's queue
+for u_i + v_i S / c. Queue q is busy c times for its phases; before are the first chunk's earlier
+phases, after it the last chunk's later ones. So a collective takes
 
     max_q (before_q + c sum_(i in q) (u_i + v_i S / c) + way of a chain in q + after_q)
 
 and at least one chunk's time. A queue may be several lanes, a chunk each: latencies overlap, bytes
 share the port. Then a chunk keeps L lanes for max((u_i + v_i S / c) / L, p_i S / c), p_i of the
-port, and the first ends no sooner than (L + 1) / 2 p_i S / c: on average half of the others precede
-it. On one level of a symmetric algorithm one chunk is best, as more only repeat latencies; chunks
-let several levels work side by side. Where orders turn from chunk to chunk, chunks begin in
-different queues, served as they come: these few are played, phase by phase.
+port, and the first ends no sooner than (L + 1) / 2 p_i S / c: half of the others precede it on
+average. On one level of a symmetric algorithm one chunk is best, as more repeat latencies; several
+levels work side by side. Where orders turn from chunk to chunk, chunks begin in different queues,
+served as they come: these few are played.
 
 Trade-off: other waiting for messages (windows, barriers, rates shared in a fabric) is ignored, so
 this gives chunks, not times. Source: the pipelined collectives of Barnett et al. (SHPCC 1994),
@@ -53,8 +53,8 @@ class Cost(NamedTuple):
 
     `steps`, `path`: of the longest way from first to last message; `port`: the most a position
     sends or receives; `link`: the most to one peer, or in messages that wait for each other.
-    `wait`: messages in sequence between a position's first and last action, where they go round:
-    upstream is ahead by chunks. `laps`: closings of a neighbour ring on the longest way.
+    `wait`: messages in sequence between a position's first and last action in a round: upstream is
+    ahead by chunks. `laps`: closings of a neighbour ring on the longest way.
     """
 
     steps: int
@@ -202,7 +202,7 @@ def _in_turns_ns(orders: Sequence[Sequence[Phase]], size: float, chunks: int) ->
 
 
 def _in_line_ns(taken: Sequence[Taken], chunks: int) -> float:
-    """Chunks of one order, each waiting only for earlier ones."""
+    """Each chunk waits only for earlier ones."""
     before, after = 0.0, sum(one.first for one in taken)
     longest = after
     for first, fills, keeps, way in taken:
@@ -223,8 +223,8 @@ def cuts(candidates: tuple[Candidate, ...]) -> tuple[Cut, ...]:
     """Which candidate runs in how many chunks, by size.
 
     The first takes fewer unless others gain; more lanes must gain more. A choice that is best at
-    two sizes is taken for all between; otherwise the change is located, as the best for half the
-    bytes may be much worse here.
+    two sizes is taken for all between; otherwise the change is located, as half the bytes' best may
+    be much worse.
     """
     if candidates not in _known:
         if len(_known) == _MOST_KNOWN:
@@ -337,10 +337,9 @@ def _in_turn(program: GraphProgram) -> float:
 
 
 def _longest(program: GraphProgram) -> tuple[int, float, int]:
-    """Messages and shares of the longest way, and `Cost.wait`.
+    """Messages and shares of the longest way (most bytes, then most messages), and `Cost.wait`.
 
-    A receive waits for its matched send, so positions are revisited until done. Longest: most
-    bytes, then most messages.
+    A receive waits for its matched send, so positions are revisited until done.
     """
     positions = program.n + len(program.switches)
     done: list[list[_Sent]] = [[] for _ in range(positions)]

@@ -151,7 +151,7 @@ def links_between(graph: Graph, routing: str, source: int, destination: int) -> 
 
 
 def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
-    """Dimensions as a fabric. Raises ConfigError for those of a file."""
+    """Raises ConfigError for dimensions of a file."""
     parts = []
     for at, one in enumerate(scenario.topology.dimensions):
         if not isinstance(one.kind, str) or one.kind.endswith(".py"):
@@ -166,8 +166,8 @@ def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
 
 def _routing_of_dimensions(scenario: Scenario) -> str:
     # Blocks route dimension by dimension, the same for all ranks: on a ring the shorter way,
-    # upwards on a tie. A hash would draw ties by rank number, so times would depend on who has
-    # which. A table of links fixes no way: its cheapest ones are drawn.
+    # upwards on a tie. A hash would draw ties by rank number, and times depend on it. A table of
+    # links fixes no way: its cheapest ones are drawn.
     kinds = {one.kind for one in scenario.topology.dimensions}
     return "dimension_ordered" if kinds <= _BY_COORDINATES else routings.DEFAULT
 

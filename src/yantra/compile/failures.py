@@ -1,9 +1,8 @@
 """A scenario's failures: changes of links and slow spells of ranks, in ticks.
 
-Failures by rate have exponential times of use between them (a Poisson process that stops during
-repair), drawn by (seed, what, its number), so a part fails at the same times whatever else exists.
-They are drawn up to a time; a longer run is compiled again with more (`yantra.run.disturbed`), the
-earlier ones unchanged.
+By rate, times of use are exponential (a Poisson process that stops during repair), drawn by (seed,
+what, its number), so a part fails at the same times whatever else exists. A run longer than the
+draws is compiled again with more (`yantra.run.disturbed`), the earlier ones unchanged.
 """
 
 from __future__ import annotations
@@ -186,7 +185,7 @@ class _Finder:
         return Part(f"port of rank {rank} to {to}", device, tuple(found.tolist()))
 
     def cables(self, ends: tuple[str, ...], where: str) -> list[Part]:
-        """Cables between two devices or tiers; a pair's links are one."""
+        """A pair's links are one."""
         graph, links = self.graph, self.graph.links
         ones, others = (self.devices(end, f"{where}[{at}]") for at, end in enumerate(ends))
         there = np.isin(links.start, ones) & np.isin(links.end, others)
@@ -211,7 +210,7 @@ class _Finder:
 def _link_changes(
     on: OnFabric, failures: Failures, ticks_per_ns: int, slower: float
 ) -> list[_core.LinkChange]:
-    """Rates of links over time: given ones times the least share kept."""
+    """Given rates times the least share kept."""
     spans: dict[int, list[tuple[int, int | None, float]]] = {}
     for event in failures.events:
         until = None if event.until_ns == inf else round(event.until_ns * ticks_per_ns)
@@ -238,7 +237,7 @@ def _link_changes(
 def _rates(
     own: float, stated: list[tuple[int, float]], spans: list[tuple[int, int | None, float]]
 ) -> list[tuple[int, float]]:
-    """A link's rates by time in ticks."""
+    """In ticks."""
     moments: list[tuple[int, str, float]] = [(tick, "rate", rate) for tick, rate in stated]
     for begins, until, keeps in spans:
         moments.append((begins, "begins", keeps))

@@ -1,7 +1,7 @@
 """From traces to dependency graphs, once per distinct content.
 
-A million ranks of one trace cost one decode, and reading the files to compare. Large files are
-decoded on all cores while others are read.
+A million ranks of one trace cost one decode, and reading the files. Large files are decoded on all
+cores while others are read.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Graphs:
 
     `groups`: ids and ranks of communicators, ascending. `kernels`: graphs distinguish kernels;
     `launches`: the host's, included as nodes. With several devices, `device_of` has each distinct
-    graph's, `device_of_rank` each rank's: 0 for the most common, else 1 + its place; empty with one
-    device. `arriving`: jobs that may arrive, by name: ranks and graphs.
+    graph's, `device_of_rank` each rank's: 0 for the most common, else 1 + its place. `arriving`:
+    jobs that may arrive, by name: ranks and graphs.
     """
 
     def __init__(
@@ -181,8 +181,8 @@ def load_graphs(
     """Load a graph per rank. Raises TraceError with file, node and fault.
 
     `tensors` keeps tensor lists for local memory tracking, `kernels` what compute models need.
-    `one_slot`: one communication at a time per rank, for which templates, and traces that say so,
-    are prepared. `launches` go into each graph.
+    `one_slot`: one communication at a time per rank, which templates, and traces that say so,
+    prepare for. `launches` go into each graph.
     """
     if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         from yantra.compile.templates import load_templates
@@ -252,7 +252,7 @@ def _usual(
     ranks: int,
     kernels: bool | None,
 ) -> Iterator[tuple[_core.Graph, str]]:
-    """Yield distinct graphs of small usual files, with paths; number all.
+    """Distinct graphs of small usual files, with paths; number all.
 
     Up to the first unusual one; none if `kernels` is None.
     """
@@ -275,7 +275,7 @@ def _others(
     ranks: int,
     kernels: bool | None,
 ) -> Iterator[tuple[bytes | _core.Graph, str]]:
-    """Yield distinct contents of other files, with paths; number all.
+    """Distinct contents of other files, with paths; number all.
 
     Usual ones behind them come as graphs.
     """

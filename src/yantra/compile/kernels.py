@@ -1,7 +1,6 @@
 """Kernel times: a compute model is asked once per device, for all distinct kernels.
 
-The core's own models (`native`) compute while lowering, so they are not asked, and traces are read
-no further.
+The core's own (`native`) are computed while lowering.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What each rank's host launches and how long it takes, by the scenario's `host`.
 
-Launches are host nodes of each graph (native/trace/launches.hpp), seen by slots, folding, timelines
-and what-ifs.
+Launches are host nodes (native/trace/launches.hpp), seen by slots, folding, timelines and what-ifs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Remote memory: what the core gets, and what Python models say.
 
 The core's models (`native`) go by kind, latency and bandwidth. Others are asked once for all
-distinct accesses, which carry their times.
+distinct accesses.
 """
 
 from __future__ import annotations
@@ -103,7 +103,6 @@ def _tell_in_order(
     name: str,
     scale: _core.TimeScale,
 ) -> None:
-    """Ask a model for each distinct graph's accesses in order."""
     import numpy as np
 
     from yantra.compile.accesses import ordered

@@ -99,7 +99,7 @@ def _table(block: Block, dimension: ScenarioDimension, where: str) -> _core.Bloc
 
 
 def _gib_per_s(bytes_per_ns: float) -> float:
-    """In the unit of ASTRA-sim's files, whose ratios decide ties of Themis.
+    """The unit of ASTRA-sim's files, whose ratios decide ties of Themis.
 
     15 digits, a double's, undo two roundings since the file.
     """

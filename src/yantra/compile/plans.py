@@ -1,6 +1,6 @@
 """A scenario's collectives as plans of the core: levels, members, programs.
 
-Only for what the workload uses: an algorithm that cannot run here does no harm until needed.
+Only for what the workload uses: an impossible algorithm does no harm until needed.
 """
 
 from __future__ import annotations
@@ -145,8 +145,7 @@ class Planner:
     `covered[kind]`: dimensions of the all-rank plan, `chosen`: what runs each kind, `rests_on`:
     basis of measured times, `charged`, `uncharged`: whether some put bytes on links, or none,
     `has_switches`: whether switches take part, `impossible[kind, dimension, is_last]`: why an
-    algorithm cannot run there as the last dimension visited or before it, `custom_by_node`: custom
-    collectives of single nodes.
+    algorithm cannot run there, `custom_by_node`: custom collectives of single nodes.
     """
 
     def __init__(
@@ -217,7 +216,7 @@ class Planner:
     def _planned(
         self, layout: Layout, kind: Kind, by_size: Sequence[tuple[int, Choices]]
     ) -> Iterator[_Planned]:
-        """Plans by ascending size, each best cut."""
+        """By ascending size, each best cut."""
         ends = (*(begin for begin, _ in by_size[1:]), None)
         for (begin, chosen), end in zip(by_size, ends, strict=False):
             if not self._is_free(layout, kind, chosen):
@@ -243,7 +242,7 @@ class Planner:
         )
 
     def _native_plans(self, layout: Layout, kind: Kind, names: tuple[Named, ...]) -> list[_Planned]:
-        """A group's plans by size, with the closed form's chunks."""
+        """By size, with the closed form's chunks."""
         from yantra.compile import candidates
 
         usual = kind.value not in self._by_type and names == self._algorithms(kind)
@@ -348,7 +347,7 @@ class Planner:
         """Queues that chunks may take in turn, by level.
 
         Several where the number of chunks is free and a message uses only its ends' links;
-        elsewhere chunks at different steps get in each other's way. Chunks of an all-reduce return
+        elsewhere chunks at different steps get in each other's way. An all-reduce's chunks return
         to the innermost level; others fill the gap.
         """
         given = self.scenario.collectives.chunks
@@ -363,7 +362,6 @@ class Planner:
         return [usual, [each * more for each, more in zip(usual, times, strict=True)]]
 
     def _orders(self, kind: Kind, way: _Way, lanes: Sequence[int]) -> tuple[tuple[Phase, ...], ...]:
-        """A chunk's phases, per turn."""
         from yantra.compile.cutting import crossed, phase, visits
 
         collectives = self.scenario.collectives
@@ -432,7 +430,7 @@ class Planner:
         }
 
     def _by_size(self, layout: Layout, kind: Kind) -> list[tuple[int, Choices]]:
-        """What runs a kind by size: one for all, or as selected."""
+        """One for all sizes, or as selected."""
         usual = self._algorithms(kind)
         found: dict[int, Choices] = {} if usual is None else {0: usual}
         if self._selection is not None:
@@ -458,7 +456,6 @@ class Planner:
         return sorted(found.items())
 
     def _links(self) -> tuple[Link, ...]:
-        """Links of each dimension, after network and what-ifs."""
         from yantra.collectives.selection.selection import Link
 
         network = self.scenario.network
@@ -524,7 +521,6 @@ class Planner:
             self.covered.setdefault(native_kind(kind), set()).update(dimensions)
 
     def _timed_plan(self, layout: Layout, kind: Kind, chosen: Timed) -> _core.PlanId:
-        """A collective of known time: one phase, one chunk, no messages."""
         if layout.size == 1:
             return self._add_plan([], layout)
         self.rests_on[chosen.basis] = None
@@ -559,7 +555,7 @@ class Planner:
         return found
 
     def _warn_above(self, layout: Layout, kind: Kind, chosen: Timed, local: int) -> None:
-        """Warn where a measured time beats the cluster's links; it stays."""
+        """A measured time below what links allow stays."""
         from yantra.collectives.charges import above
 
         dimensions = self.scenario.topology.dimensions
@@ -608,7 +604,6 @@ class Planner:
         return found
 
     def _counted_plan(self, layout: Layout, kind: Kind, counts: Counts) -> _core.PlanId:
-        """An all-to-all of unequal counts."""
         from yantra.collectives.counts import program_of
 
         self._cover_all(layout, kind)
@@ -622,7 +617,6 @@ class Planner:
     def _plan_of_members(
         self, layout: Layout, kind: Kind, program: _core.ProgramId, *, chunks: int = 0
     ) -> _core.PlanId:
-        """One phase over the members, of any dimensions."""
         native = native_kind(kind)
         place = _Place(layout.size, 1, 1, layout.lowest or 0)
         made = _LevelPrograms({native: program}, {native: program}, None, {})
@@ -637,10 +631,7 @@ class Planner:
         )
 
     def _ticks_of(self, ns: float, timed: Timed) -> int:
-        """Ticks of a measured time.
-
-        If it does not follow links, the least bytes take the latency, more the rest.
-        """
+        """If a time does not follow links, the least bytes take the latency, more the rest."""
         if timed.follows_links:
             return max(1, round(ns * self._slower * self._ticks_per_ns))
         latency = timed.points[0][1]
@@ -707,7 +698,7 @@ class Planner:
         return levels
 
     def _check_names(self, chosen: dict[int, tuple[Named, ...] | Timed], kind: Kind) -> None:
-        """Raise ConfigError at the selection for an unknown algorithm."""
+        """At the selection, for an unknown algorithm."""
         where, choice = "collectives.selection", self.scenario.collectives.selection
         assert choice is not None
         for names in chosen.values():
@@ -769,7 +760,7 @@ class Planner:
     def _flat_plan(
         self, kind: Kind, names: tuple[Named, ...], layout: Layout, dimension: int
     ) -> _core.PlanId:
-        """A group not of whole dimensions: a ring of its members.
+        """A ring of its members.
 
         Shared by groups of equal size, unless a counter makes them take turns.
         """
@@ -802,10 +793,8 @@ class Planner:
         ring_kind: RingKind,
         place: Hashable,
     ) -> _LevelPrograms:
-        """Programs a kind may need on a level.
-
-        Collectives of a kind over the same dimension, or members (offsets `place`), take turns with
-        one counter, across communicators.
+        """Collectives of a kind over the same dimension, or members (offsets `place`), take turns
+        with one counter, across communicators.
         """
         made = _LevelPrograms({}, {}, None, {})
         alternating = False
@@ -899,7 +888,7 @@ class Planner:
         return algorithm.on(self._switches)
 
     def _lack_of_switches(self, n: int) -> str | None:
-        """Why no switch can join a collective over n positions; None if some can."""
+        """None if some switch can."""
         ranks = self.scenario.topology.ranks
         if self.on_fabric is None:
             return "switches take part in it, so it needs cluster.fabric, which has them"
@@ -908,7 +897,6 @@ class Planner:
         return None
 
     def _numbers_of(self, named: set[str], where: str) -> dict[str, int]:
-        """Numbers under which switches send and receive."""
         if not named:
             return {}
         assert self.on_fabric is not None
@@ -922,7 +910,6 @@ class Planner:
         return {name: self.builder.add_switch(devices[name]) for name in sorted(named)}
 
     def _add_custom(self, prefix: str, layout: Layout) -> _core.CustomId:
-        """Load a collective given by traces, one per position."""
         place = None if layout.spans_all else layout.key
         if (prefix, place) in self._custom:
             return self._custom[prefix, place]

@@ -1,8 +1,7 @@
 """Kernel rates for the type of a workload's products.
 
-Files and commands know the workload first and take its type's rates (`yantra.scenario.named`).
-Python's parts of a cluster carry all types' (`Machine.rates`), chosen here. Otherwise somebody
-chose the rates, and the run says so.
+Files and commands take them with the workload (`yantra.scenario.named`); Python's clusters carry
+all types' (`Machine.rates`), chosen here. Otherwise somebody chose the rates, and the run says so.
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ def rated(scenario: Scenario) -> Scenario:
 
 
 def _compute(device: Device, dtype: str, rates: dict[str, float]) -> Any:
-    """The compute model for products of another type."""
     from yantra.compute.products import NARROW
 
     chosen = device.compute

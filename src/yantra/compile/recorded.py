@@ -1,6 +1,6 @@
 """Warns where semantics misreads recorded traces: serialised streams, delays.
 
-Only for traces that say they order all threads and streams, as real recordings do; others mean the
+Only for traces that say they order all threads and streams, as recordings do; others mean the
 slots.
 """
 
@@ -50,7 +50,7 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
 
 
 def _communication(graphs: Graphs, counts_as: str) -> list[str]:
-    """On communicating kernels without size, in the first such graph."""
+    """In the first such graph."""
     pairs = zip(graphs.distinct, graphs.sources, strict=True)
     found = [(source, unsized(graph)) for graph, source in pairs if graph.complete_order]
     known = [(source, kernels) for source, kernels in found if kernels is not None]

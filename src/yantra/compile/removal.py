@@ -1,9 +1,8 @@
 """Causes of time that a model may be compiled without, each exactly.
 
-A removed cause takes no time, rather than little: bytes over infinite bandwidth are 0 ps, so the
-rest stays exact and nothing overflows. What decides without taking time (Themis's weights, orders,
-slots, which nodes exist) stays. The scenario is unchanged: only `Model.without` says what was
-removed.
+No time, rather than little: bytes over infinite bandwidth are 0 ps, so the rest stays exact and
+nothing overflows. What decides without taking time (Themis's weights, orders, slots, which nodes
+exist) stays. The scenario is unchanged: `Model.without` says what was removed.
 
 This is the limit study of architecture research: idealise one resource, run again (Wall, "Limits of
 instruction-level parallelism", ASPLOS 1991).
@@ -35,11 +34,12 @@ Cause = Literal[
     "host",
 ]
 """bandwidth: the bytes of messages. latency: their hops. contention: messages that wait for links
-(each carries all at once, as the formula has it). hand_overs: endpoint delays, or the shared bus
-with what it charges for reductions. reductions: local reductions of collectives, and computations
-of collectives given by traces; of the bus its delay per 100 bytes. compute: all kernels. peak:
-arithmetic under the roofline. memory_bandwidth: bytes of the device's memory, under the roofline
-and in reductions. remote_memory: its latency and bytes. host: operations of the CPU."""
+(else each carries all at once, as in the formula). hand_overs: endpoint delays, or the shared bus
+with its charge for reductions. reductions: local ones of collectives, and computations of
+collectives given by traces; of the bus its delay per 100 bytes. compute: all kernels. peak:
+arithmetic under the roofline. memory_bandwidth: the device's, under the roofline and in reductions.
+remote_memory: its latency and bytes. host: operations of the CPU.
+"""
 
 Without = frozenset[str]
 """Causes, and bandwidths of single dimensions (`bandwidth_of_dimension`)."""

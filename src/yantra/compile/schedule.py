@@ -72,10 +72,7 @@ class StartOrder:
     def _ps(
         self, kind: NDArray[np.uint8], size: NDArray[np.uint64], ticks: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Nodes' times alone; unknown ones are estimated.
-
-        From cluster and node only: equal nodes on ranks are equal.
-        """
+        """Unknown times follow from cluster and node: equal nodes on ranks are equal."""
         import numpy as np
 
         known = np.minimum(ticks, _LONGEST // self._ps_per_tick).astype(np.int64)

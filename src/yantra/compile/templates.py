@@ -104,8 +104,8 @@ def load_templates(
 ) -> Graphs:
     """Load every template's graph and rules.
 
-    `one_slot`: a rank's collectives wait for each other in file order, as ranks that take ready
-    ones in different order would wait forever; not for a workload of `ordering` `streams`.
+    `one_slot`: a rank's collectives wait for each other in file order, as different orders would
+    deadlock; not for a workload of `ordering` `streams`.
     """
     from yantra.scenario.training import templates_of
 

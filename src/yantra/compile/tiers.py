@@ -1,7 +1,6 @@
 """Tiers of a scenario that go by formula, as groups of the core's links.
 
-There a message takes latency and rate as if alone; it meets others only elsewhere, by the
-scenario's network.
+There a message takes latency and rate as if alone.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ def set_tiers(
 
 
 def _why_alone(level: networks.Level) -> str:
-    """Why all tiers of a network go by it."""
     if level.on_chip:
         return "moves all messages in flits, by one clock"
     if not level.has_links:

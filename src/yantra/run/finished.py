@@ -1,11 +1,9 @@
 """Which results of a sweep are finished, so need not be made again.
 
-A result file appears whole, says its scenario, and has a digest of all its inputs. It is kept if
-readable, from this version of Yantra, of the same file and settings, and the digest is the current
-one.
+A result file appears whole and has a digest of all inputs. It is kept if from this version of
+Yantra, the same file and settings, and the current digest.
 
-Trade-off: every input is read for the digest; time stamps would be faster, and wrong after a
-checkout.
+Trade-off: every input is read for it; time stamps would be faster, and wrong after a checkout.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """How a list of flows runs on a network, by its `Level.flow_lists`.
 
-A front starts the run and knows flows' times alone. The core runs lists that share links, are
-stored, or go as packets; programs get the whole list; other networks, as in Python, messages of a
-job.
+The core runs lists that share links, are stored, or go as packets; programs get the whole list;
+other networks, as in Python, messages of a job.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """A list of flows over a fabric alone: when each ends, and its slowdown.
 
-By network: `flow`: after its route's latency a flow shares its links max-min fairly; alone: latency
-+ bytes / narrowest link. `analytical`: always that. `store_and_forward`: a message that crosses
-each link whole, in order of arrival; alone: latency + bytes / rate of each link. `packet`: packets
+`flow`: after its route's latency a flow shares its links max-min fairly; alone: latency + bytes /
+narrowest link. `analytical`: always that. `store_and_forward`: a message crosses each link whole,
+in order of arrival; alone: latency + bytes / rate of each link. `packet`: packets
 (docs/concepts/packet-network.md), through when the receiver has the last byte, or with semantics
 ns3-fork the sender the last ACK. `external`: messages to a program
-(docs/reference/external-networks.md); alone taken as on `flow`. Others, as in Python: messages of a
-job, alone likewise. The slowdown is time over time alone on that network (Alizadeh et al.,
-"pFabric", SIGCOMM 2013, section 5). On `flow` links may change rate or fail at stated times; flows
-keep their routes and wait.
+(docs/reference/external-networks.md); alone as on `flow`. Others, as in Python: messages of a job,
+alone likewise. Slowdown: time over time alone on that network (Alizadeh et al., "pFabric", SIGCOMM
+2013, section 5). On `flow` links may change rate or fail at stated times; flows keep their routes
+and wait.
 """
 
 from __future__ import annotations

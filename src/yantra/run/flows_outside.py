@@ -1,7 +1,7 @@
 """A list of flows on a network program: messages sent at their starts.
 
-It hears of all flows before advancing, so it is asked once per arrival time. Trade-off: both
-processes hold the whole list.
+It hears of all flows first, so it is asked once per arrival time. Trade-off: both processes hold
+the whole list.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from yantra.compile import Model
 from yantra.result import Result
 
 MOST_WORK = 0.5
-"""`auto` folds if representatives have at most this share of all nodes, which estimates the folded
-run's cost and the loss if given up. Most begun folded end so; a half still pays on average.
+"""`auto` folds up to this share of all nodes in representatives, which estimates the folded run's
+cost and the loss if given up. Most end folded; a half still pays on average.
 """
 
 _SHOWN = 20
@@ -57,8 +57,8 @@ def taken_over(model: Model, like: Result) -> _core.Folding | None:
     """Another run's classes if surely valid for this model, else None.
 
     `model` is that of `like` without some causes of time. Ranks of the same graph and device still
-    match, as their neighbours do; ranks of different graphs may have matched by durations alone.
-    Where links are kept, classes are searched anew.
+    match; ranks of different graphs may have matched by durations alone. Where links are kept,
+    classes are searched anew.
     """
     found = like.folding
     if found is None or model.graphs is not like.model.graphs:

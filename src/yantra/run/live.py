@@ -4,9 +4,8 @@
     run.submit("step", at_ns=5e6, on_end=lambda job: run.submit("step"))
     result = run.finish()
 
-All jobs are compiled with the scenario, so every mistake in them is found before the run. A job
-that arrives shares the slots of its ranks with what they do already. Every rank is run: one rank
-cannot stand for others where somebody decides meanwhile what comes next.
+Jobs are compiled with the scenario, so mistakes are found before the run. An arriving job shares
+its ranks' slots. Every rank is run: none can stand for others while decisions are still to come.
 """
 
 from __future__ import annotations

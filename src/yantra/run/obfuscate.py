@@ -1,7 +1,6 @@
 """Obfuscates a job's files and compares runs of both forms.
 
-`yantra.tracing.obfuscate` hides traces; this runs both, and writes files and report. The makespan
-may differ by 1 % at levels 1 and 2, 5 % at 3 and 4.
+The makespan may differ by 1 % at levels 1 and 2, 5 % at 3 and 4.
 """
 
 from __future__ import annotations

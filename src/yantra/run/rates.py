@@ -1,8 +1,8 @@
 """Whether links carried more than their rate: a bug where kept, else a warning.
 
-Kept links carry one stream at their rate, so none is busy longer than the run, up to rounding a
-message to a tick. By formula alone nothing ensures that, nor for bytes of collectives of known
-time, which wait for nobody: the result says by how much.
+A kept link carries one stream at its rate, up to rounding a message to a tick. Formulas do not
+ensure that, nor bytes of collectives of known time, which wait for nobody: the result says by how
+much.
 """
 
 from __future__ import annotations

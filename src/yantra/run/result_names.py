@@ -1,10 +1,10 @@
 """Unique names for results of many scenarios.
 
-The scenario file's name; equal ones differ by ending, then folders: `s1/ring.yaml` and
-`s2/ring.yaml` become `s1+ring` and `s2+ring`. Settings follow: `ring,collectives.chunks=4`.
+Equal file names differ by ending, then folders: `s1/ring.yaml` and `s2/ring.yaml` become `s1+ring`
+and `s2+ring`. Settings follow: `ring,collectives.chunks=4`.
 
-Trade-off: names do not depend on list places, so a longer list keeps a shorter one's results,
-unless it adds a second file of a name.
+Trade-off: no list places, so a longer list keeps a shorter one's results, unless it adds a second
+file of a name.
 """
 
 from __future__ import annotations

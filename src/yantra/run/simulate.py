@@ -68,9 +68,9 @@ def run(
     `fold` precedes the scenario's: `auto` lets one rank stand for equal ones where that changes
     nothing and saves enough; `require` raises UnsupportedError otherwise.
 
-    `record` keeps every event's cause, for `Result.recording` and `Result.critical_path`, without
-    changing times. It takes up to BYTES_PER_EVENT bytes per event; UnsupportedError above half of
-    free memory, or `record` bytes.
+    `record` keeps every event's cause, for `Result.recording` and `Result.critical_path`, changing
+    no time. Up to BYTES_PER_EVENT bytes per event; UnsupportedError above half of free memory, or
+    `record` bytes.
 
     `like`: a run of the same traces, of whose model this lacks some causes (`compile_without`); its
     classes are reused if valid.

@@ -135,9 +135,9 @@ def sweep(
 
     A `yantra.scenario.Case` is a file with its cluster, or settings. A scenario that cannot run
     yields its error. `threads` (default: cores) run at a time; at most four per thread are taken
-    and not yet yielded, so memory does not grow and the iterable may be endless. `keep(number,
-    result)` is called by the running thread at its end, from 0; its value replaces the result, its
-    error ends the sweep. `fold` as in `yantra.run.simulate.run`.
+    and not yet yielded, so the iterable may be endless. `keep(number, result)` is called by the
+    running thread at its end, from 0; its value replaces the result, its error ends the sweep.
+    `fold` as in `yantra.run.simulate.run`.
 
     `output`: folder of JSON results named by `result_names`; all scenarios are then taken at once.
     `resume` skips those with a whole result of the same scenario and version, yielding a

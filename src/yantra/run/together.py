@@ -1,7 +1,7 @@
 """Jobs on one cluster: each one's time beside the others, and alone.
 
-One model, run with all jobs, then with each alone on the same ranks: only the jobs' effect on each
-other differs. Every rank is run. The lone runs together cost about as much as the joint one.
+One model, run with all jobs, then with each alone on the same ranks: only their effect on each
+other differs. Every rank is run. The lone runs cost about as much as the joint one.
 """
 
 from __future__ import annotations

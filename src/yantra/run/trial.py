@@ -1,8 +1,8 @@
 """Runs a job's traces on a stated cluster, to try or compare them.
 
 Default: a switch of 400 Gb/s and 500 ns per link, ring collectives, ASTRA-sim's semantics: traces
-with durations are replayed, others use a roofline of 250 TFLOP/s and 2 TB/s. It predicts nobody's
-cluster, but is the same for both sides.
+with durations are replayed, others use a roofline of 250 TFLOP/s and 2 TB/s. Nobody's cluster, but
+the same for both sides.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """ASTRA-sim Service's API: upload a workload, set a configuration, run it, fetch the results.
 
-The server speaks the gRPC service `astra.Openapi`, so that clients and notebooks of ASTRA-sim
-Service run unchanged. Like that service it holds one configuration at a time, for all its clients.
+Serves gRPC `astra.Openapi`, so that its clients and notebooks run unchanged; like that service,
+with one configuration at a time for all.
 
-    wire.py      the encoding of protobuf, for the few messages there are
-    messages.py  those messages: names, numbers and types of their fields
+    wire.py      protobuf's encoding
+    messages.py  the messages: names, numbers and types of fields
     archive.py   uploads, checked and unpacked
     files.py     a configuration -> ASTRA-sim's input files
     job.py       the process that runs them

@@ -18,7 +18,7 @@ def ours(collectives: Collectives, sizes: Sequence[int]) -> tuple[Collectives, l
     """Collectives with our names, and the dimension sizes they use.
 
     One with fewer algorithms than dimensions gets none: ASTRA-sim would use only the first
-    dimensions, which nobody means, though its clients name one by default.
+    dimensions, and its clients name one by default.
     """
     changes: dict[str, tuple[str, ...] | None] = {}
     flat: list[str] = []

@@ -1,8 +1,8 @@
 """Uploads: a ZIP archive, checked, then unpacked below a limit.
 
-Nothing is written unless every entry is a plain file or folder inside the archive. Stated sizes are
-not believed: bytes are counted. Only `stored` and `deflated`, as Python's zipfile in ASTRA-sim
-Service makes them.
+Nothing is written unless every entry is a plain file or folder inside the archive. Bytes are
+counted, not believed. Only `stored` and `deflated`, as Python's zipfile in ASTRA-sim Service makes
+them.
 
 Source: PKWARE, APPNOTE.TXT 6.3.10, entries and attributes.
 """
@@ -123,7 +123,7 @@ def _checked(entries: list[ZipInfo], packed: int, limits: ArchiveLimits) -> list
 
 
 def _path(entry: ZipInfo) -> tuple[str, ...]:
-    """Parts of an entry's name. Raises ConfigError if it could leave the folder.
+    """Raises ConfigError for a name that could leave the folder.
 
     `orig_filename` is as in the archive; zipfile cuts the other at a NUL.
     """
@@ -169,7 +169,6 @@ def _check_kind(entry: ZipInfo) -> None:
 
 
 def _write(archive: ZipFile, entry: ZipInfo, target: str, most: int) -> int:
-    """Write at most `most` bytes; return how many."""
     written = 0
     try:
         with archive.open(entry) as source, open(target, "xb") as file:

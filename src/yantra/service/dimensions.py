@@ -1,8 +1,7 @@
 """A graph as dimensions for analytical networks: rings, full meshes, switches.
 
-Directly linked ranks are up to three dimensions of rings or full meshes, if their links are exactly
-such a product. Others meet in switches: in a box, then between boxes. A rank's bandwidth in a
-dimension is that of all its links into it.
+Direct links may be a product of up to three rings or full meshes, exactly. Other ranks meet in
+switches: in a box, then between boxes. A rank's bandwidth in a dimension sums its links into it.
 
 Trade-off: anything else is refused, not approximated.
 """
@@ -167,7 +166,7 @@ def _switches(graph: Graph, name: str) -> list[Shape]:
 
 
 def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
-    """Bandwidth and latency of rank 0 into its box's switches; without any, of all its links."""
+    """Of rank 0 into its box's switches; without any, of all its links."""
     links = graph.links
     own = np.flatnonzero(links.start == 0)
     joins = [
@@ -181,7 +180,7 @@ def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
 
 
 def _outer(graph: Graph, block: int) -> Shape:
-    """The switch between blocks: each rank has its share of what leaves."""
+    """Each rank has its share of what leaves."""
     links = graph.links
     inside = np.isin(np.arange(graph.devices), range(block))
     if graph.boxes[0] >= 0:

@@ -4,9 +4,8 @@
     downlink_speed_gbps, downlink_latency_ns, switch_latency_ns, radix_down, radix_up, and
     bundle (links to each switch below)
 
-Two tiers: every rack is joined to all switches above. Three: the racks of a pod to the switches of
-the pod, and these to the cores, each of which has links to every pod. Latencies of switches are
-added to the links below them.
+Two tiers: every rack is joined to all switches above. Three: a pod's racks to its switches, these
+to cores with links to every pod. Switch latencies are added to the links below.
 
 Source: github.com/Broadcom/csg-htsim, sim/datacenter/fat_tree_topology.cpp and topologies/*.topo.
 """
@@ -96,7 +95,7 @@ def cables(text: str, name: str) -> Iterator[_Cable]:
 
 
 def _core(tiers: list[_Tier], pods: int, per_pod: int, name: str) -> Iterator[_Cable]:
-    """Cables from pods to cores; a core has one switch in every pod."""
+    """A core has one switch in every pod."""
     bundle, uplinks = tiers[2].number("bundle", 1), tiers[1].number("radix_up")
     if uplinks % bundle:
         raise ConfigError(f"{name}: Tier 1, radix_up", f"is {uplinks}, in bundles of {bundle}")

@@ -1,7 +1,7 @@
-"""From an API configuration to ASTRA-sim's input files, as ASTRA-sim Service makes them.
+"""From an API configuration to ASTRA-sim's input files, named as ASTRA-sim Service does.
 
-Same file names, so `get_config` looks the same. Clients are not trusted: paths stay inside the
-upload, and collectives are built-in, never files with code.
+Clients are not trusted: paths stay inside the upload, and collectives are built-in, never files
+with code.
 
 Source: github.com/astra-sim/astra-sim-service, `x-astra-sim-name` in models/schema/config.
 """
@@ -91,7 +91,7 @@ def _needed(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _workload(name: str | None, folder: str) -> str:
-    """The traces' prefix. A client uses its own path: FOLDER/PREFIX counts."""
+    """A client uses its own path: FOLDER/PREFIX counts."""
     where = "common_config.workload"
     if not name:
         raise ConfigError(where, "missing; expected the prefix of the traces, FOLDER/PREFIX")

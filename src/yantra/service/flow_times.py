@@ -1,10 +1,9 @@
-"""A recorded run -> fct.txt of ns-3: one line for each message, when it has arrived.
+"""A recorded run -> fct.txt of ns-3: a line per message, at its arrival.
 
     source destination source-port destination-port bytes start-ns duration-ns duration-alone-ns
 
-Addresses are 11.0.0.1 + 65536 (id / 256) + 256 (id mod 256), in hexadecimal, as ns-3's set-up has
-them. Ports count the messages between two ranks. The last column is the duration less the time that
-the message waited behind others, where the network knows it.
+Addresses are 11.0.0.1 + 65536 (id / 256) + 256 (id mod 256), in hexadecimal, as in ns-3's set-up.
+Ports count messages between two ranks. Alone is less the time waited behind others, where known.
 
 Source: github.com/alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """

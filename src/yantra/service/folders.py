@@ -1,8 +1,8 @@
 """A service's private folder, which does not outlive it.
 
-A shell waits for the service's end, however it comes, and removes the folder. If killed too, as
-with a whole container, the next service removes it: nobody holds its lock. Clients see paths in it
-from their own part on: `shown`.
+A shell waits for the service's end, however it comes, and removes the folder; if that is killed
+too, the next service does: nobody holds its lock. Clients see only their own part of paths:
+`shown`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A configuration's InfraGraph as a file with every link's speed.
 
 Annotations of 1.4.0 have nodes, edges and links with attributes; earlier ones lists of
-specifications with the same numbers. Bytes well-formed and meaningful as the newer are the newer.
-Links without speed get ASTRA-sim Service's 100 Gb/s and 5 us, with a warning.
+specifications with the same numbers. What parses meaningfully as newer is newer. Links without
+speed get ASTRA-sim Service's 100 Gb/s and 5 us, with a warning.
 
 Source: github.com/astra-sim/astra-sim-service, service/docs/infragraph/annotations.md.
 """
@@ -103,7 +103,7 @@ def _number(text: str, where: str) -> float:
 
 
 def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Annotations that number ranks; others on nodes change no time."""
+    """Only those that number ranks; others on nodes change no time."""
     found = []
     for node in annotations.get("nodes", []):
         ranks = [pair for pair in node.get("attributes", []) if pair.get("attribute") == "rank"]
@@ -113,7 +113,7 @@ def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _speeds(infrastructure: Mapping[str, Any], said: Mapping[str, dict[str, float]]) -> set[str]:
-    """Write a speed into every link; return names of links without one."""
+    """Return names of links without a speed."""
     unsaid = set()
     for link in _links(infrastructure):
         name = link.get("name", "")

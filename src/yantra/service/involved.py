@@ -1,8 +1,7 @@
 """Completes traces whose collectives list fewer dimensions than the network has.
 
-The generator of ASTRA-sim Service's clients writes one entry, true, for any network, and ASTRA-sim
-reads beyond the list. Here missing entries are true if all present are. Lists with a false stay;
-`compile` refuses them.
+ASTRA-sim Service's clients write one entry, true, for any network, and ASTRA-sim reads beyond the
+list. Here missing entries are true if all present are. `compile` refuses lists with a false.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The process of one configuration: `python -P -m yantra.service.job`.
 
 A small first run imports everything, then it waits for a line of JSON on standard input, so a job
-takes milliseconds. Output goes to simulation.log in the results folder, its working directory. The
+takes milliseconds. Output goes to simulation.log in its working directory, the results folder. The
 kernel limits memory, processor time and written bytes, the server wall time. It ends with the
 server.
 """
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def _warm_up() -> None:
-    """Run an all-reduce of two ranks, to import what runs need."""
+    """To import what runs need."""
     step = TraceBuilder()
     step.collective("all_reduce", 1)
     link = Dimension(kind="ring", size=2, bytes_per_ns=1.0, latency_ns=1.0)

@@ -1,8 +1,8 @@
 """ASTRA-sim Service's messages, versions 1.1.0 to 1.4.0.
 
-Fields in order of number, `name:type`; `=7` before a name sets the number, `*` means repeated,
-names in braces are an enum from 1 (0 is unspecified). Versions differ only in annotations, which
-stay bytes here for `infragraph.py`.
+Fields by number, `name:type`; `=7` before a name sets the number, `*` means repeated, names in
+braces are an enum from 1 (0: unspecified). Versions differ only in annotations, here bytes for
+`infragraph.py`.
 
 Trade-off: our table, because the service's .proto is generated and unpublished.
 

@@ -1,8 +1,8 @@
 """A configuration's files as a Scenario.
 
 Analytical backends are those of `yantra astra-sim`, equal to the tick. For ns-3, the packet network
-with the rules of ASTRA-sim's fork; for htsim's TCP, the flow network: its max-min sharing is what
-TCP aims at. Both use the given topology; what they do not model is warned of in the log.
+with the rules of ASTRA-sim's fork; for htsim's TCP, the flow network: max-min sharing is what TCP
+aims at. The log warns of what they do not model.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The API over gRPC: calls, status codes, limits, a token.
 
-Only this file needs grpcio. Errors have the API's message `Error` as JSON in their details, where
-clients look. With a token, calls need the metadata `authorization: Bearer TOKEN`.
+Errors have the API's message `Error` as JSON in their details, where clients look. With a token,
+calls need the metadata `authorization: Bearer TOKEN`.
 
-A call waits in asyncio and has a thread only while work is done: idle clients cost none. Every call
-ends within `_LONGEST_S`, an idle stream after `_IDLE_S`, an incomplete request after `_UPLOAD_S` if
-it holds an archive or configuration. gRPC would wait for the request before calling anybody, so
-every method is a stream of one request, the same on the wire. Pings find dead clients. Slow work
-(unpack, pack, configure) has threads of its own.
+A call has a thread only while work is done: idle clients cost none. It ends within `_LONGEST_S`, an
+idle stream after `_IDLE_S`, an incomplete request after `_UPLOAD_S` if it holds an archive or
+configuration. gRPC would wait for the request before calling anybody, so every method is a stream
+of one request, the same on the wire. Pings find dead clients. Slow work (unpack, pack, configure)
+has its own threads.
 
 Trade-off: a late call is answered, but its thread works to the end.
 """
@@ -134,7 +134,7 @@ def serve(
 
 
 def _guard_class() -> type:
-    """Base class of interceptors; `object` without grpcio.
+    """`object` without grpcio.
 
     gRPC reads its environment at first import, here. Its log would repeat our errors on stderr; the
     variable still enables it.
@@ -165,7 +165,6 @@ class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
         self._refuse = grpc.stream_unary_rpc_method_handler(refuse)  # before the request
 
     async def intercept_service(self, proceed: Callable[[Any], Any], call: Any) -> Any:
-        """Pass a call on, or answer it."""
         given = dict(call.invocation_metadata).get("authorization", "")
         if hmac.compare_digest(str(given).encode(), self._expected):
             return await proceed(call)
@@ -188,7 +187,6 @@ class _Calls:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def handler(self) -> Any:
-        """gRPC's map from call to method."""
         grpc = self._grpc
         unary: dict[str, tuple[Call, Executor]] = {
             "UploadConfig": (self._upload, self._long),
@@ -257,7 +255,7 @@ class _Calls:
         return answer
 
     async def _request(self, context: Any, longest_s: float) -> bytes:
-        """The one request. Raises LateError if incomplete."""
+        """Raises LateError if incomplete."""
         end = self._grpc.aio.EOF
         problem = f"the request did not come as a whole within {longest_s:g} s; call again"
         try:
@@ -349,7 +347,7 @@ class _Calls:
         return encode("GetVersionResponse", {"version": version})
 
     def _refuse(self, error: Exception, context: Any) -> bytes:
-        """End a call with an error's status, its details an API `Error` without paths of this host."""
+        """With an API `Error`, without paths of this host."""
         codes = self._grpc.StatusCode
         if isinstance(error, WireError):
             error = ConfigError("request", str(error))
@@ -378,7 +376,7 @@ async def _in(pool: Executor, call: Callable[[Any], Any], value: Any) -> Any:
 
 
 async def _soon(work: Awaitable[Any]) -> Any:
-    """Wait for a client. Raises LateError if it does nothing."""
+    """Raises LateError if the client does nothing."""
     try:
         return await asyncio.wait_for(work, _IDLE_S)
     except TimeoutError:

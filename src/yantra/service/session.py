@@ -1,10 +1,9 @@
 """What the API does: one upload, configuration and run at a time, for all clients.
 
-Upload, configuration and results have folders in a private temporary one. A new upload or
-configuration replaces the old only when complete.
+Each has a folder in a private temporary one, replaced only when complete.
 
-`_changing` is held while unpacking, configuring or packing, which may take seconds; `_lock` only
-for looks and renames. So a large upload delays no other answer.
+`_changing` is held while unpacking, configuring or packing, for seconds; `_lock` only for looks and
+renames, so a large upload delays no other answer.
 """
 
 from __future__ import annotations
@@ -176,7 +175,6 @@ class Session:
             raise BusyError("a simulation is already running; stop it or wait for its end")
 
     def _watch(self, worker: Worker) -> None:
-        """Wait for a run's end and record how it ended."""
         status = worker.wait(self._limits.time_s)
         if status is None:
             worker.end()
@@ -200,7 +198,7 @@ class Session:
 
     @contextmanager
     def _fresh(self) -> Iterator[str]:
-        """Yield an empty folder; whatever is there at the end is removed."""
+        """Whatever is there at the end is removed."""
         fresh = tempfile.mkdtemp(prefix="fresh-", dir=self._root)
         try:
             yield fresh
@@ -230,7 +228,7 @@ def _check_backend(asked: str, prepared: str) -> None:
 
 
 def _described(name: str, file: IO[bytes]) -> dict[str, Any]:
-    """A result file, which may vanish meanwhile."""
+    """Which may vanish meanwhile."""
     with file:
         status = os.fstat(file.fileno())
         made = time.localtime(status.st_mtime)

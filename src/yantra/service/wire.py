@@ -1,8 +1,8 @@
 """Protocol buffers to a dictionary of field names, and back.
 
-Because grpcio does not bring protobuf, and the API has few messages. Fields present were sent;
-unknown ones are skipped, as in proto3. Enums are names. 32-bit floats are the shortest decimal, as
-in protobuf's JSON: 0.005, not 0.004999999888.
+grpcio does not bring protobuf, and the API has few messages. Fields present were sent; unknown ones
+are skipped, as in proto3. Enums are names. 32-bit floats are the shortest decimal, as in protobuf's
+JSON: 0.005, not 0.004999999888.
 
 Source: protobuf.dev/programming-guides/encoding.
 """

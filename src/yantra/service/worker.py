@@ -1,7 +1,7 @@
 """A process that runs one job and ends.
 
-Started ahead of need, so jobs do not wait for imports, in a session of its own: ending it ends its
-children, and the server's Ctrl-C does not reach it. It ends with a killed server.
+Started ahead of need, in a session of its own: ending it ends its children, and the server's Ctrl-C
+does not reach it. It ends with a killed server.
 """
 
 from __future__ import annotations

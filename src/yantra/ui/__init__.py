@@ -1,8 +1,8 @@
 """A page with model, plan and cluster as controls: `yantra ui`.
 
-`controls.py`: what controls may say, `own.py`: pasted texts as files, `question.py`: a form's
-scenario, `jobs.py`: runs and searches, `answer.py`: what the page gets, with pictures
-(`memory_picture.py`, `step_picture.py`), `worker.py`: the process that answers, `workers.py`: its
-keeper, `page.py`: the page, `server.py`: serves it locally. Trade-off: the standard library's
-server, a thread per connection, right for one user.
+`controls.py`: what they may say, `own.py`: pasted texts as files, `question.py`: a form's scenario,
+`jobs.py`: runs and searches, `answer.py`: the page's answer, with `memory_picture.py` and
+`step_picture.py`, `worker.py`: the process that answers, `workers.py`: its keeper, `page.py`: the
+page, `server.py`: serves it locally. Trade-off: the standard library's server, a thread per
+connection, right for one user.
 """

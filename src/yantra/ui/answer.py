@@ -1,6 +1,6 @@
 """A run's answer for the page: figures as in `yantra run --json`, words, pictures.
 
-Pictures are the server's own HTML (`markup` escapes all texts), so the page can use them unchanged.
+Pictures are the server's own HTML (`markup` escapes all texts).
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ def _templates(result: Result) -> Workload | None:
 
 
 def _gains(result: Result) -> list[list[Any]]:
-    """Causes, the share each costs, and the time without it, largest first; overlapping ones last."""
+    """Causes, the share each costs, and the time without it.
+
+    Largest first; overlapping ones last.
+    """
     whole = max(result.outcome.finish) or 1
     found = []
     for gain in sorted(result.gains or (), key=lambda one: (not one.kind, -one.ticks)):

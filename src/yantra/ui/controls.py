@@ -1,8 +1,7 @@
 """The page's controls: allowed values, first values, meanings.
 
-A form has a text per control name; missing ones have their first value. Only names are judged here,
-so a form cannot ask for files the server was not started with; readers of scenarios judge the rest,
-in the commands' words.
+A form has a text per control name; missing ones have their first value. Only names are judged, so a
+form cannot ask for files the server was not started with; the rest gets the commands' errors.
 """
 
 from __future__ import annotations
@@ -158,7 +157,7 @@ def read(form: Any, offered: Offered | None = None) -> dict[str, str]:
 
 
 def _check_known(name: str, value: str) -> None:
-    """Raise ConfigError for files, and for unknown names as their lookup words it."""
+    """For files, and for unknown names as their lookup words it."""
     if name == "model" and catalogue.is_known(value):
         return
     if sep in value or ":" in value or value.lower().endswith(_ENDINGS):

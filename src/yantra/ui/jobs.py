@@ -68,7 +68,7 @@ def best(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _judged(found: Answer, form: Mapping[str, str], given: Mapping[str, Any]) -> str:
-    """What was searched, and which controls were not."""
+    """And which controls were not searched."""
     told = (
         f"{count(found.legal, 'legal plan')}, {found.fitting} fit, {found.simulated} simulated, "
         f"stack {found.stack}"
@@ -98,7 +98,7 @@ def _row(one: Ranked, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
-    """A found plan as controls; `more` has the rest."""
+    """`more` has what no control says."""
     has_own = {*SPLIT, *_NOT_FIELDS}
     others = {name: value for name, value in unusual(plan).items() if name not in has_own}
     others |= {name: given[name] for name in _SEARCHED if name in given}
@@ -111,7 +111,7 @@ def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _priced(form: Mapping[str, str]) -> Cluster:
-    """The cluster, at the form's price if any. Raises ConfigError."""
+    """At the form's price, if any. Raises ConfigError."""
     machine, price = clusters.load(form["cluster"]), question.price_of(form)
     if price is None:
         return machine

@@ -1,7 +1,7 @@
 """Pasted models and clusters: files while a question is answered.
 
-So file readers report mistakes in the commands' words. Pasted text is data: code it names does not
-run (`yantra.base.trust`). Each has a new folder, as readers cache by path.
+So file readers report mistakes in the commands' words. Code that pasted text names does not run
+(`yantra.base.trust`). Each has a new folder, as readers cache by path.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _is_form(asked: Any) -> bool:
 
 
 def _sizes(model: Transformer) -> dict[str, Any]:
-    """Sizes of a model that differ from the defaults."""
+    """That differ from the defaults."""
     usual = {name: getattr(Transformer, name, None) for name in Transformer.field_names}
     given = {name: getattr(model, name) for name in Transformer.field_names}
     return {

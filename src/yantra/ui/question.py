@@ -3,8 +3,8 @@
     yantra run job.yaml --cluster CLUSTER --stack STACK --network NETWORK \\
         --set "cluster.machine.price=PRICE"
 
-where the job file has the model, the sequence and the plan. So the times are the same to the bit,
-and what is wrong is said in the same words; `place` says at which control.
+The job file has model, sequence and plan, so times are bit-equal and errors worded the same;
+`place` names the control.
 """
 
 from __future__ import annotations

@@ -6,13 +6,11 @@
     POST /copy       the name of a model or a cluster as JSON -> its text, to be changed
     GET  /report/N   the report of run N, while it is one of the last
 
-What runs, runs in processes of their own (`workers.py`), within limits of time and memory. It is
-cancelled where the connection of its request is closed: by a button, by leaving the page, or by the
-end of a client. A request has some seconds to come as a whole, and there may be so many at a time.
+Runs have processes of their own (`workers.py`), within limits of time and memory, and are cancelled
+when the request's connection closes. A request must arrive within seconds; their number is limited.
 
-A page of another site could send requests here. It gets nothing: requests must name this host and
-port as theirs, what is posted must be JSON, which browsers send to another site only when that
-allows it, and no answer allows it.
+A page of another site could send requests here, and gets nothing: they must name this host and
+port, posts must be JSON, which browsers send to another site only if that allows it.
 """
 
 from __future__ import annotations
@@ -148,7 +146,6 @@ class _Handler(BaseHTTPRequestHandler):
     is_read = False  # whether the request is complete
 
     def do_GET(self) -> None:
-        """The page or a report."""
         if not self._is_ours():
             return
         if self.path == "/":
@@ -163,7 +160,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, "text/html", made.told)
 
     def do_POST(self) -> None:
-        """A run, the best plans, or a text."""
         if not self._is_ours():
             return
         if self.path not in ("/run", "/plan", "/copy"):
@@ -192,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(found.status, "application/json", json.dumps(found.told))
 
     def _is_ours(self) -> bool:
-        """Whether a request names this host and comes from our page; else refuse it."""
+        """Else refuse it."""
         if self.command == "GET":
             self._has_come()
         origin = self.headers.get("Origin")

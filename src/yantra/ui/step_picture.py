@@ -1,8 +1,8 @@
 """Each pipeline stage over time, drawn from the run.
 
 Forward, backward and optimizer as the trace names them; communication where no kernel hides it.
-Blank is the bubble: a stage without work of its own. Trade-off: gaps below a point are drawn over,
-and steps of very many nodes are left to the run's report.
+Blank is the bubble: a stage without its own work. Trade-off: gaps below a point are drawn over, and
+steps of very many nodes not drawn.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def shapes(run: Run, classes: Sequence[RankClass]) -> Iterator[list[Shape]]:
 
 
 def _passes(model: Model, at: int, trace: Trace | None) -> _Passes:
-    """The pass of each graph node; None if the trace is gone."""
+    """None if the trace is gone."""
     graph = model.graphs.distinct[at]
     found = _Passes(*([None] * len(graph) for _ in _Passes._fields))
     if trace is None:
@@ -173,7 +173,7 @@ class _Work(NamedTuple):
 
 
 def _work(run: Run, one: RankClass) -> _Work:
-    """A class's nodes; messages and collectives between stages are not its own."""
+    """Messages and collectives between stages are not its own."""
     start, end = (times.astype(np.int64) for times in run.times(one))
     graphs = run.result.model.graphs
     graph = graphs.distinct[one.graph]
@@ -235,7 +235,7 @@ def _named(run: Run, shape: Shape, scale: float) -> Iterator[Html]:
 
 
 def _whole(every: list[Shape], scale: float) -> Html:
-    """Shapes of a kind as one, without gaps below a point."""
+    """As one, without gaps below a point."""
     starts = np.concatenate([shape.start for shape in every])
     ends = np.concatenate([shape.end for shape in every])
     start, end = merged(starts, ends, _WIDTH / _POINTS / scale)

@@ -1,9 +1,8 @@
 """The process that answers: `python -P -m yantra.ui.worker BYTES FOLDER OFFERED FILE...`.
 
-A line of JSON per question and answer, as long as the server lives; it may take BYTES of memory and
-runs no code but these plug-in files. OFFERED: names and files the page offers, as JSON; pasted
-texts are in FOLDER meanwhile. A process can be ended at any moment; one that has grown ends after
-its answer.
+A line of JSON per question and answer; it may take BYTES of memory and runs no code but these
+plug-in files. OFFERED: names and files the page offers, as JSON; pasted texts are in FOLDER
+meanwhile. It can be ended at any moment, and ends after its answer if it has grown.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def _answer_all(
 
 
 def _limit(most: int) -> dict[str, Any] | None:
-    """Limit this process's memory for good; return the error if impossible."""
+    """For good; return the error if impossible."""
     try:
         limited(most).__enter__()
     except ConfigError as error:
@@ -110,7 +109,6 @@ def answer(question: dict[str, Any], room: Room) -> dict[str, Any]:
 def _problem(
     error: YantraError, form: Mapping[str, str] | None = None, folder: str = ""
 ) -> dict[str, Any]:
-    """An error's text and control."""
     status = 500 if error.exit_code == InternalError.exit_code else 400
     told = str(error).replace(_INSTALLED, "yantra")
     told = own.without_folder(told, folder) if folder else told
@@ -123,7 +121,7 @@ def _with_memory(refusal: dict[str, Any], form: Mapping[str, str]) -> dict[str, 
 
 
 def _resident() -> int:
-    """Resident bytes, 0 if unknown."""
+    """0 if unknown."""
     try:
         with open("/proc/self/status", "rb") as file:
             found = _RESIDENT.search(file.read())

@@ -1,8 +1,8 @@
 """Keeps the processes of `worker.py`.
 
-The next free one takes a question; there are a few, so a long search does not block a run. One is
-ended when its client is gone, it takes too long, or the server ends. Trade-off: its caches are lost
-and starting takes a second, so one is kept ready.
+A few, so a long search does not block a run. One is ended when its client is gone, it takes too
+long, or the server ends. Trade-off: its caches are lost and starting takes a second, so one is kept
+ready.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Workers:
             process.end()
 
     def _may_begin(self, client: socket.socket) -> bool:
-        """Wait for a question's turn; False if that takes too long."""
+        """False if that takes too long."""
         deadline = time.monotonic() + _LONGEST_WAIT_S
         with self._free:
             while not self._left:
@@ -128,7 +128,7 @@ class Workers:
         return process
 
     def _put_back(self, process: Process | None) -> None:
-        """Keep one ready: this one if it lives, else a new one."""
+        """This one if it lives, else a new one."""
         if process is not None and not process.is_alive:
             process.end()
             process = None
@@ -214,7 +214,7 @@ class Process:
                     pipe.close()
 
     def _has_answered(self, client: socket.socket, deadline: float) -> bool:
-        """Wait for an answer; False if none. Raises GoneError."""
+        """False if none comes. Raises GoneError."""
         watched = select.poll()
         assert self._process.stdout is not None
         watched.register(self._process.stdout, select.POLLIN)
@@ -226,7 +226,6 @@ class Process:
 
 
 def _check_there(client: socket.socket) -> None:
-    """Raise GoneError for a closed connection."""
     watched = select.poll()
     try:
         watched.register(client, select.POLLIN)

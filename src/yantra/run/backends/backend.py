@@ -1,7 +1,7 @@
 """`Backend`: runs a sweep's tasks and returns answers in order.
 
-Trade-off: it only moves tasks and answers. Finished results, files and what is kept are the sweep's
-business, in the asking process, so all backends give the same bytes.
+Trade-off: it only moves them. Results and files are the asking process's business, so all backends
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Work(ABC):
 class Backend(ABC):
     """Runs tasks, `at_once` at a time (None: one per core).
 
-    For each: `work.before`, then `perform` of `yantra.run.sweep_task` here or `perform_away`
-    elsewhere, then `work.after` at its end.
+    Each: `work.before`, `perform` of `yantra.run.sweep_task` here or `perform_away` elsewhere, then
+    `work.after`.
     """
 
     def __init__(self, at_once: int | None) -> None:

@@ -1,11 +1,10 @@
 """The backend `local`: threads of this process.
 
-The core releases the interpreter's lock while decoding, lowering, folding and running, and runs
-share nothing they write, so any number of threads gives the same bits.
+The core releases the interpreter's lock, and runs share nothing they write, so any number of
+threads gives the same bits.
 
-Trade-off: with threads nothing is copied and Ctrl-C reaches all, but Python's part of `compile` is
-serial, so sweeps of short runs gain little from cores. Plain calls, mostly Python, go to processes,
-which end with the asking one.
+Trade-off: nothing is copied and Ctrl-C reaches all, but Python's part of `compile` is serial, so
+sweeps of short runs gain little. Plain calls go to processes, which end with the asking one.
 """
 
 from __future__ import annotations

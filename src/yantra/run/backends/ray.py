@@ -1,7 +1,7 @@
 """The backend `ray`: a Ray cluster (https://docs.ray.io), joined or local.
 
-A task is a Ray task of one core, in the asking process's folder: the machines share a file system.
-The result's text comes back, and only the asking process writes.
+A task of one core runs in the asking process's folder: the machines share a file system. Only the
+asking process writes.
 
 Trade-off: only paths of scenario and plug-ins are shipped (or a scenario made in Python), as traces
 are large.

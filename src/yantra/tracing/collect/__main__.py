@@ -78,7 +78,6 @@ def command(
 
 
 def _advice(step: str, ended: int) -> str:
-    """What to type when too few steps ended."""
     if step == "call":
         return "the script calls yantra.collect.step() after each step; or ask for fewer"
     if not ended:
@@ -129,10 +128,10 @@ def status() -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process without destroying what the script left.
+    """End the process, leaving the script's objects alone.
 
-    Destroying a process group joins gloo's threads while holding the interpreter's lock; a thread
-    that lets go of a finished collective needs that lock: deadlock.
+    Destroying a process group joins gloo's threads under the interpreter's lock, which a thread
+    that frees a finished collective needs: deadlock.
     """
     for thread in threading.enumerate():
         if thread is not threading.main_thread() and not thread.daemon:

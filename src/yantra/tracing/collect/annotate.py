@@ -1,13 +1,11 @@
 """Puts a named range into each communication operator while recording.
 
-All of PyTorch's communication ends in operators `c10d::*`, whoever calls: torch.distributed,
-functional collectives, FSDP2, DTensor, pipeline schedules, and DistributedDataParallel's reducer,
-which is C++. During a collection these get a kernel, dispatched just before the backend's, that
-opens the range and calls the backend's.
+All PyTorch communication ends in operators `c10d::*`: torch.distributed, functional collectives,
+FSDP2, DTensor, pipeline schedules, DistributedDataParallel's C++ reducer. A kernel dispatched just
+before the backend's opens the range and calls that.
 
-Waits are annotated where visible: `Work.wait`, and functional collectives' `wait_tensor`. The
-reducer waits in C++ at the end of backward; its works are awaited from Python just before, in issue
-order, so each wait is seen.
+Waits: `Work.wait` and `wait_tensor`. The reducer waits in C++ at the end of backward; Python awaits
+its works just before, in issue order, so each wait is seen.
 """
 
 from __future__ import annotations
@@ -111,8 +109,8 @@ class Annotator:
             )
 
             def call() -> Any:
-                # Not redispatch, which holds the interpreter's lock: backend threads may need it
-                # before they release what the kernel waits for.
+                # Redispatch holds the interpreter's lock: backend threads may need it before they
+                # release what the kernel waits for.
                 return operator._op_dk(backend, *values)
 
             return wrapper(name, operator._schema, call, values) if self.recording else call()
@@ -136,7 +134,7 @@ class Annotator:
         return result
 
     def _facts(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The annotation, with numbers of its own: `seq` in its group, `id`."""
+        """With numbers of its own: `seq` in its group, `id`."""
         group = self._groups.of(self._torch.distributed.ProcessGroup.unbox(given["process_group"]))
         said = message(name, given, len(group.ranks))
         peer = group.rank_at(said.peer)
@@ -158,7 +156,6 @@ class Annotator:
         }
 
     def _remember(self, number: int, given: Mapping[str, Any], result: Any) -> None:
-        """Keep what later shows a wait for this communication."""
         for tensor in results(given):
             self._id_of_storage[tensor.untyped_storage()._cdata] = number
         if isinstance(batch := getattr(self._local, "batch", None), list):
@@ -188,7 +185,6 @@ class Annotator:
                 work.wait()
 
     def _waits(self, numbers: Iterable[int]) -> ExitStack:
-        """Open nested ranges of waits, one per communication."""
         ranges = ExitStack()
         for number in numbers:
             name = name_of(WAIT, {"id": number})
@@ -212,7 +208,6 @@ class Annotator:
             return call()
 
     def _waiting_inside(self, original: Callable[..., Any], *rest: Any, **named: Any) -> Any:
-        """Call what waits, before returning, for all it communicated; mark the wait's end."""
         before, self._local.batch = getattr(self._local, "batch", None), []
         try:
             return original(*rest, **named)
@@ -240,7 +235,7 @@ class Annotator:
 
 
 def _called_by_engine(depth: int) -> bool:
-    """Whether the frame so many levels up is autograd's, or missing (its threads)."""
+    """Also if there is no such frame: autograd's threads."""
     try:
         frame = sys._getframe(depth)
     except ValueError:

@@ -1,8 +1,8 @@
 """A PyTorch communication operator: collective, bytes, peer.
 
-Schemas of `c10d` name all arguments, so one reader serves all. Sizes are ASTRA-sim's `comm_size`,
-per rank: the whole buffer of all-reduce, all-to-all, broadcast, reduce; the whole input of
-reduce-scatter and of scatter's root; a rank's share in all-gather, gather; a send's message.
+One reader serves all, as schemas of `c10d` name arguments. Sizes are ASTRA-sim's `comm_size`, per
+rank: the whole buffer of all-reduce, all-to-all, broadcast, reduce; the whole input of
+reduce-scatter and scatter's root; the share in all-gather, gather; a send's message.
 """
 
 from __future__ import annotations
@@ -39,10 +39,7 @@ POINT_TO_POINT = frozenset({"send", "recv"})
 
 
 class Message(NamedTuple):
-    """A rank's part in a communication; `peer` is a place in the group, None without.
-
-    In broadcast, reduce, gather and scatter it is the root.
-    """
+    """A rank's part; `peer` is a place in the group (the root of a rooted collective), or None."""
 
     op: str
     bytes: int

@@ -1,7 +1,7 @@
-"""Annotation texts: names of profiler ranges with JSON.
+"""Annotations: profiler ranges whose names are JSON.
 
-PyTorch's observer does not escape range names, so they must have no double quote or backslash.
-While recording, single quotes replace double ones; `mend` makes proper JSON of the finished file.
+PyTorch's observer does not escape names, so single quotes replace double ones while recording;
+`mend` makes proper JSON of the finished file.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Ends a step where the script's first optimizer has stepped.
 
 PyTorch's hook runs inside the range `Optimizer.step`, which a recording ended there would lose. So
-from the second step `optimizer.step` is replaced on that object, and the step ends after it
-returned. Others replace it too: learning-rate schedulers by a plain function, Accelerate during
-each call. Whatever is there gets called; where the replacement was bypassed, the hook ends the
-step.
+from the second step `optimizer.step` is replaced on that object, to end the step after returning.
+Schedulers and Accelerate replace it too; whatever is there gets called, and the hook ends the step
+where the replacement was bypassed.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ class _First:
         self._over = False
 
     def stepped(self, optimizer: Any, *_: Any) -> None:
-        """PyTorch's hook: a step is nearly over."""
         if self._optimizer is None:
             self._optimizer = optimizer
             self._replace(optimizer)
@@ -75,5 +73,5 @@ class _First:
                 self._step()
             return result
 
-        # A method, because later schedulers ask for its function.
+        # Later schedulers ask for its function.
         self._replacement = optimizer.step = MethodType(step_and_tell, optimizer)

@@ -1,9 +1,8 @@
 """Keeps the script's own profilers from starting during a collection.
 
 PyTorch has one profiler and one observer per process; a second start takes the first's state, and
-the process crashes when both have stopped. The script's profilers record nothing meanwhile, with a
-warning, and answer as an empty recording: no events, an empty file. They work again after the
-recorded steps.
+the process crashes when both have stopped. With a warning, the script's record nothing and look
+like an empty recording until the recorded steps are over.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _EMPTY_TRACE = '{"traceEvents": []}\n'
 
 
 def refuse_running(torch: Any, where: str) -> None:
-    """Raise ConfigError if a profiler is running: a collection would take its state."""
+    """Raise ConfigError if a profiler is running."""
     if torch.autograd._profiler_enabled():
         raise ConfigError(
             where,

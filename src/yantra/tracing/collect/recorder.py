@@ -1,8 +1,7 @@
 """Records host and device trace of the same steps, and a file about the collection.
 
-PyTorch's observer writes the host trace as steps run, its profiler (Kineto) the device trace
-afterwards; one schedule drives both. Files get their names when whole, so a failed run leaves no
-trace that looks finished.
+PyTorch's observer writes the host trace during the steps, Kineto the device trace afterwards; one
+schedule drives both. Files are named when whole, so a failed run leaves no finished-looking trace.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ class Collector:
 
         refuse_running(self._torch, WHERE)
         self._observer = ExecutionTraceObserver().register_callback(self._path("host.json"))
-        # Left to the garbage collector, it would end the process when the next one starts.
+        # Garbage-collected, it would end the process when the next one starts.
         self._undo.callback(self._observer.unregister_callback)
         activities = [ProfilerActivity.CPU]
         settings: dict[str, Any] = {}

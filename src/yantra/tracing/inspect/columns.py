@@ -1,8 +1,8 @@
-"""`Columns`: a trace for the inspecting tools, as lists by node.
+"""`Columns`: a trace as lists by node, for the inspecting tools.
 
-Nodes are numbered by ascending id, as in the core's graph. Lists take more memory than its columns
-but loop three times as fast. Duplicate ids are merged and dependencies on missing nodes dropped, so
-flawed traces can be inspected; see `graph.diagnostics`.
+Nodes are numbered as in the core's graph, by ascending id. Lists loop three times as fast as its
+columns but take more memory. Duplicate ids are merged, dependencies on missing nodes dropped; see
+`graph.diagnostics`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _SIGN, _RANGE = 1 << 63, 1 << 64
 
 
 class Extra(NamedTuple):
-    """Attributes only the inspecting tools read; None where missing.
+    """Attributes beyond the graph's; None where missing.
 
     `thread`: our converter's lane, else PyTorch's `tid`. `part`: a later `slice` of an operator, a
-    `wait`, or a `delay`, time nothing recorded explains. `communication`: kind of a computation
-    that communicates with unknown size or members.
+    `wait`, or a `delay`, time nothing recorded explains. `communication`: kind, where size or
+    members are unknown.
     """
 
     stream: int | None

@@ -1,7 +1,5 @@
-"""A job's communicators: from a group file, the traces, or their users.
-
-A group file is ASTRA-sim's (JSON, name -> ranks). PyTorch traces have a node with the rank's
-process groups (`## process_group:init ##`). Otherwise the members are the ranks that use the name.
+"""A job's communicators: from a group file (ASTRA-sim's JSON, name -> ranks), a node of PyTorch
+traces (`## process_group:init ##`), or the ranks that use the name.
 """
 
 from __future__ import annotations
@@ -84,7 +82,7 @@ def _members(members: Any, where: str) -> tuple[int, ...]:
 
 
 def process_groups(text: str) -> list[Declared]:
-    """Read PyTorch's list: a Python list whose first entry is JSON text; other texts: none."""
+    """PyTorch's list: its first entry is JSON text. Other texts: none."""
     import ast
 
     try:

@@ -1,8 +1,8 @@
 """Operator and kernel names without what differs from call to call.
 
-`at::native::reduce_kernel<512, 1, ...>(...)` becomes `at::native::reduce_kernel`, `send to 3` `send
-to *`: arguments, template arguments, instance numbers and addresses go, to sum an operation's
-calls. Trade-off: names that only a number distinguished may merge.
+Arguments, template arguments, instance numbers and addresses go: `at::native::reduce_kernel<512, 1,
+...>(...)` becomes `at::native::reduce_kernel`, `send to 3` `send to *`. Trade-off: names that only
+a number distinguished may merge.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def normalised(name: str) -> str:
 
 
 def _without_arguments(text: str) -> str:
-    """Cut balanced `<>` and `()`; operators such as `->` are no brackets."""
+    """Operators such as `->` are no brackets."""
     if "<" not in text and "(" not in text:
         return text
     kept: list[str] = []

@@ -16,8 +16,8 @@ from yantra.tracing.inspect.columns import Columns
 class Path(NamedTuple):
     """The longest chain by recorded time, and the graph's shape.
 
-    `nodes`: first to last; `length`: their durations in us. `depth`: nodes of the longest chain,
-    `width`: most nodes of one depth. `cyclic`: nodes left out.
+    `nodes`: first to last; `length`: in us. `depth`: nodes of the longest chain, `width`: most
+    nodes of one depth. `cyclic`: nodes left out.
     """
 
     nodes: list[int]
@@ -57,9 +57,9 @@ def issue_order(columns: Columns) -> list[int]:
 
 
 def critical_path(columns: Columns, duration: Sequence[int] | None = None) -> Path:
-    """The longest path; `duration` replaces recorded durations.
+    """The longest path, through the lowest ids on ties; `duration` replaces recorded durations.
 
-    Dynamic programming over a topological order. Of equal paths, the one through the lowest ids.
+    Dynamic programming over a topological order.
     """
     lasts = columns.duration if duration is None else duration
     order = topological(columns)

@@ -1,7 +1,6 @@
 """A job's trace files: finding and reading them by rank.
 
-Files are named `<prefix>.<rank>.et` as simulators do; equal files are decoded once, so a thousand
-ranks of one trace cost one.
+Equal files are decoded once, so a thousand ranks of one trace cost one.
 """
 
 from __future__ import annotations
@@ -37,10 +36,9 @@ class RankTrace(NamedTuple):
 def find_traces(arguments: Sequence[str | os.PathLike[str]]) -> list[TraceFile]:
     """A job's files by ascending rank.
 
-    An argument is a file, or a pattern with `{rank}` in its last part (`job.{rank}.et`) for every
-    file with a number there. The rank is the number at the name's end, before `.et` and `.gz`; if
-    no file has one, ranks are 0, 1, ... as given. Raises ConfigError when two files claim a rank or
-    only some have a number.
+    Arguments: files, or patterns with `{rank}` in the last part (`job.{rank}.et`). The rank is the
+    number at the name's end, before `.et` and `.gz`; if no file has one, 0, 1, ... as given. Raises
+    ConfigError when two files claim a rank or only some have a number.
     """
     paths: list[str] = []
     ranks: list[int | None] = []
@@ -88,7 +86,6 @@ def _rank_of(path: str) -> int | None:
 
 
 def _matching(pattern: str) -> list[tuple[int | None, str]]:
-    """Files with a number where the pattern has `{rank}`."""
     folder, name = os.path.split(pattern)
     if name.count(_PLACE) != 1 or _PLACE in folder:
         raise ConfigError(pattern, "expected {rank} once, in the file's name")

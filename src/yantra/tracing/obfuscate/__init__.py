@@ -40,8 +40,8 @@ _MESSAGES = (NodeType.COMM_SEND, NodeType.COMM_RECV)
 class Obfuscated(NamedTuple):
     """The obfuscated job. Equal ranks share traces, unless noise or sizes differ.
 
-    `originals` and `old_groups`: the job before, but for what `remarks` say was mended; `groups`:
-    members by new names.
+    `originals`, `old_groups`: the job before, as mended (`remarks`); `groups`: members by new
+    names.
     """
 
     traces: dict[int, Trace]
@@ -103,7 +103,6 @@ def _check_options(level: int, epsilon: float | None) -> None:
 
 
 def _mended(path: str, trace: Trace, remarks: list[str]) -> Trace:
-    """A trace without dependencies on missing nodes; itself if it has none."""
     codes = set()
     for finding in trace.graph().diagnostics:
         codes.add(finding.code)
@@ -136,7 +135,7 @@ class _GroupNames:
 
 
 def _group_names(ranks: Iterable[list[Node]], members: Groups, keyed: Keyed | None) -> _GroupNames:
-    """Number groups: under the key, or at level 1 only those whose names are no numbers."""
+    """Under the key, or at level 1 only those whose names are no numbers."""
     names = set(members)
     for nodes in ranks:
         for node in nodes:

@@ -1,9 +1,8 @@
 """Level 4: merges chains of computations on a lane.
 
-After transitive reduction, a node whose only child has no other parent, on the same lane, merges
-with it; durations, operations and bytes add up. All paths through one went through the other, so
-path lengths, and the critical path, stay exact. Communications, memory accesses and forks and joins
-between lanes are never merged.
+After transitive reduction, a node and its only child merge if that has no other parent, on the same
+lane; durations, operations and bytes add up. All paths through one pass the other, so path lengths
+stay exact. Communications, memory accesses and forks and joins between lanes never merge.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Numbers and permutations from a key alone.
 
-Keyed BLAKE2b (RFC 7693) as a pseudo-random function of purpose and argument: equal in every
-process, and without the key some numbers reveal nothing about others.
+Keyed BLAKE2b (RFC 7693) as a pseudo-random function: equal in every process; without the key some
+numbers reveal nothing about others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an obfuscated job still reveals, read without the key, with evidence.
+"""What an obfuscated job still reveals without the key, with evidence.
 
 Each line: what someone may want to know, how much shows (`exactly`, `roughly`, `no longer`), and
 where.
@@ -50,8 +50,8 @@ def find_leaks(
 def repetition(sequence: Sequence[Hashable]) -> tuple[int, int]:
     """Period and count of the repetition that covers most of a sequence.
 
-    A run of n equal neighbours at distance p repeats a block of p entries 1 + n // p times; on ties
-    the shortest period. (0, 0) if nothing repeats.
+    n equal neighbours at distance p repeat a block of p entries 1 + n // p times; on ties the
+    shortest period. (0, 0) if nothing repeats.
     """
     text = sequence[:_LONGEST_SEQUENCE]
     best = (0, 0, 0)

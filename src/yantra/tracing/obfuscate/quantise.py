@@ -1,14 +1,14 @@
 """Level 3: durations and sizes in logarithmic buckets, totals kept.
 
-Values become their bucket's middle, then each lane is scaled to keep its total: exactly for
-durations, operations and touched bytes, within a byte per call for communication, where a size must
-be one on all ranks. A lane is a CPU thread, GPU stream, communicator, or pair of ranks with
-messages. With eight buckets an octave no value moves over 4.4 % but for the scaling, which undoes
-the mean move, so paths keep about their length.
+Values become their bucket's middle, scaled to keep each lane's total: exactly for durations,
+operations and touched bytes, within a byte per call for communication, whose sizes agree on all
+ranks. Lanes: CPU threads, GPU streams, communicators, pairs of ranks with messages. Eight buckets
+an octave move values at most 4.4 % but for the scaling, which undoes the mean move, so paths keep
+about their length.
 
-`epsilon` adds Laplace noise of scale 1 / epsilon to each bucket's count of durations before values
-are drawn, smallest first (Dwork et al., 2006). It hides one node more or less in a lane, not
-totals, sizes or the graph.
+`epsilon` adds Laplace noise of scale 1 / epsilon to buckets' counts of durations before values are
+drawn, smallest first (Dwork et al., 2006). It hides one node more or less in a lane, not totals,
+sizes or the graph.
 """
 
 from __future__ import annotations
@@ -129,7 +129,6 @@ def _scaled_sizes(found: Counter[int]) -> dict[int, int]:
 
 
 def _own(members: Iterable[Node], name: str) -> None:
-    """Quantise an attribute only its own node needs."""
     having = [
         (node, item)
         for node in members
@@ -141,7 +140,7 @@ def _own(members: Iterable[Node], name: str) -> None:
 
 
 def _noisy(durations: list[int], lane: Lane, keyed: Keyed, epsilon: float) -> Counter[int]:
-    """Noisy counts that sum to the number of positive durations."""
+    """Sum to the number of positive durations."""
     counts = Counter(bucket(value) for value in durations if value > 0)
     if not counts:
         return counts

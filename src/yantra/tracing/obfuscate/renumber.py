@@ -1,8 +1,7 @@
 """Level 2: new numbers for nodes, threads, streams, groups, tags; unused ones dropped.
 
 Permuted under the key, equal on all ranks, so messages and collectives still meet. Node ids get
-keyed gaps but keep their order, which is behaviour: simulators take the lowest ready id. Nodes are
-written by id.
+keyed gaps but keep their order: simulators take the lowest ready id.
 """
 
 from __future__ import annotations

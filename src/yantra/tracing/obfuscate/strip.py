@@ -1,7 +1,6 @@
 """Level 1: names to classes; drops schemas, paths, tensor and process ids, host, time.
 
-An allow-list: only listed attributes with expected kinds of values stay. Tensors keep shapes and
-types, not ids.
+An allow-list of attributes and kinds of values. Tensors keep shapes and types.
 """
 
 from __future__ import annotations
@@ -98,7 +97,6 @@ def _class(node: Node) -> str:
 def _attribute(
     attribute: Attribute, rename: RenameGroup, tensors: dict[str, str]
 ) -> Attribute | None:
-    """What is kept of an attribute, without description."""
     name, value = attribute.name, attribute.value
     if name == "pg_name" and isinstance(value, str):
         return Attribute(name, rename(value), attribute.kind)

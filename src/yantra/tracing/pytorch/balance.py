@@ -1,7 +1,7 @@
-"""The balance of a recording: what became of its events, launches and device ops.
+"""What became of a recording's events, launches and device ops.
 
 What is read and what named rules leave out are counted apart from the whole; `unaccounted` is the
-rest, 0 unless the reader has a defect. Linked and Chakra traces keep the sums.
+rest, 0 without defects. Linked and Chakra traces keep the sums.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Sum(Struct):
 
 
 class Balance(Struct):
-    """`events` parts the file, `nodes` the host trace (if any), `launches` the calls that launch,
-    `device_ops` how each found its launch, `became` what each was converted to (empty before).
+    """`events` parts the file, `nodes` the host trace, `launches` the calls that launch,
+    `device_ops` how each found its launch, `became` what each was converted to.
     """
 
     events: Sum = field(default_factory=Sum)

@@ -1,11 +1,11 @@
-"""A collective on the host side: the operators around it as one record.
+"""A collective's operators on the host as one record.
 
-PyTorch leaves up to four records of one call, nested in no fixed order: `c10d::*`,
+PyTorch leaves up to four records of a call, nested in no fixed order: `c10d::*`,
 `record_param_comms`, `nccl:*` or `gloo:*`, and our collector's annotation `chakra::comm|{JSON}`.
 The annotation knows most, then the device trace's arguments and `record_param_comms`, then the
 tensors of `c10d::*`.
 
-Source: files of PyTorch 1.13 to 2.13; annotation: `yantra.collect`.
+Source: files of PyTorch 1.13 to 2.13.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ _INPUT_SECOND = ("allgather", "reducescatter", "alltoall", "gather", "scatter")
 class Call(Struct):
     """A collective, send or receive of one rank.
 
-    `name` in lower case without `_`: allreduce, alltoall, send, ... `peer` is a global rank if
-    `peer_is_global`, else a place in the group; for rooted collectives the root. `sent` and
-    `received`: this rank's bytes, None if unknown. `key`: id of the call's operator; `note_id`: the
-    annotation's number. `sends` and `gets`: all-to-all rows by the other member's place, empty if
-    unknown.
+    `name` is lower case without `_`: allreduce, alltoall, send, ... `peer`: a global rank if
+    `peer_is_global`, else a place in the group; the root, if rooted. `sent`, `received`: own bytes,
+    None if unknown. `key`: id of the call's operator; `note_id`: the annotation's number. `sends`,
+    `gets`: all-to-all rows by the other member's place, empty if unknown.
     """
 
     key: int
@@ -131,8 +130,8 @@ class Calls:
     def around(self, id: int) -> dict[str, Operator]:
         """The operators of the call by sort, innermost of each.
 
-        Of a sort met twice the outer is another call's: batched receives are inside the send before
-        them. A label's record may also be the sibling before it.
+        Of a sort met twice the outer is another call's: batched receives are inside the send
+        before. A label's record may be the sibling before it.
         """
         found: dict[str, Operator] = {}
         at: int | None = id
@@ -185,14 +184,14 @@ def _read(key: int, around: Mapping[str, Operator], args: CommArgs | None) -> Ca
     if "note" in around:
         _from_note(call, facts(around["note"].name, COMM_NOTE) or {})
     elif not call.sent and not call.received:
-        # Without tensors a record says 0 bytes, which is no size; the label may have them.
+        # Without tensors a record says 0 bytes; the label may know.
         shown = input_bytes(around["label"]) if "label" in around else 0
         call.sent, call.received = shown or None, None
     return call
 
 
 def _from_api(call: Call, operator: Operator) -> None:
-    """Read `c10d::allreduce_` and the like; the group object is not in the trace."""
+    """The group is an object, not in the trace."""
     call.name = plain(operator.name.removeprefix("c10d::"))
     io = decoded(operator.inputs)
     sizes = [value_bytes(*pair) for pair in zip(io.values, io.types, strict=False)]
@@ -219,7 +218,7 @@ def _from_label(call: Call, operator: Operator) -> None:
 
 
 def _from_record(call: Call, operator: Operator) -> None:
-    """Read `record_param_comms`; inputs before the collective's name shift by version."""
+    """Inputs before the collective's name shift by version."""
     io = decoded(operator.inputs)
     at = next((i for i, type in enumerate(io.types) if type == "String"), None)
     if at is None or at >= len(io.values):
@@ -246,7 +245,7 @@ def _from_record(call: Call, operator: Operator) -> None:
 
 
 def _from_attributes(call: Call, operator: Operator) -> None:
-    """Schema 1.1.0 and later have the essentials as attributes."""
+    """From schema 1.1.0."""
     found = {attr.name: attr.value for attr in operator.attrs}
     name, group = found.get("collective_name"), found.get("pg_name")
     call.name = plain(name) if isinstance(name, str) and name else call.name
@@ -307,7 +306,7 @@ def _sequence(value: Any) -> int | None:
 
 
 def _group(value: Any) -> str | None:
-    # (name, description) since schema 1.0.3, before that an address.
+    # (name, description) since schema 1.0.3, before an address.
     if isinstance(value, list) and value and isinstance(value[0], str) and value[0]:
         return value[0]
     return None
@@ -320,7 +319,7 @@ def _strided(start: Any, stride: Any, size: Any) -> tuple[int, ...]:
 
 
 def _listed(text: str) -> tuple[int, ...]:
-    """Read "[0, 1, 2]"; empty if cut ("[0, 1, ...]")."""
+    """ "[0, 1, 2]"; empty if cut ("[0, 1, ...]")."""
     try:
         return _whole(json_value(text))
     except ValueError:

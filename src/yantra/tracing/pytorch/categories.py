@@ -1,8 +1,7 @@
-"""Kinds of device-trace events by phase and category, and rules for leaving some out.
+"""Kinds of device-trace events, by phase and category.
 
-Categories are Kineto's activity types (libkineto/src/ActivityType.cpp), phases those of Chrome's
-trace events. Every event not read is counted by its category or by the named rule that leaves it
-out.
+Categories: Kineto's activity types (libkineto/src/ActivityType.cpp); phases: Chrome's trace events.
+Events not read are counted by category or by the named rule that leaves them out.
 """
 
 from __future__ import annotations

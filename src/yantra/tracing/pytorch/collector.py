@@ -1,7 +1,6 @@
 """Builds a trace without Python's cyclic garbage collector.
 
-A trace is hundreds of thousands of objects without cycles; looking for cycles costs a twentieth of
-the time.
+Looking for cycles that hundreds of thousands of objects do not have costs a twentieth of the time.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Device ops that communicate: collective, bytes and partners.
 
-NCCL and RCCL kernel names give the collective; `SendRecv` and generic kernels do not, so the call
-around the launch decides (`calls.py`). What neither says is reported and stays a computation of its
+NCCL and RCCL kernel names give the collective, except `SendRecv` and generic ones, where the call
+around the launch decides (`calls.py`). What stays unknown is reported, and a computation of its
 recorded duration.
 
 Sizes are ASTRA-sim's `comm_size`, per rank: the whole buffer of all-reduce, broadcast, reduce; all
-that is sent in an all-to-all; the share in all-gather, gather; the whole input in reduce-scatter;
-what the root sends in scatter; a send's message.
+that is sent in all-to-all; the share in all-gather, gather; the whole input in reduce-scatter; what
+the root sends in scatter; a send's message.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ STAND_INS = {
 class Communication(Struct):
     """A device op's part in a communication.
 
-    `collective` is None for sends, receives and where this rank does not know. `bytes` None:
-    unknown; `received` may differ (uneven all-to-all). `peer`: global rank. Ops of one `key` are
-    kernels of one call; -1 is an orphan. `tag` is the user's until `matching` sets it. `sends`,
-    `gets`: bytes of an uneven all-to-all by the other member's place in `ranks`.
+    `collective` None: a send, a receive, or unknown here. `bytes` None: unknown; `received` may
+    differ (uneven all-to-all). `peer`: global rank. Ops of one `key` are kernels of one call; -1 is
+    an orphan. `tag` is the user's until `matching` sets it. `sends`, `gets`: uneven all-to-all
+    bytes by the other member's place in `ranks`.
     """
 
     op: int
@@ -112,7 +112,7 @@ def collective_of(name: str) -> CollectiveType | None:
 def _communications(
     op: DeviceOp, call: Call | None, batches: _Batches, linked: Linked
 ) -> list[Communication]:
-    """What a device op does: several for a batch, none if unknown."""
+    """Several for a batch, none if unknown."""
     told = collective_of(op.name) if op.cat == "kernel" else None
     if call is None:  # launched before the recording; other ranks may know
         return [_one(op, Call(-1), NodeType.COMM_COLL, told, linked)]
@@ -155,7 +155,6 @@ def _one(
 
 
 def _size(made: Communication, call: Call, size: int) -> None:
-    """Fill in what the call left open, by the collective's rule."""
     kind = made.collective
     if kind is CollectiveType.ALL_TO_ALL:
         made.received = call.received
@@ -171,7 +170,7 @@ def _size(made: Communication, call: Call, size: int) -> None:
 
 
 def _bytes_by_member(rows: tuple[int, ...], size: int | None) -> tuple[int, ...]:
-    """Bytes of rows that sum to `size`; empty where they do not fit."""
+    """Empty where rows do not sum to `size`."""
     total = sum(rows)
     if size is None or (size % total if total else size):
         return ()
@@ -179,7 +178,7 @@ def _bytes_by_member(rows: tuple[int, ...], size: int | None) -> tuple[int, ...]
 
 
 def _ranks(group: str | None, call: Call, linked: Linked) -> tuple[int, ...]:
-    """The members in group order; empty: unknown, taken for all."""
+    """Empty: unknown, taken for all."""
     for known in linked.groups:
         if known.name == group and known.ranks:
             return tuple(known.ranks)
@@ -197,7 +196,6 @@ def _global(call: Call, ranks: tuple[int, ...]) -> int | None:
 
 
 def _share_out(items: list[Communication]) -> None:
-    """Split a call's bytes over its kernels."""
     kernels: defaultdict[int, list[Communication]] = defaultdict(list)
     for item in items:
         if item.key >= 0 and item.collective is not None:

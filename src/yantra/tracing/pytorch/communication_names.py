@@ -1,8 +1,8 @@
 """Names of operators and kernels that communicate without NCCL, RCCL or gloo.
 
-A name gives the collective, or for fused kernels and helpers only that it communicates. Patterns
-(`*` is any text) match whole names, case-sensitively; a user's file comes first. Kernels that look
-like communication but are in no table are reported.
+Fused kernels and helpers only show that they communicate. Patterns (`*`: any text) match whole
+names, case-sensitively, a user's file first. Unlisted kernels that look like communication are
+reported.
 
 Trade-off: a table ages, but a missing name costs a warning, never a wrong collective.
 

@@ -1,9 +1,9 @@
 """Communicators: from PyTorch's group names to ASTRA-sim's integer ids.
 
-An id must mean the same group on every rank. A communicator is a name and its ranks: two groups of
-the same ranks issue independently. The group of all ranks is 0, without entry. PyTorch numbers
-groups equally on all ranks, so a name that is a small number is the id; others follow by ranks and
-names, equal on all ranks only if converted together.
+Ids agree on all ranks. A communicator is a name and its ranks: two groups of the same ranks issue
+independently. The group of all is 0, without entry. A small number as name, which PyTorch gives
+equally on all ranks, is the id; others follow by ranks and names, equal on all ranks only if
+converted together.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Communicators:
 
 
 def _default_first(key: Key) -> tuple[bool, int, str]:
-    # PyTorch calls the group of all ranks `0` or `default_pg`.
+    # PyTorch's names of the group of all ranks.
     return key[1] not in ("0", "default_pg"), len(key[1]), key[1]
 
 

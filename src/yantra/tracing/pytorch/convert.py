@@ -1,7 +1,6 @@
 """From linked PyTorch traces to Chakra traces that replay the measured timeline.
 
-`graph` gives nodes and order, `communication` the device ops that communicate, `matching` makes
-ranks agree. Recorded durations are always kept, so simulators may replay communication or model it.
+Recorded durations are always kept, so simulators may replay communication or model it.
 """
 
 from __future__ import annotations
@@ -52,13 +51,12 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     """What to write.
 
     `gaps`: delay nodes for unexplained time. `handover`: a thread idle while another worked waits
-    for it. `reduce`: drop implied dependencies. `exact_collectives`: write reduce, gather, scatter,
-    barrier as such, which ASTRA-sim does not run, not as its nearest collective.
-    `split_all_to_alls`: uneven ones as sends and receives. `memory_nodes`: host-device copies as
-    MEM_LOAD and MEM_STORE. `replicate`: ranks that one stands for, 0: as many as recorded, None:
-    every rank is given. `template`: write it once, as rank 0. `gathered`: see `replicate.py`.
-    `step`: convert only this one. `names`: operators and kernels that communicate without NCCL,
-    RCCL, gloo.
+    for it. `reduce`: drop implied dependencies. `exact_collectives`: reduce, gather, scatter,
+    barrier as such, not ASTRA-sim's nearest. `split_all_to_alls`: uneven ones as sends and
+    receives. `memory_nodes`: host-device copies as MEM_LOAD and MEM_STORE. `replicate`: ranks one
+    stands for, 0: as many as recorded, None: every rank is given. `template`: write it once, as
+    rank 0. `gathered`: see `replicate.py`. `step`: convert only this one. `names`: what
+    communicates without NCCL, RCCL, gloo.
     """
 
     gaps: bool = True
@@ -77,9 +75,9 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
 class ConvertReport(Struct):
     """What a conversion did.
 
-    `problems` and `remarks` are sentences for the user; `remarks`, about the replay, are no faults.
-    `recorded`: ranks whose traces differ. `balance`: by rank, what became of all recorded.
-    `unrecognised`: what communicates but stays computation, by kernel or operator name.
+    `problems`, `remarks`: sentences for the user; `remarks`, on the replay, are no faults.
+    `recorded`: ranks whose traces differ. `balance`: by rank. `unrecognised`: what communicates but
+    stays computation, by kernel or operator name.
     """
 
     ranks: int = 0
@@ -216,7 +214,7 @@ def _write(
     report: ConvertReport,
     take: Take,
 ) -> None:
-    """Write each rank's trace; the graph of a rank that stands for all is built once."""
+    """The graph of a rank that stands for all is built once."""
     as_one = options.replicate is not None
     graph: Graph | None = None
     for rank, made in items.items():
@@ -294,7 +292,7 @@ class _Ranks:
     def replicated(
         self, world_size: int, options: ConvertOptions
     ) -> tuple[dict[int, list[Communication]], list[str]]:
-        """Items of all ranks the given one stands for (a template: rank 0's), and what to say."""
+        """A template: rank 0's items."""
         ((rank, found),) = self.found.items()
         (linked,) = self._kept.values()
         made, told = scaled(linked, found.items, self.world_size, world_size, options.gathered)
@@ -319,7 +317,7 @@ class _Ranks:
         return found.kept
 
     def linked(self, rank: int, *, keep: bool) -> Linked:
-        """A rank's trace, once; `keep`: the one given, as any rank."""
+        """`keep`: the one given, as any rank."""
         if keep:
             (linked,) = self._kept.values()
             linked.rank = rank

@@ -1,10 +1,10 @@
-"""CPU collectives as device work, so that all else follows.
+"""CPU collectives as device work.
 
 In gloo `c10d::allreduce_` returns at once, a worker thread records `gloo:all_reduce`, and something
-waits for it: like a kernel. So the worker's operator becomes a device op on a lane of its own,
-launched by the `c10d` operator (see `labels`). A communicator's ops start in issue order, the same
-on all ranks. Waits come from the collector's annotations `chakra::wait|{"id"}`; without them, a
-thread idle for most of a collective, or resuming just after its end, is taken to have waited.
+waits: like a kernel. So the worker's operator becomes a device op on a lane of its own, launched by
+the `c10d` operator (see `labels`). A communicator's ops start in issue order on all ranks. Waits
+come from annotations `chakra::wait|{"id"}`; without them, a thread idle for most of a collective,
+or resuming just after it, is taken to have waited.
 """
 
 from __future__ import annotations
@@ -54,11 +54,7 @@ def with_cpu_collectives(linked: Linked) -> Linked:
 
 
 def _device_ops(issued: Mapping[int, list[Operator]], calls: Calls) -> list[DeviceOp]:
-    """One op per call, in issue order, also that of a communicator's starts.
-
-    A call may run in parts, a reduce-scatter of lists in one per rank. Ops on a lane do not
-    overlap.
-    """
+    """A call may run in parts, a reduce-scatter of lists in one per rank."""
     made = []
     latest: dict[str | None, DeviceOp] = {}
     for issuer in sorted((calls.by_id[id] for id in issued), key=_times):
@@ -100,7 +96,6 @@ def _shown(parts: list[Operator]) -> CommArgs | None:
 
 
 def _lanes(made: list[DeviceOp]) -> None:
-    """Put overlapping ops on different lanes, each after its lane's last."""
     busy: list[tuple[int, int, int]] = []  # (end, lane, op)
     free: list[tuple[int, int]] = []  # (lane, op)
     for op in sorted(made, key=lambda op: (op.start_ns, op.id)):
@@ -123,7 +118,7 @@ def _without(operator: Operator, bodies: dict[int, Operator]) -> Operator:
 def _told_waits(
     operators: Iterable[Operator], made: Iterable[DeviceOp], calls: Calls
 ) -> list[Wait]:
-    """Waits named by the collector's annotations; ranges may nest."""
+    """Ranges may nest."""
     by_note: dict[int, DeviceOp] = {}
     for op in made:
         call = calls.of(op.parent)
@@ -154,7 +149,7 @@ def _ended(ids: Iterable[int], ends: dict[int, int], waiter: Operator) -> list[i
 
 
 def _seen_waits(operators: list[Operator], made: list[DeviceOp]) -> list[Wait]:
-    """Waits seen only as a thread resuming just after a collective's end."""
+    """Seen only as a thread resuming just after a collective's end."""
     threads = _threads(operators)
     found: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
     for op in made:
@@ -195,7 +190,7 @@ class _Thread:
         self.starts = [start for start, _ in self.spans]
 
     def gap_at(self, at: int) -> tuple[int, int] | None:
-        """Time without operators around `at`; None inside one or at the ends."""
+        """None inside an operator or at the ends."""
         place = bisect_right(self.starts, at) - 1
         if place >= 0 and at < self.spans[place][1]:
             return None
@@ -205,7 +200,6 @@ class _Thread:
         return self.edges[left - 1], self.edges[right]
 
     def inside(self, at: int) -> int | None:
-        """The innermost annotation just after `at`."""
         place = bisect_right(self.frame_starts, at) - 1
         frame = self.frames[place] if place >= 0 else None
         while frame is not None and _times(frame)[1] <= at:

@@ -1,7 +1,7 @@
 """From replay graph to Chakra nodes, with upstream's attributes and exact times.
 
-One node each, in graph order. An operator's first slice has its attributes and tensors; a device op
-those of its launching operator. A batch of sends and receives becomes several nodes.
+An operator's first slice has its attributes and tensors; a device op its launching operator's. A
+batch of sends and receives becomes several nodes.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Emitter:
         yield Trace.from_native(self.recorder.finish())
 
     def _ids(self) -> list[range] | None:
-        """Ids of each graph node's nodes; None: the graph's own."""
+        """None: the graph's own."""
         if all(len(parts) == 1 for parts in self.parts.values()):
             return None
         ids = []
@@ -204,12 +204,11 @@ class _Emitter:
             self._end(node, type, 0 if place else node.dur_us, data, ctrl)
 
     def _launcher(self, operator: Operator) -> int | None:
-        # The attributes are those that upstream copies from the launching operator.
+        # Upstream copies these from the launching operator.
         self.recorder.attributes_of(*_HOST, operator.attrs)
         return self._work(operator) if self.kernels[operator.id] == 1 else None
 
     def _part(self, part: Communication) -> NodeType:
-        """Write what a device op moves; return its node's type."""
         size = part.bytes or 0
         if part.type is NodeType.COMM_COLL and part.collective is not None:
             self._put("comm_type", Kind.INT64, self._collective(part.collective))
@@ -273,7 +272,6 @@ def type_of(op: DeviceOp, memory_nodes: bool) -> NodeType:
 
 
 def _shown(raw: Raw) -> tuple[str, str, str]:
-    """Values, shapes and types as Python writes lists."""
     io = decoded(raw)
     return (
         str(io.values) if io.values else "[]",

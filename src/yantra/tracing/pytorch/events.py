@@ -1,6 +1,6 @@
 """A device-trace event and the `args` that linking uses.
 
-All else, most of a file's bytes, is skipped without making objects.
+Most of a file's bytes are skipped without making objects.
 """
 
 from __future__ import annotations

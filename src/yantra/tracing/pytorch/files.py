@@ -30,9 +30,8 @@ def convert_files(
 ) -> ConvertReport:
     """Convert traces (linked, host only, device only) to `output`; see `trace_name`.
 
-    A path may contain `{rank}`. Ranks that traces do not state come from their names (`ranks.py`).
-    Groups are written if there are any but that of all ranks, and always for several ranks. Raises
-    TraceError.
+    Paths may contain `{rank}`. Ranks not stated come from names (`ranks.py`). Groups are written
+    for several ranks, or if not just all ranks. Raises TraceError.
     """
     recordings = Recordings(paths)
     with naming_files(recordings.by_rank):

@@ -1,10 +1,9 @@
 """Host traces of PyTorch's ExecutionTraceObserver, schemas 1.0.1 to 1.1.1.
 
-Operators with parents, attributes and tensors, without times. The file has them by completion; here
-they are sorted by id, the order of start. Tensors stay raw JSON (`msgspec.Raw`): the whole file in
-memory, but no cost per tensor.
+Operators with parents, attributes and tensors, no times; sorted here by id, the order of start, not
+by completion. Tensors stay raw JSON (`msgspec.Raw`): the whole file in memory, no cost per tensor.
 
-Source: files the observer of PyTorch 1.13 to 2.13 wrote.
+Source: files of PyTorch 1.13 to 2.13.
 """
 
 from __future__ import annotations

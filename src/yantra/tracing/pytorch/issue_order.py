@@ -1,9 +1,8 @@
 """Keeps a communicator's collectives becoming ready in issue order.
 
-Simulators match the k-th collectives of ranks, in issue order, lowest id first. Overlapping
-collectives do not wait for each other, so a what-if could make the second ready first on one rank
-only and hang the job. So the second also waits for what the first waits for, which ended before
-either began.
+Simulators match ranks' k-th collectives in issue order. Overlapping collectives do not wait for
+each other, so a what-if could make the second ready first on one rank and hang the job. So the
+second also waits for what the first waits for, which ended before either began.
 """
 
 from __future__ import annotations

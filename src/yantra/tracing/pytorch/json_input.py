@@ -1,9 +1,9 @@
 """PyTorch profiler JSON into typed structs, with errors that name the place.
 
-Some files break JSON: non-finite numbers as C++ (`inf`, `-nan`) or Python prints them, control
-characters in strings, names that are not UTF-8. A slower path, tried when the strict one fails,
-reads them: such a number is null, such a byte the replacement character, a time that is no number
-makes its event impossible.
+Some files have non-finite numbers as C++ (`inf`, `-nan`) or Python prints them, control characters
+in strings, or names that are not UTF-8. If the strict reader fails, a slower one takes such a
+number as null, such a byte as the replacement character, and an event with no number for a time as
+impossible.
 """
 
 from __future__ import annotations
@@ -87,7 +87,6 @@ def strict_json(data: bytes, where: str, what: str, first: Exception | None = No
 
 
 def _mended(data: bytes) -> bytes:
-    """UTF-8 without non-finite numbers."""
     data = data.removeprefix(_BOM)
     try:
         data.decode()
@@ -97,7 +96,7 @@ def _mended(data: bytes) -> bytes:
 
 
 def _as_json(found: re.Match[bytes]) -> bytes:
-    """Strings stay; numbers become null, but times, which may not be null, their text."""
+    """Times may not be null: they become their text."""
     if found[0][:1] == b'"':
         return found[0]
     before = found.string[max(0, found.start() - _LONGEST_KEY) : found.start()]
@@ -105,7 +104,7 @@ def _as_json(found: re.Match[bytes]) -> bytes:
 
 
 def _check_one_text(data: bytes, where: str, what: str, first: Exception) -> None:
-    """Raise TraceError when JSON texts follow each other, with where the second begins."""
+    """With where the second text begins."""
     texts, begin, second = 1, 0, 0
     problem: Exception | None = first
     while found := _TRAILING.search(str(problem)):

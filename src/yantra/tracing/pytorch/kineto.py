@@ -1,11 +1,10 @@
 """Device traces of the PyTorch profiler (Kineto): NVIDIA, AMD or CPU only.
 
-Timed events without tensors, exact to the nanosecond: Kineto writes microseconds with no or three
-decimals, exact in a double up to 2^43 us (hence its `baseTimeNanoseconds`); larger fractional times
-are read again as decimals.
+Exact to the ns: Kineto writes us with no or three decimals, exact in a double up to 2^43 us (hence
+`baseTimeNanoseconds`); larger fractions are read again as decimals.
 
-An impossible event is left out and reported. Every event is counted (`balance.py`), so that an
-empty result is not taken for an idle device.
+Impossible events are left out and reported; every event is counted (`balance.py`), so that an empty
+result is not taken for an idle device.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ class KinetoTrace(Struct):
     """Events for linking by kind, by (start, longest first).
 
     `forward`, `backward`: ends of fwdbwd flows. `rank`, `world_size`: None if unknown. `unread`:
-    counts of unread categories; `uncategorised`: events without one, by process name. `balance`
-    counts all; `problems`: sentences about events left out.
+    counts by category; `uncategorised`: by process name. `balance` counts all; `problems`:
+    sentences about events left out.
     """
 
     cpu: list[Event]
@@ -160,7 +159,7 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
 def _decoded(
     data: bytes, where: str, kind: type[Event], left_out: LeftOut
 ) -> tuple[_File, list[Any]]:
-    """The file without and with events; None for those left out."""
+    """None for events left out."""
     of = _ShapedEvents if kind is ShapedEvent else _Events
     try:
         file = _whole(data, where, of)
@@ -179,7 +178,6 @@ def _decoded(
 
 
 def _whole(data: bytes, where: str, of: Any) -> Any:
-    """Decode an object or the bare list of its events."""
     if _LIST.match(data) is None:
         return json_input.decode(data, of, where, WHAT)
     kind = next(field.type for field in msgspec.structs.fields(of) if field.name == "traceEvents")
@@ -201,7 +199,6 @@ def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
 
 
 def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
-    """Raise TraceError without any operator, call or device event."""
     if trace.cpu or trace.calls or trace.device or not trace.balance.total:
         return
     if left_out.reasons:
@@ -219,8 +216,8 @@ def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
 def _check_one_rank(trace: KinetoTrace, where: str) -> None:
     """Raise TraceError for merged files: their numbers clash.
 
-    A profiler records one process; correlation and operator ids begin anew in each. Merging
-    programs write the rank before the process (`[TP00] 555`).
+    Correlation and operator ids begin anew per process. Merging programs write the rank before the
+    process (`[TP00] 555`).
     """
     events = (*trace.cpu, *trace.calls, *trace.device)
     names = {str(event.pid) for event in events if isinstance(event.pid, str)}
@@ -237,7 +234,6 @@ def _check_one_rank(trace: KinetoTrace, where: str) -> None:
 
 
 def _with_equal_numbers(calls: list[Event]) -> set[str]:
-    """Processes that share correlation numbers with another."""
     first: dict[int | None, Any] = {None: None}
     found: set[str] = set()
     for call in calls:
@@ -248,7 +244,6 @@ def _with_equal_numbers(calls: list[Event]) -> set[str]:
 
 
 def _set_times(trace: KinetoTrace, data: bytes, left_out: LeftOut) -> None:
-    """Set `start` and `end`, exact to the ns; leave out events without."""
     inexact = False
     for events in trace.lists():
         good: list[Event] = []
@@ -280,7 +275,6 @@ def _set_times(trace: KinetoTrace, data: bytes, left_out: LeftOut) -> None:
 
 
 def _set_exact_times(trace: KinetoTrace, data: bytes, where: str) -> None:
-    """Read times again as decimals, where doubles are too short."""
     raw = _whole(data, where, _RawEvents).traceEvents
     decoder = msgspec.json.Decoder(_Time)
     for events in trace.lists():

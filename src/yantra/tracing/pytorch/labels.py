@@ -1,8 +1,8 @@
 """Which call a `gloo:*` operator is the work of.
 
-A worker records work at any time, so the host trace has it below whatever was open. It goes to an
-earlier call of its host thread without work: one with the same tensor; else, if it has tensors, the
-one above it; else the oldest of its kind; else, as further work, the one above it or the latest.
+The host trace has it below whatever was open. It goes to an earlier call of its host thread without
+work: one with the same tensor; else, if it has tensors, the one above it; else the oldest of its
+kind; else, as further work, the one above it or the latest.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _start(operator: Operator) -> int:
 
 
 def _may_run(api: str, label: str) -> bool:
-    """Whether a call does work of that name; an annotation does not say."""
+    """An annotation does not say."""
     if sort_of(api) == "note":
         return True
     call, work = plain(api.removeprefix("c10d::")), plain(label.split(":", 1)[1].split(" ")[0])
@@ -93,7 +93,6 @@ def _may_run(api: str, label: str) -> bool:
 
 
 def _tensors(operator: Operator) -> Tensors:
-    """What distinguishes an operator's input tensors."""
     found: Tensors = set()
     pending: list[Any] = list(decoded(operator.inputs).values)
     while pending:

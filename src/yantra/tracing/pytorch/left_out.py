@@ -1,6 +1,6 @@
-"""Impossible events: left out of a large trace, and counted.
+"""Impossible events: left out of a trace, and counted.
 
-The first is reported in full, so that a user can find it; if nothing else is left, it is the error.
+The first is reported in full; if nothing else is left, it is the error.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The linked form: a rank's host and device trace joined.
 
-Linking writes it, converting reads it: who launched what, who waited for whom, and when, not what
-to simulate. Flat lists with ids, so it can be written, read and compared.
+Linking writes, converting reads who launched what, who waited for whom, and when, not what to
+simulate. Flat lists with ids can be written, read and compared.
 
 Times: integer ns after `Linked.origin_ns`. Operators and device ops share one id counter from 0
-without holes; an operator's device ops directly follow it.
+without holes; an operator's device ops follow it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Attr(Struct, gc=False):
 class CommArgs(Struct, gc=False, omit_defaults=True):
     """A collective in the device trace (PyTorch 2.4 and later, NCCL only).
 
-    Sizes: elements of `dtype` ("Float", "BFloat16", ...), of this rank. `ranks` is text, possibly
-    cut ("[0, 1, 2, ...]"). `src_rank`, `dst_rank`: ranks in the group.
+    Sizes: this rank's elements of `dtype` ("Float", "BFloat16", ...). `ranks` is text, possibly cut
+    ("[0, 1, 2, ...]"). `src_rank`, `dst_rank`: ranks in the group.
     """
 
     collective: str = ""
@@ -54,11 +54,10 @@ class CommArgs(Struct, gc=False, omit_defaults=True):
 class Operator(Struct, gc=False):
     """A host node: an operator, a user annotation or a root.
 
-    `parent`: the enclosing operator's id, None at the root or if missing. `tid`: the device trace's
-    name of its thread, whose operators nest. Not in the device trace: `start_ns` is None, durations
-    0, `tid` that of its host thread's other operators. `exclusive_ns`: time not covered by direct
-    children on the thread. `inputs`, `outputs`: raw JSON of {"values", "shapes", "types"[,
-    "strides"]}.
+    `parent`: the enclosing operator's id or None. `tid`: its thread in the device trace; a thread's
+    operators nest. If missing there, `start_ns` is None, durations 0, `tid` that of its host
+    thread's others. `exclusive_ns`: time outside direct children on the thread. `inputs`,
+    `outputs`: raw JSON of {"values", "shapes", "types"[, "strides"]}.
     """
 
     id: int
@@ -85,10 +84,10 @@ class Operator(Struct, gc=False):
 class DeviceOp(Struct, gc=False):
     """A kernel, a copy or a fill.
 
-    `parent`: innermost operator around the launch call, None for an orphan. Launch times: of that
-    call, None if missing. `after`: ids of device ops it waits for: the predecessor on device and
-    stream, those events made the stream wait for, the predecessor in the communicator. All ended
-    before this started, unless the link report says otherwise.
+    `parent`: innermost operator around the launch, None for an orphan. Launch times: None if
+    missing. `after`: ids it waits for: the predecessor on device and stream, those by events, the
+    predecessor in the communicator. All ended before this started, unless the link report says
+    otherwise.
     """
 
     id: int
@@ -119,8 +118,8 @@ class Wait(Struct, gc=False):
     """A call that blocks its thread until device ops end.
 
     `name`: the runtime call. `op`: innermost operator around it. `after`: the last awaited op per
-    stream; all ended before the call returned. `source`: "event" if the trace names what was
-    awaited, "call" if inferred.
+    stream, ended before the call returned. `source`: "event" if the trace names what was awaited,
+    "call" if inferred.
     """
 
     tid: int
@@ -135,9 +134,9 @@ class Wait(Struct, gc=False):
 class Flow(Struct, gc=False, frozen=True):
     """Operator `source` before `target`.
 
-    "fwdbwd": forward and backward operator. "thread": an operator on another thread than the one
-    that started it, as a trace says (not guessed from times). `target` starts after `source` ends
-    or, if `source` encloses what started it, after its start.
+    "fwdbwd": forward and backward. "thread": an operator on another thread than its starter, stated
+    by a trace. `target` starts after `source` ends or, if `source` encloses what started it, after
+    its start.
     """
 
     kind: str  # a FlowKind
@@ -206,9 +205,9 @@ class LinkReport(Struct):
 class Linked(Struct):
     """All that is known of a rank.
 
-    `operators`, `device_ops`: sorted by id. `schema`, `pid`, `time`, `start_ts`, `finish_ts`: the
-    host trace's. `origin_ns`: the earliest event in ns since `base_ns`, the device trace's base
-    time (0 for absolute times).
+    `operators`, `device_ops`: by id. `schema`, `pid`, `time`, `start_ts`, `finish_ts`: the host
+    trace's. `origin_ns`: earliest event in ns since `base_ns`, the device trace's base time (0 for
+    absolute times).
     """
 
     schema: str

@@ -1,11 +1,11 @@
 """The linked file: JSON in the form of the field's tools, with additions.
 
-Keys of a host trace plus linking's ("ET+"): CPU nodes have `inclusive_dur`, `exclusive_dur`, `ts`,
+A host trace's keys plus linking's ("ET+"): CPU nodes have `inclusive_dur`, `exclusive_dur`, `ts`,
 `inter_thread_dep`, device nodes `cat`, `ph`, `stream` and copies of their operator's tensors and
-attributes; times in us. Our keys: exact ns per node, and one object "yantra" for the rest. Reading
-uses ours only, so it is lossless.
+attributes; times in us. Our keys, all that is read back: exact ns per node, and one object
+"yantra".
 
-A node without parent names itself in `ctrl_deps`, as a host trace's root does.
+A node without parent names itself in `ctrl_deps`, as a host trace's root.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def write(linked: Linked, path: str) -> None:
 
 
 def _pieces(linked: Linked) -> Iterator[bytes]:
-    """Yield a thousand nodes at a time, to save memory."""
+    """A thousand nodes at a time, to save memory."""
     encode = msgspec.json.encode
     head = {"schema": linked.schema, "pid": linked.pid, "time": linked.time}
     yield encode({**head, "start_ts": linked.start_ts})[:-1] + b',"nodes":['
@@ -217,7 +217,6 @@ def _linked(file: _File, gathered: _Gathered, where: str) -> Linked:
 
 
 def _check(linked: Linked, where: str) -> None:
-    """Raise TraceError unless ids ascend and references exist."""
     operators = [operator.id for operator in linked.operators]
     devices = [op.id for op in linked.device_ops]
     known_operators, known_devices = set(operators), set(devices)

@@ -1,11 +1,11 @@
 """Makes ranks' communications agree, so that a simulated job cannot hang.
 
-A communicator's k-th collective must have one kind and size on all ranks, and the k-th send must
-meet a receive. Recordings break this at their ends. What has no counterpart becomes a computation
-of its recorded duration, and is reported.
+A communicator's k-th collective needs one kind and size on all ranks, a k-th send its receive; at a
+recording's ends they may lack counterparts, and become computations of their recorded duration,
+reported.
 
-An uneven all-to-all takes the largest member's size on all. If to be split, and members say what
-they send, it becomes these messages, as in NCCL.
+An uneven all-to-all takes the largest member's size. If to be split, and members say what they
+send, it becomes messages, as in NCCL.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Lane = tuple[int, int, int, int]  # source, destination, communicator, user's ta
 class Matches(Struct):
     """What was left out and why; `resized` counts collectives of differing sizes.
 
-    `messages_of`: messages of uneven all-to-alls by identity of what they replace; `splittable`
-    counts those not asked to be split.
+    `messages_of`: of uneven all-to-alls by identity of what they replace; `splittable` counts those
+    not asked to be split.
     """
 
     split: bool = False
@@ -103,7 +103,7 @@ def _align(id: int, by_rank: dict[int, list[Communication]], found: Matches) -> 
 
 
 def _numbers(made: list[Communication]) -> list[int] | None:
-    """Sequence numbers; orphans' are counted on from their neighbours."""
+    """Orphans' numbers are counted on from their neighbours."""
     known = [item.sequence for item in made]
     if not known:
         return []
@@ -122,7 +122,6 @@ def _numbers(made: list[Communication]) -> list[int] | None:
 
 
 def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) -> bool:
-    """Give a collective's parts one kind and size; False if impossible."""
     kinds = {item.collective for item in meeting.values() if item.collective is not None}
     sizes = {item.bytes for item in meeting.values() if item.bytes is not None}
     if set(meeting) != ranks or len(kinds) != 1 or not sizes:
@@ -145,8 +144,8 @@ def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) 
 def _exchanged(meeting: dict[int, Communication]) -> dict[int, list[Communication]] | None:
     """Messages of an all-to-all, by identity of each member's part.
 
-    None where all send equally, a member does not say what it sends or disagrees on what it gets,
-    or has no message at all: a kernel must become some node.
+    None where all send equally, a member's sends are unknown or contradicted, or it has no message
+    at all: a kernel must become some node.
     """
     members = next(iter(meeting.values())).ranks or tuple(sorted(meeting))
     if sorted(members) != sorted(meeting) or not any(item.uneven for item in meeting.values()):
@@ -249,7 +248,6 @@ def _tag(
     items: Items,
     communicators: Communicators,
 ) -> None:
-    """Number messages per pair of ranks and communicator, in issue order."""
     order = {id(item): place for made in items.values() for place, item in enumerate(made)}
     counts: Counter[tuple[int, int, int]] = Counter()
     for source, target, ends in sorted(pairs, key=lambda pair: order[id(pair[2][0])]):

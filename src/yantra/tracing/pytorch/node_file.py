@@ -1,9 +1,8 @@
 """Reads PyTorch execution traces node by node, in memory of a few blocks.
 
-Such a file is one object, nearly all of it `nodes`. A block is cut where a node seems to begin; if
-the piece before parses as a list, the cut is between nodes, since a piece that ends inside a string
-or bracket does not parse. What the fast parser refuses (NaN, numbers beyond a double) goes to
-Python's.
+A file is one object, nearly all of it `nodes`. A block is cut where a node seems to begin; if the
+piece before parses as a list, the cut is between nodes, as none inside a string or bracket parses.
+What the fast parser refuses (NaN, numbers beyond a double) goes to Python's.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ def read_nodes(
 ) -> Header:
     """Pass lists of nodes to `take` in file order; return the other fields.
 
-    `check` gets the fields before the nodes, once, before `take`, and may raise. Raises TraceError
-    when the file cannot be read, is not such JSON or does not fit `of`.
+    `check` gets the fields before the nodes, once, and may raise. Raises TraceError when the file
+    cannot be read, is not such JSON or does not fit `of`.
     """
     where = os.fspath(path)
     try:
@@ -94,7 +93,7 @@ class _Reader:
             return self._whole(self.file.read(), checked=True)
 
     def _header(self, text: bytes) -> Header | None:
-        """Fields before the nodes; None when nodes do not begin here."""
+        """None when nodes do not begin here."""
         try:
             header = msgspec.json.decode(text + b"]}", type=Header)
         except _REFUSED:
@@ -129,7 +128,7 @@ class _Reader:
         self.take(nodes)
 
     def _whole(self, text: bytes, checked: bool = False) -> Header:
-        """Read with Python's parser, without repeating nodes already given."""
+        """Nodes already given are not repeated."""
         try:
             header = json_value(text)
         except ValueError:
@@ -151,7 +150,6 @@ class _Reader:
         return header
 
     def _converted(self, nodes: list[Any]) -> list[Any]:
-        """Fit values to the type; raw JSON fields are written again."""
         try:
             return msgspec.convert(nodes, list[self.of])  # type: ignore[name-defined]
         except msgspec.ValidationError:
@@ -162,7 +160,6 @@ class _Reader:
             raise
 
     def _placed(self, problem: str) -> str:
-        """Name the node by its place in the file, not in its list."""
         return re.sub(
             r"`\$\[(\d+)\]",
             lambda match: f"`nodes[{int(match[1]) + self.taken}]",
@@ -171,7 +168,6 @@ class _Reader:
 
 
 def _last_cut(text: bytes) -> int | None:
-    """Place of the last comma that seems to part two nodes."""
     end = len(text)
     for _ in range(8):
         end = text.rfind(b'"id"', 0, end)

@@ -1,10 +1,9 @@
 """Communication of other libraries than NCCL, RCCL and gloo, by their names.
 
-They leave no record of calls. A device op becomes a collective only if the trace proves it: a
-kernel of a known name, or the one kernel of a known operator; size from the operator's first
-tensor; members from a named group, or because all groups of this rank have the same. Otherwise,
-what communicates or looks like it stays a computation of its recorded duration, reported with its
-time.
+They record no calls. A device op becomes a collective only with proof: a kernel of a known name, or
+the one kernel of a known operator; size from the operator's first tensor; members from a named
+group, or because all groups of this rank agree. Otherwise what looks like communication stays a
+computation of its recorded duration, reported.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ class Unrecognised(Struct):
 class AllFound(Struct):
     """A rank's communications in issue order, and what was unclear.
 
-    `unsized`: device ops whose size other ranks may know. `kept`: kinds of device ops that
-    communicate and stay computations of recorded duration.
+    `unsized`: other ranks may know the size. `kept`: kinds of those that stay computations of
+    recorded duration.
     """
 
     items: list[Communication]
@@ -86,7 +85,7 @@ class _Others:
         self.kept: dict[int, str] = {}
 
     def complete(self, items: list[Communication]) -> None:
-        """NCCL kernels without a record get the size of the operator around them."""
+        """NCCL kernels without a record get the enclosing operator's size."""
         parents = {op.id: op.parent for op in self.linked.device_ops}
         for item in items:
             unexplained = item.key < 0 and item.bytes is None
@@ -133,7 +132,6 @@ class _Others:
         return told
 
     def _around(self, id: int | None) -> Iterator[Operator]:
-        """Yield enclosing operators with names that communicate, outwards."""
         at = id
         for _ in range(_HIGHEST):
             operator = None if at is None else self.operators.get(at)
@@ -169,7 +167,7 @@ class _Others:
         )
 
     def _group(self, call: Operator) -> tuple[str, tuple[int, ...]] | None:
-        """A call's group and members; None if not certain."""
+        """None if not certain."""
         groups = [group for group in self.linked.groups if len(group.ranks) > 1]
         said = {value for value in decoded(call.inputs).values if isinstance(value, str)}
         for group in groups:

@@ -5,9 +5,8 @@ rest is padding. On n ranks a group of parameters has
 
     n * sum of ceil(d / n) * (elements of a row)
 
-elements. The shapes are those of the gradients that `fsdp::chunk_cat` puts together for the
-reduce-scatter; a host trace has them, and a device trace with `record_shapes=True`. A collective
-matches a list of gradients of as many bytes on the recorded ranks.
+elements. `fsdp::chunk_cat` shows the gradients' shapes in a host trace, or a device trace with
+`record_shapes=True`. A collective matches gradients of as many bytes on the recorded ranks.
 
 Trade-off: where two lists fit and differ on the new ranks, none is taken.
 

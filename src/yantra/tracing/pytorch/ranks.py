@@ -1,9 +1,8 @@
 """The rank of a trace, where only its name says it.
 
 The profiler writes ranks only in distributed jobs, and a shell lists `t.10.json` before `t.2.json`.
-So from names: the number after `rank`, else the one number that differs between names and could be
-a rank. What stays open is reported, and refused where the given order contradicts the numbers:
-exchanged ranks would send to the wrong ones.
+A name's rank: the number after `rank`, else the one that differs between names. Open ranks are
+reported, and refused where the given order contradicts the numbers.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def given(arguments: Sequence[str]) -> list[Given]:
 def of_names(names: Sequence[str]) -> list[int] | None:
     """Ranks from the names of several files, None if not clear.
 
-    Folder names count too. A single file is rank 0: its number may be anything.
+    Folder names count too. A single file is rank 0.
     """
     if len(names) < 2:
         return [0] * len(names)
@@ -73,7 +72,7 @@ def of_names(names: Sequence[str]) -> list[int] | None:
 def in_order_given(paths: Sequence[str]) -> str:
     """What to say of traces ranked by place.
 
-    Raises TraceError where their order contradicts the numbers in their names.
+    Raises TraceError where numbers in names contradict their order.
     """
     names = list(paths)
     natural = sorted(names, key=_natural)
@@ -94,7 +93,7 @@ def in_order_given(paths: Sequence[str]) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[list[int]] | None:
-    """Numbers in the names by place; None where the rest differs."""
+    """None where the rest of the names differs."""
     parts = [_NUMBER.split(name) for name in names]
     if len({tuple(part[::2]) for part in parts}) > 1:
         return None

@@ -1,8 +1,8 @@
 """Transitive reduction: drops dependencies implied by others.
 
-Each node joins the end of a chain it follows, and remembers how far it reaches into each chain. A
-parent is superfluous if another reaches it. Time and memory: nodes times chains, which are about
-the threads and streams.
+Each node joins the end of a chain it follows, and knows how far it reaches into each. A parent is
+superfluous if another reaches it. Time and memory: nodes times chains, about the threads and
+streams.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """One rank's communications as every rank would have them (SPMD).
 
 A group stands for the blocks of its shape that fill the world: 0, 2 of 8 become 1, 3 and 4, 6 and
-5, 7. A message to the group's next member goes to the next of each. This is an assumption; pipeline
-stages break it.
+5, 7. A message to the group's next member goes to the next of each. An assumption; pipeline stages
+break it.
 
-When a group of all ranks changes size, either the whole stays, sharded over ranks, as FSDP's
-parameters, or each rank's share, as a gathered loss. If the whole stays, shares of all-gather and
-gather scale by recorded/new and inputs of reduce-scatter and scatter stay; if the share stays, the
-opposite. All-reduces and broadcasts always move the whole. Known from the recording: all-gathers in
-FSDP's ranges, or whose whole is also reduce-scattered, as gradients are. The caller must say the
-others. Shards are even, unless FSDP2's padding shows (`padding.py`).
+When a group of all ranks changes size, either the whole stays (FSDP's sharded parameters) or each
+rank's share (a gathered loss). If the whole stays, shares of all-gather and gather scale by
+recorded/new and inputs of reduce-scatter and scatter stay; if the share stays, the opposite.
+All-reduces and broadcasts move the whole. Recordings show all-gathers in FSDP's ranges, or whose
+whole is also reduce-scattered, as gradients are; the caller must say the others. Shards are even,
+unless FSDP2's padding shows (`padding.py`).
 
 Source: Zhao et al., PyTorch FSDP (VLDB 2023); Rajbhandari et al., ZeRO (SC 2020).
 """
@@ -46,8 +46,8 @@ def replicated(
 ) -> dict[int, list[Communication]]:
     """Communications of `world_size` ranks, from those of `rank` among `recorded`.
 
-    A group of all ranks grows to all, sizes unchanged; see `scaled`. Raises TraceError for other
-    groups unevenly spaced or whose copies do not fill the world.
+    A group of all grows to all, sizes unchanged; see `scaled`. Raises TraceError for other groups
+    unevenly spaced or whose copies do not fill the world.
     """
     return {
         other: [_moved(item, rank, other, recorded, world_size) for item in items]
@@ -64,8 +64,7 @@ def scaled(
 ) -> tuple[list[Communication], list[str]]:
     """Items with sizes for `world_size` ranks, and what to say.
 
-    `gathered` is for what the recording does not say. Raises TraceError where it is needed and
-    None.
+    `gathered` is for what the recording does not say; TraceError if needed and None.
     """
     if world_size == recorded:
         return list(items), []
@@ -119,7 +118,7 @@ def _size(item: Communication, recorded: int, world_size: int, *, keep_share: bo
 def _with_padding(
     item: Communication, padding: Padding, recorded: int, world_size: int
 ) -> int | None:
-    """Size of an FSDP2 collective of parameters or gradients, else None."""
+    """None for other collectives."""
     if not item.bytes or not is_of_all(item, recorded):
         return None
     if item.collective in _GIVEN:
@@ -133,7 +132,6 @@ def _with_padding(
 def _known_shards(
     linked: Linked, items: Sequence[Communication], recorded: int, padding: Padding
 ) -> set[int]:
-    """Device ops of all-gathers that the recording shows to collect shards."""
     wholes = {
         (item.bytes or 0)
         for item in items
@@ -193,7 +191,6 @@ def _moved(
 
 
 def _block(members: tuple[int, ...], rank: int, world_size: int) -> tuple[int, ...]:
-    """The group of `rank` in the partition of the world that has `members`."""
     size = len(members)
     stride = members[1] - members[0] if size > 1 else 1
     even = stride > 0 and all(

@@ -1,9 +1,9 @@
 """Sorts a device trace's events by kind, each counted once.
 
-A begin and an end (`ph` B and E) are one event of two. Device work without a Kineto category, as
-from Ascend's plug-ins, is known by a flow from an operator or a call's correlation number. A
-category counts only if this ties all its events; without category, the other events on that
-device's rows also count. The rest is left out and counted.
+A begin and an end (`ph` B and E) are one event. Device work without a Kineto category, as from
+Ascend's plug-ins, is known by a flow from an operator or a call's correlation number. A category
+counts only if this ties all its events; without category, other events on that device's rows also
+count. The rest is counted.
 
 Source: Chrome's "Trace Event Format" (Google); flows `async_npu` of Ascend's PyTorch profiler.
 """
@@ -106,7 +106,6 @@ class _Sorter:
         return self.found
 
     def number(self, text: str) -> int:
-        """A number for a thread or stream's text, equal for equal texts."""
         if text.isascii() and text.isdecimal() and len(text) < 19:  # threads were texts in 2021
             return int(text)
         return self.texts.setdefault(text, _TEXTS_FROM + len(self.texts))
@@ -147,7 +146,7 @@ class _Sorter:
             self.balance.leave_out(cats.FLOW_RULE, 1)
 
     def _pairs(self) -> None:
-        """Make spans: an end closes what its thread began last."""
+        """An end closes what its thread began last."""
         threads: defaultdict[Any, list[Event]] = defaultdict(list)
         for event in self.open:
             if isinstance(event.ts, int | float):
@@ -192,7 +191,7 @@ class _Sorter:
             self.balance.leave_out(f"without a category on '{name}'", number)
 
     def _work_by_flow(self) -> set[int]:
-        """Move device work out of `rest`; return indices of the flow ends that show it."""
+        """Return indices of the flow ends that show it."""
         found = self.found
         hosts = {_key(event.pid) for event in (*found.cpu, *found.calls)}
         threads = {(_key(event.pid), _key(event.tid)) for event in (*found.cpu, *found.calls)}
@@ -276,7 +275,7 @@ class _Sorter:
 
 
 def _bound(ends: list[Event], spans: list[Event]) -> dict[int, Event]:
-    """The flow that ends at each span, by index; the first of several.
+    """By span index; the first of several.
 
     An end belongs to the span around it on its thread (`bp` "e"), else to the next.
     """

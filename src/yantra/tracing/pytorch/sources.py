@@ -1,7 +1,4 @@
-"""What `convert` reads: a linked trace, or a host or device trace alone.
-
-Device traces are recognised by events, the others by nodes.
-"""
+"""What `convert` reads: a linked trace, or a host or device trace alone."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class _IsLinkedError(Exception):
 
 
 class Recordings:
-    """The traces of arguments, one per rank, and remarks on reading them.
+    """The traces of arguments, one per rank, and remarks.
 
     A rank not stated comes from the file's name, else its place.
     """
@@ -65,7 +62,7 @@ class Recordings:
         return linked
 
     def _unsaid(self, path: str) -> None:
-        """Note a trace without rank; refuse an order that cannot be meant."""
+        """Refuse an order that cannot be meant."""
         named = {one.path: one.rank for one in self.given}
         if named[path] is None and path not in self._by_place:
             if not self._by_place:
@@ -95,7 +92,7 @@ def load(
     """Read one rank's trace; `rank` is for traces that state none.
 
     Device traces are linked here; `told` takes, by path, what a user should know. `unsaid` is
-    called where `rank` is used. Raises TraceError for other files.
+    called where `rank` is used. Raises TraceError.
     """
     if device_traces.is_one(path):
         device = device_traces.read(path, shapes=True)

@@ -1,8 +1,8 @@
 """One step of a recording of several.
 
-PyTorch's profiler marks each step with a range, `ProfilerStep#2`. A step has what threads began in
-its time, and device ops launched then, though they may end later. Who waited for work launched
-before it keeps the time without the dependency.
+PyTorch's profiler marks steps with ranges, `ProfilerStep#2`. A step has what threads began in its
+time, and device ops launched then. Who waited for earlier work keeps the time without the
+dependency.
 
 Source: torch.profiler.profile.step.
 """
@@ -113,10 +113,7 @@ class _Cut:
         return time is not None and self.step.start_ns <= time < self.step.end_ns
 
     def _operators(self) -> set[int]:
-        """Operators begun in the step, and the roots.
-
-        Without a time, where the enclosing one is.
-        """
+        """And the roots; without a time, where the enclosing one is."""
         kept: set[int] = set()
         for operator in self.linked.operators:
             timeless = operator.start_ns is None and (
@@ -127,7 +124,6 @@ class _Cut:
         return kept
 
     def _above(self, id: int | None) -> int | None:
-        """Innermost operator of the step at or above one."""
         seen: set[int] = set()
         while id is not None and id not in self.kept and id not in seen:
             seen.add(id)

@@ -1,7 +1,7 @@
 """Sizes of tensors in recorded inputs and outputs.
 
-A tensor is [tensor id, storage id, offset, elements, bytes per element, device], with a type such
-as `Tensor(float)`; lists nest. Anything else counts nothing.
+A tensor is [tensor id, storage id, offset, elements, bytes per element, device] of a type such as
+`Tensor(float)`; lists nest.
 
 Source: files of PyTorch's ExecutionTraceObserver.
 """

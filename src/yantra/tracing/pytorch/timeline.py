@@ -1,6 +1,6 @@
 """How long a rank's replay graph took, on few slots too, and its share of delays.
 
-The core judges traces, so the graph is reduced to types, durations and dependencies.
+The core judges traces: types, durations and dependencies.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which operators of a trace to replay: the topmost with a schema.
 
-They run those below. Nodes without a schema (annotations, autograd's functions, threads) are looked
-through; communication is excluded: it needs other ranks. A call's time is that of its kernels, else
-its own.
+Nodes without a schema (annotations, autograd's functions, threads) are looked through;
+communication needs other ranks. A call's time is that of its kernels, else its own.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def _of_linked(linked: Linked) -> Iterator[Call]:
 
 
 def _of_chakra(path: str) -> Iterator[Call]:
-    """Read operators as `convert` cuts them: pieces below the first one."""
+    """`convert` cuts operators: pieces below the first."""
     operators: list[tuple[Node, dict[str, Any]]] = []
     parents: dict[int, int | None] = {}
     pieces: list[tuple[int | None, int]] = []

@@ -1,11 +1,11 @@
 """The PyTorch operators that a replay calls: those that compute.
 
-A trace may name any operator, also one that writes files or takes pointers. Listed ones make
-tensors of tensors and numbers, or a number of a tensor; their only texts are choices, as a rounding
-mode. Excluded: files, printing, storages, streams, packed weights, graph gradients, and what takes
-memory locations from tensor values, which replays invent.
+A trace may name operators that write files or take pointers. Listed ones make tensors of tensors
+and numbers, or a number of a tensor; their only texts are choices, as a rounding mode. Excluded:
+files, printing, storages, streams, packed weights, graph gradients, and what takes memory locations
+from tensor values, which replays invent.
 
-Trade-off: the list ages; newer operators are left out and reported. Source:
+Trade-off: the list ages; newer operators are reported. Source:
 `aten/src/ATen/native/native_functions.yaml` of PyTorch 2.13, by these rules; `tests/torch` checks
 it against the installed PyTorch.
 """

@@ -1,6 +1,6 @@
 """Calls an operator again: its schema's function, with new arguments.
 
-Only operators that compute (`computing.py`) or that the user names.
+Only those that compute (`computing.py`) or that the user names.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Prepared:
 
 
 def _function(torch: Any, schema: str, also: Sequence[str]) -> Any:
-    """The overload a schema names. Raises CannotReplayError."""
+    """Raises CannotReplayError."""
     name = _NAME.match(schema)
     if name is None:
         raise CannotReplayError("no schema" if not schema else "a schema of another form")

@@ -1,8 +1,7 @@
 """Runs a replay: prepares every call once, then repeats whole passes.
 
-Passes, not one operator many times, keep caches closer to the recorded run's. Making arguments is
-not measured. GPU times are between two events of the stream. An operator that raises is reported
-and dropped from later passes.
+Passes keep caches closer to the recorded run's. Making arguments is not measured. GPU times are
+between two events of the stream. An operator that raises is reported and dropped.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ def replay(
 ) -> Report:
     """Replay the operators of a host, linked or Chakra trace on `device`.
 
-    `device_trace` adds a host trace's times. A trace may name any operator, so only those that
-    compute (`computing.py`) and those of `also`, such as "torchvision::nms", are called.
-    `progress` gets calls made and calls to make. Raises TraceError for the files, ConfigError
-    for PyTorch and the options, UnsupportedError where the tensors do not fit into memory.
+    `device_trace` adds a host trace's times. As a trace may name any operator, only those that
+    compute (`computing.py`) and those of `also`, such as "torchvision::nms", are called. `progress`
+    gets calls made and to make. Raises TraceError for the files, ConfigError for PyTorch and the
+    options, UnsupportedError where the tensors do not fit into memory.
     """
     if iterations < 1:
         raise ConfigError("iterations", expected_got("an integer >= 1", iterations))
@@ -66,7 +65,6 @@ def replay(
 
 
 def _names(also: Sequence[str]) -> Sequence[str]:
-    """Operator names. Raises ConfigError for others."""
     for name in also:
         if not _OPERATOR.fullmatch(name):
             expected = "the name of an operator, such as torchvision::nms"
@@ -154,7 +152,7 @@ def _timed_on_gpu(torch: Any) -> Callable[[Callable[[], Any]], tuple[int, Any]]:
 
 
 def _check_memory(torch: Any, device: str, needed: int) -> None:
-    """Refuse what does not fit, before the operating system kills the process."""
+    """Before the operating system kills the process."""
     free = torch.cuda.mem_get_info(device)[0] if device.startswith("cuda") else free_bytes()
     if needed > _FULL * free:
         raise UnsupportedError(

@@ -1,9 +1,8 @@
 """Tensors for a replay, of recorded shapes, types and places in storages.
 
-A tensor is known by its first five numbers: tensor, storage, offset, elements, bytes per element.
-Tensors of a storage share memory, as recorded. Values are invented: numbers 1, integers 0 (always a
-valid index), booleans true; set again before a call, unmeasured, where an earlier one may have
-written integers.
+Known by five numbers: tensor, storage, offset, elements, bytes per element. Tensors of a storage
+share memory, as recorded. Invented values: numbers 1, integers 0 (always a valid index), booleans
+true; set again, unmeasured, where an earlier call may have written integers.
 
 Source: tensor tuples in files of PyTorch's ExecutionTraceObserver.
 """
@@ -179,7 +178,6 @@ def _list(value: Any, shape: Any, kind: str, strides: Any) -> list[Any]:
 
 
 def _parts(text: str) -> list[str]:
-    """Split a list's types at commas outside brackets."""
     parts, depth, begin = [], 0, 0
     for at, character in enumerate(text):
         if character in "[(<":

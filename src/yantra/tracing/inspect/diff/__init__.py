@@ -1,9 +1,8 @@
 """`diff`: how two traces differ.
 
-Nodes are paired by id, or by content and position (`match`) where that leaves fewer differences;
-differing ids then count as one, renumbering. Edges are compared by the nodes they point at.
-
-n nodes and e edges take n log n + e; equal traces only their reading.
+Nodes are paired by id, or by content and position (`match`) if that leaves fewer differences;
+changed ids then count as one. Edges are compared by target. n nodes and e edges take n log n + e,
+equal traces only their reading.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _FEW = 20  # ids agree if fewer than one node in this many differs
 class Difference(NamedTuple):
     """Records by position in the two traces.
 
-    `renumbered`: pairs of unequal ids, `moved`: pairs in another order, `removed` and `added`: of
-    the first and second trace, without counterpart.
+    `renumbered`: pairs of unequal ids, `moved`: pairs in another order, `removed`, `added`: without
+    counterpart in the second, first trace.
     """
 
     a: Trace
@@ -60,7 +59,7 @@ class Difference(NamedTuple):
 def diff(a: Trace, b: Trace, ignore: Collection[str] = ()) -> Difference:
     """Compare two traces; `ignore` names parts (`ids`, `order`, `metadata`), fields and attributes.
 
-    Raises ConfigError for a name that is neither a part nor an attribute of either trace.
+    Raises ConfigError for an unknown name.
     """
     ignored = frozenset(ignore)
     if a == b:

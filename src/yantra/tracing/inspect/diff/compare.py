@@ -122,7 +122,7 @@ def _by_name(rows: list[Any]) -> dict[tuple[str, int], tuple[Any, ...]]:
 
 
 def _differing(old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> tuple[Any, Any]:
-    """An attribute's values, with kind or documentation where only these differ."""
+    """With kind or documentation where only these differ."""
     if old is None or new is None:
         return (ABSENT if old is None else old[1]), (ABSENT if new is None else new[1])
     if repr(old[1]) != repr(new[1]):
@@ -135,7 +135,6 @@ def _differing(old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> tupl
 
 
 def _pick(keys: Sequence[Any], ids: Sequence[int], wanted: Counter[Any]) -> list[int]:
-    """Ids with wanted keys, as often as wanted."""
     left = Counter(wanted)
     picked = []
     for key, id in zip(keys, ids, strict=True):

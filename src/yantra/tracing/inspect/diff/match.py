@@ -1,11 +1,12 @@
 """Matches records of two traces: by id, or by content and position.
 
-`by_content` goes from the surest step to the least sure, each pairing what is left:
+`by_content` pairs what is left in steps from sure to less sure:
 
-1. same content, ancestors and descendants; then same ancestors or descendants; 2. the longest
-sequences of equal contents, then of equal names and types, in the same order between found pairs
-(unique ones first, as in patience diff); 3. same content, then name and type, anywhere; 4. the rest
-of a stretch between pairs, if equally long.
+1. same content, ancestors and descendants; then same ancestors or descendants;
+2. the longest sequences of equal contents, then of equal names and types, in the same order between
+   found pairs (unique ones first, as in patience diff);
+3. same content, then name and type, anywhere;
+4. the rest of a stretch between pairs, if equally long.
 
 All in n log n, so many equal nodes in another order may show more differences than necessary.
 """
@@ -93,10 +94,7 @@ class _Matching:
     def everywhere(
         self, keys: Sequence[int], others: Sequence[int], *, even_only: bool = True
     ) -> _Matching:
-        """Pair free records of equal keys, first with first.
-
-        `even_only`: only keys both sides have equally often; otherwise as many as fit.
-        """
+        """`even_only`: only keys both sides have equally often; otherwise as many as fit."""
         free: dict[int, list[int]] = defaultdict(list)
         for other, key in enumerate(others):
             if not self.taken[other]:
@@ -116,14 +114,12 @@ class _Matching:
             self._align(records, candidates, keys, others)
 
     def stretches(self) -> None:
-        """Pair the rest between found pairs where equally many."""
         for records, candidates in self._stretches():
             if len(records) == len(candidates):
                 for record, other in zip(records, candidates, strict=True):
                     self.pair(record, other)
 
     def _stretches(self) -> list[tuple[list[int], list[int]]]:
-        """Free records of both sides between pairs in the same order."""
         paired = [record for record, other in enumerate(self.match) if other is not None]
         chain = longest_increasing([self.match[record] or 0 for record in paired])
         cuts = [(paired[at], self.match[paired[at]] or 0) for at in chain]

@@ -114,7 +114,6 @@ def _line(change: Change) -> str:
 
 
 def _where_they_differ(before: str, after: str) -> tuple[str, str]:
-    """Cut long texts to where they begin to differ."""
     if max(len(before), len(after)) <= _LONGEST:
         return before, after
     same = next(
@@ -154,7 +153,7 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON: bytes as hexadecimal digits, odd floats as words."""
+    """Bytes as hexadecimal digits, odd floats as words."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):

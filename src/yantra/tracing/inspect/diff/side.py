@@ -1,7 +1,7 @@
-"""One of two compared traces: its records' contents without ids and edges.
+"""One of two compared traces: records' contents without ids and edges.
 
-A shared table numbers contents: same number, same content. Making a content costs some 20 us, so it
-is made on demand; records of equal bytes do without.
+A shared table numbers contents. One costs some 20 us, so it is made on demand; records of equal
+bytes do without.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A trace's edges with their kinds, and cutting out a part.
-
-Unlike the core's graph, this keeps edges to missing nodes, to draw them.
-"""
+"""A trace's edges, also those to missing nodes, and cutting out a part."""
 
 from __future__ import annotations
 

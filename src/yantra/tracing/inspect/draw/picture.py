@@ -52,8 +52,8 @@ def drawing(
 ) -> Picture:
     """Draw a trace or a part of it.
 
-    `whole`: a box per node, however many. `lanes`: group by thread, stream or communicator, as
-    summaries by name always do. `plain`: only names in boxes.
+    `whole`: a box per node, however many. `lanes`: group by thread, stream or communicator, as name
+    summaries always do. `plain`: only names.
     """
     links = Links(trace)
     nodes = cut(links, part or Cut())

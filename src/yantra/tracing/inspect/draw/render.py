@@ -1,6 +1,6 @@
 """Writes a drawing in the format of the file's name.
 
-Graphviz's `dot`, an optional program, lays out SVG and PDF, with a time limit: thousands of nodes
+The optional program `dot` of Graphviz lays out SVG and PDF, with a time limit: thousands of nodes
 can take hours.
 """
 
@@ -44,7 +44,7 @@ def draw(
 ) -> str:
     """Draw a trace to `path`; return a description. Options: see `drawing`.
 
-    Raises ConfigError when graphviz is needed and missing, UnsupportedError when it takes too long.
+    Raises ConfigError when graphviz is missing, UnsupportedError when it takes too long.
     """
     form = format_of(path)
     if form == "graphml":

@@ -1,9 +1,8 @@
 """Which nodes of a large graph share a box.
 
-First chains of one lane and kind, each node the only parent and child of its neighbours: no
-dependency is lost. If still too many, all nodes of a lane with the same name (without numbers); an
-edge then means some node waits for some other, and cycles may appear. Classes of least time and
-fewest nodes share a box per lane and kind as necessary, finally per kind.
+First chains of one lane and kind: no dependency is lost. If still too many, a lane's nodes of one
+name (without numbers); an edge then means some node waits for some other, and cycles may appear.
+Classes of least time and fewest nodes share a box per lane and kind, finally per kind.
 """
 
 from __future__ import annotations
@@ -82,7 +81,6 @@ def _chains(links: Links, nodes: Sequence[int], edges: Sequence[Link]) -> list[l
 def _ordered(
     nodes: Sequence[int], before: dict[int, set[int]], after: dict[int, set[int]]
 ) -> list[int]:
-    """Parents first; nodes of cycles at the end."""
     left = {node: len(before.get(node, ())) for node in nodes}
     order = [node for node in nodes if left[node] == 0]
     for node in order:  # grows

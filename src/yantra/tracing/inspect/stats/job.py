@@ -36,8 +36,8 @@ class GroupTraffic(NamedTuple):
 class JobStats(NamedTuple):
     """`ranks`: (rank, file, statistics); equal files share statistics.
 
-    `recordings`: what became of recordings, for ranks that say it; `world_size`: ranks of the job,
-    None if no trace says.
+    `recordings`: what became of recordings, where stated; `world_size`: the job's ranks, None if
+    not stated.
     """
 
     ranks: list[tuple[int, str, RankStats]]
@@ -74,7 +74,6 @@ def job_stats(job: Sequence[RankTrace], groups: Groups | None = None) -> JobStat
 
 
 def _recordings(job: Sequence[RankTrace]) -> dict[int, Balance]:
-    """Balances in the traces; equal traces have one for all."""
     found = {}
     for rank, _, trace in job:
         balance = from_text(_said(trace, ATTRIBUTE))

@@ -1,9 +1,9 @@
-"""How a job was probably split, by who communicates what with whom, and when.
+"""How a job was probably split, by who communicates what, with whom, and when.
 
-Rules, each with its evidence: messages between neighbours mean a pipeline; all-to-all experts, or
-DLRM's embeddings; collectives of one size throughout a step tensors split within layers; if only
-late, gradients of data-parallel replicas; all-gathers throughout with reduce-scatters only late,
-replicas with sharded weights. The degrees' product should be the number of ranks.
+Rules, each with its evidence: messages between neighbours: pipeline. All-to-all: experts, or DLRM's
+embeddings. Collectives of one size throughout a step: tensors split within layers; only late:
+gradients of data-parallel replicas. All-gathers throughout, reduce-scatters late: sharded weights.
+The degrees' product should be the number of ranks.
 
 Sources: Megatron-LM (Shoeybi et al., 2019; Narayanan et al., 2021), ZeRO (Rajbhandari et al.,
 2020), GShard (Lepikhin et al., 2021).
@@ -69,7 +69,7 @@ def find_parallelism(by_rank: Mapping[int, Columns], groups: Groups) -> Parallel
 
 
 def _calls(by_rank: Mapping[int, Columns]) -> dict[str, list[_Call]]:
-    """Each group's calls in order, as its lowest rank makes them."""
+    """As its lowest rank makes them."""
     found: dict[str, list[_Call]] = {}
     seen: dict[int, dict[str, list[_Call]]] = {}
     for rank in sorted(by_rank):
@@ -106,7 +106,7 @@ def _uses(made: list[_Call]) -> list[list[_Call]]:
 def _families(
     calls: Mapping[str, list[_Call]], groups: Groups, ranks: set[int]
 ) -> Iterator[tuple[list[str], tuple[int, ...] | None]]:
-    """Gather groups of one shape and use; yield names and an example."""
+    """Groups of one shape and use; yield names and an example."""
     families: dict[tuple[str, int, int, frozenset[str]], list[str]] = {}
     for name in sorted(calls, key=group_key):
         members = _members(name, groups, ranks)
@@ -147,7 +147,6 @@ def _judge(names: list[str], members: tuple[int, ...] | None, made: list[_Call])
 
 
 def _split_of(made: list[_Call]) -> tuple[str, list[str]]:
-    """The split a group's calls look like, and the evidence."""
     what = {call.what for call in made}
     if what <= _CONTROL:
         return "control", ["only broadcasts or barriers"]
@@ -193,7 +192,6 @@ def _traffic(made: list[_Call]) -> list[str]:
 
 
 def _pipelines(by_rank: Mapping[int, Columns]) -> list[ParallelFinding]:
-    """Chains of ranks by who sends to whom."""
     links: dict[int, set[int]] = {}
     messages = 0
     for rank, columns in by_rank.items():

@@ -1,7 +1,7 @@
 """Statistics of one rank's trace, linear in nodes and edges.
 
-Times are recorded durations, summed per kind: concurrent work counts twice. No number of workers
-beats `span_us`, the critical path. Delays, a converter's explicit waits, count apart.
+Recorded durations are summed per kind: concurrent work counts twice. No number of workers beats
+`span_us`, the critical path. Delays count apart.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class PathNode(NamedTuple):
 
 
 class RankStats(NamedTuple):
-    """One trace; `work_us` sums all durations, `span_us` the critical path's.
+    """One trace; `work_us` sums durations, `span_us` those of the critical path.
 
-    `unsized`: communication of unknown size or members, at recorded duration. `num_ops`: devices'
-    operations; `host_num_ops`: CPU operators', often the same work again.
+    `unsized`: communication of unknown size or members. `num_ops`: devices' operations;
+    `host_num_ops`: CPU operators', often the same work again.
     """
 
     nodes: int

@@ -1,7 +1,7 @@
 """Training steps in a trace, and a node's place in its step.
 
-A profiler marks a step's begin, an optimizer its update; the step is what precedes the update. The
-place is by recorded start or, without, by nodes issued before.
+A profiler marks a begin, an optimizer its update; the step precedes the update. Places are by
+recorded start, else by nodes issued before.
 """
 
 from __future__ import annotations

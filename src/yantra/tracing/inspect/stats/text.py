@@ -94,7 +94,6 @@ def _ranks(stats: JobStats) -> list[str]:
 
 
 def _recording(stats: JobStats) -> list[str]:
-    """What became of the recording by rank, and which ranks are here."""
     lines = []
     here = tuple(rank for rank, _, _ in stats.ranks)
     if stats.world_size is not None and stats.world_size > 1:

@@ -41,8 +41,8 @@ def timeline(
 ) -> Timeline:
     """The timeline of a node log or a job's trace files.
 
-    `ticks_per_us` is for logs, `arrows` (dependencies) for traces. Raises ConfigError or TraceError
-    for other files.
+    `ticks_per_us` is for logs, `arrows` (dependencies) for traces. Raises ConfigError or
+    TraceError.
     """
     from yantra.chakra import files
     from yantra.tracing.inspect.rank_traces import load_job

@@ -1,7 +1,6 @@
 """Spans on lanes, and their JSON for Perfetto and Chrome.
 
-Times in us, with ns as decimals. Overlapping spans go on further lanes of the same name; nested
-ones, as calls, may stay.
+Times in us. Overlapping spans go on further lanes of the name; nested ones may stay.
 
 Source: Chromium's Trace Event Format (complete, flow and metadata events).
 """
@@ -94,7 +93,6 @@ Lane = tuple[int, str, int]  # process, name, number among lanes of that name
 
 
 def _place(spans: list[Span]) -> tuple[list[int], dict[Lane, int]]:
-    """Each span's thread number, and the lanes by number."""
     order = sorted(
         range(len(spans)), key=lambda at: (spans[at].start_us, -spans[at].duration_us, at)
     )
@@ -116,7 +114,6 @@ def _place(spans: list[Span]) -> tuple[list[int], dict[Lane, int]]:
 
 
 def _room(beside: list[list[float]], span: Span, end: float) -> int:
-    """The first parallel lane with room, else a new one."""
     for number, ends in enumerate(beside):
         while ends and ends[-1] <= span.start_us + _ROUNDING_US:
             ends.pop()

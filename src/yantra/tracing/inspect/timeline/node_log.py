@@ -2,9 +2,9 @@
 
 ASTRA-sim and Yantra write lines such as
 
-[time] [workload] [debug] issue,sys->id=0, tick=10, node->id=3, node->name=x, node->type=4
+    [time] [workload] [debug] issue,sys->id=0, tick=10, node->id=3, node->name=x, node->type=4
 
-older versions without brackets and type. Other lines are skipped. A tick is a nanosecond unless set
+older versions without brackets and type. Other lines are skipped. A tick is 1 ns unless set
 otherwise.
 """
 
@@ -58,7 +58,7 @@ def is_log(content: bytes) -> bool:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[Execution]:
-    """Read a node log, plain or gzip. Raises TraceError or ConfigError naming file and line."""
+    """Read a node log, plain or gzip. Raises TraceError or ConfigError with file and line."""
     return parse_log(files.load(path), os.fspath(path))
 
 

@@ -1,7 +1,7 @@
 """Timeline of timed traces: a process per rank, a lane per thread, stream or group.
 
-Nodes from linked traces have exact `start_time_ns` and `duration_ns`; others whole us, where 0 may
-mean no time. Delays are left out: they are the gaps.
+Nodes from linked traces have exact `start_time_ns`, `duration_ns`; others whole us, where 0 may
+mean no time. Delays are the gaps.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ def recorded_timeline(job: Sequence[RankTrace], *, arrows: bool = False) -> Time
 
 
 def _times(columns: Columns) -> dict[int, tuple[float, float]]:
-    """Start and duration in us of nodes with a start."""
     exact = any(extra.start_ns is not None for extra in columns.extra)
     if not exact and not any(columns.start):
         return {}

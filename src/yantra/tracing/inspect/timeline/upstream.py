@@ -1,7 +1,7 @@
 """JSON of upstream's timeline visualizer, with its lanes.
 
-`milliseconds`: upstream's output byte for byte: times in ms, which viewers read as us, and an error
-for a node whose name does not give its type. Otherwise us, and a lane for such nodes.
+`milliseconds`: upstream's output byte for byte: ms, which viewers read as us, and an error where a
+name gives no type. Otherwise us, and a lane for such nodes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TIDS = {"compute": _COMPUTE, "communication": _COMMUNICATION, "other": _OTHER}
 
 
 def megahertz(text: str, where: str, *, unit: str | None = "MHz") -> float:
-    """Read a frequency such as `1.5GHz`; bare numbers are in `unit`, None: an error.
+    """Read a frequency such as `1.5GHz`; `unit` is that of bare numbers, None: an error.
 
     Raises ConfigError unless it is from 1 Hz to 1000 THz.
     """

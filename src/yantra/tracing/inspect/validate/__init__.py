@@ -41,9 +41,9 @@ def check_job(
 ) -> Report:
     """Check a job's trace files; `arguments` as in `find_traces`.
 
-    `groups`: members of communicators; `world_size`: number of ranks. Without it, several traces of
-    ranks 0 to n-1 are the whole job, or metadata says. Faults are in the report. Raises ConfigError
-    for arguments that name no job.
+    `groups`: members of communicators. Without `world_size`, several traces of ranks 0 to n-1 are
+    the whole job, or metadata says. Faults are in the report. Raises ConfigError for arguments that
+    name no job.
     """
     report = Report()
     known: dict[bytes, Trace | None] = {}
@@ -113,7 +113,6 @@ def _check(
 
 
 def _told(traces: Sequence[RankTrace]) -> int | None:
-    """The number of ranks the metadata agrees on."""
     told = {
         value
         for trace in {id(trace): trace for _, _, trace in traces}.values()

@@ -1,9 +1,8 @@
-"""Would ASTRA-sim take the job: `yantra astra-sim`, and upstream's binary?
+"""Would `yantra astra-sim` and upstream's binary take the job?
 
-What Yantra refuses too is an error, what only upstream refuses a warning. Upstream's reader (Chakra
-feeder, version 3) refuses files without nodes or with dependencies on missing ones; its workload
-layer has all-reduce, all-gather, reduce-scatter and all-to-all, broadcast only when replaying
-recorded durations.
+An error where both refuse, a warning where only upstream does. Its reader (Chakra feeder, version
+3) refuses files without nodes or with dependencies on missing ones; its workload layer has
+all-reduce, all-gather, reduce-scatter and all-to-all, broadcast only with recorded durations.
 """
 
 from __future__ import annotations
@@ -96,7 +95,6 @@ def _collectives(job: LoadedJob, member: Member) -> None:
 
 
 def _types(job: LoadedJob, member: Member) -> None:
-    """Report attributes of a type their reader does not take."""
     columns = member.columns
     names = {name for needed in _NEEDED.values() for name in needed}
     kinds = {name: getattr(columns.graph, name).kind.tolist() for name in names}

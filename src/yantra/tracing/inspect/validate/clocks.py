@@ -1,9 +1,8 @@
 """Impossible times: durations, starts, orders, and ranks' clock differences.
 
-A child starts after its data dependencies end and its control dependency (enclosing operator)
-starts, within the recorded grid of 1 us. A collective's ranks leave it together, so the median
-difference of their ends, if large against its spread, is that of the clocks. Times with an origin
-in the metadata (`base_ns`, `origin_ns`) are counted from there.
+A child starts after its data dependencies end and its control dependency starts, within the 1 us
+grid. Ranks leave a collective together, so the median difference of their ends, if large against
+its spread, is the clocks'. Times count from the metadata's origin (`base_ns`, `origin_ns`), if any.
 """
 
 from __future__ import annotations
@@ -65,7 +64,6 @@ def _durations(job: LoadedJob, rank: int, columns: Columns) -> None:
 
 
 def _exact_durations(job: LoadedJob, rank: int, columns: Columns) -> None:
-    """Compare `duration_ns` with the rounded us."""
     for node, exact in enumerate(columns.integers("duration_ns")):
         if exact is None:
             continue

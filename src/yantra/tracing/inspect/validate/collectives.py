@@ -1,8 +1,7 @@
 """Do a communicator's ranks enter the same collectives in the same order?
 
-A rank's n-th collective in a group meets the others' n-th. Smaller parties are compared with the
-majority, by lowest ranks; the first difference is reported, both sides. Where timing decides the
-order and both do the same, `deadlock` checks it.
+Their n-th collectives in a group meet. Minorities are compared with the majority, by lowest ranks;
+the first difference is reported. Orders that timing decides are left to `deadlock`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Can ranks wait for each other forever?
 
-Assumed, and reported: a rank runs one collective or send at a time, lowest ready id first, and
-sends end by themselves (ASTRA-sim). A cycle at any speed is an error; no cycle even under the worst
-timing means nothing hangs. Between: the warning `order-left-to-timing`; a trial run can decide for
-one cluster.
+Assumed, and reported: one collective or send at a time per rank, lowest ready id first; sends end
+by themselves (ASTRA-sim). A cycle at any speed is an error; without one even under the worst timing
+nothing hangs. Between: the warning `order-left-to-timing`; a trial run decides for one cluster.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def _check_timing(job: LoadedJob, waits: Waits) -> None:
 
 
 def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
-    """Two collectives of a group in no sure order: other ranks may meet them crosswise."""
+    """Other ranks may meet them crosswise."""
     for pair in waits.undecided:
         columns = job.members[pair.rank].columns
         both = columns.type[pair.first] == columns.type[pair.second] == NodeType.COMM_COLL
@@ -92,8 +91,7 @@ def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
 def _dangerous(waits: Waits) -> Undecided | None:
     """A pair that other ranks' choices can close to a cycle.
 
-    If one may go first here, the other must not come first elsewhere: no path between them through
-    other ranks' choices.
+    If one may go first here, the other must not elsewhere: no path through other ranks' choices.
     """
     ranks = sorted({pair.rank for pair in waits.undecided})
     if len(ranks) > _MOST_RANKS:
@@ -128,7 +126,6 @@ def _runs_before(job: LoadedJob, rank: int, first: int, second: int) -> bool:
 
 
 def _told(job: LoadedJob, waits: Waits, first: int, second: int) -> str:
-    """Say where the second waits for the first."""
     here = dict(waits.nodes[first])
     for rank, node in waits.nodes[second]:
         if rank in here and _runs_before(job, rank, here[rank], node):

@@ -43,7 +43,6 @@ def _check_range(job: LoadedJob) -> None:
 
 
 def _check_declared(job: LoadedJob) -> None:
-    """Compare traces' lists with each other and the group file."""
     first: dict[str, tuple[int, tuple[int, ...]]] = {}
     for rank in sorted(job.declared):
         for group in job.declared[rank]:

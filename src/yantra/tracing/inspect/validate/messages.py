@@ -1,7 +1,7 @@
 """Does every send meet a receive of the same ends, tag and size?
 
-The k-th send of a source, destination, tag and size meets the k-th such receive, as in simulators.
-The rest is paired by other sizes, then other tags, to say what is probably wrong.
+k-th sends meet k-th receives, as in simulators. The rest is paired by other sizes, then other tags,
+to guess the mistake.
 """
 
 from __future__ import annotations
@@ -114,7 +114,6 @@ def _left_over(these: Ends, others: Ends) -> Ends:
 
 
 def _report_pairs(job: LoadedJob, sends: Ends, receives: Ends, what: str) -> None:
-    """Pair leftovers that differ only in size (or tag); remove them from both."""
     by_rest: dict[Key, list[Key]] = defaultdict(list)
     for key in receives:
         by_rest[key._replace(**{what: 0})].append(key)
@@ -134,7 +133,6 @@ def _report_pairs(job: LoadedJob, sends: Ends, receives: Ends, what: str) -> Non
 
 
 def _check_size_order(job: LoadedJob, messages: Messages) -> None:
-    """Warn where the ends take a tag's sizes in different orders."""
     orders: list[dict[Key, list[tuple[int, int | None, int]]]] = []
     for side, ends in enumerate(messages):
         merged: dict[Key, list[tuple[int, int | None, int]]] = defaultdict(list)

@@ -1,9 +1,8 @@
 """The order in which a rank enters communications, and whether timing can change it.
 
-As in ASTRA-sim, a node is ready when its parents have ended, and the lowest ready id goes first. So
-x precedes y at any speed if y depends on x, or if all parents of x have ended when y's have and x
-has the lower id, and by transitivity; other pairs are left to timing. Ancestors are bit sets of
-communications and their parents, dropped when no child needs them.
+As in ASTRA-sim, of nodes whose parents have ended the lowest id starts first. So x precedes y at
+any speed if y depends on x, or if x's parents have ended when y's have and x has the lower id; and
+by transitivity. Ancestors are bit sets, dropped when no child needs them.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ COMMUNICATION = frozenset({NodeType.COMM_SEND, NodeType.COMM_RECV, NodeType.COMM
 class SlotOrder(NamedTuple):
     """Pairs in sure order (without implied ones) and in none.
 
-    `sure_before[i]`: bit set of holders entered before the i-th at any speed; None if too many,
-    then without pairs.
+    `sure_before[i]`: bit set of holders always entered before the i-th; None if too many, then
+    without pairs.
     """
 
     sure: list[tuple[int, int]]
@@ -35,8 +34,8 @@ class SlotOrder(NamedTuple):
 class Order:
     """One trace's communications.
 
-    `sequence`: in one worker's issue order, `place`: positions there, `direct`: communications each
-    directly depends on. `holders`: all but receives; they hold the rank's one communication slot.
+    `sequence`: in one worker's issue order, `place`: positions there, `direct`: direct dependencies
+    among them. `holders`: all but receives; they hold the rank's one slot.
     """
 
     def __init__(self, columns: Columns) -> None:
@@ -93,7 +92,6 @@ class Order:
         return first < second and not self._needs[first] & ~self._ended[second]
 
     def _tracked(self) -> dict[int, int]:
-        """Number communications as in `sequence`, then their other parents."""
         bit = dict(self.place)
         for node in self.sequence:
             for parent in self.columns.parents(node):
@@ -121,7 +119,6 @@ class Order:
             ended[node] = mask
 
     def _direct_dependencies(self) -> dict[int, list[int]]:
-        """Transitive reduction among communications, from the bit sets."""
         only = (1 << len(self.sequence)) - 1
         direct: dict[int, list[int]] = {}
         for node in self.sequence:

@@ -1,7 +1,7 @@
 """`Report`: findings on a job, with a stable code and advice each.
 
-Keeps at most 20 per code and shows 5 as text; the rest is counted. An error makes a run wrong or
-endless; a warning deserves a look.
+Keeps 20 per code, shows 5 as text and counts the rest. Errors make a run wrong or endless; warnings
+deserve a look.
 """
 
 from __future__ import annotations

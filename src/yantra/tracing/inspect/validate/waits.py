@@ -1,12 +1,12 @@
 """Who waits for whom: all ranks' communications as one graph.
 
-A vertex is a send, a receive, or a collective of all its ranks. An edge: the second ends after the
-first, by a trace dependency, because a receive needs its send, or because a rank's slot
-(collectives and sends hold it, receives do not, as in ASTRA-sim) is entered in order.
+Vertices: sends, receives, collectives of all their ranks. An edge means the second ends later: by a
+dependency, because a receive needs its send, or because a rank's slot (for collectives and sends,
+as in ASTRA-sim) is entered in order.
 
-The sure graph has only edges valid at any speed: a cycle never ends. The wary one adds what timing
-may cause: a receive may wait for every send of its key, and either of two unordered communications
-may go first. Without a cycle there, nothing hangs on any cluster.
+In the sure graph, of edges valid at any speed, a cycle never ends. The wary one adds what timing
+may cause: a receive may wait for every send of its key, and unordered communications go either way.
+Without a cycle there, nothing hangs on any cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Undecided(NamedTuple):
 class Waits:
     """`nodes[v]`: the (rank, node) of a vertex.
 
-    In `unsure_groups` it is unknown which collectives meet, so each rank's is a vertex.
+    In `unsure_groups` it is unknown which collectives meet: a vertex per rank.
     """
 
     def __init__(self, job: LoadedJob, messages: Messages) -> None:
@@ -84,10 +84,7 @@ class Waits:
         graph[self.vertex[first]].add(self.vertex[second])
 
     def _slots(self) -> None:
-        """Order slot holders as far as sure.
-
-        Two unordered sends do no harm: each ends by itself, as a one-rank collective.
-        """
+        """Two unordered sends do no harm: each ends by itself, as a one-rank collective."""
         for rank, member in self.job.members.items():
             slots = member.order.slots
             for first, second in slots.sure:
@@ -107,7 +104,7 @@ class Waits:
         return group == WORLD or len(self.job.groups.get(group, (0, 1))) > 1
 
     def _settle(self) -> None:
-        # Other ranks may force an order: one cannot be ready before the other has ended.
+        # Other ranks may force an order.
         if len(self.undecided) <= MOST_UNDECIDED:
             self.undecided = [pair for pair in self.undecided if not self._is_settled(pair)]
 
@@ -176,7 +173,7 @@ def find_cycle(after: list[set[int]]) -> list[int]:
 
 
 def _walk_back(before: dict[int, int]) -> list[int]:
-    """Follow predecessors of waiting vertices: each has one, so a cycle is met."""
+    """Each waiting vertex has a predecessor, so a cycle is met."""
     vertex = next(iter(before))
     seen: dict[int, int] = {}
     path: list[int] = []

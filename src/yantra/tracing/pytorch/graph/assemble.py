@@ -1,11 +1,10 @@
 """From the linked trace to the replay graph.
 
-Threads are cut into slices; device ops and slices get what they wait for; time left until the
-measured start becomes a delay node on the lane. So starting every node when its dependencies end
-reproduces the measured timeline whatever the inferences missed, and a changed duration moves
-exactly what depends on it.
+Threads become slices; device ops and slices get what they wait for; time left until the measured
+start becomes a delay node. So a replay reproduces the measured timeline whatever the inferences
+missed, and a changed duration moves exactly what depends on it.
 
-Both ends of a node are on the grid of whole microseconds, so durations telescope.
+Both ends of a node are whole microseconds, so durations telescope.
 """
 
 from __future__ import annotations
@@ -63,7 +62,6 @@ class _Builder:
         self._crossings: list[tuple[int, int]] = []  # key of the cut, waiting operator
 
     def cut(self) -> None:
-        """Cut threads where other lanes depend on them."""
         blocking = {(wait.tid, wait.start_ns) for wait in self.linked.waits if wait.after}
         points = launch_points(self.linked.device_ops, blocking)
         wait_points(self.linked.waits, points)
@@ -72,7 +70,7 @@ class _Builder:
         self.lanes.cut_threads(points)
 
     def _cut_for_orphans(self, points: dict[int, list[Point]]) -> None:
-        """Cut at the start of device ops with an operator but no known launch."""
+        """Their operator is known, their launch is not."""
         for op in self.linked.device_ops:
             parent = self.operators.get(op.parent) if op.parent is not None else None
             if parent is None or parent.start_ns is None:
@@ -85,7 +83,6 @@ class _Builder:
                     self._crossings.append((self._keys, -1 - op.id))
 
     def _cut_for_threads(self, points: dict[int, list[Point]]) -> None:
-        """Cut a thread where an operator it started begins on another."""
         sources = [(f.source, f.target) for f in self.linked.flows if f.kind == "thread"]
         parents = [
             (operator.parent, operator.id)
@@ -135,8 +132,8 @@ class _Builder:
         """Let device ops that start long after all they wait for also wait for the device's last
         op.
 
-        Something unseen held them: an untraced wait, or a full device. What ended last before their
-        start is a better guess than a fixed delay. Returns how many changed.
+        An untraced wait or a full device held them; this beats a fixed delay. Returns how many
+        changed.
         """
         by_end: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for index in self.device.values():
@@ -176,7 +173,7 @@ class _Builder:
             deps.append(on)
 
     def _add_timeless(self) -> None:
-        """Add operators without a time, in host order after what came before."""
+        """In host order, after what came before."""
         before: dict[int, int] = {}
         for operator in self.linked.operators:
             made = self.lanes.first.get(operator.id)
@@ -218,10 +215,10 @@ def _device_order(op: DeviceOp) -> tuple[int, int, int]:
 
 
 def _order(drafts: list[Draft]) -> list[int]:
-    """Drafts so that each follows what it waits for, earliest first.
+    """Each draft after what it waits for, earliest first.
 
     Only zero-length nodes at one instant can form a cycle; the first by time and index is freed of
-    what it still waits for. Usually time order already fits.
+    what it still waits for.
     """
     stuck = _by_time(drafts)
     if _follow_deps(drafts, stuck):

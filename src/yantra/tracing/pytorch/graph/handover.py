@@ -1,15 +1,15 @@
 """Threads that wait for each other, inferred.
 
 No trace records that the main thread sleeps while autograd runs the backward pass on another
-thread, or waits for a collective given to a worker. A thread is idle between operators and in time
-only user annotations have ("## backward ##"). Idleness is ended by the last of:
+thread, or waits for a collective given to a worker. A thread is idle between operators and in
+annotation-only time ("## backward ##"). Idleness is ended by the last of:
 
-1. a burst of another thread's work wholly inside the idle time; 2. an autograd thread's work on the
-backward operators of this thread's forward operators; 3. a collective this thread gave to a worker,
-if the idle time is much longer than usual and ended soon after it.
+1. a burst of another thread's work wholly inside the idle time;
+2. an autograd thread's backward operators of this thread's forward operators;
+3. a collective this thread gave to a worker, if the idle time is much longer than usual and ended
+   soon after it.
 
-Threads merely side by side match none. All this is inferred, fits the measured times, and can be
-switched off.
+Threads merely side by side match none. This fits the measured times, and can be switched off.
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ class Handover:
                 self._resume(index, self._cause(tid, start, end))
 
     def _read_flows(self) -> None:
-        """Note who runs whose backward pass, and each thread's jobs by end."""
         tids = {operator.id: operator.tid for operator in self.lanes.linked.operators}
         for flow in self.lanes.linked.flows:
             giver, taker = tids[flow.source], tids[flow.target]
@@ -75,7 +74,6 @@ class Handover:
             jobs.sort()
 
     def _index(self) -> None:
-        """Note each thread's working times, without annotation-only time."""
         self._work: dict[int, list[int]] = {}
         self._starts: dict[int, list[int]] = {}
         self._ends: dict[int, list[int]] = {}
@@ -98,7 +96,7 @@ class Handover:
         )
 
     def _gaps(self, tid: int) -> Iterator[tuple[int, int, int]]:
-        """Yield start, end and next draft of each gap; the first starts at -1."""
+        """Yield start, end and next draft; the first gap starts at -1."""
         idle_since = -1
         for index in self.lanes.threads[tid]:
             draft = self.drafts[index]
@@ -107,7 +105,6 @@ class Handover:
             idle_since = draft.end
 
     def _usual(self, tid: int) -> int:
-        """Median idle time."""
         lengths = [end - start for start, end, _ in self._gaps(tid) if start >= 0]
         for index in self.lanes.threads[tid]:
             draft = self.drafts[index]
@@ -116,7 +113,6 @@ class Handover:
         return sorted(lengths)[len(lengths) // 2] if lengths else 0
 
     def _cause(self, tid: int, start: int, end: int) -> Cause | None:
-        """What ended the idleness."""
         found: Cause | None = None
         for other in self.lanes.threads:
             if other == tid:
@@ -135,7 +131,7 @@ class Handover:
         return other if self.drafts[other[1]].end > self.drafts[one[1]].end else one
 
     def _burst(self, tid: int, start: int, end: int) -> Cause | None:
-        """A thread's work between two times, None if it worked across either."""
+        """None if the thread worked across either time."""
         starts, ends = self._starts[tid], self._ends[tid]
         first = bisect_left(starts, start)
         last = bisect_right(ends, end) - 1
@@ -148,7 +144,6 @@ class Handover:
         return starts[first], self._work[tid][last]
 
     def _last_work(self, tid: int, start: int, end: int) -> Cause | None:
-        """An autograd thread's last work that ended between two times."""
         last = bisect_right(self._ends[tid], end) - 1
         if last < 0 or self._ends[tid][last] <= start:
             return None
@@ -156,7 +151,6 @@ class Handover:
         return max(start, self._starts[tid][first]), self._work[tid][last]
 
     def _job(self, tid: int, start: int, end: int) -> Cause | None:
-        """The last collective given to a worker that ended just before `end`."""
         jobs = self._jobs.get(tid)
         if not jobs or start < 0 or end - start < self._long[tid]:
             return None
@@ -168,7 +162,6 @@ class Handover:
         return start, jobs[at][1]
 
     def _split(self, tid: int) -> None:
-        """Cut other threads' work out of annotation-only slices."""
         whole = []
         for index in self.lanes.threads[tid]:
             whole.append(index)

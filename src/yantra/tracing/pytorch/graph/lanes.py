@@ -1,10 +1,10 @@
 """Cuts CPU threads into slices.
 
-Time belongs to the thread's innermost operator, cut where another lane can depend on it: operator
-ends and begins, hand-over by a launch call, begin of a blocking call and end of what it awaited.
-Time outside operators is no slice unless a call launches or waits there.
+Time belongs to the innermost operator, cut where another lane can depend on it: an operator's begin
+and end, a launch's hand-over, a blocking call's begin and the end of what it awaited. Time outside
+operators is no slice unless a call launches or waits there.
 
-Nodes are drafts: in nanoseconds, dependencies as indices of drafts.
+Drafts: in nanoseconds, dependencies as indices.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Thread:
         self.begun.add(operator.id)
 
     def _points_until(self, time: int | None) -> None:
-        """Handle points before `time`, and those at `time` whose operator has begun."""
+        """Also those at `time` whose operator has begun."""
         points = self.points
         while self.next_point < len(points):
             point = points[self.next_point]
@@ -165,7 +165,6 @@ class _Thread:
             self.lanes.last[operator] = self.made[-1]
 
     def _flush(self, time: int) -> None:
-        """Slice `now` to `time` for the innermost operator."""
         if not self.stack:
             return
         operator, _, name = self.stack[-1]
@@ -190,8 +189,8 @@ def _fits(outer_end: int, end: int) -> bool:
 def launch_points(ops: list[DeviceOp], blocking: set[tuple[int, int]]) -> dict[int, list[Point]]:
     """Points where launch calls hand ops over, by thread; keys are op ids.
 
-    At the call's end, or the op's start if earlier. A blocking call (thread and start in
-    `blocking`) hands over as it begins: its later end is an effect.
+    The call's end, or the op's start if earlier. A blocking call (thread and start in `blocking`)
+    hands over as it begins: its later end is an effect.
     """
     points: defaultdict[int, list[Point]] = defaultdict(list)
     for op in ops:

@@ -1,7 +1,6 @@
-"""The replay graph that `build` makes of a linked trace, before Chakra nodes.
+"""The replay graph, before Chakra nodes.
 
-A node is a stretch of a CPU thread or device stream. It refers to the linked trace by index and
-repeats nothing of it.
+A node is a stretch of a CPU thread or device stream, with an index into the linked trace.
 """
 
 from __future__ import annotations
@@ -11,20 +10,18 @@ from typing import Literal
 from msgspec import Struct, field
 
 NodeKind = Literal["operator", "slice", "wait", "delay", "device"]
-# operator: first slice of an operator, one each, also without time (zero duration); `source`:
-# operator id. slice: a later slice, or thread time outside operators that another lane waits for;
-# `source`: operator id or -1. wait: rest of a blocking call after the awaited device ops; `source`:
-# index into `Linked.waits`. delay: lane time no recorded cause explains; `source`: graph id of the
-# delayed node. device: kernel, copy or fill; `source`: device op id.
+# `source` of an operator (its first slice, even without time): its id; of a slice (a later one, or
+# time outside operators that another lane waits for): operator id or -1; of a wait (rest of a
+# blocking call after the awaited ops): index into `Linked.waits`; of a delay (unexplained lane
+# time): graph id of the delayed node; of a device op: its id.
 
 
 class GraphNode(Struct, gc=False):
     """A node of the replay graph.
 
-    `lane`: thread (tid) or stream; `device` is -1 on the CPU. `start_us`, `dur_us`: whole
-    microseconds after the trace's origin; `start_ns`, `dur_ns`: as measured. `deps`: ids, all
-    smaller than `id`, that must have ended. `ctrl`: the enclosing operator's node, None at the
-    root.
+    `lane`: thread (tid) or stream; `device`: -1 on the CPU. `start_us`, `dur_us`: whole us after
+    the trace's origin; `start_ns`, `dur_ns`: as measured. `deps`: ids that must have ended, all
+    below `id`. `ctrl`: the enclosing operator's node or None.
     """
 
     id: int

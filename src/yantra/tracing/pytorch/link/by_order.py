@@ -1,10 +1,9 @@
 """Launches found by order, where kernels have no correlation number.
 
-ROCm up to 6.1 gives RCCL's kernels correlation 0. Each call of the communicator still has its
-launch call, and streams are in order: if a stream has as many such kernels as there are launch
-calls without device op inside communication, and each kernel begins after its call, the k-th belong
-together. Kernels begun before the first call were launched before the recording. With several
-streams each must fit the calls of exactly one process group; otherwise nothing is paired.
+ROCm up to 6.1 gives RCCL's kernels correlation 0. If a stream has as many such kernels as there are
+communication launch calls without device op, and each begins after its call, k-th goes with k-th.
+Kernels begun before the first call were launched before the recording. Several streams must each
+fit the calls of exactly one process group; otherwise nothing is paired.
 
 Source: ROCm/roctracer issue 100, pytorch/kineto issue 1416.
 """
@@ -70,7 +69,7 @@ def _one_to_one(streams: list[list[Event]], groups: list[list[Event]]) -> dict[i
 
 
 def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
-    """Pair k-th with k-th; empty where counts or times do not fit."""
+    """Empty where counts or times do not fit."""
     if not calls:
         return []
     known = [kernel for kernel in kernels if kernel.start >= calls[0].start]
@@ -81,7 +80,7 @@ def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
 
 
 def _communicator(call: Event, operators: Sequence[Operator]) -> str | None:
-    """Group of the communication around a call, "" if unnamed, None without communication."""
+    """ "" if unnamed, None without communication."""
     at: int | None = call.owner if call.owner >= 0 else None
     communicates = False
     for _ in range(_HIGHEST):

@@ -1,8 +1,8 @@
 """Orders between operators: forward to backward, thread to thread.
 
-Forward and backward operator share autograd's sequence number. Kineto draws a flow between them;
-where it did not, the host trace's `seq_id` and `fw_tid` say it. A gloo collective runs on a worker
-thread: the host trace has it where it was called, the device trace where it ran.
+Forward and backward share autograd's sequence number: Kineto's flow, else the host trace's `seq_id`
+and `fw_tid`. A gloo collective runs on a worker thread: the host trace has it where it was called,
+the device trace where it ran.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def flows(
 
 
 def _drawn(events: list[Event | None], trace: KinetoTrace) -> set[tuple[int, int]] | None:
-    """Pairs tied by Kineto's flow events, by thread and start time."""
     starts: dict[tuple[object, int], int] = {}
     times = {end.start for ends in (trace.forward, trace.backward) for end in ends}
     for index, event in enumerate(events):
@@ -69,7 +68,7 @@ def _likelier(event: Event, other: Event | None) -> bool:
 
 
 def _by_sequence(nodes: list[HostNode]) -> set[tuple[int, int]]:
-    """Pair backward operators with the last forward operator of their sequence number."""
+    """With the last forward operator of their number."""
     forward: dict[tuple[int, int], int] = {}
     pairs = set()
     for index, node in enumerate(nodes):

@@ -1,7 +1,6 @@
 """Joins a host and a device trace into the linked form.
 
-The steps use indices (operators by host id, device ops by start). Ids come last: an operator, then
-the device ops it launched.
+Steps use indices (operators by host id, device ops by start); ids come last.
 """
 
 from __future__ import annotations
@@ -38,11 +37,10 @@ def link_files(
     partial: bool = False,
     unsaid: int = 0,
 ) -> Linked:
-    """Link two files; `rank` overrides the trace's own.
+    """Link two files; `rank` overrides the trace's, `unsaid` replaces a missing one.
 
-    `unsaid` is the rank if neither file has one. Without a host trace, the device trace's operators
-    nest by their times. Raises TraceError when a file is wrong or the two are of different runs;
-    `partial` accepts traces that share few operators.
+    Without a host trace, the device trace's operators nest by time. Raises TraceError when a file
+    is wrong or the two are of different runs; `partial` accepts traces that share few operators.
     """
     if host is None:
         alone = device_traces.read(device, shapes=True)
@@ -157,7 +155,6 @@ def _operators(
 def _link_devices(
     linked: Linked, host: HostTrace, device: KinetoTrace, found: list[Event | None]
 ) -> None:
-    """Nest the threads, attach device ops, find who waits for whom."""
     report = linked.report
     origin = linked.origin_ns
     used = {event.detail.correlation for event in device.device}
@@ -216,7 +213,7 @@ def _makes_wait(call: Event, linked: Linked) -> bool:
 
 
 def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceOp, Record]]:
-    """Collective kernels whose host record is known; sets their group's name."""
+    """Also sets their group's name."""
     names = {group.name for group in linked.groups}
     found = []
     for op in linked.device_ops:
@@ -241,7 +238,7 @@ def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceO
 def _awaited(
     known: dict[int, Record], collectives: list[tuple[DeviceOp, Record]]
 ) -> dict[int, DeviceOp | None]:
-    """The collective named by each recorded wait, by operator index; None if not in the trace."""
+    """By operator index; None if not in the trace."""
     issued: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     for op, record in collectives:
         if record.sequence >= 0 and record.call != "wait":
@@ -254,7 +251,6 @@ def _awaited(
 
 
 def _unclaimed(linked: Linked, device: KinetoTrace, found: list[Event | None]) -> None:
-    """Keep annotations that only the device trace has."""
     claimed = {event.index for event in found if event is not None}
     for event in device.cpu:
         if event.index in claimed:
@@ -294,7 +290,7 @@ def _count_nodes(linked: Linked) -> None:
 
 
 def _number(linked: Linked) -> None:
-    """Give ids: each operator, then its device ops; the parentless come last."""
+    """An operator, then its device ops; the parentless last."""
     children: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     alone = []
     for op in linked.device_ops:

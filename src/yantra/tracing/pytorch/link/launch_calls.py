@@ -1,8 +1,7 @@
 """Counts launch calls, and those whose work the trace lacks.
 
-A profiler can lose device records (full buffers, or outside its window). The launch then has no
-kernel or copy, and a replay would silently show an idle device. Launches while a stream is captured
-go into a graph and run when that is launched.
+A profiler can lose device records (full buffers, or outside its window); a replay would silently
+show an idle device. Launches while a stream is captured go into a graph and run with it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _BEGINS, _ENDS = "StreamBeginCapture", "StreamEndCapture"
 def count(calls: Sequence[Event], used: set[int | None], report: LinkReport) -> list[Event]:
     """Count launch calls in the balance; return those without a device op, by start.
 
-    `calls` in order of start; `used`: correlation numbers of the device ops.
+    `calls` by start; `used`: correlation numbers of the device ops.
     """
     sums: Counter[str] = Counter()
     capturing: defaultdict[Any, bool] = defaultdict(bool)

@@ -1,9 +1,8 @@
 """Device ops and who launched them.
 
-In Kineto a runtime call and the device ops it launched share a correlation number: kernels, copies,
-fills, graphs (one call, many ops), CUDA or HIP. The parent is the innermost operator around the
-call. External id, which names an operator, counts only where the call is missing or outside every
-operator of its thread.
+Kineto gives a runtime call and its device ops one correlation number: kernels, copies, fills,
+graphs (one call, many ops), CUDA or HIP. The parent is the innermost operator around the call;
+External id decides only if the call is missing or outside its thread's operators.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ def device_ops(
 ) -> list[DeviceOp]:
     """Device ops by (start, end), with `parent` an index into the operators.
 
-    `calls` by correlation; `paired` launches found by order, by index of the device's event;
-    `owners` operator indices with their events. Sets the report's counts.
+    `calls` by correlation; `paired`: launches found by order, by event index; `owners`: operator
+    indices with events. Sets the report's counts.
     """
     named: dict[int, tuple[int, Event]] = {}
     for index, event in owners:
@@ -98,7 +97,7 @@ def _parent(
     named: dict[int, tuple[int, Event]],
     report: LinkReport,
 ) -> int | None:
-    """The operator around the launch; adds to the report's count `how`."""
+    """Adds to the report's count `how`."""
     if call is not None and call.owner >= 0:
         setattr(report, how, getattr(report, how) + 1)
         return call.owner

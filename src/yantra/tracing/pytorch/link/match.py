@@ -1,8 +1,8 @@
 """Matches events of the device trace to nodes of the host trace.
 
-Equal record function numbers ("rf_id", "Record function id") and names match. Without numbers, the
-n-th node of a name and sequence number is the n-th such event, if both traces have the same count.
-Nothing else is guessed: the host trace has neither times nor Kineto's External id.
+By record function number ("rf_id", "Record function id") and name. Without numbers, the n-th node
+of a name and sequence number is the n-th such event, if both traces have the same count. No
+guesses: the host trace has neither times nor Kineto's External id.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def match(
     """The event of every node, None where the device trace has none.
 
     Raises TraceError for traces of two runs: shared numbers with other names, no match or, unless
-    `partial`, less than LEAST_SHARED of the smaller trace's numbered operators. Either trace may go
-    on longer and so contain the other.
+    `partial`, less than LEAST_SHARED of the smaller trace's numbered operators. Either trace may
+    contain the other.
     """
     found = _by_number(nodes, events, where)
     _by_name(nodes, events, found)
@@ -41,10 +41,7 @@ def _check_shared(
     where: str,
     partial: bool,
 ) -> None:
-    """Raise TraceError unless the other trace has enough of the smaller one's operators.
-
-    Where Kineto does not number all operators, only autograd's are distinguishable.
-    """
+    """Where Kineto does not number all operators, only autograd's are distinguishable."""
     by_id = any(event.detail.rf_id for event in events)
     told = [i for i in operators if (nodes[i].rf_id if by_id else nodes[i].seq_id >= 0)]
     seen = sum(_is_numbered(event, by_id) for event in events)
@@ -96,7 +93,6 @@ def _by_number(nodes: list[HostNode], events: list[Event], where: str) -> list[E
 
 
 def _by_name(nodes: list[HostNode], events: list[Event], found: list[Event | None]) -> None:
-    """Match nodes and events without numbers."""
     waiting: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
     numbered = any(event.detail.rf_id for event in events)
     for index, node in enumerate(nodes):

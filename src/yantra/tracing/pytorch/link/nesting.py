@@ -1,11 +1,9 @@
 """A host trace from a device trace alone: who called whom, by the times.
 
-Most recordings have no host trace. Kineto's operators and ranges nest on their thread as the calls
-did. Lost: tensor identities, types in lists, outputs and, without `record_shapes`, all inputs and
-with them some sizes and FLOPs.
+Kineto's operators and ranges nest on their thread as the calls did. Lost: tensor identities, types
+in lists, outputs and, without `record_shapes`, all inputs and with them some sizes and FLOPs.
 
-A gloo worker does the work of another thread's calls; as a host trace does, it is given to the
-calling thread if there is just one.
+A gloo worker's work goes to the calling thread, as in a host trace, if there is just one.
 """
 
 from __future__ import annotations
@@ -142,7 +140,7 @@ def _io(dims: list[Any], types: list[Any], concrete: list[Any]) -> Raw:
 
 
 def _value(shape: Any, type: str, text: str) -> tuple[Any, str]:
-    """An input and its type as the observer writes them."""
+    """As the observer writes them."""
     width = dtype_bytes(type)
     if width is not None and _is_shape(shape):
         return _tensor(shape, width), f"Tensor({type})"
@@ -161,7 +159,7 @@ def _tensor(shape: list[int], width: int) -> list[Any]:
 
 
 def _plain(text: str) -> Any:
-    """The value of a text like "1", "True" or "[2, 2]"; None if empty."""
+    """ "1", "True" or "[2, 2]"; None if empty."""
     try:
         return json_value({"True": "true", "False": "false"}.get(text, text))
     except ValueError:

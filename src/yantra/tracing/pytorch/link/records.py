@@ -1,8 +1,8 @@
 """Collectives in the host trace: `record_param_comms` and its process group.
 
-Positional inputs: [tensors], sequence number, (group name, description), rank, name, ...; calls
-without tensors (wait, barrier) omit the first. Later schemas repeat the group as attributes; before
-1.0.3 it has no name.
+Inputs: [tensors], sequence number, (group name, description), rank, name, ...; calls without
+tensors (wait, barrier) omit the first. Later schemas repeat the group as attributes; before 1.0.3
+it has no name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The order of device ops: streams, events between streams, communicators.
 
-Streams run in order. `cudaStreamWaitEvent` makes a stream wait until another reaches a recorded
-event. With CUDA synchronisation events (`enable_cuda_sync_events`) that event is known; otherwise
-Kineto names neither event nor stream, and the wait is inferred as far as call order and measured
-times allow.
+`cudaStreamWaitEvent` makes a stream wait for an event recorded on another. With
+`enable_cuda_sync_events` the trace names it; otherwise the wait is inferred as far as call order
+and measured times allow.
 """
 
 from __future__ import annotations
@@ -209,7 +208,6 @@ def recorded_waits(
 
 
 def _wait(target: DeviceOp, source: DeviceOp, report: LinkReport) -> bool:
-    """Let `target` wait for `source` if the times allow it."""
     if source.end_ns > target.start_ns + _NOISE_NS or source.start_ns > target.start_ns:
         report.stream_waits_unexplained += 1
         report.clock_problems += 1
@@ -235,12 +233,12 @@ def inferred_waits(
 ) -> None:
     """Add to `after` what calls of cudaStreamWaitEvent must have meant.
 
-    `calls`: the waits, by start. The waiting stream is that of the thread's next launch, else the
-    one it used last. It waits for, in this order: what `named` says (by index of the operator
-    around the call; None: issued before the trace); an op last on its stream when an event was
-    recorded, or a collective not yet waited for, whose end explains the waiting op's start; for
-    other ops than collectives, the oldest collective not yet waited for; the last op on the
-    thread's other stream. What the measured times contradict is left out.
+    `calls`: the waits, by start. The waiting stream is that of the thread's next launch, else its
+    last. It waits for, in this order: what `named` says (by index of the operator around the call;
+    None: issued before the trace); an op last on its stream when an event was recorded, or an
+    unawaited collective, whose end explains the waiting op's start; for other ops than collectives,
+    the oldest unawaited collective; the last op on the thread's other stream. What the measured
+    times contradict is left out.
     """
     waits = _Inferred(records, queues, origin)
     for call in calls:
@@ -283,7 +281,7 @@ class _Inferred:
         return self.collectives.all_awaited(time) or not self.queues.others_before(target, time)
 
     def _explained(self, call: Event, target: DeviceOp) -> DeviceOp | None:
-        """The candidate that ended last, just before the target started."""
+        """The one that ended last, just before the target started."""
         time = call.start - self.origin
         record = self.records.before(call)
         recorded = time if record is None else record.start - self.origin
@@ -329,7 +327,7 @@ class _Open:
         return 0 < bisect_left(self.queue, time, key=_launch) <= self.first
 
     def close(self, op: DeviceOp) -> None:
-        # All before `op` have been waited for with it.
+        # All before `op` have been awaited with it.
         if op.id in self.places:
             self.first = max(self.first, self.places[op.id] + 1)
 
@@ -339,7 +337,7 @@ def _end(op: DeviceOp) -> tuple[int, int]:
 
 
 def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
-    """Next op of any thread on the stream the thread computed on last."""
+    """On the stream the thread computed on last."""
     used = queues.thread_before(tid, time)
     while used is not None and is_collective(used):
         used = queues.thread_before(tid, _launch(used))
@@ -347,7 +345,7 @@ def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
 
 
 def _other_before(queues: Queues, tid: int, target: DeviceOp, time: int) -> DeviceOp | None:
-    """Last op launched before `time` on the other stream the thread used last."""
+    """On the other stream the thread used last."""
     used = queues.thread_before(tid, time)
     while used is not None and (is_collective(used) or used.stream == target.stream):
         used = queues.thread_before(tid, _launch(used))

@@ -56,7 +56,6 @@ def warnings(report: LinkReport) -> list[str]:
 
 
 def _lost(report: LinkReport) -> list[str]:
-    """Lines on launch calls without device ops, and kernels paired by order."""
     said = []
     if report.by_order:
         said.append(

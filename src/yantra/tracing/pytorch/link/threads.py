@@ -1,8 +1,7 @@
 """One thread's nesting: who is inside whom, and the innermost operator around a call.
 
-One sweep by start with a stack of open operators: n log n. Traces in whole microseconds truncate,
-so a child may seem to end up to 1 us after its parent, and a call to start when its operator just
-ended; Kineto's External id decides such ties.
+One sweep by start with a stack: n log n. Traces in whole us truncate, so a child may seem to end up
+to 1 us late, or a call to start when its operator just ended; Kineto's External id decides.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _TRUNCATION_NS = 1000
 
 
 def nest(operators: list[Operator], events: list[Event | None], calls: list[Event]) -> None:
-    """Set `exclusive_ns` of the operators and `owner` of the calls (an index into `operators`).
+    """Set `exclusive_ns` of operators and `owner` of calls (an operator index).
 
     `events` are the operators'; `calls` are sorted by start.
     """
@@ -63,7 +62,6 @@ def encloses(outer: Event, inner: Event) -> bool:
 
 
 def _owner(stack: list[tuple[Event, int]], call: Event) -> int:
-    """Index of the innermost open operator around the call's start, -1 for none."""
     start = call.start
     while stack and stack[-1][0].end < start:
         stack.pop()

@@ -1,10 +1,10 @@
 """Calls that block a thread until device ops end, and which ops those are.
 
-CUDA synchronisation events say what was waited for: a stream, the device, or an event and the call
-that recorded it. Otherwise the runtime call's name gives the kind; a device wait is certain, a
-stream or event is inferred from the times: what ended last during the call.
+CUDA synchronisation events name a stream, the device, or an event and its record. Otherwise the
+call's name gives the kind; a device wait is certain, streams and events are inferred: what ended
+last during the call.
 
-An awaited op was launched before the call began and ended before it returned.
+An awaited op was launched before the call and ended before it returned.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Waits:
     def _recorded_event(
         self, sync: Event, call: Event, calls: dict[int, Event]
     ) -> list[DeviceOp] | None:
-        """What an "Event Sync" waited for; None if its event was recorded before the trace.
+        """None if the event was recorded before the trace.
 
-        Old traces name the stream but not the record; then it is what ended last there.
+        Old traces name the stream but not the record: what ended last there.
         """
         detail = sync.detail
         stream = detail.wait_on_stream
@@ -108,7 +108,6 @@ class Waits:
         return [place for place in places if used is None or place[0] == used.device]
 
     def _last_of(self, places: list[Place], call: Event, before: int) -> list[DeviceOp]:
-        """Last op of every stream launched before `before`, if it was awaited."""
         found = []
         for place in places:
             op = self.queues.last_before(place, before - self.origin)
@@ -120,17 +119,14 @@ class Waits:
         return found
 
     def _candidates(self, call: Event) -> list[DeviceOp]:
-        """Last op of every stream launched before the call that could be awaited."""
         end = call.end - self.origin + _NOISE_NS
         start = call.start - self.origin
         last = (self.queues.last_before(place, start) for place in self.queues.places())
         return [op for op in last if op is not None and op.end_ns <= end]
 
     def _stream_of(self, call: Event) -> list[DeviceOp] | None:
-        """The awaited op: of the thread's last stream, or what ended last.
-
-        The thread's own stream counts if its work was running as the call began, or no other
-        stream's was.
+        """The awaited op: of the thread's last stream, if its work was running as the call began or
+        no other stream's was; else what ended last.
         """
         candidates = self._candidates(call)
         start = call.start - self.origin

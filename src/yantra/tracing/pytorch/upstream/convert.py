@@ -1,9 +1,8 @@
 """Upstream's PyTorch converter for linked and host traces, byte for byte.
 
-Its defects are kept: sizes sum all input tensors, sync edges never arrive (they are compared by
-start times nobody sets), control dependencies may name removed nodes, device ops have no
-dependents, durations lose fractions. Where it crashes, a TraceError says why. Linear time, no
-recursion.
+Defects kept: sizes sum all input tensors, sync edges never arrive (compared by start times nobody
+sets), control dependencies may name removed nodes, device ops have no dependents, durations lose
+fractions. A crash is a TraceError. Linear time, no recursion.
 
 Source: MLCommons Chakra 1.0.0 (21585d8), converter for PyTorch traces.
 """
@@ -185,7 +184,7 @@ class _Conversion:
                 parent.children.append(item)
 
     def _convert(self) -> None:
-        """Give every node its type; control dependencies only reach back in id order."""
+        """Control dependencies only reach back in id order."""
         for item in self.items.values():
             if item.is_gpu and not item.is_metadata:
                 continue
@@ -230,7 +229,6 @@ class _Conversion:
         return caller.name
 
     def _order(self, root: _Item) -> None:
-        """Give the nodes below a thread their data dependencies, in order of ids."""
         visited: set[int] = set()
         stack = [root]
         last_cpu: int | None = None
@@ -333,7 +331,7 @@ def _whole(micros: int | float) -> int:
 
 
 def _tensor_bytes(io: _Io) -> int | None:
-    """Bytes of all tensors, one level into lists; None where upstream would fail."""
+    """One level into lists; None where upstream would fail."""
     total = 0
     try:
         for value, type in zip(io.values, io.types, strict=False):
@@ -358,7 +356,7 @@ def _attribute(
 
 
 def _check_cycles(items: dict[int, _Item], where: str) -> None:
-    """Raise for the first cycle or missing dependency, as upstream does."""
+    """As upstream, also for a missing dependency."""
     done: set[int] = set()
     for begin in items:
         if begin in done:

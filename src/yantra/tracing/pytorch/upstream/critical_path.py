@@ -1,9 +1,8 @@
 """Synchronisation edges that upstream's linker takes from a critical-path analysis.
 
-Upstream builds a graph of begins and ends of operators and device ops in the first ProfilerStep and
-keeps the synchronisation edges on its longest path. Events at equal times: upstream's unstable sort
-may differ between processors, here file order counts. Where upstream finds a contradiction or
-crashes on a lacking trace, there are no edges.
+Those on the longest path of a graph of begins and ends of operators and device ops in the first
+ProfilerStep. At equal times upstream's unstable sort may differ between processors; here file order
+counts. Where upstream finds a contradiction or crashes, there are no edges.
 
 Source: HolisticTraceAnalysis d731cc2, which MLCommons Chakra 1.0.0 calls.
 """
@@ -100,7 +99,7 @@ def sync_dependencies(events: Sequence[Event]) -> dict[Any, list[Any]]:
 
 
 def _linked_rows(events: Sequence[Event]) -> dict[int, _Row]:
-    """Events that last some time, by place in the file."""
+    """Only those that last some time."""
     fractions = any(type(event.ts) is not int for event in events)
     rows: dict[int, _Row] = {}
     for index, event in enumerate(events):
@@ -121,7 +120,7 @@ def _linked_rows(events: Sequence[Event]) -> dict[int, _Row]:
 
 
 def _link(rows: dict[int, _Row]) -> None:
-    """Link launches and device ops of one correlation id; the last of several counts."""
+    """The last of several with one correlation id counts."""
     launches: dict[Any, list[int]] = {}
     device_ops: dict[Any, list[int]] = {}
     for row in rows.values():
@@ -213,9 +212,9 @@ class _Launches:
         return streams
 
     def before_records(self) -> dict[Any, _Row] | None:
-        """The launch before each cudaEventRecord on its stream, by correlation id.
+        """By correlation id of the cudaEventRecord.
 
-        The stream of a record is known only where something waits for it. None: no record is known.
+        A record's stream is known only where something waits for it. None: no record is known.
         """
         if "cudaEventRecord" not in self.names:
             return None
@@ -244,7 +243,7 @@ class _Launches:
         return found if known else None
 
     def after_waits(self) -> dict[int, _Row | None] | None:
-        """The next launch of thread and stream, by the place of a cudaStreamWaitEvent."""
+        """By the place of the cudaStreamWaitEvent."""
         if not {"cudaStreamWaitEvent", "Stream Wait Event"} <= self.names:
             return None
         places = self._streams(lambda row, op: (row.event.pid, row.event.tid, op.stream))
@@ -269,7 +268,7 @@ class _Launches:
 
 
 def _queue_lengths(rows: dict[int, _Row]) -> dict[int, int]:
-    """Outstanding device ops of the stream after each launch and begin."""
+    """After each launch and begin."""
     launches = [row for row in rows.values() if row.queued]
     device_ops = [row for row in rows.values() if row.stream != -1]
     streams: dict[Any, list[Any]] = {}
@@ -346,7 +345,6 @@ class _Graph:
         return None if begin is None else begin + 1
 
     def _threads(self) -> list[list[_Row]]:
-        """Rows of each host thread, by process and thread."""
         threads: dict[tuple[Any, Any], list[_Row]] = {}
         for row in self.window:
             if row.event.pid is not None and row.event.tid is not None:
@@ -355,7 +353,6 @@ class _Graph:
         return [rows for _, rows in by_key if all(row.stream < 0 for row in rows)]
 
     def _add_thread(self, rows: list[_Row]) -> None:
-        """Chain begins and ends of a thread's operators and runtime calls, as they nest."""
         last = last_top = None
         depth = 0
         for row, entering in _nested(rows):
@@ -480,7 +477,6 @@ class _Graph:
         return path[::-1]
 
     def _in_order(self) -> list[int]:
-        """Nodes by generation of a topological order."""
         missing = [len(edges) for edges in self.before]
         order = [v for v, count in enumerate(missing) if count == 0]
         for u in order:
@@ -496,8 +492,8 @@ class _Graph:
 def _nested(rows: Sequence[_Row]) -> Iterator[tuple[_Row, bool]]:
     """Yield (row, True) on entering and (row, False) on leaving a row.
 
-    Rows nest by time: of two that begin together the longer is outside; at one time ends precede
-    begins. An end closes the innermost open row, even another's.
+    Of two that begin together the longer is outside; at one time ends precede begins. An end closes
+    the innermost open row, even another's.
     """
     marks = [(row.ts + int(row.dur), 0, row.dur, place) for place, row in enumerate(rows)]
     marks += [(row.ts, 1, -row.dur, place) for place, row in enumerate(rows)]

@@ -1,8 +1,7 @@
 """A Kineto trace as upstream's linker sees it: operators, launches, device ops.
 
-Binary search in lists per thread and External id gives the answers of upstream's scans, ties
-included. Times keep the file's type (integer or decimal microseconds): the linked file repeats
-them.
+Binary search gives the answers of upstream's scans, ties included. Times keep the file's type
+(integer or decimal us): the linked file repeats them.
 
 Source: MLCommons Chakra 1.0.0 (21585d8), loader of device traces and linker.
 """
@@ -136,7 +135,7 @@ def _decoded(data: bytes) -> _Trace:
 
 
 def _check(path: str, event: Event) -> None:
-    """Raise TraceError for valid JSON that cannot be computed with."""
+    """Valid JSON that cannot be computed with."""
     if not (-_FAR < event.start < _FAR and -_FAR < event.lasts < _FAR):
         raise TraceError(
             f"{path}: event {event.name!r}: `ts` and `dur` expected numbers of microseconds, got "
@@ -197,8 +196,8 @@ class Device:
     def gpu_by_parent(self) -> dict[int, list[Event]]:
         """Device ops by the External id of their parent, in upstream's sense.
 
-        That is the last operator on the launching thread that starts before the launch and has the
-        device op's External id, else the thread's last one, ended or not.
+        The last operator on the launching thread that starts before the launch and has the device
+        op's External id, else the thread's last, ended or not.
         """
         index = _ParentIndex(self._with_roots())
         groups: dict[int, list[Event]] = {}
@@ -213,7 +212,7 @@ class Device:
         """Operators by time, with upstream's root annotations where they matter.
 
         Upstream adds one for the process and one per thread, all on thread 0, without External id:
-        only launches on a thread 0 can have them as parents.
+        only launches there can have them as parents.
         """
         if all(launch.tid != 0 for launch in self.launches.values()):
             return self.cpu
@@ -262,10 +261,9 @@ def _places(ops: Sequence[CpuOp], left_out: tuple[str, ...]) -> dict[Any, list[i
 def exclusive_durations(ops: Sequence[CpuOp], where: str) -> None:
     """Set `exclusive` of one thread's operators: `dur` less the operators inside.
 
-    Inside is what comes later by (start, duration) and ends no later: of two that start together
-    the shorter is not inside. `following[i]` is the next operator that ends after i; all between
-    are within i, so the walk steps from child to child. Sums keep upstream's order, for equal
-    rounding.
+    Inside comes later by (start, duration) and ends no later: of two that start together the
+    shorter is not inside. All up to `following[i]`, the next to end after i, are within i, so the
+    walk steps from child to child. Sums keep upstream's order, for equal rounding.
     """
     ops = sorted(ops, key=_ts_and_dur)
     ends = [op.ts + op.dur for op in ops]
@@ -295,7 +293,7 @@ def exclusive_durations(ops: Sequence[CpuOp], where: str) -> None:
 
 
 def _next_greater(values: Sequence[Time]) -> list[int]:
-    """Place of the next greater value for each; the length if none."""
+    """The length if there is none."""
     found = [len(values)] * len(values)
     waiting: list[int] = []
     for place, value in enumerate(values):
@@ -308,8 +306,8 @@ def _next_greater(values: Sequence[Time]) -> list[int]:
 def order_threads(threads: dict[Any, list[CpuOp]]) -> None:
     """Set `thread_dep`: what another thread began last before this one resumed after a pause.
 
-    A pause is the thread's begin, or over 1 ms between one end and the next start. All operators up
-    to the next pause share the dependency.
+    A pause: the thread's begin, or over 1 ms from an end to the next start. It holds up to the next
+    pause.
     """
     times = {tid: [op.ts for op in ops] for tid, ops in threads.items()}
     for tid, ops in threads.items():
@@ -324,7 +322,7 @@ def order_threads(threads: dict[Any, list[CpuOp]]) -> None:
 def _last_record(
     threads: dict[Any, list[CpuOp]], times: dict[Any, list[Time]], but: Any, before: Time
 ) -> Any:
-    """`record` of the operator that starts last before a time, on another thread."""
+    """On another thread."""
     latest: Time = 0
     record = None
     for tid, begins in times.items():

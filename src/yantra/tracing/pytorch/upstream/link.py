@@ -1,9 +1,9 @@
 """Upstream's linker for a host and a device trace, byte for byte, in n log n time.
 
-Its defects are kept: device ops hang on the operator its search finds, not always the one that
-launched them; device ops with colliding External ids appear repeatedly; memory sets are dropped;
-pauses between threads are guessed. Where it fails, a TraceError says why; but where only its search
-for synchronisation fails (no GPU, no ProfilerStep), this links without those dependencies.
+Defects kept: device ops hang on the operator its search finds, not always the one that launched
+them; colliding External ids repeat device ops; memory sets are dropped; pauses between threads are
+guessed. Its failures are a TraceError, except of its search for synchronisation (no GPU, no
+ProfilerStep): then linked without.
 
 Source: MLCommons Chakra 1.0.0 (21585d8), linker of host and device traces.
 """
@@ -55,7 +55,6 @@ class _Head(msgspec.Struct, gc=False):
     attrs: list[_Attr] = []
 
     def record(self, flat: bool) -> int | None:
-        """The record function id that ties it to the device trace."""
         if flat:
             return None if self.rf_id is None else int(self.rf_id)
         values = [attr.value for attr in self.attrs if attr.name == "rf_id"]
@@ -128,7 +127,7 @@ class _Linker:
             raise TraceError(f"{self.where}: nodes[{place}]: {error}") from None
 
     def _matched(self, device: Device) -> dict[int, tuple[CpuOp, int | None]]:
-        """By host id: the device trace's operator and its thread dependency's host id."""
+        """By host id."""
         matched: dict[int, tuple[CpuOp, int | None]] = {}
         by_id = {head.id: head for head in self.heads}
         for node_id in self._reachable(by_id):
@@ -147,7 +146,7 @@ class _Linker:
             raise TraceError(f"{self.where}: node {head.id}: {error}") from None
 
     def _reachable(self, by_id: dict[int, _Head]) -> list[int]:
-        """Ids of the nodes below node 1, the process, ascending."""
+        """Nodes below node 1, the process, ascending."""
         if 1 not in by_id:
             raise TraceError(f"{self.where}: no node has id 1; upstream's linker starts there")
         children: dict[Any, list[int]] = {}
@@ -172,7 +171,7 @@ class _Linker:
         by_parent: dict[int, list[Event]],
         waiting: dict[int, list[CpuOp]],
     ) -> Iterator[_Node]:
-        """Host nodes by ascending id, each followed by its device ops; ids are consecutive."""
+        """By ascending id, each followed by its device ops; ids are consecutive."""
         done: set[int] = set()
         for place in sorted(range(len(self.heads)), key=lambda place: self.heads[place].id):
             old = self.heads[place].id
@@ -202,7 +201,7 @@ class _Linker:
         return {self.new_ids.get(key, key): ops for key, ops in self.waiting_for.items()}
 
     def write(self, out: IO[bytes]) -> None:
-        """Write as json.dump with an indent of 4."""
+        """As json.dump with an indent of 4."""
         self.syncs = self._syncs_by_id()
         opening = b"{"
         for name, value in self.host.fields.items():
@@ -242,7 +241,7 @@ class _Linker:
         return _text(fields, strict)
 
     def _parent(self, old: Any) -> int:
-        """New id of a parent; as upstream, a missing one gets the next id."""
+        """As upstream, a missing parent gets the next id."""
         known = old in self.new_ids
         new = self._new_id(old)
         if not known and old in self.waiting_for:
@@ -251,7 +250,6 @@ class _Linker:
 
 
 def _become_device_op(fields: _Document, event: Event, parent: int) -> None:
-    """Change the copy of an operator into one of its device ops."""
     dur = _number(event.lasts)
     fields["ctrl_deps"] = parent
     fields["cat"] = event.cat
@@ -266,7 +264,7 @@ def _become_device_op(fields: _Document, event: Event, parent: int) -> None:
 
 
 def _waiting_ops(device: Device, syncs: dict[Any, list[Any]]) -> dict[int, list[CpuOp]]:
-    """The operators that wait for a device op: the first to start after the one in `syncs`.
+    """The first to start after the one in `syncs`.
 
     Keys are `id()` of events. An External id means the last event that has it.
     """
@@ -307,7 +305,6 @@ class _Host:
 
 
 def _text(fields: _Document, strict: bool) -> bytes:
-    """A node's JSON as Python's json writes it."""
     if strict:
         compact = msgspec.json.encode(fields)
         if compact.isascii() and b"\x7f" not in compact:

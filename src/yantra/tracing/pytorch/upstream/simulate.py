@@ -1,8 +1,7 @@
 """A quick replay of a converted trace: one CPU, and one op at a time per stream.
 
-Checks dependencies for plausibility, as upstream's `--simulate`, but without its microsecond ticks,
-and dependents are released at a node's end, not its start. As there, only data dependencies count.
-No networks: `yantra astra-sim` has them.
+A plausibility check as upstream's `--simulate`, but without microsecond ticks, and dependents are
+released at a node's end. As there, only data dependencies count, and no networks.
 """
 
 from __future__ import annotations
