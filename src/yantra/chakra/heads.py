@@ -1,7 +1,7 @@
 """Trace metadata, read and written without the nodes.
 
-Some attributes are Yantra's, repeating a workload file's (`.yw`) templates: collective order on one
-slot, product type, framework, experts per token. Other readers ignore them.
+Some attributes are Yantra's, from a workload file's (`.yw`) templates: collective order on one
+slot, product type, framework, experts per token.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Traces from JSON: the jsonizer's form, or a v1 feeder's workload.
 
-As protobuf's parser: camel-case or schema names, enumerations by name or number, integers as text
-or number, `null` for a default. The first object is the metadata unless it has a node's member.
+All that protobuf's parser takes. The first object is the metadata unless it has a node's member.
 Unknown members are refused: the binary form has no place for them.
 
 Trade-off: the text stays in memory; objects become trees one at a time. Source: the protobuf JSON

@@ -1,8 +1,6 @@
 """Traces as the text of upstream's jsonizer, byte for byte.
 
-Protobuf's JSON of metadata and nodes, without separators: members by field number, camel case,
-64-bit integers as text, enumerations by name, defaults left out, indented by two. Made from
-columns, without a tree.
+Protobuf's JSON of metadata and nodes, without separators, indented by two, made from columns.
 
 Source: the protobuf JSON mapping, https://protobuf.dev/programming-guides/json, as Python's
 `google.protobuf.json_format` (6.x) writes it.

@@ -1,6 +1,5 @@
-"""Recognises other profilers' recordings by their beginning, to refuse them by name.
-
-The user learns which file of that program can be read.
+"""Recognises other profilers' recordings by their beginning, to refuse them by name and say which
+file to use.
 
 Source: SQLite's signature (sqlite.org/fileformat.html), XSpace (openxla/xla, xplane.proto), and
 keys and tables that Nsight Systems and rocprofv3 write.

@@ -1,8 +1,8 @@
 """`PassPlayer`: a pipeline device's template, made of copies of its passes.
 
-A pass is encoded once, as segments (blocks of consecutive nodes); a copy names the micro-batch.
+A pass is encoded once, in segments (blocks of consecutive nodes); a copy names the micro-batch.
 Computations and each communicator's collectives are chained in program order; passes of a
-micro-batch find each other by chunk and direction. Nodes are made on demand.
+micro-batch find each other by chunk and direction.
 """
 
 from __future__ import annotations

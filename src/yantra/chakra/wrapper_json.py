@@ -1,8 +1,7 @@
 """Workloads as JSON of the v1 feeder: an object with a list `workload_graph`.
 
-`runtime` becomes the duration in us, `ctrlDeps` control dependencies, `tensor_size`, `comm_*` and
-other plain values attributes of the node or, beside the list, of the trace. Upstream reads missing
-members from uninitialised memory: here `Id` and `NodeType` are required, others optional.
+Values that are no field become attributes, of the node or the trace. Upstream reads missing members
+from uninitialised memory: here `Id` and `NodeType` are required, others optional.
 
 Source: MLCommons Chakra, WrapperNode and JSONNode of the C++ feeder (2025).
 """

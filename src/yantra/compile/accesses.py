@@ -1,9 +1,8 @@
 """A trace's accesses to remote memory in order, and the data of each.
 
-A load is of what an earlier store of its name stored, if it waits for one; else of what was last
-accessed under that name, without the verb, its first word. A store reuses its name's data if loaded
-since stored (its buffer is free), or adds new: another micro-batch's. Trade-off: accesses without
-common name or dependency are taken as different.
+A load is of the data an earlier store of its name stored, if it waits for one, else last accessed
+under that name (without the verb). A store reuses its name's data if loaded since, or adds another
+micro-batch's. Trade-off: accesses without common name or dependency are taken as different.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """How ASTRA-sim's branch of MLSys 2026 changes traces before a run.
 
-Nodes `## process_group:init ##` list their rank's groups and are skipped, of any type. Group k is
-`k` in traces and numbered k + 1, as its streams. Under the roofline, device kernels also move the
-tensors of nodes whose data they need.
+Nodes `## process_group:init ##` only list groups; group k is numbered k + 1, as its streams. Under
+the roofline, device kernels also move the tensors of nodes whose data they need.
 
 Trade-off: groups hold for the whole run; upstream refuses a trace that names one before listing it.
 

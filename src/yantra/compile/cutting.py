@@ -1,18 +1,15 @@
 """Into how many chunks a collective is cut: the best by its closed form.
 
-Chunks overlap in different phases, and on the way from rank to rank of a chain. With c chunks of S
-bytes in all, phase i takes a_i + b_i S / c from its first to its last rank and keeps a rank's queue
-for u_i + v_i S / c. Queue q is busy c times for its phases; before are the first chunk's earlier
-phases, after it the last chunk's later ones. So a collective takes
+With c chunks of S bytes in all, phase i takes a_i + b_i S / c from its first to its last rank and
+keeps a rank's queue for u_i + v_i S / c. Queue q is busy c times for its phases, between the first
+chunk's earlier and the last chunk's later phases. So a collective takes
 
     max_q (before_q + c sum_(i in q) (u_i + v_i S / c) + way of a chain in q + after_q)
 
-and at least one chunk's time. A queue may be several lanes, a chunk each: latencies overlap, bytes
-share the port. Then a chunk keeps L lanes for max((u_i + v_i S / c) / L, p_i S / c), p_i of the
-port, and the first ends no sooner than (L + 1) / 2 p_i S / c: half of the others precede it on
-average. On one level of a symmetric algorithm one chunk is best, as more repeat latencies; several
-levels work side by side. Where orders turn from chunk to chunk, chunks begin in different queues,
-served as they come: these few are played.
+and at least one chunk's time. A queue may be L lanes, which share the port p_i: a chunk keeps them
+for max((u_i + v_i S / c) / L, p_i S / c), and the first ends no sooner than (L + 1) / 2 p_i S / c,
+half of the others preceding it on average. On one level of a symmetric algorithm one chunk is best,
+as more repeat latencies. Where orders turn from chunk to chunk, the few chunks are played.
 
 Trade-off: other waiting for messages (windows, barriers, rates shared in a fabric) is ignored, so
 this gives chunks, not times. Source: the pipelined collectives of Barnett et al. (SHPCC 1994),

@@ -1,8 +1,7 @@
 """A scenario's failures: changes of links and slow spells of ranks, in ticks.
 
 By rate, times of use are exponential (a Poisson process that stops during repair), drawn by (seed,
-what, its number), so a part fails at the same times whatever else exists. A run longer than the
-draws is compiled again with more (`yantra.run.disturbed`), the earlier ones unchanged.
+what, its number), so a part fails at the same times whatever else exists, or how long the run is.
 """
 
 from __future__ import annotations

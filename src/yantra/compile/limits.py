@@ -1,8 +1,7 @@
 """The range of a run's clock, and times and rates beyond it.
 
 A tick is 1 ps, or 1 ns with ASTRA-sim's; a run counts 2^63. Rates have a lower bound so that bytes
-over them stay finite. What only a run finds (a slow message, a sum of times) ends it with the
-moment (`yantra.run.late`).
+over them stay finite. What only a run finds ends it with the moment (`yantra.run.late`).
 """
 
 from __future__ import annotations

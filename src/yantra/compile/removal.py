@@ -1,10 +1,10 @@
 """Causes of time that a model may be compiled without, each exactly.
 
-No time, rather than little: bytes over infinite bandwidth are 0 ps, so the rest stays exact and
-nothing overflows. What decides without taking time (Themis's weights, orders, slots, which nodes
-exist) stays. The scenario is unchanged: `Model.without` says what was removed.
+Bytes over infinite bandwidth are 0 ps, so the rest stays exact and nothing overflows. What decides
+without taking time (Themis's weights, orders, slots, which nodes exist) stays. Only `Model.without`
+says what was removed.
 
-This is the limit study of architecture research: idealise one resource, run again (Wall, "Limits of
+This is architecture research's limit study: idealise one resource, run again (Wall, "Limits of
 instruction-level parallelism", ASPLOS 1991).
 """
 

@@ -66,7 +66,7 @@ NONE = Slowdown()
 
 def slowdown_of(scenario: Scenario) -> Slowdown:
     """What the scenario's stack does; nothing without one."""
-    # A launching host already is the least time of a kernel.
+    # The least time of a kernel would count a launching host twice.
     return slowdown_on(scenario.stack, scenario.topology, hosted=scenario.host is not None)
 
 

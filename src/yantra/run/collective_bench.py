@@ -1,10 +1,9 @@
 """Collectives on fabrics, simulated by algorithm and size, beside the cut bound.
 
-The bound is for those that add: ranks, or switches too (`nvls`, `sharp`). One collective of all
-ranks at a time, without hand-over: rows differ only by algorithm. A made one is that of `yantra
-collective synthesize`.
+The bound is for those that add: ranks, or switches too (`nvls`, `sharp`). No hand-over, so rows
+differ only by algorithm. A made one is that of `yantra collective synthesize`.
 
-Trade-off: ranks in the fabric's order, as one dimension; placements are for scenarios.
+Trade-off: ranks in the fabric's order, as one dimension.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which results of a sweep are finished, so need not be made again.
+"""Which results of a sweep need not be made again.
 
-A result file appears whole and has a digest of all inputs. It is kept if from this version of
-Yantra, the same file and settings, and the current digest.
+A whole file from this version of Yantra, of the same file and settings, with the current digest of
+all inputs.
 
 Trade-off: every input is read for it; time stamps would be faster, and wrong after a checkout.
 """

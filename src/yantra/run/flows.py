@@ -1,14 +1,12 @@
 """A list of flows over a fabric alone: when each ends, and its slowdown.
 
 `flow`: after its route's latency a flow shares its links max-min fairly; alone: latency + bytes /
-narrowest link. `analytical`: always that. `store_and_forward`: a message crosses each link whole,
-in order of arrival; alone: latency + bytes / rate of each link. `packet`: packets
-(docs/concepts/packet-network.md), through when the receiver has the last byte, or with semantics
-ns3-fork the sender the last ACK. `external`: messages to a program
-(docs/reference/external-networks.md); alone as on `flow`. Others, as in Python: messages of a job,
-alone likewise. Slowdown: time over time alone on that network (Alizadeh et al., "pFabric", SIGCOMM
-2013, section 5). On `flow` links may change rate or fail at stated times; flows keep their routes
-and wait.
+narrowest link. `analytical`: always that. `store_and_forward`: each link whole, in order of
+arrival; alone: latency + bytes / rate of each link. `packet` (docs/concepts/packet-network.md):
+through when the receiver has the last byte, or with semantics ns3-fork the sender the last ACK.
+`external` (docs/reference/external-networks.md) and others, as in Python, take messages; alone as
+on `flow`. Slowdown: time over time alone (Alizadeh et al., "pFabric", SIGCOMM 2013, section 5). On
+`flow` links may change rate or fail at stated times; flows keep their routes and wait.
 """
 
 from __future__ import annotations
@@ -117,7 +115,7 @@ class FlowResult(NamedTuple):
         return Table("flows", len(rows), columns)
 
     def by_size(self) -> Iterator[tuple[int | None, int, Percentiles, Percentiles]]:
-        """Power of ten above the size, flows, percentiles of slowdown and time in ns.
+        """Power of ten below the size, flows, percentiles of slowdown and time in ns.
 
         The last row, None, is all flows; only those through count.
         """

@@ -1,7 +1,6 @@
 """Whether a job can end at all: its traces played without time and limits.
 
-A node is done after its parents; a receive once its message was sent; a collective once all members
-entered as many of its kind and size. All orders are allowed, so what does not end here never ends.
+All orders are allowed, so what does not end here never ends.
 
 Trade-off: a microsecond or two per node, so only up to MOST_NODES. Collectives over some dimensions
 only are done at once.

@@ -1,15 +1,13 @@
 """The interval of a run's time, by resampling without running again.
 
-Near the prediction T = sum of k_c T_c over classes c: products, attention, the rest (other kernels,
-messages, collectives). T_c takes one run with the class a little longer, so 64 samples cost three
-runs. A lower bound where a sample changes the critical path: the longest path is convex in the
-factors.
+Near the prediction T = sum of k_c T_c over classes c: products, attention, the rest. T_c takes one
+run with the class a little longer, so 64 samples cost three runs. A lower bound where a sample
+changes the critical path: the longest path is convex in the factors.
 
 A sample draws a factor per class, as its kernels err together, and one for machine and framework.
 Class widths follow from kernels' low and high estimates, the total from the stack's interval on
-steps of other models (conformal, `yantra.accuracy.fit`), of similar plans if known. The machine's
-factor takes what classes leave; for tables scaled from another device the classes' error comes on
-top.
+steps of other models (conformal, `yantra.accuracy.fit`). The machine's factor takes what classes
+leave; for tables scaled from another device the classes' error comes on top.
 
 Sources: Vovk, Gammerman and Shafer, "Algorithmic learning in a random world", 2005.
 """

@@ -105,7 +105,7 @@ class LiveRun:
         """Run to the end, calling back at jobs' ends.
 
         The result has the nodes of the scenario's workload; ends of ranks and loads of links are of
-        all work. Submitted jobs know their times. Raises DeadlockError where ranks wait forever.
+        all work. Raises DeadlockError where ranks wait forever.
         """
         over = False
         while not over:

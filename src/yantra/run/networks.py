@@ -1,11 +1,11 @@
 """A scenario on every network: its time there, and the cost of simulating.
 
-Differences are from the finest network that runs it: by `Level.detail` in the core; Python ones
-only where none of the core runs. Trade-off: serial, to not disturb processor times.
+Differences are from the finest that runs it by `Level.detail`; Python's only where none of the core
+runs. Trade-off: serial, to not disturb processor times.
 
-Rows equal `yantra run --set network=NAME`; the scenario's own keeps its options. A network on chip,
-whose links suit no other scenario, and one that needs an option (`external` a program) are compared
-only where named.
+Rows equal `yantra run --set network=NAME`, but the scenario's own keeps its options. A network on
+chip, whose links suit no other scenario, and one that needs an option (`external` a program) only
+run where named.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What can be removed from a run: a name, what then takes no time, and words.
 
-`REMOVALS` suit any scenario. `causes_of` picks competing causes: none contains another, so the
-largest gain names one, except that a message may cross several dimensions or labels that hide each
-other, so all links together are a cause too (`yantra.result.bound.Gain`). Two more causes need no
-run (`yantra.result.waits`).
+`causes_of` picks competing causes: none contains another, so the largest gain names one, except all
+links together: a message may cross several that hide each other (`yantra.result.bound.Gain`). Two
+more causes need no run (`yantra.result.waits`).
 """
 
 from __future__ import annotations

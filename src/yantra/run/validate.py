@@ -1,11 +1,8 @@
 """Checks a scenario or ASTRA-sim's inputs: a run's answer, sooner and complete.
 
-Every configuration file and trace is read. What a trace lacks but the scenario does not need is a
-warning: compiling decides.
-
-Jobs of up to MOST_EVENTS events are run to see whether they end. In larger ones messages are
-matched, and the job is played without time and limits (`freest.py`), which finds most deadlocks;
-the report says it was not run.
+What a trace lacks but the scenario does not need is a warning. Jobs of up to MOST_EVENTS events are
+run to see whether they end. In larger ones messages are matched, and the job is played without time
+and limits (`freest.py`), which finds most deadlocks; the report says it was not run.
 """
 
 from __future__ import annotations

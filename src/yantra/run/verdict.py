@@ -1,10 +1,8 @@
 """What bounds a run: the cause whose removal gains most.
 
 Each is removed exactly and the job run again, folded alike, so a summary's first line agrees with
-the what-if bounds. No cause contains another (`yantra.run.removals`): arithmetic and memory
-bandwidth, or all kernels without a roofline; bandwidth by dimension or fabric label, or together;
-latency and hand-overs; remote memory; host work; waiting, which needs no run. All communication is
-shown beside them: the best network's gain, but no single cause.
+the what-if bounds. No cause contains another (`yantra.run.removals`). All communication is shown
+beside them: the best network's gain, but no single cause.
 
 Trade-off: a handful of runs for a line. Above MOST_EVENTS events or MOST_NODES compiled nodes, or
 where a large folded run's removal cannot be folded, it is an estimate and says so.

@@ -1,8 +1,7 @@
 """A service's private folder, which does not outlive it.
 
-A shell waits for the service's end, however it comes, and removes the folder; if that is killed
-too, the next service does: nobody holds its lock. Clients see only their own part of paths:
-`shown`.
+A shell waits for the service's end and removes the folder; if killed too, the next service does:
+nobody holds its lock. Clients see only their own part of paths: `shown`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A configuration's InfraGraph as a file with every link's speed.
 
-Annotations of 1.4.0 have nodes, edges and links with attributes; earlier ones lists of
-specifications with the same numbers. What parses meaningfully as newer is newer. Links without
-speed get ASTRA-sim Service's 100 Gb/s and 5 us, with a warning.
+Annotations of 1.4.0 have attributes, earlier ones lists of specifications with the same numbers;
+what parses meaningfully as newer is newer. Links without speed get ASTRA-sim Service's 100 Gb/s and
+5 us, with a warning.
 
 Source: github.com/astra-sim/astra-sim-service, service/docs/infragraph/annotations.md.
 """

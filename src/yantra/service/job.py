@@ -1,9 +1,8 @@
 """The process of one configuration: `python -P -m yantra.service.job`.
 
-A small first run imports everything, then it waits for a line of JSON on standard input, so a job
-takes milliseconds. Output goes to simulation.log in its working directory, the results folder. The
-kernel limits memory, processor time and written bytes, the server wall time. It ends with the
-server.
+A small first run imports everything; then a line of JSON on standard input starts a job within
+milliseconds. Output goes to simulation.log in its working directory, the results folder. The kernel
+limits memory, processor time and written bytes, the server wall time. It ends with the server.
 """
 
 from __future__ import annotations

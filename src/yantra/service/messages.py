@@ -1,10 +1,10 @@
 """ASTRA-sim Service's messages, versions 1.1.0 to 1.4.0.
 
-Fields by number, `name:type`; `=7` before a name sets the number, `*` means repeated, names in
-braces are an enum from 1 (0: unspecified). Versions differ only in annotations, here bytes for
+`name:type` by number; `=7` before a name sets the number, `*` means repeated, names in braces are
+an enum from 1 (0: unspecified). Versions differ only in annotations, here bytes for
 `infragraph.py`.
 
-Trade-off: our table, because the service's .proto is generated and unpublished.
+Trade-off: our table, because the service's .proto is unpublished.
 
 Source: github.com/astra-sim/astra-sim-service, models/schema; github.com/Keysight/infragraph.
 """

@@ -3,11 +3,10 @@
 Errors have the API's message `Error` as JSON in their details, where clients look. With a token,
 calls need the metadata `authorization: Bearer TOKEN`.
 
-A call has a thread only while work is done: idle clients cost none. It ends within `_LONGEST_S`, an
-idle stream after `_IDLE_S`, an incomplete request after `_UPLOAD_S` if it holds an archive or
-configuration. gRPC would wait for the request before calling anybody, so every method is a stream
-of one request, the same on the wire. Pings find dead clients. Slow work (unpack, pack, configure)
-has its own threads.
+Idle clients cost no thread. A call ends within `_LONGEST_S`, an idle stream after `_IDLE_S`, an
+incomplete upload or configuration after `_UPLOAD_S`. gRPC would wait for a request before calling
+anybody, so every method is a stream of one, the same on the wire. Pings find dead clients. Slow
+work (unpack, pack, configure) has its own threads.
 
 Trade-off: a late call is answered, but its thread works to the end.
 """

@@ -1,9 +1,8 @@
 """What the API does: one upload, configuration and run at a time, for all clients.
 
-Each has a folder in a private temporary one, replaced only when complete.
-
-`_changing` is held while unpacking, configuring or packing, for seconds; `_lock` only for looks and
-renames, so a large upload delays no other answer.
+Each has a private folder, replaced only when complete. `_changing` is held while unpacking,
+configuring or packing, for seconds; `_lock` only for looks and renames, so a large upload delays no
+other answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a recorded trace's replay hides: serialised streams, and delays.
 
-A rank of ASTRA-sim has one slot each for CPU and kernels, so concurrent threads and streams take
-longer. A delay, time nothing recorded explains, stays in every what-if. Both follow from graph and
-durations (`native/accounting/recorded_timeline.hpp`). Trade-off: communication counts with its
-recorded time, not its one slot.
+On ASTRA-sim's one slot each for CPU and kernels, concurrent threads and streams take longer. A
+delay, time nothing recorded explains, stays in every what-if. Both follow from graph and durations
+(`native/accounting/recorded_timeline.hpp`). Trade-off: communication counts with its recorded time,
+not its one slot.
 """
 
 from __future__ import annotations

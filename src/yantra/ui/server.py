@@ -6,11 +6,11 @@
     POST /copy       the name of a model or a cluster as JSON -> its text, to be changed
     GET  /report/N   the report of run N, while it is one of the last
 
-Runs have processes of their own (`workers.py`), within limits of time and memory, and are cancelled
-when the request's connection closes. A request must arrive within seconds; their number is limited.
+Runs have processes of their own (`workers.py`), within limits of time and memory, and end when the
+request's connection closes. Requests must arrive within seconds; their number is limited.
 
-A page of another site could send requests here, and gets nothing: they must name this host and
-port, posts must be JSON, which browsers send to another site only if that allows it.
+Pages of other sites get nothing: requests must name this host and port, and posts be JSON, which
+browsers send to another site only if that allows it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The process that answers: `python -P -m yantra.ui.worker BYTES FOLDER OFFERED FILE...`.
 
 A line of JSON per question and answer; it may take BYTES of memory and runs no code but these
-plug-in files. OFFERED: names and files the page offers, as JSON; pasted texts are in FOLDER
-meanwhile. It can be ended at any moment, and ends after its answer if it has grown.
+plug-in files. OFFERED: what the page offers, as JSON; FOLDER: pasted texts meanwhile. It can be
+ended at any moment, and ends after its answer if it has grown.
 """
 
 from __future__ import annotations

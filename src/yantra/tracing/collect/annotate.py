@@ -1,8 +1,7 @@
 """Puts a named range into each communication operator while recording.
 
-All PyTorch communication ends in operators `c10d::*`: torch.distributed, functional collectives,
-FSDP2, DTensor, pipeline schedules, DistributedDataParallel's C++ reducer. A kernel dispatched just
-before the backend's opens the range and calls that.
+All PyTorch communication ends in operators `c10d::*`, even of DistributedDataParallel's C++
+reducer. A kernel dispatched just before the backend's opens the range and calls that.
 
 Waits: `Work.wait` and `wait_tensor`. The reducer waits in C++ at the end of backward; Python awaits
 its works just before, in issue order, so each wait is seen.

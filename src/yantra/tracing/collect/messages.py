@@ -1,8 +1,8 @@
 """A PyTorch communication operator: collective, bytes, peer.
 
-One reader serves all, as schemas of `c10d` name arguments. Sizes are ASTRA-sim's `comm_size`, per
-rank: the whole buffer of all-reduce, all-to-all, broadcast, reduce; the whole input of
-reduce-scatter and scatter's root; the share in all-gather, gather; a send's message.
+Sizes are ASTRA-sim's `comm_size`, per rank: the whole buffer of all-reduce, all-to-all, broadcast,
+reduce; the whole input of reduce-scatter and scatter's root; the share in all-gather, gather; a
+send's message.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Ends a step where the script's first optimizer has stepped.
 
 PyTorch's hook runs inside the range `Optimizer.step`, which a recording ended there would lose. So
-from the second step `optimizer.step` is replaced on that object, to end the step after returning.
-Schedulers and Accelerate replace it too; whatever is there gets called, and the hook ends the step
-where the replacement was bypassed.
+from the second step `optimizer.step` is replaced on that object. Schedulers and Accelerate replace
+it too; the hook ends the step where the replacement was bypassed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Keeps the script's own profilers from starting during a collection.
 
 PyTorch has one profiler and one observer per process; a second start takes the first's state, and
-the process crashes when both have stopped. With a warning, the script's record nothing and look
-like an empty recording until the recorded steps are over.
+the process crashes when both have stopped. With a warning, the script's look like an empty
+recording meanwhile.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Level 3: durations and sizes in logarithmic buckets, totals kept.
 
-Values become their bucket's middle, scaled to keep each lane's total: exactly for durations,
-operations and touched bytes, within a byte per call for communication, whose sizes agree on all
-ranks. Lanes: CPU threads, GPU streams, communicators, pairs of ranks with messages. Eight buckets
-an octave move values at most 4.4 % but for the scaling, which undoes the mean move, so paths keep
-about their length.
+Lanes (CPU threads, GPU streams, communicators, pairs of ranks with messages) keep their total:
+exactly for durations, operations and touched bytes, within a byte per call for communication, whose
+sizes agree on all ranks. Eight buckets an octave move values at most 4.4 % but for the scaling,
+which undoes the mean move, so paths keep about their length.
 
-`epsilon` adds Laplace noise of scale 1 / epsilon to buckets' counts of durations before values are
-drawn, smallest first (Dwork et al., 2006). It hides one node more or less in a lane, not totals,
-sizes or the graph.
+`epsilon` adds Laplace noise of scale 1 / epsilon to buckets' counts of durations (Dwork et al.,
+2006). It hides one node more or less in a lane, not totals, sizes or the graph.
 """
 
 from __future__ import annotations

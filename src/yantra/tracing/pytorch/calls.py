@@ -1,9 +1,8 @@
 """A collective's operators on the host as one record.
 
 PyTorch leaves up to four records of a call, nested in no fixed order: `c10d::*`,
-`record_param_comms`, `nccl:*` or `gloo:*`, and our collector's annotation `chakra::comm|{JSON}`.
-The annotation knows most, then the device trace's arguments and `record_param_comms`, then the
-tensors of `c10d::*`.
+`record_param_comms`, `nccl:*` or `gloo:*`, and our annotation `chakra::comm|{JSON}`. That knows
+most, then the device trace's arguments and `record_param_comms`, then the tensors of `c10d::*`.
 
 Source: files of PyTorch 1.13 to 2.13.
 """

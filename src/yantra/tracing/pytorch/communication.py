@@ -1,8 +1,7 @@
 """Device ops that communicate: collective, bytes and partners.
 
-NCCL and RCCL kernel names give the collective, except `SendRecv` and generic ones, where the call
-around the launch decides (`calls.py`). What stays unknown is reported, and a computation of its
-recorded duration.
+Kernel names of NCCL and RCCL give the collective, or else the call around the launch (`calls.py`).
+What stays unknown is reported, and a computation of its recorded duration.
 
 Sizes are ASTRA-sim's `comm_size`, per rank: the whole buffer of all-reduce, broadcast, reduce; all
 that is sent in all-to-all; the share in all-gather, gather; the whole input in reduce-scatter; what

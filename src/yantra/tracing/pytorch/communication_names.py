@@ -1,8 +1,7 @@
 """Names of operators and kernels that communicate without NCCL, RCCL or gloo.
 
-Fused kernels and helpers only show that they communicate. Patterns (`*`: any text) match whole
-names, case-sensitively, a user's file first. Unlisted kernels that look like communication are
-reported.
+Patterns (`*`: any text) match whole names, case-sensitively, a user's file first. Unlisted kernels
+that look like communication are reported.
 
 Trade-off: a table ages, but a missing name costs a warning, never a wrong collective.
 

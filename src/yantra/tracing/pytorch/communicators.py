@@ -1,9 +1,8 @@
 """Communicators: from PyTorch's group names to ASTRA-sim's integer ids.
 
-Ids agree on all ranks. A communicator is a name and its ranks: two groups of the same ranks issue
-independently. The group of all is 0, without entry. A small number as name, which PyTorch gives
-equally on all ranks, is the id; others follow by ranks and names, equal on all ranks only if
-converted together.
+Two groups of the same ranks issue independently, so a communicator is a name and its ranks. All
+ranks are 0, without entry. A small number as name, which PyTorch gives equally on all ranks, is the
+id; others follow by ranks and names, equal on all ranks only if converted together.
 """
 
 from __future__ import annotations

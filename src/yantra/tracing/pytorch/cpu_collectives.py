@@ -1,10 +1,9 @@
 """CPU collectives as device work.
 
 In gloo `c10d::allreduce_` returns at once, a worker thread records `gloo:all_reduce`, and something
-waits: like a kernel. So the worker's operator becomes a device op on a lane of its own, launched by
-the `c10d` operator (see `labels`). A communicator's ops start in issue order on all ranks. Waits
-come from annotations `chakra::wait|{"id"}`; without them, a thread idle for most of a collective,
-or resuming just after it, is taken to have waited.
+waits: like a kernel. So the worker's operator becomes a device op on a lane of its own (see
+`labels`). Waits come from annotations `chakra::wait|{"id"}`; without them, a thread idle for most
+of a collective, or resuming just after it, is taken to have waited.
 """
 
 from __future__ import annotations

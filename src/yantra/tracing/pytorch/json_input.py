@@ -1,9 +1,8 @@
 """PyTorch profiler JSON into typed structs, with errors that name the place.
 
 Some files have non-finite numbers as C++ (`inf`, `-nan`) or Python prints them, control characters
-in strings, or names that are not UTF-8. If the strict reader fails, a slower one takes such a
-number as null, such a byte as the replacement character, and an event with no number for a time as
-impossible.
+in strings, or names that are not UTF-8. A slower reader then takes such a number as null, such a
+byte as the replacement character, and an event without a time as impossible.
 """
 
 from __future__ import annotations

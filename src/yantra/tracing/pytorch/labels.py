@@ -1,8 +1,8 @@
 """Which call a `gloo:*` operator is the work of.
 
-The host trace has it below whatever was open. It goes to an earlier call of its host thread without
-work: one with the same tensor; else, if it has tensors, the one above it; else the oldest of its
-kind; else, as further work, the one above it or the latest.
+The host trace has it below whatever was open. It goes to an earlier call of its host thread: by
+tensor; else, if it has tensors, the one above it; else the oldest of its kind; else, as further
+work, the one above it or the latest.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The linked file: JSON in the form of the field's tools, with additions.
 
-A host trace's keys plus linking's ("ET+"): CPU nodes have `inclusive_dur`, `exclusive_dur`, `ts`,
-`inter_thread_dep`, device nodes `cat`, `ph`, `stream` and copies of their operator's tensors and
-attributes; times in us. Our keys, all that is read back: exact ns per node, and one object
-"yantra".
+A host trace's keys plus linking's ("ET+"), times in us; device nodes copy their operator's tensors
+and attributes. Only our keys are read back: exact ns per node, and one object "yantra".
 
 A node without parent names itself in `ctrl_deps`, as a host trace's root.
 """

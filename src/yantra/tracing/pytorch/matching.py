@@ -1,7 +1,6 @@
 """Makes ranks' communications agree, so that a simulated job cannot hang.
 
-A communicator's k-th collective needs one kind and size on all ranks, a k-th send its receive; at a
-recording's ends they may lack counterparts, and become computations of their recorded duration,
+What lacks a counterpart, at a recording's ends, becomes a computation of its recorded duration,
 reported.
 
 An uneven all-to-all takes the largest member's size. If to be split, and members say what they

@@ -1,8 +1,8 @@
 """Reads PyTorch execution traces node by node, in memory of a few blocks.
 
-A file is one object, nearly all of it `nodes`. A block is cut where a node seems to begin; if the
-piece before parses as a list, the cut is between nodes, as none inside a string or bracket parses.
-What the fast parser refuses (NaN, numbers beyond a double) goes to Python's.
+A file is one object, nearly all of it `nodes`. A block is cut where a node seems to begin; that the
+piece before parses as a list proves it, as none inside a string or bracket does. What the fast
+parser refuses (NaN, numbers beyond a double) goes to Python's.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 They record no calls. A device op becomes a collective only with proof: a kernel of a known name, or
 the one kernel of a known operator; size from the operator's first tensor; members from a named
-group, or because all groups of this rank agree. Otherwise what looks like communication stays a
-computation of its recorded duration, reported.
+group, or because all groups of this rank agree. Otherwise it stays a computation of its recorded
+duration, reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One rank's communications as every rank would have them (SPMD).
 
 A group stands for the blocks of its shape that fill the world: 0, 2 of 8 become 1, 3 and 4, 6 and
-5, 7. A message to the group's next member goes to the next of each. An assumption; pipeline stages
-break it.
+5, 7. An assumption; pipeline stages break it.
 
 When a group of all ranks changes size, either the whole stays (FSDP's sharded parameters) or each
 rank's share (a gathered loss). If the whole stays, shares of all-gather and gather scale by

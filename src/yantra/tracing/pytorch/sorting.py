@@ -1,9 +1,8 @@
 """Sorts a device trace's events by kind, each counted once.
 
 A begin and an end (`ph` B and E) are one event. Device work without a Kineto category, as from
-Ascend's plug-ins, is known by a flow from an operator or a call's correlation number. A category
-counts only if this ties all its events; without category, other events on that device's rows also
-count. The rest is counted.
+Ascend's plug-ins, is known by a flow or a call's correlation number, which must tie all events of a
+category; without category, other events on that device's rows also count.
 
 Source: Chrome's "Trace Event Format" (Google); flows `async_npu` of Ascend's PyTorch profiler.
 """

@@ -6,8 +6,8 @@ files, printing, storages, streams, packed weights, graph gradients, and what ta
 from tensor values, which replays invent.
 
 Trade-off: the list ages; newer operators are reported. Source:
-`aten/src/ATen/native/native_functions.yaml` of PyTorch 2.13, by these rules; `tests/torch` checks
-it against the installed PyTorch.
+`aten/src/ATen/native/native_functions.yaml` of PyTorch 2.13; `tests/torch` checks it against the
+installed PyTorch.
 """
 
 from __future__ import annotations

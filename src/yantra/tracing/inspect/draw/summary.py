@@ -1,8 +1,8 @@
 """Which nodes of a large graph share a box.
 
 First chains of one lane and kind: no dependency is lost. If still too many, a lane's nodes of one
-name (without numbers); an edge then means some node waits for some other, and cycles may appear.
-Classes of least time and fewest nodes share a box per lane and kind, finally per kind.
+name (without numbers): an edge then means some node waits for some other, and cycles may appear.
+Finally the smallest classes share boxes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Would `yantra astra-sim` and upstream's binary take the job?
 
-An error where both refuse, a warning where only upstream does. Its reader (Chakra feeder, version
-3) refuses files without nodes or with dependencies on missing ones; its workload layer has
-all-reduce, all-gather, reduce-scatter and all-to-all, broadcast only with recorded durations.
+A warning where only upstream refuses: its reader (Chakra feeder, version 3) files without nodes or
+with dependencies on missing ones; its workload layer all but all-reduce, all-gather, reduce-scatter
+and all-to-all, and broadcast with recorded durations.
 """
 
 from __future__ import annotations

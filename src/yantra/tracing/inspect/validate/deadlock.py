@@ -1,8 +1,8 @@
 """Can ranks wait for each other forever?
 
 Assumed, and reported: one collective or send at a time per rank, lowest ready id first; sends end
-by themselves (ASTRA-sim). A cycle at any speed is an error; without one even under the worst timing
-nothing hangs. Between: the warning `order-left-to-timing`; a trial run decides for one cluster.
+by themselves (ASTRA-sim). A cycle at any speed is an error; without one under the worst timing
+nothing hangs. Between, `order-left-to-timing` warns; a trial run decides for one cluster.
 """
 
 from __future__ import annotations

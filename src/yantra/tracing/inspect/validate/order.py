@@ -1,8 +1,8 @@
 """The order in which a rank enters communications, and whether timing can change it.
 
-As in ASTRA-sim, of nodes whose parents have ended the lowest id starts first. So x precedes y at
-any speed if y depends on x, or if x's parents have ended when y's have and x has the lower id; and
-by transitivity. Ancestors are bit sets, dropped when no child needs them.
+As in ASTRA-sim, the lowest ready id starts first. So x precedes y at any speed if y depends on x,
+or if x's parents have ended when y's have and x has the lower id; and by transitivity. Ancestors
+are bit sets, dropped when no child needs them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Who waits for whom: all ranks' communications as one graph.
 
-Vertices: sends, receives, collectives of all their ranks. An edge means the second ends later: by a
-dependency, because a receive needs its send, or because a rank's slot (for collectives and sends,
-as in ASTRA-sim) is entered in order.
+An edge means the second ends later: by a dependency, because a receive needs its send, or because a
+rank's slot (for collectives and sends, as in ASTRA-sim) is entered in order.
 
-In the sure graph, of edges valid at any speed, a cycle never ends. The wary one adds what timing
-may cause: a receive may wait for every send of its key, and unordered communications go either way.
-Without a cycle there, nothing hangs on any cluster.
+A cycle of the sure graph, of edges valid at any speed, never ends. The wary one adds what timing
+may cause: receives may wait for every send of their key, and unordered communications go either
+way. Without a cycle there, nothing hangs on any cluster.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """From the linked trace to the replay graph.
 
-Threads become slices; device ops and slices get what they wait for; time left until the measured
-start becomes a delay node. So a replay reproduces the measured timeline whatever the inferences
-missed, and a changed duration moves exactly what depends on it.
+Time left after all known dependencies becomes a delay node. So a replay reproduces the measured
+timeline whatever the inferences missed, and a changed duration moves exactly what depends on it.
 
 Both ends of a node are whole microseconds, so durations telescope.
 """

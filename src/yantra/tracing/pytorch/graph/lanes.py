@@ -1,7 +1,6 @@
 """Cuts CPU threads into slices.
 
-Time belongs to the innermost operator, cut where another lane can depend on it: an operator's begin
-and end, a launch's hand-over, a blocking call's begin and the end of what it awaited. Time outside
+Time belongs to the innermost operator, cut where another lane can depend on it. Time outside
 operators is no slice unless a call launches or waits there.
 
 Drafts: in nanoseconds, dependencies as indices.

@@ -1,9 +1,9 @@
 """Launches found by order, where kernels have no correlation number.
 
-ROCm up to 6.1 gives RCCL's kernels correlation 0. If a stream has as many such kernels as there are
-communication launch calls without device op, and each begins after its call, k-th goes with k-th.
-Kernels begun before the first call were launched before the recording. Several streams must each
-fit the calls of exactly one process group; otherwise nothing is paired.
+ROCm up to 6.1 gives RCCL's kernels correlation 0. On a stream the k-th such kernel goes with the
+k-th communication launch call without device op, if counts and times fit; several streams must each
+fit exactly one process group. Kernels begun before the first call were launched before the
+recording.
 
 Source: ROCm/roctracer issue 100, pytorch/kineto issue 1416.
 """

@@ -66,9 +66,7 @@ class Queues:
         return self.ops[op.after[0]].end_ns if op.after else 0
 
     def ended_last(self, op: DeviceOp, time: int) -> list[DeviceOp]:
-        """Of every other stream, the op that ended last before `op` started, if launched before
-        `time`.
-        """
+        """Of other streams, the last op ended before `op` starts, if launched before `time`."""
         found = []
         for place, queue in self.by_stream.items():
             if place != (op.device, op.stream):

@@ -1,8 +1,7 @@
 """Calls that block a thread until device ops end, and which ops those are.
 
-CUDA synchronisation events name a stream, the device, or an event and its record. Otherwise the
-call's name gives the kind; a device wait is certain, streams and events are inferred: what ended
-last during the call.
+CUDA synchronisation events name them. Otherwise a device wait, by the call's name, is certain;
+streams and events are inferred: what ended last during the call.
 
 An awaited op was launched before the call and ended before it returned.
 """

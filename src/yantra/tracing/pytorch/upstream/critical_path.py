@@ -1,8 +1,8 @@
 """Synchronisation edges that upstream's linker takes from a critical-path analysis.
 
-Those on the longest path of a graph of begins and ends of operators and device ops in the first
-ProfilerStep. At equal times upstream's unstable sort may differ between processors; here file order
-counts. Where upstream finds a contradiction or crashes, there are no edges.
+Those on the longest path of begins and ends of operators and device ops in the first ProfilerStep.
+At equal times upstream's unstable sort may differ between processors; here file order counts. Where
+upstream finds a contradiction or crashes, there are none.
 
 Source: HolisticTraceAnalysis d731cc2, which MLCommons Chakra 1.0.0 calls.
 """
