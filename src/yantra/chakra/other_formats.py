@@ -53,7 +53,7 @@ def _is_xspace(head: bytes, data: bytes) -> bool:
 
 
 def _has_plane(data: bytes, begin: bytes) -> bool:
-    """A short text that begins so, as field 2 of a message: tag and length."""
+    """Whether a short text that begins so is field 2 of a message: tag and length."""
     at = data.find(begin)
     while at >= 2:
         if data[at - 2] == 0x12 and len(begin) <= data[at - 1] < 128:

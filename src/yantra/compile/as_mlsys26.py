@@ -84,7 +84,6 @@ def _refuse(scenario: Scenario) -> None:
 def _take_groups(
     nodes: list[list[Node]], groups: dict[int, tuple[int, ...]], ranks: int
 ) -> dict[str, str]:
-    """Return ids by name."""
     found: dict[int, tuple[int, ...]] = {}
     for rank, of_rank in enumerate(nodes):
         for node in of_rank:

@@ -109,7 +109,7 @@ def _is_uneven(layout: Layout) -> bool:
 
 
 def _levels(scenario: Scenario, layout: Layout) -> tuple[Along, ...]:
-    """None if the members are no product."""
+    """Empty unless the members are a product of coordinates."""
     sizes = [dimension.size for dimension in scenario.topology.dimensions]
     coordinates = layout.coordinates
     if layout.spans_all and not layout.is_listed:

@@ -187,7 +187,7 @@ class Communicators:
         return True
 
     def _splits(self, layout: Layout, residues: set[int]) -> list[tuple[int, _core.LayoutId]]:
-        """By the lowest rank's place in its node, where that matters."""
+        """Layouts by the lowest rank's place in its node, where that matters."""
         if not self._by_node or layout.size == 1 or layout.spans_all:
             return []
         coordinates = self._coordinates(layout)

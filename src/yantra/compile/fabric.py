@@ -151,7 +151,6 @@ def links_between(graph: Graph, routing: str, source: int, destination: int) -> 
 
 
 def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
-    """Raises ConfigError for dimensions of a file."""
     parts = []
     for at, one in enumerate(scenario.topology.dimensions):
         if not isinstance(one.kind, str) or one.kind.endswith(".py"):

@@ -184,7 +184,7 @@ class _Finder:
         return Part(f"port of rank {rank} to {to}", device, tuple(found.tolist()))
 
     def cables(self, ends: tuple[str, ...], where: str) -> list[Part]:
-        """A pair's links are one."""
+        """Cables between two names; a pair's links are one."""
         graph, links = self.graph, self.graph.links
         ones, others = (self.devices(end, f"{where}[{at}]") for at, end in enumerate(ends))
         there = np.isin(links.start, ones) & np.isin(links.end, others)
@@ -209,7 +209,7 @@ class _Finder:
 def _link_changes(
     on: OnFabric, failures: Failures, ticks_per_ns: int, slower: float
 ) -> list[_core.LinkChange]:
-    """Given rates times the least share kept."""
+    """Rates over time: given ones times the least share kept."""
     spans: dict[int, list[tuple[int, int | None, float]]] = {}
     for event in failures.events:
         until = None if event.until_ns == inf else round(event.until_ns * ticks_per_ns)
@@ -236,7 +236,7 @@ def _link_changes(
 def _rates(
     own: float, stated: list[tuple[int, float]], spans: list[tuple[int, int | None, float]]
 ) -> list[tuple[int, float]]:
-    """In ticks."""
+    """A link's rates by time, in ticks."""
     moments: list[tuple[int, str, float]] = [(tick, "rate", rate) for tick, rate in stated]
     for begins, until, keeps in spans:
         moments.append((begins, "begins", keeps))

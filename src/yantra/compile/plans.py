@@ -216,7 +216,6 @@ class Planner:
     def _planned(
         self, layout: Layout, kind: Kind, by_size: Sequence[tuple[int, Choices]]
     ) -> Iterator[_Planned]:
-        """By ascending size, each best cut."""
         ends = (*(begin for begin, _ in by_size[1:]), None)
         for (begin, chosen), end in zip(by_size, ends, strict=False):
             if not self._is_free(layout, kind, chosen):
@@ -242,7 +241,6 @@ class Planner:
         )
 
     def _native_plans(self, layout: Layout, kind: Kind, names: tuple[Named, ...]) -> list[_Planned]:
-        """By size, with the closed form's chunks."""
         from yantra.compile import candidates
 
         usual = kind.value not in self._by_type and names == self._algorithms(kind)
@@ -334,7 +332,7 @@ class Planner:
     def _cost(
         self, name: Named, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[Cost, bool, float] | None:
-        """A program's cost, whether all wait for all, and the data's factor."""
+        """The program's cost, whether all wait for all, and its factor on the data."""
         from yantra.compile.candidates import ROOTED
         from yantra.compile.cutting import cost_of, shape_of
 
@@ -430,7 +428,6 @@ class Planner:
         }
 
     def _by_size(self, layout: Layout, kind: Kind) -> list[tuple[int, Choices]]:
-        """One for all sizes, or as selected."""
         usual = self._algorithms(kind)
         found: dict[int, Choices] = {} if usual is None else {0: usual}
         if self._selection is not None:
@@ -555,7 +552,7 @@ class Planner:
         return found
 
     def _warn_above(self, layout: Layout, kind: Kind, chosen: Timed, local: int) -> None:
-        """A measured time below what links allow stays."""
+        """Warn where a measured time is below what links allow; it stays."""
         from yantra.collectives.charges import above
 
         dimensions = self.scenario.topology.dimensions
@@ -698,7 +695,6 @@ class Planner:
         return levels
 
     def _check_names(self, chosen: dict[int, tuple[Named, ...] | Timed], kind: Kind) -> None:
-        """At the selection, for an unknown algorithm."""
         where, choice = "collectives.selection", self.scenario.collectives.selection
         assert choice is not None
         for names in chosen.values():
@@ -868,7 +864,6 @@ class Planner:
         return on_the_wire(program, protocol.kind)
 
     def _step_ticks(self) -> int:
-        """Ticks a step waits for its protocol."""
         protocol = self.scenario.collectives.protocol
         if protocol is None or "hand_overs" in self.without:
             return 0
@@ -888,7 +883,6 @@ class Planner:
         return algorithm.on(self._switches)
 
     def _lack_of_switches(self, n: int) -> str | None:
-        """None if some switch can."""
         ranks = self.scenario.topology.ranks
         if self.on_fabric is None:
             return "switches take part in it, so it needs cluster.fabric, which has them"

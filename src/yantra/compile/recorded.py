@@ -50,7 +50,6 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
 
 
 def _communication(graphs: Graphs, counts_as: str) -> list[str]:
-    """In the first such graph."""
     pairs = zip(graphs.distinct, graphs.sources, strict=True)
     found = [(source, unsized(graph)) for graph, source in pairs if graph.complete_order]
     known = [(source, kernels) for source, kernels in found if kernels is not None]

@@ -109,7 +109,6 @@ def _block(pairs: Pairs, ranks: int) -> int:
 
 
 def _products(pairs: Pairs, ranks: int) -> Iterator[list[tuple[str, int]]]:
-    """Products of rings and full meshes with exactly these links."""
     degree = sum(1 for one, _ in pairs if one == 0)
     for count in range(1, _MOST_DIMENSIONS + 1):
         for sizes in _factors(ranks, count):
@@ -166,7 +165,7 @@ def _switches(graph: Graph, name: str) -> list[Shape]:
 
 
 def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
-    """Of rank 0 into its box's switches; without any, of all its links."""
+    """Bandwidth and latency of rank 0 into its box's switches; without any, of all its links."""
     links = graph.links
     own = np.flatnonzero(links.start == 0)
     joins = [
@@ -180,7 +179,7 @@ def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
 
 
 def _outer(graph: Graph, block: int) -> Shape:
-    """Each rank has its share of what leaves."""
+    """The switch between blocks: each rank has its share of what leaves."""
     links = graph.links
     inside = np.isin(np.arange(graph.devices), range(block))
     if graph.boxes[0] >= 0:

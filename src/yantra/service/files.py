@@ -91,7 +91,7 @@ def _needed(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _workload(name: str | None, folder: str) -> str:
-    """A client uses its own path: FOLDER/PREFIX counts."""
+    """The traces' prefix. Clients use their own path: FOLDER/PREFIX counts."""
     where = "common_config.workload"
     if not name:
         raise ConfigError(where, "missing; expected the prefix of the traces, FOLDER/PREFIX")

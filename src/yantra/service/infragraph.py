@@ -103,7 +103,7 @@ def _number(text: str, where: str) -> float:
 
 
 def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Only those that number ranks; others on nodes change no time."""
+    """Annotations that number ranks; others on nodes change no time."""
     found = []
     for node in annotations.get("nodes", []):
         ranks = [pair for pair in node.get("attributes", []) if pair.get("attribute") == "rank"]
@@ -113,7 +113,7 @@ def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _speeds(infrastructure: Mapping[str, Any], said: Mapping[str, dict[str, float]]) -> set[str]:
-    """Return names of links without a speed."""
+    """Set every link's speed; return the names of links without one."""
     unsaid = set()
     for link in _links(infrastructure):
         name = link.get("name", "")

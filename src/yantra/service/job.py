@@ -70,7 +70,6 @@ def main() -> int:
 
 
 def _warm_up() -> None:
-    """To import what runs need."""
     step = TraceBuilder()
     step.collective("all_reduce", 1)
     link = Dimension(kind="ring", size=2, bytes_per_ns=1.0, latency_ns=1.0)

@@ -254,7 +254,6 @@ class _Calls:
         return answer
 
     async def _request(self, context: Any, longest_s: float) -> bytes:
-        """Raises LateError if incomplete."""
         end = self._grpc.aio.EOF
         problem = f"the request did not come as a whole within {longest_s:g} s; call again"
         try:
@@ -346,7 +345,7 @@ class _Calls:
         return encode("GetVersionResponse", {"version": version})
 
     def _refuse(self, error: Exception, context: Any) -> bytes:
-        """With an API `Error`, without paths of this host."""
+        """End a call with an API `Error`, without paths of this host."""
         codes = self._grpc.StatusCode
         if isinstance(error, WireError):
             error = ConfigError("request", str(error))
@@ -375,7 +374,6 @@ async def _in(pool: Executor, call: Callable[[Any], Any], value: Any) -> Any:
 
 
 async def _soon(work: Awaitable[Any]) -> Any:
-    """Raises LateError if the client does nothing."""
     try:
         return await asyncio.wait_for(work, _IDLE_S)
     except TimeoutError:

@@ -197,7 +197,7 @@ class Session:
 
     @contextmanager
     def _fresh(self) -> Iterator[str]:
-        """Whatever is there at the end is removed."""
+        """Yield an empty folder; whatever is there at the end is removed."""
         fresh = tempfile.mkdtemp(prefix="fresh-", dir=self._root)
         try:
             yield fresh
@@ -227,7 +227,6 @@ def _check_backend(asked: str, prepared: str) -> None:
 
 
 def _described(name: str, file: IO[bytes]) -> dict[str, Any]:
-    """Which may vanish meanwhile."""
     with file:
         status = os.fstat(file.fileno())
         made = time.localtime(status.st_mtime)

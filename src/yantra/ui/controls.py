@@ -118,7 +118,7 @@ def names(offered: Offered) -> dict[str, tuple[str, ...]]:
 
 
 def _runs_by_name(name: str) -> bool:
-    """A page cannot give networks options."""
+    """Whether it needs no options, which a page cannot give."""
     try:
         return network.find(name).runs_by_name
     except YantraError:  # a plug-in that cannot be loaded; whoever names it learns why
@@ -157,7 +157,7 @@ def read(form: Any, offered: Offered | None = None) -> dict[str, str]:
 
 
 def _check_known(name: str, value: str) -> None:
-    """For files, and for unknown names as their lookup words it."""
+    """Refuse files, and unknown names as their lookup words it."""
     if name == "model" and catalogue.is_known(value):
         return
     if sep in value or ":" in value or value.lower().endswith(_ENDINGS):

@@ -68,7 +68,7 @@ def best(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _judged(found: Answer, form: Mapping[str, str], given: Mapping[str, Any]) -> str:
-    """And which controls were not searched."""
+    """What was searched, and which controls were not."""
     told = (
         f"{count(found.legal, 'legal plan')}, {found.fitting} fit, {found.simulated} simulated, "
         f"stack {found.stack}"
@@ -111,7 +111,6 @@ def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _priced(form: Mapping[str, str]) -> Cluster:
-    """At the form's price, if any. Raises ConfigError."""
     machine, price = clusters.load(form["cluster"]), question.price_of(form)
     if price is None:
         return machine

@@ -92,7 +92,7 @@ def _is_form(asked: Any) -> bool:
 
 
 def _sizes(model: Transformer) -> dict[str, Any]:
-    """That differ from the defaults."""
+    """Sizes that differ from the defaults."""
     usual = {name: getattr(Transformer, name, None) for name in Transformer.field_names}
     given = {name: getattr(model, name) for name in Transformer.field_names}
     return {

@@ -83,7 +83,6 @@ _PLANS = element("p", "Find the best plans to fill this table; a row sets the co
 
 
 def _control(name: str, begins: str, known: Iterable[str] | None) -> Html:
-    """With a place for its error."""
     if name in NUMBERS:
         inside = _number(name, begins)
     elif known is not None:
@@ -128,7 +127,7 @@ def _called(name: str, value: str) -> str:
 
 
 def _text(name: str) -> Html:
-    """And a button that fills it from the chosen name."""
+    """A box, and a button that fills it from the chosen name."""
     copied = name.removeprefix(f"{OWN}_")
     about = f"Fill the box with the {copied} that was chosen last by name"
     fill = element("button", f"Start from a known {copied}", type="button", data_fills=copied)
@@ -137,7 +136,7 @@ def _text(name: str) -> Html:
 
 
 def _number(name: str, value: str) -> Html:
-    """And a slider over powers of two."""
+    """A box, and a slider over powers of two."""
     shown = name.replace("_", " ")
     least, most = POWERS[name]
     box = element("input", type="number", name=name, value=value, min=1, step=1, **_about(name))

@@ -188,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(found.status, "application/json", json.dumps(found.told))
 
     def _is_ours(self) -> bool:
-        """Else refuse it."""
+        """Whether a request is from our page; else refuse it."""
         if self.command == "GET":
             self._has_come()
         origin = self.headers.get("Origin")

@@ -109,7 +109,6 @@ def shapes(run: Run, classes: Sequence[RankClass]) -> Iterator[list[Shape]]:
 
 
 def _passes(model: Model, at: int, trace: Trace | None) -> _Passes:
-    """None if the trace is gone."""
     graph = model.graphs.distinct[at]
     found = _Passes(*([None] * len(graph) for _ in _Passes._fields))
     if trace is None:
@@ -173,7 +172,7 @@ class _Work(NamedTuple):
 
 
 def _work(run: Run, one: RankClass) -> _Work:
-    """Messages and collectives between stages are not its own."""
+    """A class's nodes, without messages and collectives between stages."""
     start, end = (times.astype(np.int64) for times in run.times(one))
     graphs = run.result.model.graphs
     graph = graphs.distinct[one.graph]
@@ -235,7 +234,7 @@ def _named(run: Run, shape: Shape, scale: float) -> Iterator[Html]:
 
 
 def _whole(every: list[Shape], scale: float) -> Html:
-    """As one, without gaps below a point."""
+    """A kind's shapes as one, without gaps below a point."""
     starts = np.concatenate([shape.start for shape in every])
     ends = np.concatenate([shape.end for shape in every])
     start, end = merged(starts, ends, _WIDTH / _POINTS / scale)

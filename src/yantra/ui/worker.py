@@ -79,7 +79,7 @@ def _answer_all(
 
 
 def _limit(most: int) -> dict[str, Any] | None:
-    """For good; return the error if impossible."""
+    """Limit memory for good; return the error if impossible."""
     try:
         limited(most).__enter__()
     except ConfigError as error:
@@ -121,7 +121,6 @@ def _with_memory(refusal: dict[str, Any], form: Mapping[str, str]) -> dict[str, 
 
 
 def _resident() -> int:
-    """0 if unknown."""
     try:
         with open("/proc/self/status", "rb") as file:
             found = _RESIDENT.search(file.read())

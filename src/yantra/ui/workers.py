@@ -107,7 +107,6 @@ class Workers:
             process.end()
 
     def _may_begin(self, client: socket.socket) -> bool:
-        """False if that takes too long."""
         deadline = time.monotonic() + _LONGEST_WAIT_S
         with self._free:
             while not self._left:
@@ -128,7 +127,7 @@ class Workers:
         return process
 
     def _put_back(self, process: Process | None) -> None:
-        """This one if it lives, else a new one."""
+        """Keep this one if it lives, else a new one."""
         if process is not None and not process.is_alive:
             process.end()
             process = None
@@ -214,7 +213,6 @@ class Process:
                     pipe.close()
 
     def _has_answered(self, client: socket.socket, deadline: float) -> bool:
-        """False if none comes. Raises GoneError."""
         watched = select.poll()
         assert self._process.stdout is not None
         watched.register(self._process.stdout, select.POLLIN)

@@ -133,7 +133,7 @@ class Annotator:
         return result
 
     def _facts(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """With numbers of its own: `seq` in its group, `id`."""
+        """The annotation, with numbers of its own: `seq` in its group, `id`."""
         group = self._groups.of(self._torch.distributed.ProcessGroup.unbox(given["process_group"]))
         said = message(name, given, len(group.ranks))
         peer = group.rank_at(said.peer)
@@ -234,7 +234,7 @@ class Annotator:
 
 
 def _called_by_engine(depth: int) -> bool:
-    """Also if there is no such frame: autograd's threads."""
+    """Also true without such a frame, in autograd's threads."""
     try:
         frame = sys._getframe(depth)
     except ValueError:

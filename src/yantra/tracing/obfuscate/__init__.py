@@ -135,7 +135,7 @@ class _GroupNames:
 
 
 def _group_names(ranks: Iterable[list[Node]], members: Groups, keyed: Keyed | None) -> _GroupNames:
-    """Under the key, or at level 1 only those whose names are no numbers."""
+    """Numbered under the key, or at level 1 only if the name is no number."""
     names = set(members)
     for nodes in ranks:
         for node in nodes:
@@ -181,7 +181,7 @@ def _quantised(
     *,
     coarse: bool,
 ) -> dict[int, Trace]:
-    """Rank by rank where messages are exchanged: their sizes depend on the ends."""
+    """Rank by rank where messages are exchanged, as their sizes depend on the ends."""
     sizes = Sizes({rank: nodes[key] for rank, key in ranks.items()})
     numbers = Numbers(keyed, [])
     hidden: dict[int, Trace] = {}

@@ -138,7 +138,7 @@ def _own(members: Iterable[Node], name: str) -> None:
 
 
 def _noisy(durations: list[int], lane: Lane, keyed: Keyed, epsilon: float) -> Counter[int]:
-    """Sum to the number of positive durations."""
+    """Noisy counts that sum to the number of positive durations."""
     counts = Counter(bucket(value) for value in durations if value > 0)
     if not counts:
         return counts

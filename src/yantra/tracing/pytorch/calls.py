@@ -244,7 +244,7 @@ def _from_record(call: Call, operator: Operator) -> None:
 
 
 def _from_attributes(call: Call, operator: Operator) -> None:
-    """From schema 1.1.0."""
+    """Attributes of schema 1.1.0 and later."""
     found = {attr.name: attr.value for attr in operator.attrs}
     name, group = found.get("collective_name"), found.get("pg_name")
     call.name = plain(name) if isinstance(name, str) and name else call.name

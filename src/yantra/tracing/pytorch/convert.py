@@ -214,7 +214,6 @@ def _write(
     report: ConvertReport,
     take: Take,
 ) -> None:
-    """The graph of a rank that stands for all is built once."""
     as_one = options.replicate is not None
     graph: Graph | None = None
     for rank, made in items.items():
@@ -292,7 +291,7 @@ class _Ranks:
     def replicated(
         self, world_size: int, options: ConvertOptions
     ) -> tuple[dict[int, list[Communication]], list[str]]:
-        """A template: rank 0's items."""
+        """For a template, rank 0's items."""
         ((rank, found),) = self.found.items()
         (linked,) = self._kept.values()
         made, told = scaled(linked, found.items, self.world_size, world_size, options.gathered)

@@ -117,7 +117,7 @@ def _without(operator: Operator, bodies: dict[int, Operator]) -> Operator:
 def _told_waits(
     operators: Iterable[Operator], made: Iterable[DeviceOp], calls: Calls
 ) -> list[Wait]:
-    """Ranges may nest."""
+    """Waits named by annotations; ranges may nest."""
     by_note: dict[int, DeviceOp] = {}
     for op in made:
         call = calls.of(op.parent)
@@ -148,7 +148,7 @@ def _ended(ids: Iterable[int], ends: dict[int, int], waiter: Operator) -> list[i
 
 
 def _seen_waits(operators: list[Operator], made: list[DeviceOp]) -> list[Wait]:
-    """Seen only as a thread resuming just after a collective's end."""
+    """Waits seen only as a thread resuming just after a collective's end."""
     threads = _threads(operators)
     found: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
     for op in made:

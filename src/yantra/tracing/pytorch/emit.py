@@ -135,7 +135,7 @@ class _Emitter:
         yield Trace.from_native(self.recorder.finish())
 
     def _ids(self) -> list[range] | None:
-        """None: the graph's own."""
+        """Ids of each node's nodes; None: the graph's own."""
         if all(len(parts) == 1 for parts in self.parts.values()):
             return None
         ids = []

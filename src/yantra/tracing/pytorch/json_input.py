@@ -103,7 +103,6 @@ def _as_json(found: re.Match[bytes]) -> bytes:
 
 
 def _check_one_text(data: bytes, where: str, what: str, first: Exception) -> None:
-    """With where the second text begins."""
     texts, begin, second = 1, 0, 0
     problem: Exception | None = first
     while found := _TRAILING.search(str(problem)):

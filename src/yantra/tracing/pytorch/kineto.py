@@ -159,7 +159,6 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
 def _decoded(
     data: bytes, where: str, kind: type[Event], left_out: LeftOut
 ) -> tuple[_File, list[Any]]:
-    """None for events left out."""
     of = _ShapedEvents if kind is ShapedEvent else _Events
     try:
         file = _whole(data, where, of)

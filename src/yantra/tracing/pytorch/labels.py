@@ -83,7 +83,6 @@ def _start(operator: Operator) -> int:
 
 
 def _may_run(api: str, label: str) -> bool:
-    """An annotation does not say."""
     if sort_of(api) == "note":
         return True
     call, work = plain(api.removeprefix("c10d::")), plain(label.split(":", 1)[1].split(" ")[0])

@@ -93,7 +93,6 @@ class _Reader:
             return self._whole(self.file.read(), checked=True)
 
     def _header(self, text: bytes) -> Header | None:
-        """None when nodes do not begin here."""
         try:
             header = msgspec.json.decode(text + b"]}", type=Header)
         except _REFUSED:
@@ -128,7 +127,6 @@ class _Reader:
         self.take(nodes)
 
     def _whole(self, text: bytes, checked: bool = False) -> Header:
-        """Nodes already given are not repeated."""
         try:
             header = json_value(text)
         except ValueError:

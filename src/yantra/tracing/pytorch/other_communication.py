@@ -167,7 +167,6 @@ class _Others:
         )
 
     def _group(self, call: Operator) -> tuple[str, tuple[int, ...]] | None:
-        """None if not certain."""
         groups = [group for group in self.linked.groups if len(group.ranks) > 1]
         said = {value for value in decoded(call.inputs).values if isinstance(value, str)}
         for group in groups:

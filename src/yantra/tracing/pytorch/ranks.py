@@ -93,7 +93,6 @@ def in_order_given(paths: Sequence[str]) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[list[int]] | None:
-    """None where the rest of the names differs."""
     parts = [_NUMBER.split(name) for name in names]
     if len({tuple(part[::2]) for part in parts}) > 1:
         return None

@@ -117,7 +117,6 @@ def _size(item: Communication, recorded: int, world_size: int, *, keep_share: bo
 def _with_padding(
     item: Communication, padding: Padding, recorded: int, world_size: int
 ) -> int | None:
-    """None for other collectives."""
     if not item.bytes or not is_of_all(item, recorded):
         return None
     if item.collective in _GIVEN:

@@ -190,7 +190,6 @@ class _Sorter:
             self.balance.leave_out(f"without a category on '{name}'", number)
 
     def _work_by_flow(self) -> set[int]:
-        """Return indices of the flow ends that show it."""
         found = self.found
         hosts = {_key(event.pid) for event in (*found.cpu, *found.calls)}
         threads = {(_key(event.pid), _key(event.tid)) for event in (*found.cpu, *found.calls)}

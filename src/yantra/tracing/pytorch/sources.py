@@ -62,7 +62,6 @@ class Recordings:
         return linked
 
     def _unsaid(self, path: str) -> None:
-        """Refuse an order that cannot be meant."""
         named = {one.path: one.rank for one in self.given}
         if named[path] is None and path not in self._by_place:
             if not self._by_place:

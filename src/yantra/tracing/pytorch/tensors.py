@@ -86,7 +86,6 @@ def _bytes(io: Io, first: int, end: int | None) -> int:
 
 
 def _tensor_bytes(item: list[Any]) -> int | None:
-    """None when `item` is a list of something else."""
     if len(item) < _FIELDS or not all(type(field) is int for field in item[:_FIELDS]):
         return None
     elements, width = item[3], item[4]

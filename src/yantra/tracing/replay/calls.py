@@ -115,7 +115,7 @@ def _of_linked(linked: Linked) -> Iterator[Call]:
 
 
 def _of_chakra(path: str) -> Iterator[Call]:
-    """`convert` cuts operators: pieces below the first."""
+    """Operators that `convert` cut: pieces below the first."""
     operators: list[tuple[Node, dict[str, Any]]] = []
     parents: dict[int, int | None] = {}
     pieces: list[tuple[int | None, int]] = []

@@ -68,7 +68,6 @@ class Prepared:
 
 
 def _function(torch: Any, schema: str, also: Sequence[str]) -> Any:
-    """Raises CannotReplayError."""
     name = _NAME.match(schema)
     if name is None:
         raise CannotReplayError("no schema" if not schema else "a schema of another form")

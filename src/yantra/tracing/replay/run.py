@@ -152,7 +152,7 @@ def _timed_on_gpu(torch: Any) -> Callable[[Callable[[], Any]], tuple[int, Any]]:
 
 
 def _check_memory(torch: Any, device: str, needed: int) -> None:
-    """Before the operating system kills the process."""
+    """Refuse before the operating system kills the process."""
     free = torch.cuda.mem_get_info(device)[0] if device.startswith("cuda") else free_bytes()
     if needed > _FULL * free:
         raise UnsupportedError(

@@ -122,7 +122,7 @@ def _by_name(rows: list[Any]) -> dict[tuple[str, int], tuple[Any, ...]]:
 
 
 def _differing(old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> tuple[Any, Any]:
-    """With kind or documentation where only these differ."""
+    """The values, with kind or documentation where only these differ."""
     if old is None or new is None:
         return (ABSENT if old is None else old[1]), (ABSENT if new is None else new[1])
     if repr(old[1]) != repr(new[1]):

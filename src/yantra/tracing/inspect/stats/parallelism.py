@@ -69,7 +69,7 @@ def find_parallelism(by_rank: Mapping[int, Columns], groups: Groups) -> Parallel
 
 
 def _calls(by_rank: Mapping[int, Columns]) -> dict[str, list[_Call]]:
-    """As its lowest rank makes them."""
+    """Each group's calls, as its lowest rank makes them."""
     found: dict[str, list[_Call]] = {}
     seen: dict[int, dict[str, list[_Call]]] = {}
     for rank in sorted(by_rank):
@@ -106,7 +106,6 @@ def _uses(made: list[_Call]) -> list[list[_Call]]:
 def _families(
     calls: Mapping[str, list[_Call]], groups: Groups, ranks: set[int]
 ) -> Iterator[tuple[list[str], tuple[int, ...] | None]]:
-    """Groups of one shape and use; yield names and an example."""
     families: dict[tuple[str, int, int, frozenset[str]], list[str]] = {}
     for name in sorted(calls, key=group_key):
         members = _members(name, groups, ranks)

@@ -77,7 +77,7 @@ def _check_timing(job: LoadedJob, waits: Waits) -> None:
 
 
 def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
-    """Other ranks may meet them crosswise."""
+    """Two unordered collectives of a group: other ranks may meet them crosswise."""
     for pair in waits.undecided:
         columns = job.members[pair.rank].columns
         both = columns.type[pair.first] == columns.type[pair.second] == NodeType.COMM_COLL

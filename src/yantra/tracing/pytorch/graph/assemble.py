@@ -69,7 +69,7 @@ class _Builder:
         self.lanes.cut_threads(points)
 
     def _cut_for_orphans(self, points: dict[int, list[Point]]) -> None:
-        """Their operator is known, their launch is not."""
+        """Cut for device ops whose operator is known, but not their launch."""
         for op in self.linked.device_ops:
             parent = self.operators.get(op.parent) if op.parent is not None else None
             if parent is None or parent.start_ns is None:
@@ -172,7 +172,7 @@ class _Builder:
             deps.append(on)
 
     def _add_timeless(self) -> None:
-        """In host order, after what came before."""
+        """Add operators without a time in host order, after what came before."""
         before: dict[int, int] = {}
         for operator in self.linked.operators:
             made = self.lanes.first.get(operator.id)

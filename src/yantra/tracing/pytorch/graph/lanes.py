@@ -121,7 +121,6 @@ class _Thread:
         self.begun.add(operator.id)
 
     def _points_until(self, time: int | None) -> None:
-        """Also those at `time` whose operator has begun."""
         points = self.points
         while self.next_point < len(points):
             point = points[self.next_point]

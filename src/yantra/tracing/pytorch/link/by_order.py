@@ -69,7 +69,7 @@ def _one_to_one(streams: list[list[Event]], groups: list[list[Event]]) -> dict[i
 
 
 def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
-    """Empty where counts or times do not fit."""
+    """Pairs; empty where counts or times do not fit."""
     if not calls:
         return []
     known = [kernel for kernel in kernels if kernel.start >= calls[0].start]
@@ -80,7 +80,7 @@ def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
 
 
 def _communicator(call: Event, operators: Sequence[Operator]) -> str | None:
-    """ "" if unnamed, None without communication."""
+    """The group's name, "" if unnamed, None without communication."""
     at: int | None = call.owner if call.owner >= 0 else None
     communicates = False
     for _ in range(_HIGHEST):

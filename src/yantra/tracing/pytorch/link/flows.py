@@ -68,7 +68,7 @@ def _likelier(event: Event, other: Event | None) -> bool:
 
 
 def _by_sequence(nodes: list[HostNode]) -> set[tuple[int, int]]:
-    """With the last forward operator of their number."""
+    """Pair with the last forward operator of the number."""
     forward: dict[tuple[int, int], int] = {}
     pairs = set()
     for index, node in enumerate(nodes):

@@ -213,7 +213,7 @@ def _makes_wait(call: Event, linked: Linked) -> bool:
 
 
 def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceOp, Record]]:
-    """Also sets their group's name."""
+    """Collective kernels with a known record; sets their group's name."""
     names = {group.name for group in linked.groups}
     found = []
     for op in linked.device_ops:
@@ -238,7 +238,7 @@ def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceO
 def _awaited(
     known: dict[int, Record], collectives: list[tuple[DeviceOp, Record]]
 ) -> dict[int, DeviceOp | None]:
-    """By operator index; None if not in the trace."""
+    """By operator index; None if the collective is not in the trace."""
     issued: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     for op, record in collectives:
         if record.sequence >= 0 and record.call != "wait":
@@ -290,7 +290,7 @@ def _count_nodes(linked: Linked) -> None:
 
 
 def _number(linked: Linked) -> None:
-    """An operator, then its device ops; the parentless last."""
+    """Number operators, each followed by its device ops; the parentless last."""
     children: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     alone = []
     for op in linked.device_ops:

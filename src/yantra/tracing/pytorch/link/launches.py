@@ -97,7 +97,6 @@ def _parent(
     named: dict[int, tuple[int, Event]],
     report: LinkReport,
 ) -> int | None:
-    """Adds to the report's count `how`."""
     if call is not None and call.owner >= 0:
         setattr(report, how, getattr(report, how) + 1)
         return call.owner

@@ -140,7 +140,6 @@ def _io(dims: list[Any], types: list[Any], concrete: list[Any]) -> Raw:
 
 
 def _value(shape: Any, type: str, text: str) -> tuple[Any, str]:
-    """As the observer writes them."""
     width = dtype_bytes(type)
     if width is not None and _is_shape(shape):
         return _tensor(shape, width), f"Tensor({type})"

@@ -335,7 +335,7 @@ def _end(op: DeviceOp) -> tuple[int, int]:
 
 
 def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
-    """On the stream the thread computed on last."""
+    """The next op on the stream the thread computed on last."""
     used = queues.thread_before(tid, time)
     while used is not None and is_collective(used):
         used = queues.thread_before(tid, _launch(used))
@@ -343,7 +343,7 @@ def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
 
 
 def _other_before(queues: Queues, tid: int, target: DeviceOp, time: int) -> DeviceOp | None:
-    """On the other stream the thread used last."""
+    """The last op on the other stream the thread used last."""
     used = queues.thread_before(tid, time)
     while used is not None and (is_collective(used) or used.stream == target.stream):
         used = queues.thread_before(tid, _launch(used))

@@ -184,7 +184,6 @@ class _Conversion:
                 parent.children.append(item)
 
     def _convert(self) -> None:
-        """Control dependencies only reach back in id order."""
         for item in self.items.values():
             if item.is_gpu and not item.is_metadata:
                 continue
@@ -214,7 +213,6 @@ class _Conversion:
         return NodeType.COMP
 
     def _calling(self, item: _Item) -> str:
-        """What a SendRecv kernel does."""
         parent = self.items[item.parent]  # type: ignore[index]
         if parent.name != "record_param_comms":
             return parent.name

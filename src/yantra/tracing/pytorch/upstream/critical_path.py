@@ -99,7 +99,6 @@ def sync_dependencies(events: Sequence[Event]) -> dict[Any, list[Any]]:
 
 
 def _linked_rows(events: Sequence[Event]) -> dict[int, _Row]:
-    """Only those that last some time."""
     fractions = any(type(event.ts) is not int for event in events)
     rows: dict[int, _Row] = {}
     for index, event in enumerate(events):
@@ -243,7 +242,7 @@ class _Launches:
         return found if known else None
 
     def after_waits(self) -> dict[int, _Row | None] | None:
-        """By the place of the cudaStreamWaitEvent."""
+        """The next launch, by the place of the cudaStreamWaitEvent."""
         if not {"cudaStreamWaitEvent", "Stream Wait Event"} <= self.names:
             return None
         places = self._streams(lambda row, op: (row.event.pid, row.event.tid, op.stream))
@@ -268,7 +267,6 @@ class _Launches:
 
 
 def _queue_lengths(rows: dict[int, _Row]) -> dict[int, int]:
-    """After each launch and begin."""
     launches = [row for row in rows.values() if row.queued]
     device_ops = [row for row in rows.values() if row.stream != -1]
     streams: dict[Any, list[Any]] = {}

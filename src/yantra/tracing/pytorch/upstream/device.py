@@ -135,7 +135,7 @@ def _decoded(data: bytes) -> _Trace:
 
 
 def _check(path: str, event: Event) -> None:
-    """Valid JSON that cannot be computed with."""
+    """Refuse valid JSON that cannot be computed with."""
     if not (-_FAR < event.start < _FAR and -_FAR < event.lasts < _FAR):
         raise TraceError(
             f"{path}: event {event.name!r}: `ts` and `dur` expected numbers of microseconds, got "
@@ -293,7 +293,6 @@ def exclusive_durations(ops: Sequence[CpuOp], where: str) -> None:
 
 
 def _next_greater(values: Sequence[Time]) -> list[int]:
-    """The length if there is none."""
     found = [len(values)] * len(values)
     waiting: list[int] = []
     for place, value in enumerate(values):
@@ -322,7 +321,6 @@ def order_threads(threads: dict[Any, list[CpuOp]]) -> None:
 def _last_record(
     threads: dict[Any, list[CpuOp]], times: dict[Any, list[Time]], but: Any, before: Time
 ) -> Any:
-    """On another thread."""
     latest: Time = 0
     record = None
     for tid, begins in times.items():

@@ -127,7 +127,6 @@ class _Linker:
             raise TraceError(f"{self.where}: nodes[{place}]: {error}") from None
 
     def _matched(self, device: Device) -> dict[int, tuple[CpuOp, int | None]]:
-        """By host id."""
         matched: dict[int, tuple[CpuOp, int | None]] = {}
         by_id = {head.id: head for head in self.heads}
         for node_id in self._reachable(by_id):
@@ -171,7 +170,7 @@ class _Linker:
         by_parent: dict[int, list[Event]],
         waiting: dict[int, list[CpuOp]],
     ) -> Iterator[_Node]:
-        """By ascending id, each followed by its device ops; ids are consecutive."""
+        """Host nodes by ascending id, each followed by its device ops."""
         done: set[int] = set()
         for place in sorted(range(len(self.heads)), key=lambda place: self.heads[place].id):
             old = self.heads[place].id
@@ -201,7 +200,7 @@ class _Linker:
         return {self.new_ids.get(key, key): ops for key, ops in self.waiting_for.items()}
 
     def write(self, out: IO[bytes]) -> None:
-        """As json.dump with an indent of 4."""
+        """Write as json.dump with an indent of 4."""
         self.syncs = self._syncs_by_id()
         opening = b"{"
         for name, value in self.host.fields.items():
@@ -264,7 +263,7 @@ def _become_device_op(fields: _Document, event: Event, parent: int) -> None:
 
 
 def _waiting_ops(device: Device, syncs: dict[Any, list[Any]]) -> dict[int, list[CpuOp]]:
-    """The first to start after the one in `syncs`.
+    """The operators that wait: the first to start after the one in `syncs`.
 
     Keys are `id()` of events. An External id means the last event that has it.
     """
