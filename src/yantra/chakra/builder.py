@@ -32,7 +32,7 @@ class TraceBuilder:
         version: str = "",
         attributes: Iterable[Attribute] = (),
     ) -> None:
-        """`rank` is the own end of sends and receives, left out when None."""
+        """`rank`: own end of sends and receives, or None."""
         self.rank = rank
         """The trace's rank, or None."""
         self.metadata = Metadata(version, tuple(attributes))
@@ -43,7 +43,7 @@ class TraceBuilder:
         self._ids: set[int] = set()
 
     def add(self, node: Node, after: After = ()) -> Node:
-        """Add a node made by hand; later ids are above its own."""
+        """Add a node; later ids are above its own."""
         if node.id in self._ids:
             raise TraceError(f"{node.label}: the id is taken by another node of this trace")
         self._ids.add(node.id)
@@ -84,7 +84,7 @@ class TraceBuilder:
         duration_micros: int = 0,
         after: After = (),
     ) -> Node:
-        """Add a collective of `size_bytes` per rank, over all ranks or `group`'s.
+        """Add a collective of `size_bytes` per rank, over all or `group`.
 
         `type` is a `CollectiveType` or its name ("all_reduce"); else ConfigError.
         """
@@ -112,9 +112,9 @@ class TraceBuilder:
         group: str | None = None,
         after: After = (),
     ) -> Node:
-        """Add a send to rank `to`; the receive needs the same tag and size.
+        """Add a send; the receive needs the same tag and size.
 
-        A rank has one send per `group` under way at a time.
+        A rank sends one at a time per `group`.
         """
         return self._new(
             NodeType.COMM_SEND,

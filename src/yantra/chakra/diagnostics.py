@@ -24,7 +24,7 @@ class Diagnostic(NamedTuple):
     name: str
     """Node name."""
     byte_offset: int | None
-    """Node's begin in the unpacked file, in bytes; None without a file."""
+    """Node's begin in the unpacked file, in bytes, or None."""
     message: str
     """What is wrong."""
 
@@ -65,7 +65,7 @@ def from_native(findings: Iterable[_core.Diagnostic]) -> list[Diagnostic]:
 
 
 def raise_errors(findings: Iterable[Diagnostic], where: str) -> None:
-    """Raise a TraceError for the first error, with the number of others."""
+    """TraceError for the first error, with the number of others."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if not errors:
         return

@@ -103,7 +103,7 @@ class Feeder:
         return self._left > 0 if self.semantics == "v1" else bool(self._ready)
 
     def next_issuable(self) -> Node | None:
-        """Take the ready node of lowest id; None if all wait."""
+        """Take the ready node of lowest id, or None."""
         if not self._ready:
             return None
         id = heappop(self._ready)
@@ -117,7 +117,7 @@ class Feeder:
         heappush(self._ready, id)
 
     def free_children(self, id: int) -> None:
-        """Finish a taken node: nodes that waited only for it become ready."""
+        """Finish a taken node, which may make others ready."""
         self._expect_taken(id, "finished")
         self._state[id] = State.FINISHED
         self._left -= 1
@@ -131,7 +131,7 @@ class Feeder:
     """`free_children` under the later interface's name."""
 
     def remove(self, id: int) -> None:
-        """Only check that node `id` is finished; finished nodes take little room."""
+        """Check that node `id` is finished; such take little room."""
         self._known(id)
         if self._state[id] is not State.FINISHED:
             state = self._state[id].value
@@ -238,5 +238,5 @@ class Feeder:
 def issue_order(
     source: Trace | str | os.PathLike[str] | bytes, semantics: Semantics = "v3"
 ) -> list[int]:
-    """Ids as handed out when each ends before the next begins."""
+    """Ids in order, each node ending before the next begins."""
     return [node.id for node in Feeder(source, semantics)]

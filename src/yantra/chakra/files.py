@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str]) -> bytes:
 
 
 def unpack(data: bytes, where: str) -> bytes:
-    """Unpack if gzip. Raises TraceError, also without a bound on size."""
+    """Unpack if gzip. Raises TraceError, also for unbounded sizes."""
     if data[:2] != GZIP:
         return data
     from yantra.base.unpacking import unpack_gzip
@@ -55,7 +55,7 @@ def unpack(data: bytes, where: str) -> bytes:
 
 
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write `data`, packed if the name ends in `.gz`; never half a file."""
+    """Write all or nothing, packed if the name ends in `.gz`."""
     save_pieces([data], path)
 
 
@@ -93,7 +93,7 @@ def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
 
 
 def is_json(data: bytes) -> bool:
-    """Whether it is a JSON object's text, not an .et file, which may begin like one."""
+    """Whether it is a JSON object, not an .et file, which may begin like one."""
     head = data[:4096]
     if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] != b"{":
         return False
@@ -103,7 +103,7 @@ def is_json(data: bytes) -> bool:
 
 
 def what_it_is(data: bytes) -> str:
-    """What `data` probably is if no Chakra trace; "" if unknown."""
+    """Guess what a file is that is no Chakra trace, or ""."""
     for magic, name in _OTHER_PACKERS.items():
         if data.startswith(magic):
             return (
@@ -130,7 +130,7 @@ def _packing(file: BinaryIO) -> BinaryIO:
 
 
 def near(path: str) -> str:
-    """Hint for a missing file: the likely name, or the missing folder."""
+    """Hint for a missing file: a similar name, or the missing folder."""
     folder, name = os.path.split(path)
     if not os.path.isdir(folder or "."):
         return f"; the folder {folder} does not exist"

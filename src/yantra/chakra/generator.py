@@ -73,8 +73,7 @@ def generate(
 ) -> Iterator[Case]:
     """Yield cases in upstream's order, each with `num_npus` traces.
 
-    `only`: wanted cases, empty for all. Raises ConfigError for an unknown name and counts out of
-    range.
+    `only`: names, empty for all. Raises ConfigError for an unknown name and counts out of range.
     """
     sizes = sizes or Sizes()
     _check(num_npus, sizes)
@@ -166,7 +165,7 @@ def _ring(sizes: Sizes, rank: int, ranks: int) -> list[Node]:
 _WHOLE = (9876543210, 1234567890)
 _SMALL = (12345, 23456)
 _TEXTS = tuple(str(number) for number in range(12345, 12355))
-# A value of each scalar type; a list of each. The first eight, bool and string are documented.
+# A value and a list of each type. The first eight, bool and string are documented.
 _EVERY_TYPE: dict[str, tuple[AnyValue, AnyValue]] = {
     "double": (1.2345, (1.2345, 2.3456)),
     "float": (1.2345, (1.2345, 2.3456)),

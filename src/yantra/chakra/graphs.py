@@ -63,7 +63,7 @@ def graph_of(
 
 
 def not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
-    """The error for content that is no trace, with a guess what it is."""
+    """The error for other content, with a guess what it is."""
     from yantra.chakra.other_formats import recognised
 
     if profiler := recognised(plain):

@@ -25,7 +25,7 @@ _VARINT = 10  # bytes at most
 
 
 def stated(plain: bytes) -> dict[str, str]:
-    """Texts in a file's metadata, by name; empty without metadata.
+    """Texts in metadata, by name.
 
     `plain` is unpacked; its beginning suffices.
     """
@@ -49,13 +49,13 @@ def texts_of(native: _core.Trace) -> dict[str, str]:
 
 
 def stated_in(path: str) -> dict[str, str]:
-    """Texts of a file; empty for an unreadable one, which others report."""
+    """Texts of a file; empty if unreadable, which others report."""
     head = head_of(path)
     return {} if head is None else texts_of(head)
 
 
 def head_of(path: str) -> _core.Trace | None:
-    """A file's metadata as a trace without nodes, None if unreadable."""
+    """A file's metadata as an empty trace, None if unreadable."""
     from yantra.base.errors import ConfigError
     from yantra.base.regular import open_regular
     from yantra.chakra.files import GZIP
@@ -75,7 +75,7 @@ def head_of(path: str) -> _core.Trace | None:
 
 
 def with_stated(plain: bytes, **texts: str) -> bytes:
-    """The file's content with these texts added to its metadata."""
+    """The file's content with these texts in its metadata."""
     from yantra.chakra.schema import Attribute
     from yantra.chakra.trace import Trace
 

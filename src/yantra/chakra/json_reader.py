@@ -30,7 +30,7 @@ _FOREIGN = {
 
 
 class Mistake(Exception):  # noqa: N818  # becomes a TraceError with its place
-    """A wrong value; `path` leads to it from the value being read."""
+    """A wrong value, and the path to it."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(problem)

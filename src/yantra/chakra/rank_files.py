@@ -29,7 +29,7 @@ def here(pattern: str) -> list[int]:
 
 
 def only_some(pattern: str) -> str:
-    """Which ranks are here and what to do; "" if none is, or rank 0 is."""
+    """Which ranks are here and what to do; "" for none, or with rank 0."""
     ranks = here(pattern)
     if not ranks or ranks[0] == 0:
         return ""

@@ -63,7 +63,7 @@ class CollectiveType(IntEnum):
 
 
 class Kind(IntEnum):
-    """Type of an attribute's value; the number is its field in the file."""
+    """Type of an attribute's value: its field number in the file."""
 
     NONE = 0
     DOUBLE = 3
@@ -290,7 +290,7 @@ class Node:
         self.attributes.append(new)
 
     def depends_on(self, *parents: Node | int, control: bool = False) -> Node:
-        """Make this wait for `parents` (nodes or ids); return itself."""
+        """Make this wait for `parents` (nodes or ids); return it."""
         deps = self.ctrl_deps if control else self.data_deps
         deps.extend(parent.id if isinstance(parent, Node) else parent for parent in parents)
         return self
@@ -363,7 +363,7 @@ def checked_text(where: str, field: str, value: object) -> str:
 
 
 def _node_type(value: NodeType | int) -> NodeType | int:
-    # Numbers unknown to the schema are kept: a file may have them.
+    # A file may have numbers unknown to the schema.
     try:
         return NodeType(value)
     except ValueError:

@@ -20,7 +20,7 @@ _SHOWN_IN_LINE = {
 
 
 def lines(trace: Trace, where: str, limit: int | None = 40) -> Iterator[str]:
-    """Yield a heading, the metadata, and a line for each of `limit` nodes."""
+    """Yield a heading, the metadata, and up to `limit` nodes."""
     yield heading(trace, where)
     yield from metadata_lines(trace.metadata)
     shown = len(trace) if limit is None else min(limit, len(trace))

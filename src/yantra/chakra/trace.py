@@ -57,8 +57,7 @@ class Trace:
     def from_bytes(cls, data: bytes, where: str = "trace", layout: str | None = None) -> Trace:
         """Decode a trace file's content; `where` begins errors.
 
-        .et, the jsonizer's text or a v1 feeder's JSON workload, plain or gzip. `layout`: see
-        `read`.
+        .et, jsonizer text or a v1 JSON workload, plain or gzip. `layout`: see `read`.
         """
         return cls.from_native(decode(files.unpack(data, where), where, layout))
 
@@ -83,9 +82,9 @@ class Trace:
 
     @property
     def layout(self) -> str:
-        """Layout of the file read, one of `LAYOUTS`.
+        """Layout of the file, one of `LAYOUTS`.
 
-        Older ones carry today's meaning; `to_bytes` writes 0.0.4.
+        Nodes have today's meaning; `to_bytes` writes 0.0.4.
         """
         return self.native.layout
 
@@ -98,7 +97,7 @@ class Trace:
         raise TraceError(f"node {id}: the trace has no node of this id")
 
     def to_bytes(self) -> bytes:
-        """Unpacked content of the .et file; equal traces give equal bytes."""
+        """Unpacked .et content; equal for equal traces."""
         return self.native.encode()
 
     def write(self, path: str | os.PathLike[str]) -> None:

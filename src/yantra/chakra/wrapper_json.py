@@ -23,7 +23,7 @@ _OWN = ("Id", "Name", "NodeType", "runtime", "data_deps", "ctrlDeps")
 
 
 def record_workload(workload: dict[str, Any], recorder: _core.TraceRecorder) -> None:
-    """Record a workload's nodes; raises Mistake with the path to what is wrong."""
+    """Record a workload's nodes; raises Mistake with the wrong value's path."""
     for key, value in workload.items():
         if key != "workload_graph":
             _attribute(key, value, recorder, (key,))

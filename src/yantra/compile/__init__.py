@@ -114,7 +114,7 @@ class Model:
         self.groups = graphs.groups
         """The workload's communicator groups."""
         self.lacks_memory = _lack_of_memory(scenario, graphs)
-        """Ranks that need more memory than their device has; empty if all fit or it is unknown."""
+        """Ranks that exceed their device's memory; empty if none is known to."""
         lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
         self.warnings = [*graphs.warnings, *lack]
         """What to know of the inputs."""
@@ -133,12 +133,12 @@ class Model:
 
     @property
     def keeps_links(self) -> bool:
-        """Whether the network keeps the use of every link, or of ranks' links."""
+        """Whether the use of every link, or of ranks' links, is kept."""
         return self.follows_links or self.has_ports
 
     @property
     def follows_links(self) -> bool:
-        """Whether a message counts on every link it crosses, with recorded times."""
+        """Whether a message counts on every link it crosses, at recorded times."""
         return "contention" not in self.without and level_of(self.scenario.network).has_links
 
     @property
@@ -230,7 +230,7 @@ def compile(
 
 
 def _for_model(scenario: Scenario) -> Scenario:
-    # Measured collectives must know the experts of the workload's model.
+    # They must know the experts of the workload's model.
     from yantra.collectives.selection.of_model import leaves_to_model, of_model
     from yantra.scenario.training import stated_experts
 
@@ -242,10 +242,10 @@ def _for_model(scenario: Scenario) -> Scenario:
 
 
 def compile_without(model: Model, causes: Iterable[str]) -> Model:
-    """The model without the time of some causes.
+    """The model without some causes, from the same traces.
 
-    `causes`: names of `yantra.compile.removal.Cause`, or from `bandwidth_of_dimension`. Uses
-    `model`'s traces. Raises ConfigError for an unknown cause.
+    `causes`: of `yantra.compile.removal.Cause`, or `bandwidth_of_dimension`. Raises ConfigError for
+    others.
     """
     dimensions = len(model.scenario.topology.dimensions)
     if model.fabric is not None:
@@ -258,9 +258,7 @@ def compile_without(model: Model, causes: Iterable[str]) -> Model:
 
 
 def compile_like(model: Model, scenario: Scenario) -> Model:
-    """The model of a scenario that differs only in rates, failures and background; `model`'s
-    traces.
-    """
+    """The model with a scenario's other rates, failures and background."""
     known = Asked(model.kernels, model.without)
     return _compile(
         scenario, model.quirks, model.graphs, model.without, model.drawn_ns, known=known

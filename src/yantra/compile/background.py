@@ -18,7 +18,7 @@ from yantra.scenario.disturbances import BackgroundTraffic
 def set_background(
     builder: _core.ModelBuilder, scenario: Scenario, on: OnFabric | None, ticks_per_ns: int
 ) -> Flows:
-    """Give a model its background traffic, and return it; times in ns.
+    """Set the background traffic, and return it; times in ns.
 
     Raises ConfigError where the network carries none, or a host is unknown.
     """

@@ -51,9 +51,7 @@ class Over(NamedTuple):
 
 
 class InNodes(NamedTuple):
-    """Stages in and across nodes; `rails` go from node to node, `fewest`: members of the smallest
-    node.
-    """
+    """Stages in and across nodes; `rails` connect nodes, `fewest`: members of the smallest."""
 
     nodes: in_nodes.Nodes
     stages: in_nodes.Stages
@@ -75,7 +73,7 @@ def ways(
 ) -> list[Over | InNodes]:
     """Ways of a group of several members, simplest first.
 
-    `names`: algorithms per dimension, or one; `usual`: nobody chose them.
+    `names`: per dimension, or one; `usual`: nobody chose them.
     """
     dimensions = scenario.topology.dimensions
     by_dimension = len(names) == len(dimensions)

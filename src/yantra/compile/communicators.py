@@ -22,7 +22,7 @@ _MOST_QUEUE_SETS = 240  # slot numbers are a byte
 _STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim's group g has streams from this times g
 
 Axes = tuple[tuple[int, int, tuple[int, ...]], ...]
-"""Offsets sum one of each: (count, stride, list); a list replaces steps."""
+"""Offsets sum one of each (count, stride, list); lists replace steps."""
 
 
 class Layout(NamedTuple):
@@ -77,8 +77,8 @@ class Communicators:
     ) -> None:
         """Begin with all ranks; `sizes` of the dimensions.
 
-        `by_node`: separate layouts for groups placed differently in nodes, the members of the
-        innermost dimension.
+        `by_node`: separate layouts for groups placed differently in nodes (the innermost
+        dimension).
         """
         self._builder = builder
         self._ranks = ranks
@@ -149,8 +149,8 @@ class Communicators:
         *,
         ascending: bool = False,
     ) -> Layout:
-        """Where members can be exactly a product of coordinates, a second layout serves the
-        communicators whose base makes them so; the core distinguishes them.
+        """Where members can be a product of coordinates, a second layout serves the communicators
+        whose base makes them so; the core distinguishes them.
         """
         if key in self._known:
             return self._known[key]
@@ -245,7 +245,7 @@ def _below(axes: Sequence[tuple[int, int, tuple[int, ...]]], end: int) -> int:
     """Number of offsets, sums of one of each axis, below `end`."""
     offsets = [0]
     for count, stride, listed in axes:
-        # Beyond the end alone stays beyond: do not walk a million ranks.
+        # Do not walk a million ranks beyond the end.
         steps = listed or (range(0, min(count * stride, end), stride) if stride else (0,) * count)
         offsets = [one + step for one in offsets for step in steps if one + step < end]
     return len(offsets)

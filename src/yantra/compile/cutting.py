@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SYMMETRIC = (1, 2, 4, 8, 16, 32)
 """Chunks where all members do the same: each costs events."""
 CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
-"""Chunks where data goes from member to member: each adds a hop that overlaps."""
+"""Chunks of what goes from member to member: each adds an overlapping hop."""
 _TURNS = (1, 2, 4, 8)  # chunks of each order
 _GAIN = 0.999  # least saving of more chunks or another plan: what laws of runs allow
 _LANES_GAIN = 1.05  # chunks sharing a port: each message is an event
@@ -123,7 +123,7 @@ class Phase(NamedTuple):
 
 
 def counts_of(turns: int, *, chained: bool) -> tuple[int, ...]:
-    """Numbers of chunks to choose from, equally many of each order."""
+    """Numbers of chunks to choose from, a multiple of the orders."""
     if turns > 1:
         return (1, *(turns * each for each in _TURNS))
     return CHAINED if chained else SYMMETRIC

@@ -75,7 +75,7 @@ def set_failures(
     ticks_per_ns: int,
     slower: float = 1.0,
 ) -> None:
-    """Give a model its failures and stated changes of links.
+    """Set failures and stated changes of links.
 
     Messages take `slower` times as long.
     """

@@ -83,9 +83,9 @@ class Graphs:
         return self.device_of_rank[rank] if self.device_of_rank else 0
 
     def counted(self, device: int | None = None) -> Iterator[tuple[_core.Graph, int, str]]:
-        """Yield each distinct graph, its number of ranks, and its source.
+        """Yield distinct graphs, their ranks, and sources; then arriving jobs', per rank.
 
-        Then jobs that may arrive, once per rank. `device`: only what its ranks run.
+        `device`: only what its ranks run.
         """
         from collections import Counter
 
@@ -99,7 +99,7 @@ class Graphs:
                     yield graph, 1, arriving_at(name, rank)
 
     def group_names(self, rank: int) -> Sequence[str]:
-        """Names of the groups that a rank's graph refers to by place."""
+        """Groups that a rank's graph refers to by place."""
         return self.of(rank).pg_names
 
     def collectives(self) -> list[_core.UsedCollective]:
@@ -112,7 +112,7 @@ class Graphs:
         return [*self.distinct, *arriving]
 
     def by_device(self, devices: Sequence[DeviceOf]) -> None:
-        """Give ranks with a device of their own entries of the same graph objects."""
+        """Ranks with another device get entries of the same graph objects."""
         if not devices:
             return
         self.device_of_rank = device_of_rank = [0] * len(self.by_rank)
@@ -157,7 +157,7 @@ class Graphs:
         )
 
     def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
-        """Add a distinct graph and its warnings; TraceError for its first error."""
+        """Add a graph and its warnings; TraceError for its first error."""
         self.warnings.extend(check(graph, where, quirks))
         self.distinct.append(graph)
         self.sources.append(where)

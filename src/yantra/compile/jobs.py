@@ -28,7 +28,7 @@ def lower_jobs(
     kernels: KernelTimes,
     order: StartOrder,
 ) -> None:
-    """Lower distinct graphs and give ranks their jobs; `options` are from `lowering`."""
+    """Lower distinct graphs and give ranks their jobs."""
     options.name_groups(communicators.by_name)
     kernels.tell(options, 0)
     distinct, sources = graphs.distinct, graphs.sources
@@ -40,7 +40,7 @@ def lower_jobs(
             kernels.tell(options, graphs.device_of[at])
         return _core.lower(distinct[at], options)
 
-    # Device settings hold for all calls, so several devices are serial.
+    # Settings of devices hold for all calls, so several are serial.
     others = range(len(jobs), len(distinct))
     all_lowered = in_order(
         lower,

@@ -39,7 +39,7 @@ class TimedKernels(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What was asked for another model of the same graphs, under `without`."""
+    """What was asked for another model of the same graphs."""
 
     timed: tuple[TimedKernels, ...]
     without: Without
@@ -65,7 +65,7 @@ def asks_a_model(scenario: Scenario) -> bool:
 def native_of(device: Device) -> str | None:
     """The core's form of a device's kernels, None for a model.
 
-    The core takes no options: with some, its models are asked like others.
+    The core takes no options: models with some are asked.
     """
     own = None if isinstance(device.compute, Plugin) and device.compute.options else device.compute
     return None if own is None else _form_of(device)
@@ -76,7 +76,7 @@ def _form_of(device: Device) -> str | None:
 
 
 class KernelTimes:
-    """Kernel times of a scenario's devices; `tell` gives them to the lowering."""
+    """A scenario's kernel times; `tell` gives them to the lowering."""
 
     def __init__(
         self,

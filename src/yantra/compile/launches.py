@@ -17,7 +17,7 @@ _OF = {"none": "KERNEL", "pass": "PASS", "job": "JOB"}
 def launches_of(scenario: Scenario) -> _core.Launches | None:
     """Launches of a rank; None where they take no time.
 
-    A time the host does not state is the stack's, in whole ns.
+    Times default to the stack's, in whole ns.
     """
     if scenario.host is None:
         return None

@@ -55,7 +55,7 @@ def check_limits(scenario: Scenario, ticks_per_ns: int) -> None:
 def check_sizes(native: _core.Model, graphs: Graphs) -> _core.Work:
     """The work of all ranks.
 
-    Raises TraceError for data beyond what the core counts, per node or in all.
+    Raises TraceError for data beyond the core's range, per node or in all.
     """
     work = _core.work_of(native)
     found = work.too_large

@@ -79,7 +79,7 @@ def set_network(
 
 
 def needs_fabric(scenario: Scenario) -> bool:
-    """Whether the network runs only over graphs, so dimensions become one."""
+    """Whether the network runs only over graphs."""
     return networks.level_of(scenario.network).needs_fabric
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def rated(scenario: Scenario) -> Scenario:
-    """The scenario with its workload type's rates, if the machine carries rates.
+    """The scenario with its workload type's rates, if the machine has rates.
 
     Raises ConfigError if that type is missing.
     """

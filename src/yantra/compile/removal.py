@@ -60,7 +60,7 @@ def bandwidth_of_dimension(at: int) -> str:
 
 
 def checked(causes: Iterable[str], dimensions: int) -> Without:
-    """The causes as a set; ConfigError for one neither in CAUSES nor a dimension's bandwidth."""
+    """The causes; ConfigError for one neither in CAUSES nor a dimension's bandwidth."""
     chosen = frozenset(causes)
     known = {*CAUSES, *map(bandwidth_of_dimension, range(dimensions))}
     for cause in sorted(chosen - known):
@@ -91,7 +91,7 @@ def reduction_rate(scenario: Scenario, without: Without) -> float:
 
 
 def shared_rate(scenario: Scenario, without: Without) -> float:
-    """Bytes per second shared by work on a rank's memory; 0: not shared."""
+    """Bytes per second that work on a rank's memory shares; 0: not shared."""
     device = scenario.device
     is_shared = device.share_bandwidth and "memory_bandwidth" not in without
     return device.memory_bytes_per_s if is_shared else 0.0

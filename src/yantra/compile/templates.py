@@ -54,7 +54,7 @@ class TemplateGraphs(Graphs):
         return tuple(meaning.groups.values()), tuple(meaning.peers.values())
 
     def assign(self, builder: _core.ModelBuilder) -> _core.Assignment:
-        """Which ranks can share a job, and what their communicators do.
+        """Ranks that can share a job, and their communicators.
 
         Raises ConfigError for a name without meaning.
         """

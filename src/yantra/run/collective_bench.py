@@ -78,7 +78,7 @@ class Question(NamedTuple):
 def default_algorithms(kind: Kind) -> tuple[str, ...]:
     """Algorithms of a collective, and the made one.
 
-    Those where switches add are not bound by what ranks send, so they run only if named.
+    Those where switches add, which the bound of ranks does not hold for, run only if named.
     """
     made = {name: find(name) for name in algorithms.names()}
     names = (name for name, one in made.items() if kind in one.kinds and not one.in_network)

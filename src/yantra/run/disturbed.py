@@ -20,7 +20,7 @@ Again = Callable[[Model], float]
 
 
 def disturbed(result: Result, again: Again | None = None) -> Disturbed | None:
-    """What disturbed a run and its cost; None if nothing did.
+    """What disturbed a run and its cost, or None.
 
     `again` runs a calmer model; default: `run`.
     """
@@ -66,7 +66,7 @@ def _run(model: Model) -> float:
 
 
 def drawn_further(model: Model, makespan_ns: float) -> Model:
-    """The model with failures by rate drawn beyond its run's end.
+    """The model with failures drawn beyond its run's end.
 
     They may make the run longer still, so ask again.
     """

@@ -42,10 +42,7 @@ def told_of(given: Scenario | Path | Case, fold: Fold | None, file: str) -> dict
 
 
 def read_finished(file: str, told: Told) -> tuple[Any, str]:
-    """A whole result of this file and version, else why not.
-
-    One of the two is empty; both without a file.
-    """
+    """A whole result of this file and version, else why not; neither without a file."""
     if not paths.lexists(file):
         return None, ""
     try:

@@ -57,7 +57,7 @@ class Routed(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A front's input; `route` routes other flows, or several packets of each.
+    """A front's input; `route` routes other flows, or packets.
 
     `fabric`: the graph's origin, or None.
     """

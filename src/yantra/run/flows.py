@@ -117,7 +117,7 @@ class FlowResult(NamedTuple):
     def by_size(self) -> Iterator[tuple[int | None, int, Percentiles, Percentiles]]:
         """Power of ten below the size, flows, percentiles of slowdown and time in ns.
 
-        The last row, None, is all flows; only those through count.
+        The last row, None, is all. Only flows through count.
         """
         rows = self.through
         return by_size(self.flows.bytes[rows], self.slowdown[rows], self.fct_ns[rows])
@@ -140,7 +140,7 @@ class FlowResult(NamedTuple):
     def loads(self, frames: int) -> Loads:
         """Each link's load, whole and in `frames` equal parts of the time.
 
-        Raises UnsupportedError for parts if rates were not kept.
+        Parts raise UnsupportedError if rates were not kept.
         """
         whole = self.link_loads()
         if not frames:

@@ -53,9 +53,8 @@ class _Rank(NamedTuple):
 
 
 def stuck(model: Model) -> list[str]:
-    """What keeps a job from ending in any run; empty for large ones.
-
-    Templates were checked when made.
+    """What keeps a job from ending in any run; empty for large ones, and templates, checked when
+    made.
     """
     graphs = model.graphs
     if isinstance(graphs, TemplateGraphs):

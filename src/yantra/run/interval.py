@@ -55,7 +55,7 @@ def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
 def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]) -> float:
     """The stack's half-width for such a plan, as a logarithm.
 
-    For machines with own tables; for scaled ones the classes' error comes on top.
+    For tables scaled from another device the classes' error comes on top.
     """
     stated = stated_by_stack(model)
     if not any(OF_ANOTHER in timed.basis for timed in model.kernels):
@@ -82,7 +82,7 @@ def bounds(
 ) -> tuple[float, float]:
     """Shares of the time that bound 90 of 100 samples.
 
-    `shares`, `widths`: of `responses` and `class_widths`; `stated`: the stack's interval.
+    `stated`: the stack's interval.
     """
     import numpy as np
 

@@ -27,9 +27,9 @@ Progress = Callable[[float, int], None]
 
 
 class Cost(NamedTuple):
-    """Seconds of processors, events and messages of a run.
+    """Processor seconds, events and messages of a run.
 
-    `is_folded`: events are of representatives alone.
+    `is_folded`: events are representatives' alone.
     """
 
     cpu_s: float
@@ -39,7 +39,7 @@ class Cost(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A network's time, or why it refuses (`refused`), or its deadlock.
+    """A network's time, or `refused` with the reason, or its deadlock.
 
     `difference`: (time - finest) / finest; None if that is 0.
     """
@@ -82,7 +82,7 @@ Refusal = ConfigError | UnsupportedError | DeadlockError
 
 
 On = Callable[[str], Scenario]
-"""Reads the scenario with another network: collectives may go as messages there."""
+"""Reads the scenario with another network, where collectives may be messages."""
 
 
 def compare(

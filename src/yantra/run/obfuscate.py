@@ -53,10 +53,7 @@ class Difference(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        """Whether the makespan changed within the level's limit, or 1 us.
-
-        Traces count whole us.
-        """
+        """Whether the makespan changed within the level's limit, or 1 us, the traces' grid."""
         change = abs(self.after.makespan_ns - self.before.makespan_ns)
         return abs(self.share) <= self.limit or change <= _GRID_NS
 

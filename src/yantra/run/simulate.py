@@ -178,7 +178,7 @@ def _run_folded(
     always: bool,
     record: bool | int,
 ) -> tuple[_core.Outcome | None, Recording | None, str]:
-    # Deadlocks and unreceived messages are reported by rank, so such a run is repeated with all.
+    # Deadlocks and unreceived messages are reported by rank, so all are run.
     from yantra.run import fold as folding
 
     if classes.refusal:

@@ -28,12 +28,10 @@ from yantra.scenario.types import Fold
 T = TypeVar("T")
 
 SweepProgress = Callable[[float, int | None], None]
-"""Called by one thread at a time with runs ended (and shares of running ones) and runs in all, None
-if unknown.
-"""
+"""Called by one thread at a time with runs ended, with shares, and runs in all or None."""
 
 Found = Callable[[int, str], None]
-"""Called with a scenario's number and why its existing result is made again, "" if not."""
+"""Called with a scenario's number and why its result is made again, or ""."""
 
 _ENDING = ".json"
 

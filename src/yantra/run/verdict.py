@@ -70,7 +70,7 @@ def makespan_without(
 ) -> int | None:
     """Makespan in ticks without some causes, None if it cannot be run.
 
-    Or only whole, where the folded run has more than `most_nodes` nodes.
+    Or only whole, with more than `most_nodes` nodes.
     """
     from yantra.run.simulate import run
 

@@ -39,7 +39,7 @@ class ArchiveLimits(NamedTuple):
 def unpack(data: bytes, folder: str, limits: ArchiveLimits) -> list[str]:
     """Unpack into an empty folder; return paths inside it.
 
-    Raises ConfigError naming the entry; some files may remain.
+    Raises ConfigError with the entry; some files may remain.
     """
     archive = _opened(data, limits)
     entries = archive.infolist()
@@ -58,7 +58,7 @@ def unpack(data: bytes, folder: str, limits: ArchiveLimits) -> list[str]:
 
 
 def pack(*folders: str) -> IO[bytes]:
-    """Folders' files as an archive; of one name the last folder's counts."""
+    """Folders as an archive; of one name the last folder's counts."""
     paths: dict[str, str] = {}
     for folder in folders:
         for root, _, files in os.walk(folder):
@@ -123,7 +123,7 @@ def _checked(entries: list[ZipInfo], packed: int, limits: ArchiveLimits) -> list
 
 
 def _path(entry: ZipInfo) -> tuple[str, ...]:
-    """Raises ConfigError for a name that could leave the folder.
+    """ConfigError for a name that could leave the folder.
 
     `orig_filename` is as in the archive; zipfile cuts the other at a NUL.
     """

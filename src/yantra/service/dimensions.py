@@ -37,7 +37,7 @@ class Shape(NamedTuple):
 
 
 def write_network(path: str) -> str:
-    """Write a graph file's dimensions as ASTRA-sim's network file; return its path."""
+    """Write a graph's dimensions as ASTRA-sim's network file; return its path."""
     shapes = shapes_of(graph_files.read(path), os.path.basename(path))
     columns = {
         "topology": [shape.kind for shape in shapes],

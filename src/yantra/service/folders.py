@@ -19,7 +19,7 @@ import yantra
 _PREFIX = "yantra-service-"
 _LOCK = "lock"
 _PARTS = "upload|configuration|results|fresh-[^/]*|old-[^/]*"
-# Reads until the service ends. A job of it may still write for less than a second.
+# Reads until the service ends. A job may write for under a second more.
 _KEEPER = """read _
 tries=0
 while [ -e "$0" ] && [ $tries -lt 100 ]; do
@@ -88,6 +88,6 @@ def _remove_unless_held(root: str) -> None:
 
 
 def shown(text: str, root: str) -> str:
-    """A text for a client: paths begin in its part of the folder, not of this host."""
+    """A text for a client, without paths of this host."""
     inside = re.compile(rf"{re.escape(root)}(?:/(?:{_PARTS})(?=/|$))?(?:/|(?![\w.-]))")
     return inside.sub("", text).replace(_INSTALLED, "yantra")

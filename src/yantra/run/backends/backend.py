@@ -48,8 +48,7 @@ class Backend(ABC):
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
         """Yield `work.after`'s values in task order.
 
-        Takes tasks only a few ahead of what was yielded. When closed, running tasks end soon and
-        none starts.
+        Takes tasks only a few ahead. When closed, running tasks end soon and none starts.
         """
 
     def calls(
@@ -57,7 +56,6 @@ class Backend(ABC):
     ) -> Generator[tuple[int, Any], None, None]:
         """Yield (place of argument, result) as calls end.
 
-        All must be picklable. When closed, nothing else starts. Optional for backends of scenarios
-        only.
+        All must be picklable. When closed, none starts. Optional.
         """
         raise UnsupportedError(f"--backend: {type(self).__name__} runs scenarios, and no trials")

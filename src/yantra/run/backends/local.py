@@ -87,7 +87,7 @@ class Local(Backend):
 
 
 def _follow(parent: int, allowed: tuple[Any, ...]) -> None:
-    # Ctrl-C is for the asking process; this ends with it, even by a kill, and may run what that
+    # Ctrl-C is for the asking process, with which this ends, even by a kill; it may run what that
     # may.
     take(allowed)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -108,8 +108,7 @@ class Annotator:
             )
 
             def call() -> Any:
-                # Redispatch holds the interpreter's lock: backend threads may need it before they
-                # release what the kernel waits for.
+                # Redispatch holds the interpreter's lock, which backend threads may need to finish.
                 return operator._op_dk(backend, *values)
 
             return wrapper(name, operator._schema, call, values) if self.recording else call()

@@ -36,7 +36,7 @@ def read_group_file(path: Path) -> tuple[Groups, list[str]]:
 
 
 def declared_groups(columns: Columns) -> list[Declared]:
-    """Distinct process groups listed in a trace; unreadable ones are skipped."""
+    """Distinct process groups in a trace; unreadable ones are skipped."""
     found: dict[Declared, None] = {}
     if NodeType.METADATA not in columns.type:
         return []

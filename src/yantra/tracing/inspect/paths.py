@@ -57,7 +57,7 @@ def issue_order(columns: Columns) -> list[int]:
 
 
 def critical_path(columns: Columns, duration: Sequence[int] | None = None) -> Path:
-    """The longest path, through the lowest ids on ties; `duration` replaces recorded durations.
+    """The longest path, through the lowest ids on ties, by recorded or given durations.
 
     Dynamic programming over a topological order.
     """

@@ -49,7 +49,7 @@ def coarsened(nodes: list[Node]) -> list[Node]:
 def reduced_parents(columns: Columns) -> list[list[int]]:
     """Each node's parents without implied ones.
 
-    Ancestors are bit sets by topological place, dropped when no child needs them.
+    Ancestors are bit sets, dropped when no child needs them.
     """
     order = topological(columns)
     place = {node: at for at, node in enumerate(order)}

@@ -112,9 +112,9 @@ def collective_kind(told: str) -> CollectiveType | None:
 
 
 def read_names(path: str) -> CommunicationNames:
-    """Read a user's table: `operators` and `kernels`, mapping patterns to collectives.
+    """Read a user's table: `operators` and `kernels`, patterns to collectives.
 
-    Raises ConfigError that names the field.
+    Raises ConfigError with the field.
     """
     tree = parse_yaml(read_text(path), path)
     if not isinstance(tree, dict):

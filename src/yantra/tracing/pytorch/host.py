@@ -123,7 +123,7 @@ class _FlatFile(_Head):
 def read(path: str) -> HostTrace:
     """Read a host trace, plain or gzip.
 
-    Raises TraceError when it is none, cut off, or contradictory.
+    Raises TraceError for other, cut off or contradictory files.
     """
     return parse(files.load(path), path)
 

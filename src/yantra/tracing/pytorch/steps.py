@@ -113,7 +113,7 @@ class _Cut:
         return time is not None and self.step.start_ns <= time < self.step.end_ns
 
     def _operators(self) -> set[int]:
-        """Operators begun in the step, and the roots; without a time, where the enclosing one is."""
+        """Operators begun in the step, and roots; without a time, where the enclosing one is."""
         kept: set[int] = set()
         for operator in self.linked.operators:
             timeless = operator.start_ns is None and (

@@ -94,7 +94,7 @@ class _Matching:
     def everywhere(
         self, keys: Sequence[int], others: Sequence[int], *, even_only: bool = True
     ) -> _Matching:
-        """`even_only`: only keys both sides have equally often; otherwise as many as fit."""
+        """`even_only`: only keys that are equally frequent; otherwise as many as fit."""
         free: dict[int, list[int]] = defaultdict(list)
         for other, key in enumerate(others):
             if not self.taken[other]:
@@ -178,7 +178,7 @@ def _occurrences(records: Sequence[int], key: Callable[[int], int]) -> dict[tupl
 
 
 def _deep(side: Side, up: bool) -> list[int]:
-    """Number records by their content and that of all ancestors (`up`) or descendants.
+    """Number records by content and that of all ancestors (`up`) or descendants.
 
     On or beyond a cycle, by content alone.
     """

@@ -22,10 +22,7 @@ class Link(NamedTuple):
 
 
 class Links:
-    """Nodes by index, as in `Columns`, and distinct edges.
-
-    From `columns.count` on: nodes only named by dependencies.
-    """
+    """Nodes by index, as in `Columns`, then those only named by dependencies; distinct edges."""
 
     def __init__(self, trace: Trace) -> None:
         self.columns = Columns(trace)
@@ -64,7 +61,7 @@ class Links:
 class Cut(NamedTuple):
     """The part to draw; all None: everything.
 
-    `ids`: "3", "100-199" or "3,100-199". `around`: a node id, with all at most `hops` edges away.
+    `ids`: "3,100-199". `around`: a node id, with all at most `hops` edges away.
     """
 
     ids: str | None = None

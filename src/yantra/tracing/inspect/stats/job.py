@@ -92,7 +92,7 @@ def _said(trace: Trace, name: str) -> object:
 
 
 def communicators(by_rank: dict[int, Columns], given: Groups | None) -> Groups:
-    """Group members, from the best source there is.
+    """Group members, from the best source.
 
     A lone trace without a list of groups cannot know others.
     """

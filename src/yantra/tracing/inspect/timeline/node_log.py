@@ -40,7 +40,7 @@ _LANES = {
 class Execution(NamedTuple):
     """A node that ran: ticks of issue and callback, and its line.
 
-    `end` None: never called back. `type` None: not in the log.
+    `end` None: no callback. `type` None: not logged.
     """
 
     rank: int

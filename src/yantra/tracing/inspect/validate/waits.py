@@ -136,10 +136,7 @@ class Waits:
         return self.job.members[rank].order.decided(nodes)
 
     def held_by_rendezvous(self, messages: Messages) -> Iterator[tuple[int, int]]:
-        """Yield edges for sends that end only once the receive is posted.
-
-        That is when the receive's dependencies have ended.
-        """
+        """Edges for sends that end only once the receive is posted: after its dependencies."""
         for key, sends in messages.sends.items():
             order = self.job.members[key.destination].order
             for send, receive in zip(sends, messages.receives.get(key, []), strict=False):

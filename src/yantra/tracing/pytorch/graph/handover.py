@@ -30,7 +30,7 @@ Cause = tuple[int, int]  # begin of the other thread's work, its last draft
 
 
 class Handover:
-    """Writes a linked trace's hand-overs into the drafts.
+    """Writes hand-overs into the drafts.
 
     `tails`: second half of slices split around another thread's work.
     """
