@@ -1,1 +1,1 @@
-"""Forms in which results leave Yantra, one file each; those with a PLUGIN have a name."""
+"""Forms in which results leave Yantra, one per file; those with a PLUGIN have a name."""

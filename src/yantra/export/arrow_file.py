@@ -1,4 +1,4 @@
-"""What the forms that Arrow writes have in common: tables are written part by part."""
+"""What Arrow's forms share: tables are written part by part."""
 
 from __future__ import annotations
 

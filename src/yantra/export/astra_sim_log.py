@@ -1,9 +1,8 @@
-"""Result -> the lines ASTRA-sim 2 prints and logs, in its wording and order.
+"""Result -> the lines that ASTRA-sim 2 prints and logs, for scripts that parse them.
 
-Scripts that parse those lines keep working. A difference, where upstream is of no use: a rank with
-CPU, memory or invalid nodes gets its full statistics (upstream's are lost to an exception). The
-debug lines are those of nodes; upstream's of the roofline are left out. A folded run does not know
-what happens first within a tick; its lines of one tick come by rank and node.
+Two differences: a rank with CPU, memory or invalid nodes gets full statistics (upstream loses them
+to an exception); debug lines omit the roofline's. A folded run's lines within a tick come by rank
+and node.
 
 Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 """
@@ -49,18 +48,18 @@ class Line(NamedTuple):
     message: str
 
     def text(self, stamp: str) -> str:
-        """Return the line as spdlog's default pattern writes it."""
+        """The line in spdlog's default pattern."""
         return f"[{stamp}] [{self.logger}] [{self.level}] {self.message}"
 
 
 def stamp() -> str:
-    """Return the present time as `YYYY-MM-DD HH:MM:SS.mmm`."""
+    """The present time as `YYYY-MM-DD HH:MM:SS.mmm`."""
     now = time.time()
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now)) + f".{int(now % 1 * 1000):03d}"
 
 
 def lines(result: Result) -> Iterator[Line]:
-    """Return all lines of a run; those of level debug go to the log file only."""
+    """All lines of a run; those of level debug go only to the log file."""
     model = result.model
     yield from _rings(model)
     rings = _GroupRings(model)
@@ -73,12 +72,12 @@ def lines(result: Result) -> Iterator[Line]:
             yield _node_event(result, what, rank, node)
         if what is What.STARTS and not model.scenario.replay_only:
             yield from rings.built(rank, node)
-    if not _is_ns3(model):  # which leaves the process before it takes down its systems
+    if not _is_ns3(model):  # which exits before it takes down its systems
         yield Line("system", "warning", "Exiting")
 
 
 def banner(result: Result) -> list[str]:
-    """Return what the ns-3 front end prints before its log; nothing of the analytical ones."""
+    """What the ns-3 front end prints before its log; empty for the analytical ones."""
     if not _is_ns3(result.model):
         return []
     sizes = [dimension.size for dimension in result.model.scenario.topology.dimensions]
@@ -91,7 +90,7 @@ def _is_ns3(model: Model) -> bool:
 
 
 def _happenings(result: Result) -> Iterator[tuple[What, int, int]]:
-    """Yield starts and ends of nodes and finishes of ranks, in their order; a finish has node 0."""
+    """Starts and ends of nodes and finishes of ranks (node 0), in order."""
     model, outcome = result.model, result.outcome
     if not (model.groups or model.scenario.trace_nodes):
         for rank in result.finish_order:
@@ -107,7 +106,6 @@ _ENDS, _STARTS, _ENDS_AT_ONCE, _FINISHES = range(4)
 
 
 def _of_folded(model: Model, outcome: _core.Outcome) -> Iterator[tuple[What, int, int]]:
-    """Yield the same of a folded run, which knows no order within a tick: by rank and node."""
     found: list[tuple[int, int, int, int, What]] = []
     for rank, first in zip(range(model.ranks), outcome.first_node, strict=False):
         found.append((outcome.finish[rank], rank, _FINISHES, 0, What.FINISHES))
@@ -122,7 +120,7 @@ def _of_folded(model: Model, outcome: _core.Outcome) -> Iterator[tuple[What, int
 
 
 def _rings(model: Model) -> Iterator[Line]:
-    """Yield the rings rank 0 builds, per collective and dimension, whatever runs the collective."""
+    """Rank 0's rings, per collective and dimension, whatever runs the collective."""
     for kind in COLLECTIVE_TYPES:
         chosen = getattr(model.scenario.collectives, kind)
         names = chosen.instead_of if isinstance(chosen, Custom) else chosen or ()
@@ -145,7 +143,7 @@ def _ring_text(size: int, offset: int) -> str:
 
 
 class _GroupRings:
-    """The rings that ranks build: each for the first collective of a type in a group."""
+    """Ranks' rings: one for a group's first collective of a type."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -157,7 +155,7 @@ class _GroupRings:
         self._columns: dict[int, tuple[memoryview[int], memoryview[int], memoryview[int]]] = {}
 
     def built(self, rank: int, node: int) -> Iterator[Line]:
-        """Yield the line of the ring that a rank builds as a node starts, if it builds one."""
+        """The ring that a rank builds as a node starts, if any."""
         columns = self._columns.get(rank)
         if columns is None:
             graph = self._model.graphs.of(rank)
@@ -206,7 +204,7 @@ def _finish(result: Result, rank: int, roofline: _core.Roofline) -> Iterator[Lin
     if model.scenario.track_local_memory:
         from yantra.export.local_memory import human_size, usage
 
-        # The order in which nodes end within a tick does not change how many bytes live.
+        # The order of ends within a tick does not change how many bytes live.
         peak = human_size(usage(result, rank, {}).peak_bytes)
         yield Line("workload", "info", f"sys[{rank}] peak memory usage: {peak}")
 
@@ -233,12 +231,12 @@ def _statistics(
 
 
 def _fixed(value: float) -> str:
-    """Write three decimals as upstream does, which prints the x86's not-a-number with its sign."""
+    # upstream prints the x86's not-a-number with its sign
     return "-nan" if value != value else f"{value:.3f}"
 
 
 def _cycles(model: Model, ticks: int) -> int:
-    """Return ticks as whole ns; a difference that wrapped around below zero stays wrapped."""
+    # a difference that wrapped below zero stays wrapped
     if ticks >= _UINT64 // 2:
         return _UINT64 - (_UINT64 - ticks) // model.ticks_per_ns
     return ticks // model.ticks_per_ns

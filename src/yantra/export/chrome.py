@@ -1,8 +1,7 @@
-"""Result -> the trace-event JSON that chrome://tracing reads, and Perfetto too.
+"""Result -> the trace-event JSON of chrome://tracing and Perfetto.
 
-What is shown is decided in `yantra.export.timeline`; the core writes the events
-(`native/export/chrome.cpp`). Prefer Perfetto's own form for large runs: this one is five times as
-long and slower to open.
+The core writes it (`native/export/chrome.cpp`). Prefer Perfetto's own form for large runs: this one
+is five times as long and slower to open.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ class Chrome(Exporter):
     """The JSON of chrome://tracing."""
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Write a timeline as `yantra.export.timeline.write` does, with its options."""
+        """As `yantra.export.timeline.write`, with its options."""
         from yantra import _core
         from yantra.export import timeline
 

@@ -1,8 +1,7 @@
 """Table -> CSV (RFC 4180), with a line of names; a missing value is an empty field.
 
-A text that a spreadsheet would take for a formula begins with an apostrophe, which says that it is
-text. Rows are written some ten thousand at a time, so memory does not follow the length of a table.
-A path that ends in `.gz` gets them packed with gzip.
+Texts like a spreadsheet's formula get an apostrophe in front. Written some ten thousand rows at a
+time, to bound memory; `.gz` paths are packed with gzip.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Csv(TableExporter):
 
 
 def rows_of(writer: _core.TableWriter, texts: Texts, parts: Sequence[Part]) -> bytes:
-    """Return the rows of parts of a table; no text begins like a formula of a spreadsheet."""
+    """Rows of parts of a table; no text begins like a spreadsheet's formula."""
     return writer.rows([as_cells(_safe(part), texts) for part in parts])
 
 

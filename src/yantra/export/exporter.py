@@ -1,7 +1,7 @@
 """`Exporter`: a form in which a result leaves Yantra; each is one file of `yantra.export`.
 
-Trade-off: a form gets the result itself and may use anything of Yantra, so nothing has to be handed
-over, and what a form needs of a result stays in its own file.
+Trade-off: a form gets the result itself and may use all of Yantra, so what it needs stays in its
+own file.
 """
 
 from __future__ import annotations
@@ -15,33 +15,30 @@ from yantra.result import Result, Table
 
 
 class Exporter(ABC):
-    """A form of results. Files appear whole or not at all; the result does not change."""
+    """A form of results. Files appear whole or not at all."""
 
     @abstractmethod
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Write a result; return what the file leaves out, in words for the user.
+        """Write a result; return what the file leaves out, for the user.
 
-        Raises ConfigError for a path that cannot be written and for options that make no sense,
-        UnsupportedError for what only a recorded run has.
+        Raises ConfigError for an unwritable path and senseless options, UnsupportedError for what
+        only a recorded run has.
         """
 
 
 class TextExporter(Exporter):
-    """A form that is text, made piece by piece so that memory does not follow its length."""
+    """A text form, made in pieces to bound memory."""
 
     @abstractmethod
     def pieces(self, result: Result, **options: Any) -> Iterator[str]:
-        """Yield the text of a result."""
+        """The text of a result, in pieces."""
 
     def text(self, result: Result, **options: Any) -> str:
-        """Return the text of a result."""
+        """The text of a result."""
         return "".join(self.pieces(result, **options))
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Write the text of a result, packed with gzip where the path ends in `.gz`.
-
-        It is UTF-8, its ends of lines are those of `pieces`.
-        """
+        """Write UTF-8, packed with gzip where the path ends in `.gz`; line ends as in `pieces`."""
         with whole_text(path) as file:
             file.writelines(self.pieces(result, **options))
         return []
@@ -52,7 +49,7 @@ class TableExporter(Exporter):
 
     @abstractmethod
     def write_table(self, table: Table, path: Path) -> None:
-        """Write a table. Raises UnsupportedError where a package is missing that it takes."""
+        """Write a table. Raises UnsupportedError where a package is missing."""
 
     def write(self, result: Result, path: Path, table: str = "ranks", **options: Any) -> list[str]:
         """Write the table of this name."""

@@ -1,8 +1,8 @@
-"""Whether a JSON form is what `result.schema.json` says, as far as it is read here.
+"""Whether a JSON form follows `result.schema.json`.
 
-Of JSON Schema the keywords that ours uses: type, required, properties, additionalProperties as a
-schema, items of one type, minimum. Members and columns that the schema does not know are accepted
-and listed, since newer versions of Yantra may add some; so are new names of an enumeration.
+Reads only the keywords it uses: type, required, properties, additionalProperties as a schema, items
+of one type, minimum. Unknown members, columns and names of an enumeration are accepted and listed,
+as newer versions may add some.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _EXPECTED = {
 
 
 def check_form(form: Any, schema: Mapping[str, Any], where: str) -> list[str]:
-    """Return the members that the schema does not know.
+    """The members that the schema does not know.
 
-    Raises ConfigError for the first that is not what the schema says; `where` names it.
+    Raises ConfigError for the first that breaks it; `where` names it.
     """
     unknown: list[str] = []
     _check(form, schema, where, unknown)

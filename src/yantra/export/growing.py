@@ -1,7 +1,7 @@
-"""A table that is written while it grows: CSV, packed where the name ends in .gz, or Parquet.
+"""A table written while it grows: CSV, packed where the name ends in .gz, or Parquet.
 
-The file appears whole under its name at the end. Until then it has a temporary name; if the command
-is interrupted, the rows that are complete are kept under `yantra.base.output.partial_name`.
+The file appears whole at the end; if interrupted, complete rows are kept under
+`yantra.base.output.partial_name`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from yantra.result import Table
 from yantra.result.frames import batches, needed, schema_of
 
 Add = Callable[[Table], None]
-"""Adds the rows of a table, which has the columns of the first one."""
+"""Adds the rows of a table with the columns of the first one."""
 
 
 @contextmanager
 def growing_table(path: Path, first: Table) -> Iterator[Add]:
-    """Yield what adds rows to a file; `first` says which columns it has, and is not added.
+    """Yields what adds rows to a file; `first` only gives the columns.
 
-    Raises ConfigError where the file cannot be written, UnsupportedError where Parquet lacks its
-    package.
+    Raises ConfigError for an unwritable file, UnsupportedError where Parquet lacks its package.
     """
     if str(path).endswith(".parquet"):
         with _parquet(path, first) as add:

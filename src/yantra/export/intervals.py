@@ -1,4 +1,4 @@
-"""Times as bars, each with its interval, as a figure of matplotlib; extra `plots`."""
+"""Times as bars with intervals, as a figure of matplotlib; extra `plots`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def bars(
     spans_ns: Sequence[tuple[float, float] | None],
     title: str,
 ) -> Any:
-    """Return a figure: a bar for each time in ns, and a line from the low to the high end.
+    """A bar for each time in ns, and a line over its interval, if any.
 
-    A time without an interval has no line. Raises UnsupportedError without matplotlib.
+    Raises UnsupportedError without matplotlib.
     """
     figures = needed("matplotlib.figure", "plot", "plots")
     figure = figures.Figure(figsize=(_WIDE, _EACH * len(names) + _MORE), layout="constrained")

@@ -1,10 +1,8 @@
 """Result -> JSON. The file appears whole or not at all.
 
-The JSON form is described by `result.schema.json` beside this file. Its `version` rises when a
-field changes its meaning or goes; new fields may come without. A file has short tables in full
-(`tables`) and long ones packed (`packed`), so that its length follows what differs and not the
-number of ranks, and it is sealed (`base/seals.py`); what a terminal or Python gets (`document`) has
-all in full.
+`result.schema.json` describes the form; its `version` rises when a field changes its meaning or
+goes. In a file long tables are packed (`packed`), so its length follows what differs, not the
+ranks, and it is sealed (`base/seals.py`); `document` has all in full.
 """
 
 from __future__ import annotations
@@ -37,12 +35,10 @@ def document(
     warnings: Iterable[str] = (),
     folder: Path = "",
 ) -> dict[str, Any]:
-    """Return the JSON form: the run as a whole, and the columns of some tables.
+    """The JSON form: the run, and columns of tables, by default `result.tables`.
 
-    The tables are those of `result.tables` unless others are asked for.
-    `warnings` are those of reading the input; the result knows those of the compiler. Relative
-    paths in the scenario start from `folder`. Every file that the scenario names is read once more
-    for its digest.
+    `warnings` are those of reading the input. The scenario's relative paths start from `folder`;
+    its files are read again for their digests.
     """
     columns = {name: result.table(name).as_dict() for name in _chosen(result, tables)}
     return {**head_of(result, warnings, folder), "tables": columns}
@@ -56,9 +52,9 @@ def head_of(
     path: bool = True,
     case: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the members of the JSON form without tables, and without the `path` if so asked.
+    """The JSON form without tables, and without `path` if so asked.
 
-    `case` says which of many scenarios it is; with it comes a digest of what decides the result.
+    `case` says which of many scenarios it is, and adds a digest of what decides the result.
     """
     from yantra import __version__
     from yantra.scenario.origin import digest_of, digests, tree_of
@@ -92,7 +88,6 @@ def _chosen(result: Result, tables: Iterable[str] | None) -> Iterable[str]:
 
 
 def _named(result: Result) -> dict[str, Any]:
-    """Return what ran, and the figures that are known of it."""
     return {"what_ran": result.what_ran.as_dict(), "figures": result.figures.as_dict()}
 
 
@@ -116,9 +111,9 @@ def json_pieces(
     packed: bool = False,
     case: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
-    """Yield the text of the JSON form piece by piece, one line per column.
+    """The text of the JSON form in pieces, one line per column.
 
-    Long tables are packed where that is asked for; `case` is that of `head_of`.
+    Long tables are packed if `packed`; `case` is as in `head_of`.
     """
     members = [
         f"  {_text(name)}: {_text(value)},\n"
@@ -152,7 +147,6 @@ def _in_full(table: Table) -> Iterator[str]:
 
 
 def _elements(table: Table, column: str) -> Iterator[str]:
-    """Yield the values of a column as JSON, with commas between them."""
     import json
 
     writer = _core.TableWriter(json=True)
@@ -172,7 +166,7 @@ def json_text(
     warnings: Iterable[str] = (),
     folder: Path = "",
 ) -> str:
-    """Return `document` as text, one line per column; all tables are in full."""
+    """`document` as text, one line per column."""
     return "".join(json_pieces(result, tables, warnings, folder))
 
 
@@ -180,7 +174,7 @@ class Json(TextExporter):
     """The JSON form; relative paths in a file start from its folder."""
 
     def document(self, result: Result, tables: Iterable[str] | None = None) -> dict[str, Any]:
-        """Return the form as plain values."""
+        """The form as plain values."""
         return document(result, tables)
 
     def pieces(
@@ -191,7 +185,7 @@ class Json(TextExporter):
         case: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Iterator[str]:
-        """Yield the text of a file: long tables are packed, and a digest seals it."""
+        """The text of a file: long tables packed, sealed by a digest."""
         pieces = json_pieces(result, tables, folder=folder, packed=True, case=case)
         return seal_pieces(pieces)
 
@@ -200,7 +194,7 @@ class Json(TextExporter):
         return super().write(result, path, folder=dirname(path), **options)
 
     def read(self, text: str, name: str) -> StoredResult:
-        """Return the result in the text of a file. Raises ConfigError, with `name` as the place."""
+        """Read a file's text. Raises ConfigError, with `name` as the place."""
         from yantra.export.stored import StoredResult, result_of
 
         return StoredResult(result_of(text, name), name)

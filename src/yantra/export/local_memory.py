@@ -1,14 +1,11 @@
-"""Result -> local memory over time: live tensors, peak, and a trace to look at per rank.
+"""Result -> local memory over time: live tensors, peak, and a trace per rank.
 
-Follows ASTRA-sim's `track-local-mem`. Every node names the tensors it reads and writes (attributes
-`inputs` and `outputs`, name and bytes in turn). A node holds the interval from its issue to its
-completion. A tensor lives from the start of its first write to the end of the read recorded last,
-that is of the node that completes last, and for ever if nobody reads it; one that is read before
-anything wrote it is taken to be there from the start of the run. Tensors of no bytes do not count.
-A second write of a tensor, at which upstream stops, does not change its life.
+As ASTRA-sim's `track-local-mem`: nodes name tensors they read and write (attributes `inputs` and
+`outputs`, name and bytes in turn), from issue to completion. A tensor lives from its first write's
+start (the run's, if read before) to the end of its last-completing read, for ever without one.
+Tensors of no bytes do not count; a second write, at which upstream stops, changes nothing.
 
-The trace is Chrome's trace-event JSON (open it in Perfetto), as upstream writes it, byte for byte:
-`local_memory_trace.py` has its events.
+The trace is Chrome's trace-event JSON, byte for byte upstream's: see `local_memory_trace.py`.
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ class Lifetime(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Memory of one rank: every access and lifetime, and (tick, live bytes) where it changes."""
+    """One rank's memory: accesses, lifetimes, and (tick, live bytes) where it changes."""
 
     reads: list[Access]
     writes: list[Access]
@@ -56,7 +53,7 @@ class Usage(NamedTuple):
 
 
 def ended_in_order(result: Result) -> dict[int, list[int]]:
-    """Return the nodes of each rank in the order in which they ended, where the run noted it."""
+    """Each rank's nodes in the order of their ends, where noted."""
     ended: dict[int, list[int]] = {}
     for noted in result.outcome.happenings:
         if noted.what is _ENDS and noted.node is not None:
@@ -65,7 +62,7 @@ def ended_in_order(result: Result) -> dict[int, list[int]]:
 
 
 def usage(result: Result, rank: int, ended: dict[int, list[int]] | None = None) -> Usage:
-    """Return the memory usage of a rank; `ended`, for many ranks, is what `ended_in_order` gave."""
+    """A rank's memory usage; for many ranks pass `ended` from `ended_in_order`."""
     ended = ended_in_order(result) if ended is None else ended
     graph = result.model.graphs.of(rank)
     reads: list[Access] = []
@@ -89,7 +86,7 @@ def usage(result: Result, rank: int, ended: dict[int, list[int]] | None = None) 
 
 
 def human_size(size_bytes: int) -> str:
-    """Write a size as upstream's peak line does: powers of 1024, two decimals."""
+    """A size as in upstream's peak line: powers of 1024, two decimals."""
     value, units = float(size_bytes), ["B", "KB", "MB", "GB", "TB"]
     while value >= 1024 and len(units) > 1:
         value /= 1024
@@ -98,10 +95,7 @@ def human_size(size_bytes: int) -> str:
 
 
 def _completions(result: Result, rank: int, ended: list[int] | None) -> list[tuple[int, int, int]]:
-    """Return (node, start, end) of the nodes that ran, in the order of their completion.
-
-    Where the run did not note it, it is within a tick that of their starts.
-    """
+    """(node, start, end) in the order of completion; where unnoted, within a tick by starts."""
     outcome = result.outcome
     first = outcome.first_node[rank]
     past = first + len(result.model.graphs.of(rank))
@@ -123,7 +117,6 @@ def _tensors(
 
 
 def _timeline(lifetimes: list[Lifetime]) -> list[tuple[int, int]]:
-    """Return the live bytes from each tick at which they change."""
     changes: dict[int, int] = {}
     for life in lifetimes:
         changes[life.start] = changes.get(life.start, 0) + life.size_bytes

@@ -1,8 +1,7 @@
-"""Local memory of a rank -> the trace that ASTRA-sim writes of it, event for event.
+"""Local memory of a rank -> ASTRA-sim's trace of it, event for event.
 
-Accesses by tensor, lifetimes, live bytes, and the lifetimes once more as a heat map, whose rows are
-by length and whose colours are by size. Tensors come in the order of ASTRA-sim's hash maps, a
-number as its library writes it (1e-3 times the nanoseconds, in doubles).
+Tensors come in the order of ASTRA-sim's hash maps, numbers as its library writes them (1e-3 times
+the nanoseconds, in doubles).
 
 Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 """
@@ -38,8 +37,6 @@ def write_traces(result: Result) -> list[str]:
 
 
 class _Events:
-    """The events of one rank."""
-
     def __init__(self, usage: Usage, rank: int, ticks_per_ns: int) -> None:
         self._usage = usage
         self._rank = rank
@@ -50,7 +47,7 @@ class _Events:
         self._life = {life.tensor: life for life in usage.lifetimes}
 
     def all(self) -> Iterator[Event]:
-        """Yield all events, in upstream's order."""
+        """All events, in upstream's order."""
         threads = _in_hash_order(self._by_size)
         for category, accesses in (
             ("tensorRead", self._usage.reads),
@@ -100,7 +97,7 @@ class _Events:
             for tensor in tensors:
                 life = self._life[tensor]
                 tick = life.start if phase == "B" else life.end
-                assert tick is not None  # it is read
+                assert tick is not None  # a read one
                 yield {
                     "args": {"size": life.size_bytes},
                     "cat": "tensorLifetime",
@@ -140,7 +137,7 @@ class _Events:
         }
 
     def _lasts(self, life: Lifetime) -> int:
-        """Return the ticks of a lifetime; one that nobody ends lasts until the last change."""
+        # a life without end lasts until the last change
         end = self._usage.timeline[-1][0] if life.end is None else life.end
         return (end - life.start) % _UINT64
 
@@ -167,7 +164,7 @@ class _Events:
 
 
 def _text(value: Any, margin: str = "\n") -> str:
-    """Return a tree as nlohmann::json writes it with an indent of 2."""
+    """A tree as nlohmann::json writes it with an indent of 2."""
     inner = margin + "  "
     if isinstance(value, dict):
         items = (f"{_quoted(key)}: {_text(one, inner)}" for key, one in sorted(value.items()))

@@ -1,7 +1,7 @@
 """Result -> a run of MLflow; needs the package mlflow (or mlflow-skinny).
 
-The path is the run's name. Where it is logged to, MLflow says (`MLFLOW_TRACKING_URI`, the
-experiment of `MLFLOW_EXPERIMENT_NAME`); a run that is active takes the numbers itself.
+The path is the run's name, MLflow decides where it is logged (`MLFLOW_TRACKING_URI`,
+`MLFLOW_EXPERIMENT_NAME`); an active run takes the numbers itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Result -> a piece of HTML for notebooks: what bounds it, where the time goes, its dimensions."""
+"""Result -> HTML for notebooks: what bounds it, where the time goes, its dimensions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _COLOURS = {part.name: part.colour for part in ALL}
 
 
 class Notebook(TextExporter):
-    """What a notebook shows for a result; texts of traces are escaped."""
+    """A result in a notebook; texts of traces are escaped."""
 
     def pieces(self, result: Result, **options: Any) -> Iterator[str]:
-        """Yield the one element."""
+        """The one element."""
         summary = summarise(result)
         ranks = count(result.model.ranks, "rank")
         semantics = result.model.scenario.semantics
@@ -40,7 +40,7 @@ class Notebook(TextExporter):
 
 
 def _bars(result: Result) -> list[Bar]:
-    """Return a bar for each run of equal ranks, or for the first, median and last to finish."""
+    """A bar for each run of equal ranks, or for the first, median and last to finish."""
     columns = [result.ranks.values(f"{part}_ns") for part in PARTS]
     rows = list(zip(*columns, strict=True))
     bars = []

@@ -1,20 +1,17 @@
-"""The files that ASTRA-sim's ns-3 front end writes, which scripts of HPCC's simulator read.
+"""The files of ASTRA-sim's ns-3 front end, for scripts of HPCC's simulator.
 
-FCT_OUTPUT_FILE has a line for each message, in the order in which their senders had the last ACK:
-source and destination address (hexadecimal), source and destination port, bytes, start and
-completion time (ns), and what it would take alone (ns): the base round trip, and its bytes with 36
-of headers for each packet at the rate of the narrowest link.
+FCT_OUTPUT_FILE has a line per message, in the order of the last ACKs at the senders: source and
+destination address (hexadecimal), source and destination port, bytes, start and completion time
+(ns), and the time alone (ns): the base round trip, and its bytes with 36 of headers per packet at
+the narrowest link's rate. PFC_OUTPUT_FILE has one per pause and resume that a port obeys: time
+(ns), node, 0 for a host and 1 for a switch, the port's number (from 1, in the order of the topology
+file), and 1 for a pause or 0 for its end. QLEN_MON_FILE has one per switch and multiple of 100 ns
+at which a port has 1,000 bytes or more: "time", the time (ns), the node, and for each such port
+"j", its number and waiting bytes.
 
-PFC_OUTPUT_FILE has one for each pause and resume that a port obeys: time (ns), node, 0 for a host
-and 1 for a switch, the number of the port (from 1, in the order of the topology file), and 1 for a
-pause or 0 for its end.
+Trade-off: within one ns, messages are in the order of sending and ports in that of links; a pause
+that ends in its first ns has no line.
 
-QLEN_MON_FILE has one for each switch and multiple of 100 ns at which a port of it has 1,000 bytes
-or more: "time", the time (ns), the node, and for each such port "j", its number and the bytes that
-wait.
-
-Trade-off: of what happens within one ns, messages are in the order of sending and ports in that of
-links; a pause that ends in the ns in which it began has no line.
 Source: astra-sim/astra-network-ns3, scratch/common.h.
 """
 
@@ -49,7 +46,6 @@ def write(result: Result, config: str) -> None:
 
 
 def _write(path: str, lines: Iterable[tuple[float, str]]) -> None:
-    """Write lines in the order of their times."""
     with whole_file(path) as unfinished, open(unfinished, "w", encoding="ascii") as file:
         file.writelines(f"{text}\n" for _, text in sorted(lines, key=lambda line: line[0]))
 
@@ -95,7 +91,7 @@ def _pauses(result: Result, graph: Graph) -> list[tuple[float, str]]:
 
 
 def _queues(result: Result, graph: Graph) -> list[tuple[float, str]]:
-    """Return the lines of the monitor; one ends without a blank where the last port has its say."""
+    """The monitor's lines; one ends without a blank where the last port has its say."""
     ports = _ports(graph)
     rows = result.packets.sweeps.as_dict()
     links = result.packets.numbers
@@ -116,7 +112,6 @@ def _queues(result: Result, graph: Graph) -> list[tuple[float, str]]:
 
 
 def _ports(graph: Graph) -> list[int]:
-    """Return the number of the port that feeds each link."""
     counts: Counter[int] = Counter()
     numbers = []
     for device in graph.links.start.tolist():

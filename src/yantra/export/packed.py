@@ -1,16 +1,12 @@
 """Long tables -> the member `packed` of a result file; `unpacked.py` reads it.
 
-Rows come in parts: a part is what one rank has, or some ten thousand rows. Of each column the parts
-that differ are written once (`pieces`), and which of them each part has (`of`). So ranks of one
-class, and ranks that only did the same, cost a number each. A column whose numbers are names of a
-rank's own (its number, its groups) has pieces of places, and in `names` what place 0, 1, ... means
-for each part that has it.
+Rows come in parts: one rank's, or some ten thousand. A column's distinct parts are written once
+(`pieces`), with each part's piece (`of`), so equal ranks cost a number each. A rank's own names
+(its number, its groups) become places, whose meanings are in `names`.
 
-Numbers are packed: differences of neighbours, as planes of bytes (native/export/planes.hpp),
-deflated, in base64. Trade-off: no tool but a program reads that, in return for files a hundredth as
-long; tables of up to `MOST_ROWS_IN_FULL` rows stay plain lists.
-
-Pieces are made, written and forgotten one by one, so memory does not follow the length of a table.
+Numbers are differences of neighbours, as planes of bytes (native/export/planes.hpp), deflated, in
+base64. Trade-off: readable only by programs, for files a hundredth as long; up to
+`MOST_ROWS_IN_FULL` rows stay plain lists. One piece at a time is in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from yantra.result.columns import Coded, Gathered, Kind, Reals, Ticks, part_of
 from yantra.result.table import Table
 
 MOST_ROWS_IN_FULL = 1_000
-"""Tables of more rows are packed."""
+"""Longer tables are packed."""
 
 _MOST_NUMBERS_IN_FULL = 16
 _ROWS_OF_A_PART = 65_536
@@ -39,7 +35,7 @@ Numbers = list[int] | str
 
 
 def numbers_form(numbers: Any) -> Numbers:
-    """Return 64-bit whole numbers as JSON: a few as a list, many packed."""
+    """64-bit whole numbers as JSON: a few as a list, many packed."""
     if len(numbers) <= _MOST_NUMBERS_IN_FULL:
         return list(numbers)
     planes = _core.to_planes(memoryview(numbers).cast("B").cast("Q"))
@@ -47,7 +43,7 @@ def numbers_form(numbers: Any) -> Numbers:
 
 
 def table_pieces(table: Table) -> Iterator[str]:
-    """Yield the JSON text of a table, piece by piece."""
+    """A table's JSON text, in pieces."""
     columns = {name: table.column(name) for name in table.columns}
     begins = _begins(list(columns.values()), len(table))
     lengths = array("Q", map(int.__sub__, begins[1:], begins))
@@ -60,7 +56,6 @@ def table_pieces(table: Table) -> Iterator[str]:
 
 
 def _begins(columns: list[Any], rows: int) -> Sequence[int]:
-    """Return the rows at which the parts of a table begin, and the number of rows."""
     for column in columns:
         if isinstance(column, Gathered):
             return column.begins
@@ -92,7 +87,6 @@ def _column_pieces(column: Any, begins: Sequence[int], kind: Kind) -> Iterator[s
 
 
 def _names(meaning: Callable[[int], Sequence[int]], widths: list[int]) -> list[array[int]]:
-    """Return by place what it means for each part that has it."""
     names = [array("Q") for _ in range(max(widths, default=0))]
     for part, width in enumerate(widths):
         if width:
@@ -102,7 +96,6 @@ def _names(meaning: Callable[[int], Sequence[int]], widths: list[int]) -> list[a
 
 
 def _meaning_of_numbers(part: Any) -> str:
-    """Return the member that says what the numbers of a column stand for."""
     if isinstance(part, Ticks):
         return f', "per_ns": {part.per_ns}'
     if isinstance(part, Reals):
@@ -113,7 +106,6 @@ def _meaning_of_numbers(part: Any) -> str:
 
 
 def _gathered(column: Any, begins: Sequence[int]) -> Gathered:
-    """Return a column as stretches that begin there."""
     if isinstance(column, Gathered) and column.begins == begins:
         return column
     if isinstance(column, list):
@@ -139,7 +131,6 @@ def _values_of(part: Any) -> Any:
 
 
 def _of_list(values: list[Any], begins: Sequence[int]) -> Gathered:
-    """Return a list as places in the list of its distinct values."""
     places: dict[tuple[type, Any], int] = {}
     codes = array("Q", [places.setdefault((type(v), v), len(places)) for v in values])
     distinct = [value for _, value in places]

@@ -1,7 +1,7 @@
-"""A partial result as JSON, which says that it is partial.
+"""A partial result as JSON, marked as partial.
 
-The page is apart (`partial_page.py`): what it needs takes a third of a second to import, and who
-told a run to end waits for that.
+The page is apart (`partial_page.py`), as its imports take a third of a second and an interrupted
+run should end at once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ VERSION = 1
 
 
 def as_json(partial: Partial) -> str:
-    """Return the JSON form as text."""
+    """The JSON form as text."""
     form = {"format": FORMAT, "version": VERSION, **partial.as_dict()}
     return json.dumps(form, indent=2, allow_nan=False) + "\n"

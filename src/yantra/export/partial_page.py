@@ -1,4 +1,4 @@
-"""A partial result as a page, which says that it is partial."""
+"""A partial result as a page, marked as partial."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MOST_ROWS = 1_000  # of a table on the page; files have all
 
 
 def write_page(partial: Partial, path: Path) -> None:
-    """Write a page of what is known, as one HTML file."""
+    """Write what is known as one HTML file."""
     write_text(path, page(partial))
 
 
 def page(partial: Partial) -> str:
-    """Return the page."""
+    """The page as HTML."""
     how_far, what_is_done = partial.sentences()
     ran = what_ran(partial.model)
     header = join(

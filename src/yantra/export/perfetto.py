@@ -1,6 +1,6 @@
-"""Result -> the protobuf that Perfetto reads (ui.perfetto.dev, trace_processor).
+"""Result -> the protobuf of Perfetto (ui.perfetto.dev, trace_processor).
 
-What is shown is decided in `yantra.export.timeline`; the core writes the packets
+`yantra.export.timeline` decides what is shown; the core writes the packets
 (`native/export/perfetto.cpp`).
 """
 
@@ -17,7 +17,7 @@ class Perfetto(Exporter):
     """The protobuf of Perfetto."""
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Write a timeline as `yantra.export.timeline.write` does, with its options."""
+        """As `yantra.export.timeline.write`, with its options."""
         from yantra import _core
         from yantra.export import timeline
 

@@ -1,8 +1,7 @@
 """Result -> a figure of matplotlib: link load, bandwidth against size, Gantt; extra `plots`.
 
-`Result.plot` returns the figure, to be shown or changed; written, the ending of the path says its
-form (`.svg`, `.pdf`, `.png`). Trade-off: three figures that papers have, in few lines; the report
-shows more and can be asked.
+A written path's ending gives the form (`.svg`, `.pdf`, `.png`). Trade-off: three figures that
+papers have; the report shows more.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MOST_LINKS = 40
 _MOST_RANKS = 16
 _INCHES = (8.0, 4.5)
 _MOST_LABELS = 8  # along an axis
-_STRETCHES = 1500  # of a run that a figure shows apart: two thirds of a pixel at 150 dpi
+_STRETCHES = 1500  # separate stretches of a run in a figure: two thirds of a pixel at 150 dpi
 _COLOURS = {
     "COMP": ("compute", "#2f6fb2"),
     "COMM_COLL": ("collective", "#e08214"),
@@ -57,11 +56,11 @@ class Plot(Exporter):
         return notes
 
     def figure(self, result: Result | StoredResult, figure: str) -> Any:
-        """Return a figure."""
+        """One of FIGURES."""
         return _drawn(result, figure)[0]
 
     def table(self, table: Table, x: str, y: tuple[str, ...]) -> Any:
-        """Return a figure of columns of a table against another one."""
+        """Columns of a table against another one."""
         for column in (x, *y):
             if table.kind(column) == "text":
                 raise ConfigError(f"table {table.name}", f"column '{column}' is text, not numbers")
@@ -81,19 +80,18 @@ def _drawn(result: Result | StoredResult, figure: str) -> tuple[Any, list[str]]:
     drawn, axes = _axes()
     notes = FIGURES[figure](result, axes)
     ran = result.what_ran
-    axes.set_title(ran.short if ran else "", fontsize="medium")  # an older file does not say
+    axes.set_title(ran.short if ran else "", fontsize="medium")  # missing in older files
     return drawn, notes
 
 
 def _axes() -> tuple[Any, Any]:
-    """Return a figure and its axes, without the windows of pyplot."""
+    # without the windows of pyplot
     figures = needed("matplotlib.figure", "plot", "plots")
     figure = figures.Figure(figsize=_INCHES, layout="constrained")
     return figure, figure.add_subplot()
 
 
 def _links(result: Result | StoredResult, axes: Any) -> list[str]:
-    """The share of the run for which each link is busy; dimensions, where no link is kept."""
     loads = result.links.values("busy")
     if not loads:
         uses = result.dimension_uses
@@ -113,7 +111,7 @@ def _links(result: Result | StoredResult, axes: Any) -> list[str]:
 
 
 def _link_names(result: Result | StoredResult) -> list[LinkName]:
-    """Return what the rows of `links` are called; a file has the numbers of devices alone."""
+    """Names of the rows of `links`; a file has only the numbers of devices."""
     from yantra.result.link_load import LinkName, link_names, numbered_name
 
     if isinstance(result, Result):
@@ -126,7 +124,6 @@ def _link_names(result: Result | StoredResult) -> list[LinkName]:
 
 
 def _bandwidth(result: Result | StoredResult, axes: Any) -> list[str]:
-    """The bus bandwidth of each call of a collective against its size, by kind."""
     table = result.collectives
     points: dict[str, set[tuple[int, float]]] = {}
     names = ("kind", "buffer_bytes", "bus_bandwidth_gb_per_s")
@@ -147,7 +144,7 @@ def _bandwidth(result: Result | StoredResult, axes: Any) -> list[str]:
 
 
 def _sizes_along(axes: Any, sizes: list[int]) -> None:
-    """Let x be sizes on a logarithmic scale, with few labels such as `64 KiB`."""
+    """A logarithmic x axis of sizes, with few labels such as `64 KiB`."""
     first = min(sizes).bit_length() - 1
     last = max((max(sizes) - 1).bit_length(), first + 1)
     step = -(-(last - first) // _MOST_LABELS)
@@ -158,7 +155,6 @@ def _sizes_along(axes: Any, sizes: list[int]) -> None:
 
 
 def _gantt(result: Result | StoredResult, axes: Any) -> list[str]:
-    """When the nodes of each rank run: a row for each rank, kinds side by side in it."""
     first, left = _ranks_shown(result)
     bars = _bars(result, first)
     present = [type for type in _COLOURS if any(type in spans for spans in bars)]
@@ -177,7 +173,7 @@ def _gantt(result: Result | StoredResult, axes: Any) -> list[str]:
 
 
 def _ranks_shown(result: Result | StoredResult) -> tuple[list[int], int]:
-    """Return ranks from the first to the last, spread evenly, and how many are left out."""
+    # spread evenly from the first to the last, and how many are left out
     ranks = len(result.ranks)
     shown = min(ranks, _MOST_RANKS)
     return [place * ranks // shown for place in range(shown)], ranks - shown
@@ -186,10 +182,7 @@ def _ranks_shown(result: Result | StoredResult) -> tuple[list[int], int]:
 def _bars(
     result: Result | StoredResult, ranks: list[int]
 ) -> list[dict[str, list[tuple[float, float]]]]:
-    """Return (begin, length) in ms of the nodes of some ranks, by type.
-
-    Nodes closer to each other than a figure shows are one, so that it has a file of some 100 kB.
-    """
+    """(begin, length) in ms by type; nodes closer than a figure shows are joined (some 100 kB)."""
     import numpy as np
 
     table = result.nodes
@@ -209,10 +202,7 @@ def _bars(
 
 
 def _joined(start: Any, stop: Any, apart: float) -> list[tuple[float, float]]:
-    """Return (begin, length) of each, in order; what is shorter than `apart` joins what it follows.
-
-    It stays by itself if it is further than `apart` from that.
-    """
+    """(begin, length) in order; ones shorter than `apart`, and that close to the last, join it."""
     import numpy as np
 
     order = np.argsort(start, kind="stable")

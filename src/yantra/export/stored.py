@@ -1,7 +1,7 @@
 """Results read back from their JSON form.
 
-A file is checked whole when it is read, its packed columns when they are asked for. Versions 1 and
-2 of the form give the same tables.
+A file is checked whole when it is read, packed columns on demand. Versions 1 and 2 of the form give
+the same tables.
 """
 
 from __future__ import annotations
@@ -38,48 +38,46 @@ from yantra.result.what_ran import WhatRan
 
 _NOT_OF_THE_RUN = ("tables", "packed", MEMBER)
 Form = dict[str, Any]
-"""A result as its JSON form has it; its member `tables` may hold columns in full, or a `Table`."""
+"""A result in its JSON form; its `tables` may hold columns in full, or a `Table`."""
 
 
 class StoredResult:
-    """A result as a file holds it: the tables and the numbers of the run, without its traces.
+    """A result in a file: tables and the run's numbers, without traces.
 
-    `ranks`, `nodes`, `collectives`, `dimensions` and `links` are the tables that the result had,
-    `form` all members of the file but those. What needs the traces (the report, a timeline, running
-    it again) takes `yantra run FILE`.
+    The report, a timeline and running again need traces: `yantra run FILE`.
     """
 
     def __init__(self, form: Form, name: str) -> None:
         self.form = {key: value for key, value in form.items() if key not in _NOT_OF_THE_RUN}
         """All members of the file but the tables and the seal."""
         self.name = name
-        """The path of the file."""
+        """The file's path."""
         self._tables: dict[str, Table] = form["tables"]
 
     @property
     def makespan_ns(self) -> float:
-        """The time at which the last rank finishes."""
+        """When the last rank finishes."""
         return self.form["makespan_ns"]  # type: ignore[no-any-return]
 
     @property
     def bound_by(self) -> Bound:
-        """What bounds the run; see `yantra.result.bound` for the rules."""
+        """What bounds the run; `yantra.result.bound` has the rules."""
         return Bound(**{name: self.form["bound_by"][name] for name in Bound._fields})
 
     @property
     def disturbed(self) -> Disturbed | None:
-        """What disturbed the run, and what that cost; None if nothing did."""
+        """What disturbed the run, at what cost; None if nothing did."""
         told = self.form.get("disturbed")
         return Disturbed.of_dict(told, self.makespan_ns) if told else None
 
     @property
     def packet_summary(self) -> dict[str, Any] | None:
-        """The counts of all packets by name; None on another network."""
+        """Counts of all packets by name; None on another network."""
         return self.form.get("packets")
 
     @property
     def what_ran(self) -> WhatRan | None:
-        """The model, plan, cluster, network level and version; None in an older file."""
+        """Model, plan, cluster, network level and version; None in an older file."""
         told = self.form.get("what_ran")
         return WhatRan(**{name: told.get(name) for name in WhatRan._fields}) if told else None
 
@@ -91,17 +89,17 @@ class StoredResult:
 
     @property
     def events(self) -> int:
-        """The events the engine handled."""
+        """Events that the engine handled."""
         return self.form["events"]  # type: ignore[no-any-return]
 
     @property
     def messages(self) -> int:
-        """The messages the network carried."""
+        """Messages that the network carried."""
         return self.form["messages"]  # type: ignore[no-any-return]
 
     @property
     def warnings(self) -> list[str]:
-        """What the input, the compiler and the run warned of."""
+        """Warnings of the input, the compiler and the run."""
         return list(self.form["warnings"])
 
     @property
@@ -111,11 +109,11 @@ class StoredResult:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the tables that the file has."""
+        """Names of the file's tables."""
         return tuple(self._tables)
 
     def table(self, name: str) -> Table:
-        """Return a table by its name.
+        """A table by its name.
 
         Raises ConfigError for a name that none has, UnsupportedError for one the file lacks.
         """
@@ -157,13 +155,13 @@ class StoredResult:
         return [DimensionUse(*row) for row in zip(*columns, strict=True)]
 
     def summary(self) -> str:
-        """Return the tables people read, as text of at most 80 columns."""
+        """The tables people read, as text of at most 80 columns."""
         from yantra.export.summary import summarise
 
         return summarise(self).text()
 
     def plot(self, figure: str = "gantt") -> Any:
-        """Return a figure of matplotlib, as `Result.plot` does."""
+        """A figure of matplotlib, as from `Result.plot`."""
         from yantra.result.forms import exporter
 
         return exporter("plot").figure(self, figure)
@@ -177,15 +175,15 @@ class StoredResult:
 
 
 def load_result(path: Path) -> StoredResult:
-    """Read a result that `Result.to_json` or `yantra run -o` wrote, packed with gzip or not.
+    """Read a result of `Result.to_json` or `yantra run -o`, packed with gzip or not.
 
-    Raises ConfigError for what is not one, is damaged, or is newer than this version reads.
+    Raises ConfigError for what is no result, damaged, or newer than this version reads.
     """
     return StoredResult(read_result(path), os.fspath(path))
 
 
 def read_result(path: Path) -> Form:
-    """Read a result in JSON; raise ConfigError for what is not one, or is newer than we know."""
+    """Read a result in JSON. Raises ConfigError for what is none or too new."""
     try:
         text = read_text(path)
     except ConfigError as error:
@@ -196,7 +194,7 @@ def read_result(path: Path) -> Form:
 
 
 def result_of(text: str, name: str) -> Form:
-    """Return the form in a file's text, its tables as `Table`; `name` is for errors."""
+    """The form in a file's text, with tables as `Table`; `name` is for errors."""
     if text.lstrip()[:1] != "{":
         raise ConfigError(name, f"not a result in JSON{_HOW}")
     form = parse_own_json(text, name)
@@ -222,12 +220,12 @@ def result_of(text: str, name: str) -> Form:
 
 
 def folder_of(path: Path) -> str:
-    """Return the folder from which relative paths of a result start."""
+    """The folder from which a result's relative paths start."""
     return paths.dirname(os.fspath(path))
 
 
 def table_in(form: Form, name: str) -> Table | None:
-    """Return a table of a form, in whichever way it is there."""
+    """A table of a form, packed or not."""
     table = form["tables"].get(name)
     if table is None or isinstance(table, Table):
         return table
@@ -245,7 +243,6 @@ def _schema() -> Form:
 
 
 def _tables(form: Form, name: str) -> dict[str, Table]:
-    """Return the tables in their usual order, then those of newer versions."""
     found = {key: _in_full(key, columns) for key, columns in form["tables"].items()}
     for key, packed in form.get("packed", {}).items():
         found[key] = _packed(key, packed, f"{name}: packed.{key}")
@@ -254,7 +251,7 @@ def _tables(form: Form, name: str) -> dict[str, Table]:
 
 
 def _packed(name: str, form: Form, where: str) -> Table:
-    """Return a packed table, which has the columns that it must have."""
+    """A packed table, which must have its columns."""
     schema = _schema()["properties"]["tables"]["properties"].get(name, {})
     columns = schema.get("properties", {})
     for column in schema.get("required", ()):
@@ -287,7 +284,7 @@ def _in_full(name: str, columns: Mapping[str, list[Any]]) -> Table:
 
 
 def _kind(items: Mapping[str, Any] | None, values: list[Any]) -> Kind:
-    """Return what a column holds: what the schema says, or what its values are."""
+    """What a column holds: by the schema, or by its values."""
     if items is None:
         if any(isinstance(value, str) for value in values):
             return "text"
@@ -302,7 +299,6 @@ def _kind(items: Mapping[str, Any] | None, values: list[Any]) -> Kind:
 
 
 def _check_lengths(form: Form) -> None:
-    """Check that the columns of a table are of one length."""
     tables = {f"tables.{table}": columns for table, columns in form["tables"].items()}
     if "critical_path" in form:
         tables["critical_path.steps"] = form["critical_path"]["steps"]
@@ -315,7 +311,6 @@ def _check_lengths(form: Form) -> None:
 
 
 def _check_agreement(form: Form) -> None:
-    """Check that the tables are those of the run that the other members tell of."""
     told = form.get("what_ran", {}).get("ranks")
     rows = {name: packed["rows"] for name, packed in form.get("packed", {}).items()}
     ranks = form["tables"].get("ranks", {})

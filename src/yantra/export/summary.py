@@ -1,7 +1,6 @@
 """Result -> the small tables people read: where each rank's time went, what each dimension did.
 
-A summary is data (titles, rows of text, a closing sentence), so that a terminal, a notebook and a
-plain file can each show it their way in 80 columns.
+A summary is data, for a terminal, a notebook or a plain file in 80 columns.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Summary(NamedTuple):
     tables: tuple[str, ...] = ()
 
     def head(self) -> str:
-        """Return what ran and its figures, a line for each."""
+        """What ran and its figures, a line for each."""
         from textwrap import wrap
 
         width = max((len(name) for name, _ in self.figures), default=0)
@@ -56,7 +55,7 @@ class Summary(NamedTuple):
         return "\n".join([*(line for text in clauses for line in wrap(text, _WIDTH)), *lines])
 
     def text(self) -> str:
-        """Return plain text of at most 80 columns, without an end of line at the end."""
+        """Plain text of at most 80 columns, without a final end of line."""
         sentences = [*self.tables, *self.packets, self.bound_by, *self.disturbed]
         closing = "\n".join(filled(text, _WIDTH) for text in sentences)
         grids = map(as_text, (self.ranks, self.dimensions))
@@ -64,7 +63,7 @@ class Summary(NamedTuple):
 
 
 def summarise(result: Result | StoredResult) -> Summary:
-    """Return the summary of a result, or of one that a file holds."""
+    """The summary of a result, or of one in a file."""
     ran = result.what_ran
     named = (ran.clauses if ran else (), tuple(result.figures.lines()))
     told = () if result.disturbed is None else tuple(result.disturbed.sentences())
@@ -80,7 +79,7 @@ def summarise(result: Result | StoredResult) -> Summary:
 
 
 def _of_tables(result: Result | StoredResult) -> tuple[str, ...]:
-    """Say that the dimensions do not count what collectives of known time put on them, if so."""
+    # dimensions do not count what collectives of known time put on them
     model = getattr(result, "model", None)
     if model is None or not model.uncharged:
         return ()
@@ -113,7 +112,7 @@ def _ranks(result: Result | StoredResult) -> Grid:
 def _narrow(
     head: tuple[str, ...], rows: list[tuple[str, Sequence[Any]]], scale: float, digits: int
 ) -> Grid:
-    """Return the rows with so many decimals, fewer where lines are too long."""
+    """Rows with `digits` decimals, fewer where lines are too long."""
     grid = Grid(
         head,
         [(label, *(f"{value / scale:.{digits}f}" for value in row)) for label, row in rows],
@@ -148,7 +147,7 @@ class SummaryText(TextExporter):
     """The summary as plain text."""
 
     def pieces(self, result: Result, **options: Any) -> Iterator[str]:
-        """Yield the text, without an end of line at the end."""
+        """The text, without a final end of line."""
         yield summarise(result).text()
 
 

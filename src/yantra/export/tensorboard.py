@@ -1,7 +1,7 @@
 """Result -> a folder of TensorBoard; needs tensorboardX, or PyTorch with tensorboard.
 
-The path is the folder; each run of a comparison is a folder beside the others. Scalars have one
-point, step 0, so TensorBoard shows runs beside each other as bars of one point.
+Compared runs are folders side by side. Scalars have one point, step 0, so TensorBoard shows runs as
+bars.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Tensorboard(Exporter):
 
 
 def _writers() -> Any:
-    """Return the module of a SummaryWriter. Raises UnsupportedError where none is installed."""
+    # raises UnsupportedError where none is installed
     if find_spec("tensorboardX") is None and find_spec("tensorboard") and find_spec("torch"):
         return import_module("torch.utils.tensorboard")
     return needed("tensorboardX", "export tensorboard")

@@ -9,18 +9,18 @@ from yantra.base.output import HALVES
 
 
 class Texts:
-    """Hands the texts of columns to a writer of the core, each once; lists of texts may grow."""
+    """Hands columns' texts to a writer of the core, each once; lists of texts may grow."""
 
     def __init__(
         self, writer: _core.TableWriter, written: Callable[[str], str] | None = None
     ) -> None:
-        """Begin with none; `written` gives what is written for a text, if not the text itself."""
+        """`written` gives what is written for a text, if not the text itself."""
         self._writer = writer
         self._written = written
         self._known: dict[int, tuple[Sequence[str], int, int]] = {}
 
     def __call__(self, texts: Sequence[str]) -> int:
-        """Return the number under which the writer knows a list of texts."""
+        """The writer's number of a list of texts."""
         if id(texts) not in self._known:
             self._known[id(texts)] = texts, self._writer.new_texts(), 0
         _, number, count = self._known[id(texts)]
@@ -30,5 +30,5 @@ class Texts:
         return number
 
     def _one(self, text: str) -> str:
-        whole = text.encode(errors=HALVES).decode()  # as all text that is written
+        whole = text.encode(errors=HALVES).decode()  # as in all written text
         return self._written(whole) if self._written else whole

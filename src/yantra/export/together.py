@@ -2,9 +2,8 @@
 
     {"format": "yantra-jobs", "version": 1, "network": "flow", "end_ns": ..., "jobs": [...]}
 
-A job has its name, its ranks, when it begins, its time beside the others and alone, and its
-slowdown. `dimensions` is what the network carried with all of them. The page is that of the report
-of a run: tables that sort, bars of one scale, so a job's two bars show its slowdown.
+Jobs have times beside the others and alone, and the slowdown; `dimensions` is what the network
+carried for all. Bars have one scale, so a job's two show its slowdown.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ VERSION = 1
 
 
 def document(done: Together) -> dict[str, Any]:
-    """Return the JSON form of what several jobs did."""
+    """The JSON form of what several jobs did."""
     from yantra import __version__
 
     rows = [
@@ -65,7 +64,7 @@ def write_report(done: Together, path: Path) -> None:
 
 
 def page(done: Together) -> str:
-    """Return the page of several jobs."""
+    """The page of several jobs."""
     worst = max(done.times, key=lambda one: one.slowdown)
     told = done.disturbed
     head = element(

@@ -1,7 +1,7 @@
-"""What goes wrong in a tracker of runs is reported as its error, not as a bug in Yantra.
+"""Errors of a run tracker are reported as its own, not as a bug in Yantra.
 
-Trade-off: any exception counts, as a tracker may raise what it likes (no account, no network, a
-store it no longer writes to).
+Trade-off: any exception counts, as trackers may raise anything (no account, no network, a store
+they no longer write to).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from yantra.base.errors import ConfigError, YantraError
 
 @contextmanager
 def errors_of(tracker: str) -> Iterator[None]:
-    """Raise ConfigError, which names the tracker, for whatever is raised inside."""
+    """Raise ConfigError, naming the tracker, for whatever is raised inside."""
     try:
         yield
     except YantraError:

@@ -1,7 +1,6 @@
-"""The member `packed` of a result file -> tables; `packed.py` says what it is.
+"""The member `packed` of a result file -> tables; see `packed.py`.
 
-A column is unpacked and checked when it is asked for, so that looking at the ranks of a large file
-costs nothing of its nodes. Which piece each part has is kept once for all columns that share it.
+Columns are unpacked and checked on demand, so a large file's ranks cost nothing of its nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _LARGEST = 2**64
 
 
 def numbers_of(form: Any, where: str) -> array[int]:
-    """Return the numbers of their form; `where` names it in errors."""
+    """Numbers of their form; `where` names it in errors."""
     if isinstance(form, list):
         for number in form:
             if type(number) is not int or not 0 <= number < _LARGEST:
@@ -44,10 +43,9 @@ def numbers_of(form: Any, where: str) -> array[int]:
 def table_of(
     name: str, form: Mapping[str, Any], where: str, complete: frozenset[str] = frozenset()
 ) -> Table:
-    """Return the table of its packed form; what is damaged is told when a column is asked for.
+    """The table of its packed form; damage is reported with the column.
 
-    Columns named in `complete` have a value in every row. Raises ConfigError, with a place that
-    starts with `where`.
+    Columns in `complete` have a value in every row. Raises ConfigError, at places from `where` on.
     """
     lengths = numbers_of(form["lengths"], f"{where}.lengths")
     if sum(lengths) != form["rows"]:
@@ -66,14 +64,14 @@ def table_of(
 
 
 class _Chosen(NamedTuple):
-    """The piece of each part, and how many parts have each piece, by piece and its length."""
+    """Each part's piece, and how many parts have each piece, by piece and length."""
 
     of: array[int]
     counts: Counter[tuple[int, int]]
 
 
 class _Parts:
-    """The parts of a table, and what its columns have in common."""
+    """A table's parts, and what its columns share."""
 
     def __init__(self, lengths: array[int]) -> None:
         self.begins = array("Q", accumulate(lengths, initial=0))
@@ -81,7 +79,7 @@ class _Parts:
         self._known: dict[str, _Chosen] = {}
 
     def chosen(self, form: Any, where: str) -> _Chosen:
-        """Return which piece each part has."""
+        """Which piece each part has."""
         key = form if isinstance(form, str) else str(form)
         if key not in self._known:
             of = numbers_of(form, where)
@@ -116,7 +114,6 @@ def _column_of(form: Mapping[str, Any], parts: _Parts, where: str, complete: boo
 def _check_names(
     names: list[array[int]], widths: list[int], counts: Counter[tuple[int, int]], where: str
 ) -> None:
-    """Check that a place has a name in each part whose piece is so wide."""
     if any(widths[piece] > len(names) for piece, _ in counts):
         raise ConfigError(where, "expected a list for each place of the pieces")
     for slot, some in enumerate(names):
@@ -128,8 +125,7 @@ def _check_names(
 def _meaning(
     names: list[array[int]], widths: list[int], of: array[int], used: set[int]
 ) -> Callable[[int], Sequence[int]]:
-    """Return what the places of a part mean."""
-    if len({widths[piece] for piece in used}) == 1:  # so a part's number is its place in each list
+    if len({widths[piece] for piece in used}) == 1:  # a part's number is its place in each list
         return lambda part: [slot[part] for slot in names]
     places = [
         array("Q", accumulate((widths[piece] > slot for piece in of), initial=0))
@@ -143,7 +139,6 @@ def _meaning(
 
 
 def _wrap(form: Mapping[str, Any], where: str) -> Callable[[array[int]], Any]:
-    """Return what makes a part of numbers."""
     kind = form["kind"]
     if "values" in form:
         values = form["values"]

@@ -1,7 +1,7 @@
 """Result -> a run of Weights & Biases; needs the package wandb.
 
-The path is the run's name. Project and account are those of wandb (`WANDB_PROJECT`, `WANDB_MODE`);
-a run that is active takes the numbers itself.
+The path is the run's name, wandb decides project and account (`WANDB_PROJECT`, `WANDB_MODE`); an
+active run takes the numbers itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A workload for people and programs: what it is made from, what it adds up to, its memory.
+"""A workload for people and programs: what it is made from, its totals, its memory.
 
-Everything comes from the manifest, so that showing a workload of any size takes no template. What
-the manifest says in another form than Yantra writes is left out of the text, not of the JSON.
+Reads only the manifest, whatever the size. Sections that Yantra does not write so are in the JSON,
+not in the text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Row = tuple[str, ...]
 
 
 def as_dict(workload: Workload) -> dict[str, Any]:
-    """Return what a workload says, with its sums over all ranks."""
+    """The manifest's sections, with sums over all ranks."""
     compute, communication = _sums(workload)
     return {
         "ranks": workload.ranks,
@@ -71,7 +71,6 @@ def _head(workload: Workload) -> list[str]:
 
 
 def _chosen(plan: Any) -> Any:
-    """Return the fields of a plan that are not what they are by default."""
     from yantra.workloads.plan.plan import Plan
     from yantra.workloads.serving import InferencePlan
 
@@ -118,7 +117,7 @@ def _communication(workload: Workload) -> list[str]:
 
 
 def _memory(workload: Workload) -> list[str]:
-    """Return a row per part of the memory section, and each one's use over time as a line."""
+    """One row per part of the memory section, each with its use over time."""
     peaks = workload.peaks()
     if not peaks:
         return []
@@ -166,7 +165,7 @@ def _notes(workload: Workload) -> list[str]:
 def _sums(
     workload: Workload,
 ) -> tuple[dict[tuple[str, str], list[int]], dict[tuple[str, str], list[int]]]:
-    """Return (nodes, operations, bytes) by class and phase, (nodes, bytes) by kind and group."""
+    """(nodes, operations, bytes) by class and phase, (nodes, bytes) by kind and group."""
     sums: tuple[dict[tuple[str, str], list[int]], dict[tuple[str, str], list[int]]] = ({}, {})
     for name, ranks in workload.ranks_of_template().items():
         total = _total(workload, name)
@@ -179,7 +178,6 @@ def _sums(
 
 
 def _total(workload: Workload, template: str) -> dict[str, Any]:
-    """Return the totals of a template if they have the form that Yantra writes."""
     try:
         total: dict[str, Any] = workload.totals[template]
         forms = (("compute", 3), ("communication", 2))

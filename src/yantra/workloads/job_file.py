@@ -3,11 +3,11 @@
     model: llama3-70b
     sequence: 8192
     plan: {tp: 8, pp: 8, dp: 16, global_batch: 1024, zero: 1}
-    framework: Megatron-LM            # which program trains it, for `--stack auto`
+    framework: Megatron-LM  # which program trains it, for `--stack auto`
 
-The words of other programs are read, too (`names.py`, `description.py`). What is given later
-overrides what was given before: Megatron-LM's arguments, then a job file, then flags. A
-job that is written names the model as it was given and every field of the plan.
+Words of other programs are read too (`names.py`, `description.py`). Later sources override earlier
+ones: Megatron-LM's arguments, the job file, flags. A written job names the model as it was given
+and every field of the plan.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from yantra.workloads.plan import names
 from yantra.workloads.plan.plan import Plan
 
 SOURCES = ("name", "hf_config", "megatron_args", "file")
-"""How a model is given: by its name, or by a file of one of three kinds."""
+"""How a model is given: by name, or by one of three kinds of file."""
 _FILES = (".py", ".json", ".yaml", ".yml")
 _PER_LAYER = ("moe_layer_freq", "window_attn_skip_freq")
 ENDINGS = (".yaml", ".yml", ".json", ".py")
-"""Of a file with a schedule: a list of its operations, or a plug-in."""
+"""Of schedule files: a list of operations, or a plug-in."""
 
 
 class Request(NamedTuple):
-    """What was said so far: the model's source and other sizes, the plan's fields by any name."""
+    """What was said so far: the model's source and sizes, the plan's fields by any name."""
 
     source: tuple[str, str] | None = None
     sizes: Mapping[str, Any] = {}
@@ -44,7 +44,7 @@ class Request(NamedTuple):
     framework: str | None = None
 
     def over(self, lower: Request) -> Request:
-        """Return both; what `lower` says counts where this says nothing."""
+        """Merge both; this one overrides `lower`."""
         return Request(
             self.source or lower.source,
             self.sizes if self.source else {**lower.sizes, **self.sizes},
@@ -55,7 +55,7 @@ class Request(NamedTuple):
 
 
 class TrainingJob(NamedTuple):
-    """A model, a plan and a sequence length in tokens that are ready to be made a workload of."""
+    """A model, a plan and a sequence length (tokens), ready to make a workload."""
 
     model: Model
     plan: Plan
@@ -69,18 +69,18 @@ class TrainingJob(NamedTuple):
 
 
 def framework_of(request: Request) -> str | None:
-    """Return the framework that a request names: as such, or by the arguments that it is read from.
+    """The framework that a request names, or that its arguments are of.
 
-    Flags of other programs on the command line are spelling, and name none.
+    Other programs' flags on the command line are only spelling.
     """
     by_arguments = request.source is not None and request.source[0] == "megatron_args"
     return request.framework or ("Megatron-LM" if by_arguments else None)
 
 
 def by_words(plan: Mapping[str, Any]) -> str | None:
-    """Return the framework in whose words a file has a plan; None for words of none, or of several.
+    """The framework in whose words a plan is; None for none or several.
 
-    Words of Megatron-LM beside those of DeepSpeed are of Megatron-DeepSpeed.
+    Words of Megatron-LM and DeepSpeed together mean Megatron-DeepSpeed.
     """
     programs = names.programs_of(plan)
     if programs == ("DeepSpeed", "Megatron-LM"):
@@ -89,7 +89,7 @@ def by_words(plan: Mapping[str, Any]) -> str | None:
 
 
 def resolve(request: Request) -> TrainingJob:
-    """Return the job of a request; raises ConfigError for what is missing, unknown or wrong."""
+    """Make the job. Raises ConfigError for what is missing, unknown or wrong."""
     described, request = _described(request)
     model = model_of(_changed(described, request))
     sequence = model.sequence if request.sequence is None else request.sequence
@@ -99,7 +99,7 @@ def resolve(request: Request) -> TrainingJob:
 
 
 def _described(request: Request) -> tuple[Transformer | Model, Request]:
-    """Return the model of a request's source, and the request with what that says of the plan."""
+    """The source's model, and the request with what the source says of the plan."""
     if request.source is None:
         if not request.sizes:
             problem = "expected a name such as llama3-8b, a file that describes one, or its sizes"
@@ -122,13 +122,12 @@ def _described(request: Request) -> tuple[Transformer | Model, Request]:
 
 
 def _vocabulary(sizes: Mapping[str, Any]) -> list[str]:
-    """Return the argument of a vocabulary that Megatron-LM would ask its tokenizer for."""
     given = description.fields_of(sizes, "model").get("vocab_size")
     return [] if given is None else ["--vocab-size", str(given)]
 
 
 def _changed(model: Transformer | Model, request: Request) -> Transformer | Model:
-    """Return a model with other sizes; what differs by layer is cut, or goes on as its last one."""
+    """A per-layer list is cut, or continues with its last entry."""
     if request.source is None or not request.sizes:
         return model
     if isinstance(model, Model):
@@ -146,7 +145,7 @@ def _changed(model: Transformer | Model, request: Request) -> Transformer | Mode
 
 
 def source_of(text: str) -> tuple[str, str]:
-    """Return the source that `--model` means: a name, or the path of a file."""
+    """What `--model` means: a name, or the path of a file."""
     looks_so = text.endswith(_FILES) or f"{_FILES[0]}:" in text or os.sep in text
     is_path = looks_so and not catalogue.is_known(text)
     return ("file" if is_path else "name", text)
@@ -163,7 +162,7 @@ def read(path: Path) -> Request:
 
 
 def request_of(tree: Any, where: str, folder: str) -> Request:
-    """Return what the tree of a job file says; `where` is the file, for errors."""
+    """The request in a job file's tree; `where` is the file, for errors."""
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("the keys model, sequence and plan", tree))
     known = ("model", "plan", "framework", *names.SEQUENCE_NAMES)
@@ -198,9 +197,9 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
 def source_of_tree(
     tree: Any, where: str, folder: str
 ) -> tuple[tuple[str, str] | None, dict[str, Any]]:
-    """Return the source of a job's model and the sizes that it changes; `where` is for errors.
+    """The source of a job's model and the sizes it changes; `where` is for errors.
 
-    Raises ConfigError for a file of code that may not run (`yantra.base.trust`).
+    Raises ConfigError for code that may not run (`yantra.base.trust`).
     """
     if tree is None:
         return None, {}
@@ -227,7 +226,6 @@ def source_of_tree(
 
 
 def _is_file(schedule: object) -> bool:
-    """Return whether a schedule is a file."""
     return isinstance(schedule, str) and schedule.endswith(ENDINGS)
 
 
@@ -243,7 +241,7 @@ def write(path: Path, job: TrainingJob) -> None:
 
 
 def text_of(job: TrainingJob, folder: str = "") -> str:
-    """Return the text of a job file in `folder`, sealed."""
+    """The text of a job file in `folder`, sealed."""
     from json import dumps
 
     from yantra.base.seals import seal_yaml

@@ -1,10 +1,10 @@
-"""The laws that every model keeps however it is split, and its contract, which checks one.
+"""The laws that every model keeps however it is split, and the contract that checks them.
 
     yantra contract model llama3-8b
     yantra contract model path/to/my_model.py
 
-Each law takes a model's work on one rank alone, the same under a plan, and the plan, and returns
-what is wrong, in words, or None. Of equal layers one is checked.
+A law takes a model's work on one rank, the same under a plan, and the plan, and returns what is
+wrong, or None. Of equal layers one is checked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Work(NamedTuple):
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """Those of both passes."""
+        """Of both passes."""
         return self.work.forward.operations + self.work.backward.operations
 
 
@@ -82,7 +82,7 @@ def nothing_waits_for_later(_: Work, split: Work) -> str | None:
 
 
 def products_are_shared_or_done_by_every_rank(alone: Work, split: Work) -> str | None:
-    """Ranks do the same product each, or equal shares of it."""
+    """Ranks do the same product, or equal shares of it."""
     whole, share = _products(alone), _products(split)
     if whole.keys() != share.keys():
         return f"it has other products than one rank: {_some(whole.keys() ^ share.keys())}"
@@ -95,7 +95,7 @@ def products_are_shared_or_done_by_every_rank(alone: Work, split: Work) -> str |
 
 
 def a_gradient_is_two_products(_: Work, split: Work) -> str | None:
-    """A product's gradients take twice its operations; in front also once, if its input is data."""
+    """A product's gradients take twice its operations; once in front, if its input is data."""
     forward = _products(split, "forward")
     backward = _products(split, "dgrad", "wgrad")
     for name, flops in forward.items():
@@ -129,7 +129,7 @@ LAWS: tuple[Law, ...] = (
 
 
 def works(model: Model) -> Iterator[Work | ConfigError]:
-    """Yield the model's work under every plan of `PLANS`, or why it has none."""
+    """The model's work under every plan of `PLANS`, or why it has none."""
     layers = tuple(dict.fromkeys(model.layers))
     short_model = model.replace(layers=layers * 2 if len(layers) == 1 else layers)
     length = model.sequence if model.fixed_sequence else min(model.sequence, _LENGTH)
@@ -145,7 +145,7 @@ def works(model: Model) -> Iterator[Work | ConfigError]:
 
 
 def violations(model: Model) -> Iterator[str]:
-    """Yield what is wrong with a model, for every plan it can have and every law."""
+    """What is wrong with a model, over every possible plan and law."""
     for misfit in blocks_fit_together(model):
         yield f"blocks_fit_together: {misfit}"
     alone, *others = works(model)
@@ -162,7 +162,7 @@ def violations(model: Model) -> Iterator[str]:
 
 
 def blocks_fit_together(model: Model) -> Iterator[str]:
-    """Yield where a block takes another tensor than the one before it gives."""
+    """Where a block takes another tensor than the one before it gives."""
     chunk = Chunk(model, setting_of(Plan(), model.sequence), (0, 0), True, False)
     g, x = chunk.graph, chunk.result
     for at, block in enumerate((*model.layers, model.tail)):
@@ -176,7 +176,7 @@ def blocks_fit_together(model: Model) -> Iterator[str]:
 
 
 def _products(work: Work, *phases: str) -> Counter[str]:
-    """Operations of matrix units by product; steps of one, and its gradients, together."""
+    """Matrix operations by product, of its step and gradients together."""
     found: Counter[str] = Counter()
     for item in work.operations:
         if item.tensor_flops and (not phases or item.phase in phases):
@@ -206,7 +206,7 @@ _DEFAULT = Plan().given
 
 
 def summary(model: Model) -> str:
-    """Return over how many plans the laws hold, why it has no others, and how large it is."""
+    """How many plans the laws hold for, why there are no others, and the model's size."""
     results = list(works(model))
     refused = [result for result in results if isinstance(result, ConfigError)]
     reasons = dict.fromkeys(str(error).splitlines()[0] for error in refused)

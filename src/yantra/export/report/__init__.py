@@ -2,9 +2,8 @@
 
     write_report(result, "report.html")
 
-Python gathers (`overview`, `timeline`, `path`, ... each a section), `shell` makes the page, the
-files in `parts` draw it. Ranks that do the same at the same times are one class (`classes`); only
-classes are embedded, so the size of a report follows the number of different ranks.
+`shell` makes the page of sections (`overview`, `timeline`, `path`, ...), which `parts` draw. Only
+classes of equal ranks (`classes`) are embedded, so its size follows the distinct ranks.
 """
 
 from __future__ import annotations

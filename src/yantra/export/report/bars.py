@@ -1,4 +1,4 @@
-"""Stacked bars: rows of shares of one whole, each said in words beside it as well."""
+"""Stacked bars: rows of shares of one whole, also said in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from yantra.result.shares import percent, tenths
 
 
 class Piece(NamedTuple):
-    """A part of a bar: what it is, its class in the style sheet, and how much it is."""
+    """A part of a bar: name, class in the style sheet, amount."""
 
     name: str
     style: str
@@ -18,7 +18,7 @@ class Piece(NamedTuple):
 
 
 def legend(pieces: Iterable[tuple[str, str]]) -> Html:
-    """Return the key of (name, style) pairs."""
+    """The key of (name, style) pairs."""
     items = [
         element("li", element("span", class_=f"swatch {style}"), name, class_="key")
         for name, style in pieces
@@ -27,7 +27,7 @@ def legend(pieces: Iterable[tuple[str, str]]) -> Html:
 
 
 def bar(pieces: Sequence[Piece], whole: float, told: str, show: Callable[[float], str]) -> Html:
-    """Return a bar as wide as the page allows; `told` is for those who do not see it."""
+    """A bar of full width; `told` is for those who do not see it."""
     boxes, at = [], 0.0
     amounts = [piece.amount for piece in pieces]
     shares = tenths([*amounts, max(whole - sum(amounts), 0.0)])[:-1]
@@ -46,7 +46,7 @@ def bar(pieces: Sequence[Piece], whole: float, told: str, show: Callable[[float]
 def row(
     name: str, about: str, pieces: Sequence[Piece], whole: float, show: Callable[[float], str]
 ) -> Html:
-    """Return a bar with its name before it and its shares in words behind it."""
+    """A bar with its name before it and its shares in words after it."""
     shares = "; ".join(
         f"{piece.name} {100 * piece.amount / (whole or 1):.0f} %"
         for piece in pieces

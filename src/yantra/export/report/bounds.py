@@ -1,8 +1,7 @@
-"""What would help: by how much the run is shorter without each cause of its time.
+"""How much shorter the run is without each cause of its time.
 
-The runs are those that found what bounds it (`yantra.run.verdict`); a report may take longer over
-them than a summary. Where they would cost too much there are none, and it names the command that
-runs them.
+The runs are those of `yantra.run.verdict`, with more time than for a summary; if too costly, the
+page names their command.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _ADVICE = "yantra explain RESULT --advice"
 
 
 def section(run: Run) -> Html:
-    """Return the table of causes, the largest gain first; what contains several comes last."""
+    """The table of causes, the largest gain first, compound ones last."""
     gains = run.result.gains
     if gains is None:
         return element("p", _NOT_RUN, class_="note")

@@ -1,7 +1,7 @@
 """Result -> classes of ranks: those with the same graph whose nodes ran at the same times.
 
-A folded run has them already; else the times of the nodes are compared. Ranks of a class are one
-row of every picture and table, and lose nothing by it.
+A folded run has them; else times are compared. A class is one row of every picture and table,
+without loss.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _RUNS_SHOWN = 4
 
 
 class RankClass(NamedTuple):
-    """Ranks of equal graphs and times. `rank` is the lowest; times in ticks.
+    """Ranks of equal graphs and times (ticks); `rank` is the lowest.
 
-    `parts` are those of `yantra.result.tables.PARTS`, `first` is where the nodes begin in the
-    columns of the outcome.
+    `parts` are `yantra.result.tables.PARTS`, `first` is where nodes begin in the outcome's columns.
     """
 
     graph: int
@@ -45,14 +44,13 @@ class Classes(NamedTuple):
 
 
 def find_classes(result: Result) -> Classes:
-    """Return the classes of a result."""
+    """The classes of a result."""
     places, members = _members(result)
     classes = [_class(result, ranks) for ranks in members]
     return Classes(classes, places)
 
 
 def _members(result: Result) -> tuple[Any, list[Any]]:
-    """Return the class of each rank, and the ranks of each class in ascending order."""
     graphs, outcome = result.model.graphs, result.outcome
     known: dict[Any, int] = {}
     equal: dict[tuple[int, int], int] = {}
@@ -92,13 +90,13 @@ def _class(result: Result, ranks: Any) -> RankClass:
 
 
 def label_of(ranks: Any) -> str:
-    """Return ascending ranks as `0-7, 16-23, ...`, the first few runs of them."""
+    """Ascending ranks as `0-7, 16-23, ...`, only the first few."""
     runs = np.split(ranks, np.flatnonzero(np.diff(ranks) != 1) + 1)
     shown = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs[:_RUNS_SHOWN]]
     return ", ".join(shown) + (", ..." if len(runs) > _RUNS_SHOWN else "")
 
 
 def mean_parts(classes: list[RankClass]) -> list[float]:
-    """Return the parts of a rank's time, the mean over all ranks, in ticks."""
+    """Parts of a rank's time, the mean over all ranks, in ticks."""
     ranks = sum(one.size for one in classes)
     return [sum(one.parts[at] * one.size for one in classes) / ranks for at in range(len(PARTS))]

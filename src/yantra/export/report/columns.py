@@ -1,10 +1,9 @@
 """Columns of numbers and texts, packed so that a page carries a million nodes.
 
-A column of whole numbers is stored as byte planes: differences of neighbours (or the numbers), the
-sign moved to the lowest bit, then all lowest bytes, all second bytes and so on, as many as needed.
-Slowly changing columns so become planes of equal bytes, which deflate packs to almost nothing.
-(The shuffle filter of HDF5 and Blosc; zigzag as in Protocol Buffers.) All columns share one deflate
-stream, as base64. Numbers stay below 2^53, which JavaScript holds exactly.
+Whole numbers become byte planes of differences (or numbers), the sign in the lowest bit: all lowest
+bytes, all second bytes and so on. (The shuffle filter of HDF5 and Blosc; zigzag as in Protocol
+Buffers.) All columns share one deflate stream, as base64. Numbers stay below 2^53, which JavaScript
+holds exactly.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LEVEL = 6
 
 
 class Column(NamedTuple):
-    """Where a column is in the unpacked bytes, and how to read it."""
+    """A column's place in the unpacked bytes, and how to read it."""
 
     offset: int
     length: int
@@ -30,7 +29,7 @@ class Column(NamedTuple):
 
 
 class Columns:
-    """Collects columns by name; `texts` are kept once each and referred to by place + 1."""
+    """Collects columns by name; `texts` are kept once each, by place + 1."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Column] = {}
@@ -41,7 +40,7 @@ class Columns:
     def add(self, name: str, values: Any, *, delta: bool = True) -> None:
         """Add a column of whole numbers; `delta` stores the differences of neighbours.
 
-        Raises ValueError where a number is not one that a page can hold.
+        Raises ValueError for a number that a page cannot hold.
         """
         column = np.asarray(values, dtype=np.int64)
         if len(column) and max(abs(int(column.max())), abs(int(column.min()))) >= _LARGEST:
@@ -63,22 +62,22 @@ class Columns:
         self.add(name, [0 if value is None else self.text(value) for value in values], delta=False)
 
     def text(self, value: str) -> int:
-        """Return the number of a text: its place among all texts, counted from 1."""
+        """A text's place among all texts, from 1."""
         return self._texts.setdefault(value, len(self._texts) + 1)
 
     def directory(self) -> dict[str, list[int | str]]:
-        """Return where each column is, for the page; the texts come behind all columns."""
+        """Each column's place, for the page; texts come after all columns."""
         return {name: list(column) for name, column in self.columns.items()}
 
     def packed(self) -> str:
-        """Return all columns, then the texts as a JSON list, deflated, as base64."""
+        """All columns, then the texts as a JSON list, deflated, as base64."""
         texts = json.dumps(list(self._texts), ensure_ascii=False).encode(errors="replace")
         content = b"".join([*self._parts, texts])
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
 
     @property
     def size(self) -> int:
-        """The bytes of all columns; the texts begin there."""
+        """Bytes of all columns; the texts begin there."""
         return self._size
 
     def _put(self, name: str, data: bytes, count: int, planes: int, form: str) -> None:

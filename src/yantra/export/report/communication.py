@@ -1,8 +1,7 @@
 """Where communication goes: collectives by kind, group and size, and messages between two ranks.
 
-Rows are gathered over classes, each counted as often as it has ranks, so the sums equal those of
-`Result.collectives`. A group is named by its number of ranks and the distance between neighbours.
-Of a recorded run each row also says where its time goes (docs/concepts/accounting.md).
+Classes count by their ranks, so sums equal those of `Result.collectives`. Groups are named by size
+and distance of neighbours. A recorded run also has parts of time (docs/concepts/accounting.md).
 """
 
 from __future__ import annotations
@@ -55,14 +54,14 @@ class Row(NamedTuple):
     ticks: int
     shortest: int
     longest: int
-    parts: tuple[int, ...]  # as COLLECTIVE_PARTS; empty of messages and where nothing is recorded
+    parts: tuple[int, ...]  # as COLLECTIVE_PARTS; empty for messages and without a recording
 
 
 class _Static(NamedTuple):
-    """The communication of a graph: which nodes, and for each its kind, group and size.
+    """A graph's communication: nodes, and each one's kind, group and size.
 
-    `groups` are the places of the groups that the graph names, -1 all ranks, -2 between two ranks;
-    `kinds` are the distinct (kind, size, mask of dimensions), of which `kind_of` says the place.
+    `groups` are places among the graph's groups, -1 all ranks, -2 two ranks; `kind_of` places among
+    the distinct `kinds` (kind, size, mask of dimensions).
     """
 
     nodes: Any
@@ -72,7 +71,7 @@ class _Static(NamedTuple):
 
 
 def rows(run: Run) -> list[Row]:
-    """Return collectives and messages, those that take longest in all first."""
+    """Collectives and messages, those that take longest in all first."""
     known: dict[tuple[str, str, int, int], Row] = {}
     shapes = _Shapes(run)
     graphs = [_static(graph.native) for graph in run.graphs]
@@ -94,7 +93,6 @@ def _added(a: Row, b: Row) -> Row:
 
 
 def _of_class(run: Run, one: RankClass, static: _Static, shapes: _Shapes) -> Iterator[Row]:
-    """Yield what the ranks of a class do together."""
     start, end = (times[static.nodes] for times in run.times(one))
     ran = end != np.uint64(NEVER)
     if not ran.any():
@@ -127,7 +125,6 @@ def _of_class(run: Run, one: RankClass, static: _Static, shapes: _Shapes) -> Ite
 
 
 def _parts(run: Run, one: RankClass, nodes: Any, begins: Any) -> list[Any]:
-    """Return the sums of each of COLLECTIVE_PARTS over runs of nodes; those of messages are 0."""
     if not run.result.recorded:
         return []
     places, every = run.collective_parts
@@ -139,12 +136,11 @@ def _parts(run: Run, one: RankClass, nodes: Any, begins: Any) -> list[Any]:
 
 
 def _sums(alike: Iterable[Row]) -> tuple[int, ...]:
-    """Return the sums of the parts of rows."""
     return tuple(sum(column) for column in zip(*(row.parts for row in alike), strict=True))
 
 
 class _Shapes:
-    """What the groups of a class are called: by their number of ranks and how these lie."""
+    """Names of a class's groups: number of ranks and their distance."""
 
     def __init__(self, run: Run) -> None:
         self._graphs = run.result.model.graphs
@@ -152,7 +148,7 @@ class _Shapes:
         self._known = dict.fromkeys(_EVERYONE, _shape(range(run.result.model.ranks)))
 
     def of(self, one: RankClass) -> list[str]:
-        """Return the names for two ranks, for all ranks, and for each group that a class names."""
+        """Names of two ranks, of all ranks, and of each group of a class."""
         names = self._graphs.group_names(one.rank)
         for name in names:
             if name not in self._known:
@@ -161,7 +157,7 @@ class _Shapes:
 
 
 def section(run: Run) -> Html:
-    """Return where the time of collectives goes, and the tables of collectives and messages."""
+    """Where collectives' time goes, and the tables of collectives and messages."""
     found = rows(run)
     pairs = [row for row in found if row.kind in _POINT_TO_POINT.values()]
     collectives = [row for row in found if row.kind not in _POINT_TO_POINT.values()]
@@ -175,7 +171,6 @@ def section(run: Run) -> Html:
 
 
 def _breakdown(run: Run, found: list[Row]) -> Html | None:
-    """Return a bar for each kind of collective and shape of group."""
     gathered: dict[tuple[str, str], list[Row]] = {}
     for row in found:
         if row.parts:
@@ -250,7 +245,6 @@ def _spoken(kind: str) -> str:
 
 
 def _members(groups: Sequence[tuple[int, Sequence[int]]], name: str) -> Sequence[int]:
-    """Return the ranks of a group; the groups ascend by id."""
     return groups[bisect_left(groups, int(name), key=lambda group: group[0])][1]
 
 
@@ -282,7 +276,7 @@ def _kind(number: int | None) -> str:
 
 
 def _shape(ranks: Any) -> str:
-    """Return `8 ranks`, or `4 ranks, 8 apart`."""
+    """`8 ranks`, or `4 ranks, 8 apart`."""
     steps = {after - before for before, after in pairwise(ranks)}
     if len(steps) == 1 and steps != {1}:
         return f"{len(ranks)} ranks, {steps.pop()} apart"

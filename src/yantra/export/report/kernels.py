@@ -1,7 +1,7 @@
-"""Kernels for the roofline: operations, bytes and time of everything that runs on a device.
+"""Kernels for the roofline: operations, bytes and time of all that runs on a device.
 
-Kernels of equal operations, bytes and duration are one point, counted over all ranks. The roofs are
-those of the scenario's device; what is missing to draw them or to place a kernel is said.
+Equal kernels are one point; the roofs are the scenario's device's.
+
 Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 """
 
@@ -37,14 +37,14 @@ class Kernel(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The kernels that can be placed, and how many calls lack operations, bytes or time."""
+    """Kernels that can be placed, and calls that lack operations, bytes or time."""
 
     placed: list[Kernel]
     without: int
 
 
 def find(run: Run) -> Kernels:
-    """Return the kernels of all ranks, those that take longest in all first."""
+    """The kernels of all ranks, those that take longest in all first."""
     placed: list[Kernel] = []
     without = 0
     for at, graph in enumerate(run.graphs):
@@ -58,7 +58,6 @@ def find(run: Run) -> Kernels:
 
 
 def _of_graph(run: Run, graph: Graph, classes: list[RankClass]) -> tuple[list[Kernel], int]:
-    """Return the kernels of the classes of one graph, and how many calls cannot be placed."""
     nodes = np.flatnonzero(np.asarray(graph.stream) == _COMPUTE)
     if not len(nodes) or not classes:
         return [], 0
@@ -87,7 +86,6 @@ def _of_graph(run: Run, graph: Graph, classes: list[RankClass]) -> tuple[list[Ke
 
 
 def _merged(kernels: list[Kernel]) -> list[Kernel]:
-    """Add up equal kernels of different graphs."""
     calls: dict[tuple[int, int, int, str], int] = {}
     for kernel in kernels:
         calls[kernel[:4]] = calls.get(kernel[:4], 0) + kernel.calls
@@ -95,7 +93,7 @@ def _merged(kernels: list[Kernel]) -> list[Kernel]:
 
 
 def section(run: Run, kernels: Kernels) -> Html:
-    """Return the place of the plot, what is missing, and the table."""
+    """The plot's place, what is missing, and the table."""
     plot = element("div", id="roofline", class_="chart") if kernels.placed else None
     return join(
         [
@@ -119,7 +117,6 @@ def as_data(run: Run, kernels: Kernels) -> dict[str, Any]:
 
 
 def _kinds(graph: Graph, nodes: Any) -> tuple[list[tuple[int, int, str]], Any]:
-    """Return the distinct (operations, bytes, name) of nodes, and which of them each node has."""
     native = graph.native
     operations, size = integers(native, "num_ops"), integers(native, "tensor_size")
     names: dict[str, str] = {}
@@ -205,7 +202,7 @@ def _cells(run: Run, name: str, alike: list[Kernel]) -> list[Cell | Content]:
 
 
 def _bound(device: Any, intensity: float) -> str:
-    """Return on which side of the ridge a kernel lies."""
+    """The kernel's side of the ridge."""
     if not (device.peak_flops and device.memory_bytes_per_s):
         return ""
     ridge = device.peak_flops / device.memory_bytes_per_s

@@ -1,7 +1,7 @@
-"""What the drawings of the network are made of; a fabric as a drawing, and the load of its links.
+"""Parts of the network's drawings; a fabric as a drawing, and its links' load.
 
-Load over time is the share of what a link can carry in each of equal stretches of the run, in
-thousandths, for the links that are drawn.
+Load over time is the share of what a link can carry in equal stretches of the run, in thousandths,
+for drawn links.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yantra.fabric.graphs.graph import Graph
 from yantra.result.network import link_rates
 
 MOST_DEVICES, MOST_LINKS = 600, 4000
-"""The largest fabric that is drawn: devices, and pairs of devices with a link."""
+"""The largest fabric drawn: devices, and pairs of devices with a link."""
 FRAMES = 60
 """Stretches of the run in which load is shown."""
 
@@ -24,17 +24,16 @@ _PIXELS = 36.0  # between neighbours in a drawing of a fabric
 
 Device = int | tuple[int, int, int]
 """A rank, or a switch: its dimension, its group (the lowest rank) and its number. Of a fabric the
-number of the device."""
+device's number."""
 
 Place = tuple[float, float, float, float]
-"""Where a device is drawn: left, top, right, bottom; a rank is a point, a switch may be a bar."""
+"""Left, top, right, bottom; a rank is a point, a switch may be a bar."""
 
 
 class Link(NamedTuple):
-    """A directed link as it is drawn, with its load in the whole run, None if it carried nothing.
+    """A directed link as drawn, with its load in the run, None if it carried nothing.
 
-    `rows` are those of `Result.links` that it stands for; without, the load is that of its
-    dimension.
+    `rows` are of `Result.links`; without, the load is its dimension's.
     """
 
     source: Device
@@ -46,10 +45,9 @@ class Link(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Devices with their places, and links between them; `title` says what is drawn.
+    """Devices with places, and links between them; `title` says what is drawn.
 
-    `names` are those of all devices, empty where ranks are called by number. Devices of a number
-    from `ranks` on are no ranks.
+    `names` are of all devices, empty where numbers do. Devices from `ranks` on are no ranks.
     """
 
     title: str
@@ -60,7 +58,7 @@ class Drawing(NamedTuple):
 
 
 def too_large(graph: Graph) -> str:
-    """Return why a fabric is not drawn; empty if it is."""
+    """Why a fabric is not drawn; empty if it is."""
     links = len(np.unique(_pairs(graph)))
     if graph.devices <= MOST_DEVICES and links <= MOST_LINKS:
         return ""
@@ -71,10 +69,9 @@ def too_large(graph: Graph) -> str:
 
 
 def fabric_drawing(run: Run, graph: Graph) -> Drawing:
-    """Return a fabric, each direction between two devices as one link.
+    """A fabric, with one link per direction between two devices.
 
-    Links between the same two devices are drawn as one: its load is that of the busiest, its bytes
-    are those of all.
+    Parallel links show the busiest's load and all bytes.
     """
     points = places(graph) / _PIXELS
     points = points.round(3)
@@ -104,7 +101,7 @@ def fabric_drawing(run: Run, graph: Graph) -> Drawing:
 
 
 def loads(run: Run) -> list[float]:
-    """Return, by row of `Result.links`, what a link carried over what it could have in the run."""
+    """By row of `Result.links`, what a link carried over what it could have."""
     result = run.result
     rates = link_rates(result.model, result.outcome.links)
     sizes = (link.use.bytes for link in result.outcome.links)
@@ -119,10 +116,9 @@ def _pairs(graph: Graph) -> Any:
 
 
 def load_over_time(run: Run, drawings: list[Drawing]) -> dict[str, Any] | None:
-    """Embed the load of all drawn links that carried something, one link after the other.
+    """Embed the load of all drawn links that carried something, drawing by drawing.
 
-    They are counted in the order of the drawings and their links. None where no link is known, or
-    the run was not recorded.
+    None where no link is known, or the run was not recorded.
     """
     drawn = [link.rows for drawing in drawings for link in drawing.links if link.rows]
     if not drawn or not run.result.recorded:

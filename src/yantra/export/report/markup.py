@@ -1,6 +1,6 @@
 """HTML as values: every text is escaped unless it is `Html` already.
 
-Names of nodes, groups and files come from users, so no page is put together from plain strings.
+Names of nodes, groups and files come from users, so pages are not made of plain strings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _VOID = frozenset({"br", "input", "meta", "link", "rect", "line", "path", "circl
 
 
 class Html(str):
-    """Text that is HTML, with nothing in it left to escape."""
+    """HTML with nothing left to escape."""
 
     __slots__ = ()
 
@@ -22,19 +22,19 @@ Content = str | Html | None
 
 
 def safe(content: Content) -> Html:
-    """Return content as HTML: escaped, unless it is HTML."""
+    """Content as HTML, escaped if necessary."""
     if content is None:
         return Html("")
     return content if isinstance(content, Html) else Html(escape(content))
 
 
 def join(parts: Iterable[Content]) -> Html:
-    """Return contents one after the other."""
+    """Contents one after the other."""
     return Html("".join(safe(part) for part in parts))
 
 
 def element(tag: str, *children: Content, **attributes: str | int | float | bool | None) -> Html:
-    """Return an element; `class_` is class, `data_x` is data-x; None and False leave one out."""
+    """An element; `class_` is class, `data_x` is data-x; None and False are left out."""
     written = []
     for name, value in attributes.items():
         if value is None or value is False:
@@ -53,7 +53,7 @@ class Cell(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The head of a column; `about` is shown where one points at it."""
+    """A column's head; `about` is its tooltip."""
 
     text: str
     is_number: bool = True
@@ -61,7 +61,7 @@ class Head(NamedTuple):
 
 
 def table(name: str, heads: Sequence[Head], rows: Iterable[Sequence[Any]], shown: int = 12) -> Html:
-    """Return a table that can be sorted by its heads; rows beyond `shown` are folded away.
+    """A table that its heads sort; rows beyond `shown` are folded away.
 
     Cells are contents or `Cell`s; `name` is the caption.
     """
@@ -108,7 +108,7 @@ def _cells(heads: Sequence[Head], row: Sequence[Any]) -> list[Html]:
 
 
 def facts(pairs: Iterable[tuple[str, Content]]) -> Html:
-    """Return a list of terms and what they are here."""
+    """A list of terms and values."""
     return element(
         "dl",
         *[element("div", element("dt", term), element("dd", value)) for term, value in pairs],

@@ -1,10 +1,8 @@
-"""Memory over time, from what the traces say: tensors that are followed, or saved activations.
+"""Memory over time, from traces: tracked tensors, or saved activations.
 
-Two sources. With `track_local_memory` every node names the tensors it reads and writes, and each
-lives from its first write to its last read (`yantra.export.local_memory`). Else `act_alloc` and
-`act_free`, the bytes of saved activations that begin before and end after a node: an allocation
-counts from the start of its node, a release from its end. Weights, gradients and optimizer state
-that a workload file states are below them all the time.
+With `track_local_memory` tensors live from first write to last read (`yantra.export.local_memory`).
+Else `act_alloc` counts from its node's start, `act_free` from its end. A workload file's weights,
+gradients and optimizer state are added throughout.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _WHY_NOT = (
 
 
 class Memory(NamedTuple):
-    """Memory of a class: (tick, bytes) where it changes, above what is persistent."""
+    """A class's memory: (tick, bytes) where it changes, above what is persistent."""
 
     at: int  # place of the class
     fixed: dict[str, int]
@@ -45,7 +43,7 @@ class Memory(NamedTuple):
 
 
 class Timelines(NamedTuple):
-    """The memory of classes, what it was found by, and how many classes are left out."""
+    """The memory of classes, its source, and how many classes are left out."""
 
     classes: list[Memory]
     source: str
@@ -53,7 +51,7 @@ class Timelines(NamedTuple):
 
 
 def find(run: Run) -> Timelines:
-    """Return the memory of the classes, as far as the traces say it."""
+    """The memory of the classes, as far as the traces give it."""
     chosen = list(enumerate(run.classes))[:_MOST_CLASSES]
     left_out = len(run.classes) - len(chosen)
     if run.result.model.scenario.track_local_memory:
@@ -66,7 +64,7 @@ def find(run: Run) -> Timelines:
 
 
 def section(run: Run, found: Timelines) -> Html:
-    """Return the place of the chart and the table, or why there are none."""
+    """The places of chart and table, or why there are none."""
     if not found.classes:
         return element("p", _WHY_NOT, class_="note")
     told = {
@@ -102,7 +100,7 @@ def section(run: Run, found: Timelines) -> Html:
 
 
 def as_data(run: Run, found: Timelines) -> list[dict[str, Any]]:
-    """Embed the timelines; return what is fixed in each."""
+    """Embed the timelines; return what is persistent in each."""
     for place, one in enumerate(found.classes):
         run.columns.add(f"memory{place}.tick", one.ticks)
         run.columns.add(f"memory{place}.bytes", one.bytes)
@@ -133,7 +131,6 @@ def _of_activations(run: Run, at: int, one: RankClass, fixed: dict[str, int]) ->
 
 
 def _fixed(run: Run) -> list[dict[str, int]]:
-    """Return what a workload file says lies in memory all the time, by graph."""
     workload, graphs = run.result.model.scenario.workload, run.result.model.graphs
     if not isinstance(workload, WorkloadFile | Templates | TrainingStep):
         return [{} for _ in run.graphs]

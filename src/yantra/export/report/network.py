@@ -1,11 +1,9 @@
 """The network: a table of dimensions, their bandwidth over time, and a drawing with link load.
 
-A small network is drawn whole: ranks are in rows and columns, even dimensions to the right, odd
-ones downwards, each block of lower dimensions apart from the next (a single dimension is a circle);
-switches are bars beside what they link. A large one is drawn by one group of each dimension. A
-fabric is drawn as its graph (`link_drawing.py`). On a network that keeps links each has the load it
-carried, over time, too, where the run was recorded; on others all links of a dimension have its
-`busy`.
+A small network is drawn whole: even dimensions to the right, odd ones downwards, gaps between
+blocks (a single dimension is a circle), switches as bars beside what they link. A large one is one
+group of each dimension, a fabric its graph (`link_drawing.py`). Where links are kept each has its
+load, also over time if recorded; else its dimension's `busy`.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ _HOT_LINKS = 10
 
 
 def section(run: Run) -> Html:
-    """Return the table of dimensions and the places of chart and drawing."""
+    """The table of dimensions and the places of chart and drawing."""
     result = run.result
     over_time = (
         element("div", id="bandwidth", class_="chart")
@@ -89,7 +87,7 @@ def as_data(run: Run) -> dict[str, Any]:
 
 
 def drawings(run: Run) -> list[Drawing]:
-    """Return the network as one drawing, or one group of each dimension; none of a large fabric."""
+    """The network as one drawing, or one group per dimension; none of a large fabric."""
     scenario = run.result.model.scenario
     graph = run.result.model.graph
     if graph is not None:
@@ -115,7 +113,6 @@ def _utilisation(run: Run) -> dict[str, Any]:
 
 
 def _measured(run: Run) -> list[Link]:
-    """Return every link, with what it carried."""
     dimensions = run.result.model.scenario.topology.dimensions
     ranks = run.result.model.ranks
     found: dict[tuple[int, Device, Device], Link] = {}
@@ -135,10 +132,7 @@ def _measured(run: Run) -> list[Link]:
 def _devices(
     dimensions: tuple[Dimension, ...], d: int, ends: list[int | None], ranks: int
 ) -> tuple[Device, Device]:
-    """Return the ends of a link: a missing one is the switch of the other's group.
-
-    Switches that the result numbers keep their number; their group is then unknown (-1).
-    """
+    """The ends of a link: a missing one is the switch of the other's group, -1 if numbered."""
     rank = next((end for end in ends if end is not None and end < ranks), 0)
     group = _group_of(dimensions, d, rank)
     known = [
@@ -148,13 +142,11 @@ def _devices(
 
 
 def _group_of(dimensions: tuple[Dimension, ...], d: int, rank: int) -> int:
-    """Return the lowest rank that differs from a rank in dimension d alone."""
     stride = prod(dimension.size for dimension in dimensions[:d])
     return rank - rank // stride % dimensions[d].size * stride
 
 
 def _nominal(dimensions: tuple[Dimension, ...], uses: list[DimensionUse]) -> list[Link]:
-    """Return every link with the load of its dimension."""
     ranks = prod(dimension.size for dimension in dimensions)
     links = []
     for d, dimension in enumerate(dimensions):
@@ -193,7 +185,7 @@ def _placed(
 
 
 def _units(dimensions: tuple[Dimension, ...]) -> tuple[float, float]:
-    """Return how far neighbours stand apart to the right and downwards: bars need room."""
+    # bars need room
     units = [1.0, 1.0]
     for d, dimension in enumerate(dimensions):
         across = 1 - _axis(d)
@@ -202,7 +194,7 @@ def _units(dimensions: tuple[Dimension, ...]) -> tuple[float, float]:
 
 
 def _height(dimension: Dimension) -> float:
-    """Return how far the bars of a dimension's switches reach beyond its ranks."""
+    """How far a dimension's switches reach beyond its ranks."""
     links = list(find(dimension.kind).links(dimension.size))
     reached = set(range(dimension.size))
     height = 0.0
@@ -225,10 +217,7 @@ def _in_grid(
 
 
 def _place_switches(places: dict[Device, Place], links: list[Link], *, in_the_middle: bool) -> None:
-    """Place each switch: a bar beside all that it links, or a point in the middle of a circle.
-
-    Those next to ranks come first, so that what links switches stands behind them.
-    """
+    """Switches next to ranks come first, so those that link switches are behind them."""
     around: dict[tuple[int, int, int], list[Device]] = {}
     for link in links:
         for end, other in ((link.source, link.destination), (link.destination, link.source)):
@@ -250,12 +239,11 @@ def _place_switches(places: dict[Device, Place], links: list[Link], *, in_the_mi
 
 
 def _axis(d: int) -> int:
-    """Return the direction in which a dimension is drawn: 0 to the right, 1 downwards."""
+    # 0 to the right, 1 downwards
     return d % 2
 
 
 def _bar(near: list[Place], axis: int, taken: dict[tuple[int, int], int]) -> Place:
-    """Return a bar along devices in one direction, clear of other bars at that place."""
     low = min(place[axis] for place in near)
     high = max(place[axis + 2] for place in near)
     beside = min(place[1 - axis] for place in near) - _ABOVE
@@ -270,7 +258,7 @@ def _middle(values: list[float]) -> float:
 
 
 def _one_group(dimension: Dimension, use: DimensionUse) -> Drawing:
-    """Return one group of a dimension; of a large one a smaller group of its kind."""
+    """One group of a dimension; of a large one a smaller group of its kind."""
     block = find(dimension.kind)
     size = dimension.size
     if size > _MOST_IN_GROUP:
@@ -284,10 +272,7 @@ def _one_group(dimension: Dimension, use: DimensionUse) -> Drawing:
 
 
 def _drawn(drawing: Drawing, first: Iterator[int]) -> dict[str, Any]:
-    """Return a drawing as plain values; devices by their place in a list.
-
-    A link that has load over time has the place of that, taken from `first`; -1 else.
-    """
+    """A drawing as plain values; `first` gives places of load over time, -1 without."""
     number = {device: at for at, device in enumerate(drawing.places)}
     ranks = [isinstance(device, int) and device < drawing.ranks for device in drawing.places]
     devices = [
@@ -378,7 +363,6 @@ def _link_table(run: Run) -> Html:
 
 
 def _flow_table(run: Run) -> Html:
-    """Return who sent over the busiest links, the largest first, or why it is not known."""
     try:
         links = hot_links(run.result, _HOT_LINKS)
     except UnsupportedError as error:

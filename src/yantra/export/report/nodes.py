@@ -1,8 +1,7 @@
-"""Distinct graphs -> columns that say what each node is: id, name, stream, attributes, parents.
+"""Distinct graphs -> columns of each node's id, name, stream, attributes, parents.
 
-Ranks of one graph share these; the times of each class lie apart (`timeline.py`). Attributes are
-embedded while there are not too many nodes; beyond that the page says so and keeps those that
-pictures and tables need.
+Ranks of a graph share these. With too many nodes the page has only the attributes that pictures and
+tables need, and says so.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from yantra.export.report.columns import Columns
 from yantra.export.report.traces import records_of
 
 STREAMS = ("compute", "collectives", "messages", "memory", "host")
-"""The rows of a rank in the timeline."""
+"""Rows of a rank in the timeline."""
 
 MOST_WITH_ATTRIBUTES = 400_000
 _ESSENTIAL = ("phase", "layer", "microbatch", "act_alloc", "act_free")
@@ -36,20 +35,20 @@ _STREAM_OF_TYPE: dict[int, int] = {
 }
 
 Attributes = dict[str, list[Any]]
-"""Values of the nodes by the name of the attribute; None where a node has none."""
+"""Values by attribute and node; None where a node has none."""
 
 
 class Graph(NamedTuple):
-    """A graph and what its trace says of its nodes."""
+    """A graph and its nodes' attributes."""
 
     native: _core.Graph
     stream: list[int]
     attributes: Attributes
-    is_whole: bool  # whether all attributes are there
+    is_whole: bool  # whether it has all attributes
 
 
 def describe(distinct: Sequence[_core.Graph], traces: Sequence[Trace | None]) -> list[Graph]:
-    """Return the graphs with the attributes of their nodes."""
+    """The graphs with their nodes' attributes."""
     every = sum(len(graph) for graph in distinct) <= MOST_WITH_ATTRIBUTES
     return [
         Graph(graph, _streams(graph), *_attributes(graph, trace, every))
@@ -58,7 +57,7 @@ def describe(distinct: Sequence[_core.Graph], traces: Sequence[Trace | None]) ->
 
 
 def integers(graph: _core.Graph, attribute: str) -> list[int | None]:
-    """Return an integer attribute that a graph keeps, by node; None where a node has none."""
+    """A graph's integer attribute by node; None where a node has none."""
     column: _core.IntColumn = getattr(graph, attribute)
     if not len(column.kind):
         return [None] * len(graph)
@@ -68,7 +67,7 @@ def integers(graph: _core.Graph, attribute: str) -> list[int | None]:
 
 
 def embed(columns: Columns, graphs: Sequence[Graph]) -> list[dict[str, Any]]:
-    """Add the columns of all graphs; return for each its nodes and the forms of its attributes."""
+    """Add all graphs' columns; return each one's nodes and forms of attributes."""
     return [_embed_one(columns, at, graph) for at, graph in enumerate(graphs)]
 
 
@@ -100,7 +99,6 @@ def _embed_one(columns: Columns, at: int, graph: Graph) -> dict[str, Any]:
 
 
 def _distances(native: _core.Graph) -> Any:
-    """Return for each dependency how many nodes lie between a node and its parent."""
     begin = np.asarray(native.parent_begin, dtype=np.int64)
     child = np.repeat(np.arange(len(native)), np.diff(begin))
     return child - np.asarray(native.parent, dtype=np.int64)

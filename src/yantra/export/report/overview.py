@@ -1,4 +1,4 @@
-"""The head of a report: how long, what bounds it, and where the time of the ranks goes."""
+"""The head of a report: how long, what bounds it, and where ranks' time goes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS_SHOWN = 1_000
 
 
 def head(run: Run, warnings: Sequence[str]) -> Html:
-    """Return makespan, bound and facts."""
+    """Makespan, bound and facts."""
     result = run.result
     return join(
         [
@@ -46,7 +46,7 @@ def _disturbed(result: Result) -> list[Html]:
 
 
 def breakdown(run: Run) -> Html:
-    """Return the stacked bars: the mean of all ranks, then each class."""
+    """The stacked bars: the mean of all ranks, then each class."""
     rows: list[tuple[str, str, Sequence[float]]] = [
         (f"all {_ranks(sum(one.size for one in run.classes))}", "mean", mean_parts(run.classes))
     ]
@@ -72,7 +72,7 @@ def _pieces(parts: Sequence[float]) -> list[Piece]:
 
 
 def class_table(run: Run) -> Html:
-    """Return the table of classes: finish and the parts of the time."""
+    """The table of classes: finish and parts of the time."""
     parts = [at for at in range(len(ALL)) if any(one.parts[at] for one in run.classes)]
     heads = [
         Head("ranks", False),
@@ -100,13 +100,11 @@ def class_table(run: Run) -> Html:
 
 
 def _figures(run: Run) -> Html:
-    """Return what the run is quoted by, where workload and cluster state it."""
     found = run.result.figures.lines()
     return facts(found) if found else Html("")
 
 
 def _job(run: Run) -> Iterable[tuple[str, Content]]:
-    """Yield what the workload and the cluster say that ran."""
     ran = run.result.what_ran
     named = {
         "model": " ".join(filter(None, (ran.model, ran.job))),
@@ -165,7 +163,7 @@ def _ranks(number: int) -> str:
 
 
 def as_data(run: Run) -> dict[str, Any]:
-    """Return what the scripts of the page need of the run as a whole; times in ticks."""
+    """The run as a whole for the page's scripts; times in ticks."""
     return {
         "makespan": run.makespan,
         "ticks_per_ns": run.ticks_per_ns,

@@ -1,8 +1,7 @@
 """Packets: the longest queues and the slowest messages over time, ports and slowdowns as tables.
 
-Only of a run over the packet network; a report of any other has no such section. Trade-off: six
-ports and six messages are drawn, which are most of what a congestion control is judged by; the
-tables of the result have all.
+Trade-off: six ports and six messages are drawn, enough to judge a congestion control; the result's
+tables have all.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _NOT_LOOKED = "Queues, rates and messages were not kept: the network has look: n
 
 
 def section(run: Run) -> Html:
-    """Return the sentences, the places of the charts, and the tables."""
+    """Sentences, places of charts, and tables."""
     from yantra.result.packets import lines
 
     packets = run.result.packets
@@ -62,7 +61,7 @@ def _rates(packets: Packets) -> list[Html]:
 
 
 def as_data(run: Run) -> dict[str, Any] | None:
-    """Embed what is drawn; return its names, None where there are no packets."""
+    """Embed what is drawn; return its names, None without packets."""
     if run.result.packet_summary is None:
         return None
     packets = run.result.packets
@@ -85,7 +84,6 @@ def as_data(run: Run) -> dict[str, Any] | None:
 
 
 def _largest(of: Table, column: str, among: set[int] | None = None) -> list[int]:
-    """Return the rows with the largest values of a column, at most as many as are drawn."""
     import numpy as np
 
     values = np.nan_to_num(of[column], nan=-1.0)
@@ -95,7 +93,7 @@ def _largest(of: Table, column: str, among: set[int] | None = None) -> list[int]
 
 
 def _embed(run: Run, name: str, of: Table, key: str, row: int, column: str) -> None:
-    """Embed times and values of one port or message, without those that repeat the one before."""
+    """Embed times and values of one port or message, without repeats."""
     import numpy as np
 
     own = of[key] == row

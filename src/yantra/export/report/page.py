@@ -1,4 +1,4 @@
-"""The report of one run: its sections in the order in which an architect asks."""
+"""The report of one run: its sections in the order of an architect's questions."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ _STYLES = ("report.css",)
 
 
 def write_report(result: Result, path: Path, warnings: Sequence[str] = ()) -> None:
-    """Write the report of a result; `warnings` are those of reading the input."""
+    """Write a report; `warnings` are those of reading the input."""
     write_text(path, html(result, warnings))
 
 
 def html(result: Result, warnings: Sequence[str] = ()) -> str:
-    """Return the report of a result as text."""
+    """The report as text."""
     result.weigh()
     run = Run(result)
     critical = path.path_of(run)
@@ -97,7 +97,6 @@ def _packets(run: Run) -> list[Section]:
 
 
 def _time(run: Run, critical: path.Path | None) -> Html:
-    """Return where the time of ranks goes, and what the run as a whole waits for."""
     parts = [overview.breakdown(run)]
     if critical is not None:
         parts += [element("h3", "What the run waits for"), path.by_kind_bar(critical)]

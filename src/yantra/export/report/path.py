@@ -1,8 +1,7 @@
 """The critical path: by kind, by operation, and its stretches. Only recorded runs have one.
 
-A collective puts a step for each message on the path, so tables show stretches: neighbouring steps
-of nodes of one name. The timeline has every step up to MOST_STEPS; of a longer path it has the
-stretches, each of the kind that takes most of it.
+Collectives put a step per message on it, so tables join neighbouring steps of nodes of one name. So
+does the timeline beyond MOST_STEPS steps, each stretch of its main kind.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _ROWS = 400
 
 
 class Stretch(NamedTuple):
-    """Neighbouring steps of nodes of one name; `kinds` has the time of each kind in ns."""
+    """Neighbouring steps of nodes of one name; `kinds` has each kind's time in ns."""
 
     steps: list[Step]
     kinds: dict[str, float]
@@ -48,7 +47,7 @@ class Path(NamedTuple):
 
 
 def path_of(run: Run) -> Path | None:
-    """Return the critical path, or None if the run was not recorded."""
+    """The critical path, or None if the run was not recorded."""
     if not run.result.recorded:
         return None
     steps = run.result.critical_path.steps
@@ -57,7 +56,7 @@ def path_of(run: Run) -> Path | None:
 
 
 def section(run: Run, path: Path | None) -> Html:
-    """Return the tables, or how to get them."""
+    """The tables, or how to get them."""
     if path is None:
         text = (
             "This run was not recorded, so there is no critical path: use yantra run --report, or "
@@ -91,7 +90,7 @@ def as_data(run: Run, path: Path | None) -> dict[str, Any] | None:
 
 
 def by_kind(steps: Iterable[Step]) -> dict[str, float]:
-    """Return the time of each kind that occurs, in ns."""
+    """Time of each kind that occurs, in ns."""
     sums: dict[str, float] = {}
     for step in steps:
         sums[step.kind] = sums.get(step.kind, 0) + step.end_ns - step.start_ns
@@ -99,7 +98,7 @@ def by_kind(steps: Iterable[Step]) -> dict[str, float]:
 
 
 def by_kind_bar(path: Path) -> Html:
-    """Return a bar of the kinds of step on the path, and what each kind is."""
+    """A bar of the path's kinds of step, and what each kind is."""
     sums = by_kind(path.steps)
     whole = sum(sums.values())
     pieces = [Piece(kind_text(kind), f"step-{kind}", length) for kind, length in sums.items()]
@@ -118,7 +117,6 @@ def by_kind_bar(path: Path) -> Html:
 
 
 def _operations(path: Path) -> Html:
-    """Return the table of operations by their time on the path."""
     sums: dict[str, list[Any]] = {}
     for part in path.stretches:
         known = sums.setdefault(normalised(part.steps[0].name), [0, 0.0, {}])
@@ -149,7 +147,6 @@ def _operations(path: Path) -> Html:
 
 
 def _stretches(path: Path) -> Html:
-    """Return the table of stretches in the order of time."""
     heads = [
         Head("stretch"),
         Head("node", False),

@@ -1,6 +1,6 @@
-"""The scenario itself, as text to copy, and the versions that made the result.
+"""The scenario as text to copy, and the versions that made the result.
 
-A workload that is only in memory has no file: the text then names one, and says to write it first.
+For a workload that is only in memory the text names a file, to be written first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_FILES = 64
 
 
 def section(run: Run) -> Html:
-    """Return the scenario and the versions."""
+    """The scenario and the versions."""
     from yantra import __version__
 
     scenario, first = _with_files(run.result.model.scenario)
@@ -50,7 +50,6 @@ def section(run: Run) -> Html:
 
 
 def _files(scenario: Scenario) -> Html | None:
-    """Return the digests of the files the scenario names; of many files only how many they are."""
     names = list(files_of(scenario))
     if len(names) > _MOST_FILES:
         return element("p", f"It reads {len(names):,} files.", class_="note")
@@ -64,7 +63,6 @@ def _files(scenario: Scenario) -> Html | None:
 
 
 def _with_files(scenario: Scenario) -> tuple[Scenario, str]:
-    """Return the scenario with files as its workload, and what is to be written first."""
     workload = scenario.workload
     if isinstance(workload, Templates):
         first = "The workload was only in memory; save it as workload.yw first (Workload.save)."

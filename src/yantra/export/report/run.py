@@ -1,4 +1,4 @@
-"""`Run`: a result seen as a report needs it, gathered once for all its parts."""
+"""`Run`: a result as a report needs it, gathered once for all parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from yantra.result.tables import NEVER
 
 
 class Run:
-    """A result, its classes of ranks, its graphs with attributes, and the columns of the page."""
+    """A result, its classes of ranks, its graphs with attributes, and the page's columns."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -34,13 +34,13 @@ class Run:
 
     @cached_property
     def graphs(self) -> list[Graph]:
-        """The distinct graphs and what their traces say."""
+        """The distinct graphs and their traces' attributes."""
         model = self.result.model
         return describe(model.graphs.distinct, traces_of(model))
 
     @cached_property
     def collective_parts(self) -> tuple[Any, list[Any]]:
-        """The places in the outcome of collectives, and each of COLLECTIVE_PARTS; if recorded."""
+        """Collectives' places in the outcome, and each of COLLECTIVE_PARTS; if recorded."""
         import numpy as np
 
         columns = self.result.recording.collective_parts
@@ -49,24 +49,24 @@ class Run:
 
     @property
     def ticks_per_ns(self) -> int:
-        """Ticks of the engine in a nanosecond."""
+        """Engine ticks per nanosecond."""
         return self.result.model.ticks_per_ns
 
     @property
     def makespan(self) -> int:
-        """The finish of the last rank in ticks."""
+        """The last rank's finish in ticks."""
         return max(one.finish for one in self.classes)
 
     def ns(self, ticks: float) -> float:
-        """Return ticks in ns."""
+        """Ticks in ns."""
         return ticks / self.ticks_per_ns
 
     def told(self, ticks: float) -> str:
-        """Return ticks as a time for people."""
+        """Ticks as a time for people."""
         return format_time(self.ns(ticks))
 
     def times(self, one: RankClass) -> tuple[Any, Any]:
-        """Return start and end of the nodes of a class in ticks, as numpy arrays of uint64."""
+        """Starts and ends of a class's nodes in ticks, as numpy arrays of uint64."""
         import numpy as np
 
         past = one.first + one.nodes
@@ -76,7 +76,7 @@ class Run:
         )
 
     def ran(self, one: RankClass) -> list[tuple[int, int, int]]:
-        """Return (node, start, end) of the nodes of a class that ran, times in ticks."""
+        """(node, start, end) of a class's nodes that ran, in ticks."""
         start, end = self.times(one)
         pairs = zip(start.tolist(), end.tolist(), strict=True)
         return [(node, begin, past) for node, (begin, past) in enumerate(pairs) if past != NEVER]

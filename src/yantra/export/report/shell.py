@@ -4,15 +4,12 @@
          styles=[...], data={...}, columns=Columns())
     render(page) -> str
 
-`scripts` and `styles` name files of the folder `parts`; those of the shell come first.
-The scripts are modules (each exports what others import) and are joined into one, each in a
-function of its own, in the order given: what a script imports must come before it. The last one
-starts the page (`setUpTheme`, `setUpTables`, ...). `data` is JSON that scripts read with
-`pageData()`, `columns` what they read with `loadColumns()` (parts/data.js).
-Tables (`markup.table`) sort and unfold without further scripts.
+`scripts` and `styles` name files of `parts`, after the shell's. Scripts are modules, joined in the
+order given: imports come first, the last starts the page (`setUpTheme`, `setUpTables`, ...). They
+read `data` with `pageData()`, `columns` with `loadColumns()` (parts/data.js).
 
-A Content-Security-Policy allows the page's own script and style, by their hashes, and nothing else:
-no connection, no picture, no font, no inline handler. All text goes through `markup`.
+A Content-Security-Policy allows only the page's own script and style, by their hashes. All text
+goes through `markup`.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.
 
 
 class Section(NamedTuple):
-    """A part of the page with its place in the navigation; `lead` says in a line what it shows."""
+    """A part of the page, with a place in the navigation and a line, `lead`."""
 
     id: str
     title: str
@@ -54,7 +51,7 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What a page holds; see the module."""
+    """A page; see the module."""
 
     title: str
     header: Html
@@ -67,7 +64,7 @@ class Page(NamedTuple):
 
 
 def render(page: Page) -> str:
-    """Return the whole file."""
+    """The whole file."""
     style = "\n".join([*map(part, (*_SHELL_STYLES, *page.styles)), parts.styles()])
     script = _joined((*_SHELL_SCRIPTS, *page.scripts))
     head = [
@@ -96,12 +93,12 @@ def render(page: Page) -> str:
 
 
 def part(name: str) -> str:
-    """Return a file of the folder `parts`."""
+    """A file of the folder `parts`."""
     return (files("yantra.export.report") / "parts" / name).read_text(encoding="utf-8")
 
 
 def as_json(value: Any) -> Html:
-    """Return JSON that ends no script element and opens none."""
+    """JSON that ends no script element and opens none."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -109,7 +106,7 @@ def as_json(value: Any) -> Html:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Return scripts as one: each runs in a function and leaves its exports in `modules`."""
+    """Each script runs in a function and leaves its exports in `modules`."""
     parts = ["const modules = {};"]
     for name in names:
         text = part(name)

@@ -1,8 +1,7 @@
-"""The timeline: start and duration of every node of every class, and who the peers of a rank are.
+"""The timeline: start and duration of every class's nodes, and each rank's peers.
 
-Only classes are embedded; the page shows any rank as the row of its class with its own peers and
-groups. Where there are more nodes than a page can hold, classes are embedded in the order of their
-finish, latest first, until it is full, and the page says which are missing.
+A rank is its class's row with its own peers and groups. If nodes exceed what a page holds, the
+classes that finish last are embedded, and the page names the others.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def gather(run: Run) -> dict[str, Any]:
 
 
 def chosen(run: Run) -> set[int]:
-    """Return the classes whose nodes are embedded: all, or those that finish last."""
+    """The embedded classes: all, or those that finish last."""
     left = MOST_NODES
     shown: set[int] = set()
     for at, one in sorted(enumerate(run.classes), key=lambda pair: -pair[1].finish):
@@ -62,10 +61,7 @@ def chosen(run: Run) -> set[int]:
 
 
 def _embed_times(run: Run, at: int) -> None:
-    """Add start, duration and, if recorded, slack of each node.
-
-    The duration is stored plus one; 0 is never.
-    """
+    """The duration is stored plus one; 0 means that a node never ran."""
     start, end = run.times(run.classes[at])
     ran = end != np.uint64(NEVER)
     begin = np.where(ran, start, 0).astype(np.int64)
@@ -79,7 +75,6 @@ def _embed_times(run: Run, at: int) -> None:
 
 
 def _embed_meanings(run: Run) -> dict[str, Any]:
-    """Add what the groups and peers of a graph mean to each rank; return who is in each group."""
     graphs = run.result.model.graphs
     meanings: dict[str, Any] = {
         "groups": [list(graph.native.pg_names) for graph in run.graphs],
@@ -95,7 +90,6 @@ def _embed_meanings(run: Run) -> dict[str, Any]:
 
 
 def _embed_rules(columns: Columns, graphs: TemplateGraphs) -> None:
-    """Add for each graph its ranks, and per name of a group or peer what it means to them."""
     graph_of = np.asarray(graphs.by_rank)
     for at, (groups, peers) in enumerate(graphs.rules):
         ranks = np.flatnonzero(graph_of == at)
@@ -106,7 +100,7 @@ def _embed_rules(columns: Columns, graphs: TemplateGraphs) -> None:
 
 
 def numbers(rule: Sum, ranks: Any) -> Any:
-    """Return what a rule gives for ranks; see `yantra.workloads.templates.rules.Sum`."""
+    """What a rule gives for ranks; see `yantra.workloads.templates.rules.Sum`."""
     found = np.full(len(ranks), rule.base, dtype=np.int64)
     if rule.relative:
         found += ranks
@@ -117,7 +111,6 @@ def numbers(rule: Sum, ranks: Any) -> Any:
 
 
 def _embed_members(columns: Columns, groups: Sequence[tuple[int, Sequence[int]]]) -> None:
-    """Add the ranks of all groups."""
     columns.add("groups.id", [group for group, _ in groups])
     columns.add("groups.size", [len(members) for _, members in groups])
     columns.add("groups.member", [rank for _, members in groups for rank in members])

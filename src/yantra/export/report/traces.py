@@ -1,7 +1,6 @@
-"""Model -> the traces its graphs were made of, for what a graph leaves out: every attribute.
+"""Model -> the traces of its graphs, for every attribute that graphs leave out.
 
-A graph keeps what executors read. A report also shows phase, layer, micro-batch, dtype and whatever
-else a trace says of its nodes. Reading the trace again costs less than keeping it in every run.
+Reading a trace again costs less than keeping it in every run.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from yantra.scenario.training import templates_of
 
 
 def traces_of(model: Model) -> list[Trace | None]:
-    """Return the trace of each distinct graph; None where its file is no longer what it was."""
+    """The trace of each distinct graph; None where its file has changed."""
     workload, graphs = model.scenario.workload, model.graphs
     if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         try:
@@ -34,7 +33,7 @@ def traces_of(model: Model) -> list[Trace | None]:
 
 
 def records_of(trace: Trace, graph: _core.Graph) -> list[int]:
-    """Return the place in the trace of the record of each node of its graph."""
+    """The trace's record of each node of its graph, by place."""
     last = {id: place for place, id in enumerate(trace.native.id.tolist())}
     return [last[id] for id in graph.id.tolist()]
 

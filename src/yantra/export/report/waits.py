@@ -1,7 +1,7 @@
 """What communication waited for: the last steps of each node of a recorded run.
 
-Compute is one step, so only nodes with more are embedded, class by class, those that finish last
-first, until MOST_NODES are asked; the page explains others by their dependencies alone.
+Only nodes with more than one step (compute) are embedded, up to MOST_NODES, classes that finish
+last first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ASKED = tuple(STREAMS.index(name) for name in ("collectives", "messages", "memo
 
 
 def as_data(run: Run) -> dict[str, Any] | None:
-    """Embed the steps; return how to read them, or None if the run was not recorded."""
+    """Embed the steps; return how to read them, None if not recorded."""
     if not run.result.recorded:
         return None
     left = MOST_NODES

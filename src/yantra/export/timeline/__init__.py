@@ -1,12 +1,10 @@
 """Result -> a timeline for Perfetto and chrome://tracing.
 
-A process per rank, tracks for its streams, a slice per node, arrows for messages, counters for the
-network and for memory, and the critical path. What a timeline shows is decided here, once for both
-formats; the core writes the bytes. Times are whole nanoseconds, as the formats count: picoseconds
-are rounded down, which keeps every order and every nesting.
+Decides what both formats show; the core writes the bytes. Times are whole nanoseconds, as in the
+formats: picoseconds are rounded down, which keeps every order and nesting.
 
-The parts: `shown` (which ranks), `tracks` (nodes to slices), `messages` (arrows), `cluster`
-(critical path and network), `memory` (counters), `sink` (the file).
+Parts: `shown` (which ranks), `tracks` (nodes to slices), `messages` (arrows), `cluster` (critical
+path and network), `memory` (counters), `sink` (the file).
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from yantra.export.timeline.sink import Writer, open_sink
 from yantra.result import Result
 
 MOST_MESSAGES = 100_000
-"""Arrows that a timeline has unless told otherwise; viewers of today become slow beyond."""
+"""Arrows of a timeline by default; with more, today's viewers become slow."""
 
 
 def write(
@@ -30,11 +28,11 @@ def write(
     messages: int = MOST_MESSAGES,
     where: str = "ranks",
 ) -> list[str]:
-    """Write a timeline; return what it leaves out and why, as texts for the user.
+    """Write a timeline; return what it leaves out and why, for the user.
 
     `ranks` are numbers, or a text such as `0,7-15` or `all`; by default all, of a folded run one of
-    each class. `messages` is how many arrows are drawn at most. Raises ConfigError, reported at
-    `where`, for ranks that do not exist and for more slices than a viewer can hold.
+    each class. At most `messages` arrows are drawn. Raises ConfigError, at `where`, for ranks that
+    do not exist and more slices than a viewer holds.
     """
     from yantra.export.timeline.cluster import write_cluster
     from yantra.export.timeline.memory import Memory

@@ -1,4 +1,4 @@
-"""What belongs to no rank: the critical path, and how busy the network is over time."""
+"""What belongs to no rank: the critical path, and the network's use over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_RECORDED = (
 
 
 def write_cluster(result: Result, sink: Sink) -> list[str]:
-    """Write the process of the cluster; return what is missing and why."""
+    """Write the cluster's process; return what is missing and why."""
     if not result.recorded:
         return [_NOT_RECORDED]
     process = sink.process(result.model.ranks, "cluster", first=True)
@@ -37,7 +37,7 @@ def write_cluster(result: Result, sink: Sink) -> list[str]:
 
 
 def _critical_path(result: Result, sink: Sink, process: int) -> None:
-    """Write the steps as slices, each named after its node or what it waited for."""
+    """Write steps as slices, named after their nodes or what they waited for."""
     text = sink.writer.text
     steps = [step for step in result.critical_path.steps if step.end_ns > step.start_ns]
     track = sink.track(
@@ -77,10 +77,6 @@ def _critical_path(result: Result, sink: Sink, process: int) -> None:
 
 
 def _links(result: Result, sink: Sink, process: int) -> list[str]:
-    """Write counters for the links that carried most; return what is said of the others.
-
-    From change to change where these are not too many, else in equal stretches.
-    """
     count = len(result.links)
     if not count:
         return []
@@ -100,7 +96,7 @@ def _links(result: Result, sink: Sink, process: int) -> list[str]:
 
 
 def _link_names(result: Result) -> list[str]:
-    """Return how links are called: `leaf 0 to spine 1 (leaf up)`, `0 to 1 of dimension 0`."""
+    """`leaf 0 to spine 1 (leaf up)`, `0 to 1 of dimension 0`."""
     if result.model.graph is not None:
         return [name.text for name in link_names(result.model, result.outcome.links)]
     ends = list(zip(*(result.links.values(name) for name in _ENDS), strict=True))
@@ -111,10 +107,7 @@ def _link_names(result: Result) -> list[str]:
 
 
 def _counter(sink: Sink, process: int, name: str, table: Table, rows: Any) -> None:
-    """Write the utilisation in some rows, in percent; it is 0 from the end of each until the next.
-
-    Of what is within one nanosecond the last counts.
-    """
+    """Utilisation in percent, 0 after each row; the last value within one ns counts."""
     begins, ends = table["from_ns"][rows], table["to_ns"][rows]
     values = 100 * table["utilisation"][rows]
     stops = np.append(begins[1:] > ends[:-1], True) if len(ends) else np.zeros(0, bool)

@@ -1,8 +1,7 @@
 """Memory of a rank over time, as counters.
 
-`saved activations` are the bytes of `act_alloc` and `act_free`, which the traces of `yantra
-workload` state: they begin where the node begins and end where it ends. `local memory` are the
-tensors that are alive, where the scenario tracks them (`yantra.export.local_memory`).
+`saved activations` are `act_alloc` and `act_free` of `yantra workload`, from a node's start and
+end. `local memory` are tracked live tensors (`yantra.export.local_memory`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Memory:
         self._stated: dict[int, tuple[Wholes, Wholes] | None] = {}
 
     def write(self, rank: int, process: int) -> None:
-        """Write the counters of a rank."""
+        """Write a rank's counters."""
         saved = self._activations(rank)
         if saved is not None:
             self._counter(process, "memory: saved activations", *saved)
@@ -47,7 +46,7 @@ class Memory:
                 self._counter(process, "memory: tensors", timeline[:, 0], timeline[:, 1])
 
     def _activations(self, rank: int) -> tuple[Wholes, Wholes] | None:
-        """Return the ticks at which saved activations change, and their bytes from then on."""
+        """Ticks at which saved activations change, and their bytes from then on."""
         model = self._result.model
         at = model.graphs.by_rank[rank]
         if at not in self._stated:
@@ -73,10 +72,7 @@ class Memory:
 
 
 def _stated(workload: Workload, rank: int, graph: _core.Graph) -> tuple[Wholes, Wholes] | None:
-    """Return `act_alloc` and `act_free` by node of a rank's trace; None where it has neither.
-
-    The graph of a run leaves out what runs do not read, so the trace is decoded once more.
-    """
+    # Graphs omit what runs do not read, so the trace is decoded again.
     trace = _trace(workload, rank)
     if trace is None:
         return None
@@ -90,7 +86,6 @@ def _stated(workload: Workload, rank: int, graph: _core.Graph) -> tuple[Wholes, 
 
 
 def _trace(workload: Workload, rank: int) -> _core.Trace | None:
-    """Return the trace of a rank with all its attributes; None where no node has ours."""
     if isinstance(workload, Traces):
         native: _core.Trace = workload.traces[rank].native
         return native

@@ -1,12 +1,11 @@
 """Messages -> arrows from the sender's slice to the receiver's.
 
-Each end is an instant within the slice of its node: where the message leaves, and where it arrives
-or, where that is before its receive is posted, where the receive begins. Perfetto draws an arrow
-from the end of what it joins to the beginning, and by their starts, so instants are what points the
-right way. A message within one nanosecond has no arrow, for its ends have no order.
+Ends are instants: where the message leaves, and where it arrives or, if later, its receive begins;
+Perfetto orders arrows by starts, so slices would point wrongly. A message within one nanosecond has
+no arrow.
 
-Messages of sends come first, then those of collectives, all or none of each. Of a folded run they
-are those of the representatives, and arrive at the shown rank of their destination's class.
+Sends' messages come first, then collectives', all or none of each. A folded run shows the
+representatives', to their destination class's shown rank.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _NOWHERE = -1
 
 
 class Side(NamedTuple):
-    """One end of every message: rank that is shown, node by place in its trace, and ns."""
+    """One end of every message: shown rank, node by place in its trace, and ns."""
 
     rank: Any
     node: Any
@@ -35,7 +34,7 @@ class Side(NamedTuple):
 
 
 class Messages:
-    """The messages between ranks that are shown; `notes` says which are left out."""
+    """The messages between shown ranks; `notes` says which are left out."""
 
     def __init__(self, result: Result, shown: list[Shown], writer: Writer, most: int) -> None:
         self.notes: list[str] = []
@@ -49,7 +48,7 @@ class Messages:
             self._prepare([item.rank for item in shown], most)
 
     def ends(self, rank: int, place: Any) -> _core.MessageEnds:
-        """Return the ends of messages in the slices of a rank, as the writer takes them.
+        """Ends of messages in a rank's slices, as the writer takes them.
 
         `place` gives the slice of each node of the rank.
         """
@@ -73,7 +72,6 @@ class Messages:
         )
 
     def _prepare(self, shown: list[int], most: int) -> None:
-        """Choose the messages, and find both ends of each."""
         table = self._table
         process = self._processes(shown)
         exact = np.full(self._result.model.ranks, _NOWHERE)
@@ -96,7 +94,6 @@ class Messages:
         self._places = [_by_rank(side.rank) for side in (out, into)]
 
     def _choose(self, drawn: Any, most: int) -> Any:
-        """Return the messages that are drawn; note those that are too many."""
         if int(drawn.sum()) <= most:
             return np.flatnonzero(drawn)
         collective = (self._by_trace("source", "node", _is_collective) == 1) & drawn
@@ -113,7 +110,6 @@ class Messages:
         return np.flatnonzero(drawn)
 
     def _processes(self, shown: list[int]) -> Any:
-        """Return the shown rank that stands for each rank; -1 where none does."""
         process = np.full(self._result.model.ranks, _NOWHERE)
         if self._result.outcome.folded:
             class_of = np.asarray(self._result.outcome.class_of)
@@ -125,7 +121,7 @@ class Messages:
         return process
 
     def _moments(self, ranks: str, ids: str, times: str) -> tuple[Any, Any]:
-        """Return node and ns of one end; a time outside its node is moved to the nearest within."""
+        """Node and ns of one end; a time outside its node is moved into it."""
         model, outcome = self._result.model, self._result.outcome
         node = self._by_trace(ranks, ids, _place, self._message)
         first = np.asarray(outcome.first_node)[self._table[ranks][self._message]]
@@ -138,7 +134,6 @@ class Messages:
         return node, np.clip(moment, begin, end)
 
     def _by_trace(self, ranks: str, ids: str, of: Any, message: Any = slice(None)) -> Any:
-        """Return `of(graph, ids)` for the node at one end of messages."""
         graphs = self._result.model.graphs
         of_rank = np.asarray(graphs.by_rank)[self._table[ranks][message]]
         wanted = self._table[ids][message]
@@ -181,7 +176,7 @@ class Messages:
 
 
 def no_messages() -> _core.MessageEnds:
-    """Return the ends of no message at all."""
+    """No message's ends."""
     nothing = np.zeros(0, np.uint64)
     return _core.MessageEnds(
         slice=nothing, time=nothing, name=nothing, flow=nothing, arrives=nothing, arguments=[]
@@ -189,13 +184,11 @@ def no_messages() -> _core.MessageEnds:
 
 
 def _by_rank(ranks: Any) -> tuple[Any, Any]:
-    """Return the messages by rank, and the rank of each."""
     order = np.argsort(ranks, kind="stable")
     return order, ranks[order]
 
 
 def _place(graph: _core.Graph, ids: Any) -> Any:
-    """Return the places of nodes in their trace."""
     known = np.asarray(graph.id)
     if known[-1] < np.uint64(4 * len(known)):
         places = np.zeros(int(known[-1]) + 1, np.int64)

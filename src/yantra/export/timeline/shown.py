@@ -1,4 +1,4 @@
-"""Which ranks a timeline shows, and what they are called."""
+"""Which ranks a timeline shows, and their names."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from yantra.result import Result
 from yantra.workloads.templates.expand import parse_ranks
 
 MOST_SLICES = 4_000_000
-"""Slices that a timeline may have: 300 MB of protobuf, near the end of what a browser loads."""
+"""Slices of a timeline: 300 MB of protobuf, near the limit of a browser."""
 
 
 class Shown(NamedTuple):
-    """A rank and the name of its process."""
+    """A rank and its process's name."""
 
     rank: int
     name: str
 
 
 def choose(result: Result, wanted: str | Iterable[int] | None, where: str = "ranks") -> list[Shown]:
-    """Return the ranks to show, ascending.
+    """The ranks to show, ascending; by default all, of a folded run each class's lowest.
 
-    By default all, of a folded run the lowest of each class. Raises ConfigError for ranks that
-    there are not, and where the slices would be more than `MOST_SLICES`.
+    Raises ConfigError for ranks that do not exist, and for more slices than `MOST_SLICES`.
     """
     ranks = _ranks(result, wanted, where)
     slices = sum(len(result.model.graphs.of(rank)) for rank in ranks)

@@ -1,7 +1,6 @@
-"""The file that a timeline goes to, and the numbers of its tracks.
+"""A timeline's file, and the numbers of its tracks.
 
-The core's writer collects bytes; they go to the file, compressed if its name ends in `.gz`, rank by
-rank, so memory does not follow the length of the file.
+The core's bytes are written rank by rank, to bound memory, compressed if the name ends in `.gz`.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from yantra import _core
 from yantra.base.output import Path, whole_bytes
 
 Writer = _core.PerfettoWriter | _core.ChromeWriter
-_COMPRESSION = 3  # of gzip: nearly as small as 6 here, in half its time
+_COMPRESSION = 3  # of gzip: nearly as small as 6, in half its time
 
 
 class Sink:
-    """An open timeline. Processes and tracks are numbered from 1 on."""
+    """An open timeline. Processes and tracks are numbered from 1."""
 
     def __init__(self, writer: Writer, file: IO[bytes]) -> None:
         self.writer = writer
@@ -26,7 +25,7 @@ class Sink:
         self._tracks = 0
 
     def flush(self) -> None:
-        """Hand what was written to the file."""
+        """Write to the file."""
         self._file.write(self.writer.take())
 
     def process(self, number: int, name: str, *, first: bool = False) -> int:
@@ -51,7 +50,7 @@ class Sink:
 
 @contextmanager
 def open_sink(path: Path, writer: Writer) -> Iterator[Sink]:
-    """Yield where to write a timeline; the file appears when the block ends well."""
+    """Where to write a timeline; the file appears when the block ends well."""
     with whole_bytes(path, _COMPRESSION) as file:
         sink = Sink(writer, file)
         yield sink

@@ -1,10 +1,8 @@
-"""Nodes -> slices on the tracks of their rank.
+"""Nodes -> slices on their rank's tracks.
 
-A rank has a track for its device (`compute`), for its CPU (`host`), for remote memory (`memory`),
-for sends, for receives, and one for the collectives of each group. Nodes of one track that overlap
-go to rows beside each other, which share its name. What never ran has no slice.
-
-What is the same for all ranks of a trace is worked out once per trace.
+Tracks are the device (`compute`), CPU (`host`), remote memory (`memory`), sends, receives, and each
+group's collectives; overlapping nodes go to parallel rows of one name. What never ran has no slice.
+What ranks of a trace share is computed once.
 """
 
 from __future__ import annotations
@@ -56,16 +54,16 @@ class NamedColumn(NamedTuple):
     values: Wholes
 
     def native(self) -> _core.Argument:
-        """Return it as the writers of the core take it."""
+        """As the core's writers take it."""
         return _core.Argument(self.name, self.kind, self.values)
 
 
 class Trace(NamedTuple):
-    """What the slices of all ranks that run a trace share; columns are by node.
+    """What slices of all ranks that run a trace share; columns are by node.
 
-    `track` counts the kinds of tracks, then from `_COLLECTIVES` on the groups of the trace: that of
-    all ranks, the first named one, and so on. `kinds` are places in COLLECTIVE_KINDS, `involved`
-    masks of the dimensions that a collective without a group is over.
+    `track` counts kinds of tracks, then from `_COLLECTIVES` on groups: that of all ranks, the first
+    named one, and so on. `kinds` are places in COLLECTIVE_KINDS, `involved` masks of dimensions of
+    collectives without a group.
     """
 
     ids: Wholes
@@ -79,7 +77,7 @@ class Trace(NamedTuple):
 
 
 def trace_columns(graph: _core.Graph, writer: Writer) -> Trace:
-    """Return the columns of a trace."""
+    """The columns of a trace."""
     types = np.asarray(graph.type)
     kinds = np.full(len(NODE_TYPES), _OTHER, np.int64)
     for name, kind in _TRACK_OF_TYPE.items():
@@ -107,7 +105,7 @@ def trace_columns(graph: _core.Graph, writer: Writer) -> Trace:
 
 
 def integers(column: _core.IntColumn, length: int) -> Wholes:
-    """Return an integer attribute by node, ABSENT where a node has none or a negative one."""
+    """An integer attribute by node, ABSENT where a node has none or a negative one."""
     kinds, values = np.asarray(column.kind), np.asarray(column.value)
     if not len(kinds):
         return np.full(length, ABSENT)
@@ -153,7 +151,7 @@ class Tracks:
             self._read_recording(result.recording)
 
     def write(self, rank: int, process: int, messages: Messages) -> None:
-        """Write the tracks and slices of a rank, and the ends of its messages."""
+        """Write a rank's tracks and slices, and its messages' ends."""
         trace = self._trace(rank)
         first = self._first[rank]
         start = self._start[first : first + len(trace.ids)]
@@ -188,7 +186,6 @@ class Tracks:
             self._recorded[name] = np.asarray(getattr(parts, name))
 
     def _accounts(self, first: int, count: int, nodes: Any) -> list[NamedColumn]:
-        """Return slack, and the parts of a collective's time that are not 0, of a recorded run."""
         found = []
         low, high = np.searchsorted(self._parts_at, [first, first + count])
         for name, ticks in self._recorded.items():
@@ -214,7 +211,6 @@ class Tracks:
         return self._traces[at]
 
     def _open(self, rank: int, process: int, track: Wholes, row: Wholes) -> Wholes:
-        """Make the tracks of a rank; return that of each slice. Slices stand by track."""
         length = np.uint64(int(row.max()) + 1 if len(row) else 1)
         rows, at = np.unique(track * length + row, return_inverse=True)
         groups = self._model.graphs.group_names(rank)
@@ -224,7 +220,6 @@ class Tracks:
         return np.array(made, np.uint64)[at]
 
     def _of_rank(self, rank: int, trace: Trace, nodes: Any, duration: Any) -> list[NamedColumn]:
-        """Return the arguments that differ between ranks of one trace."""
         text = self._sink.writer.text
         groups = ["", *self._model.graphs.group_names(rank)]
         names = [text(name or _ALL_RANKS) for name in groups]
@@ -252,7 +247,7 @@ class Tracks:
         ]
 
     def _conventions(self, rank: int, trace: Trace, nodes: Any, known: Any) -> tuple[Any, Any]:
-        """Return buffer over size, and bus over algorithm bandwidth, of the known ones of nodes."""
+        """Buffer over size, and bus over algorithm bandwidth, of the known ones of nodes."""
         parts, factors = np.ones(len(nodes)), np.full(len(nodes), np.nan)
         members = Members(self._model, rank)
         columns = (trace.kinds, trace.track - np.uint64(_COLLECTIVES), trace.involved)

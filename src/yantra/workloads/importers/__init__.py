@@ -1,1 +1,1 @@
-"""Workloads read from the inputs of other generators."""
+"""Workloads from other generators' inputs."""

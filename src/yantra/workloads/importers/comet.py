@@ -1,6 +1,6 @@
 """Text workloads of COMET: those of ASTRA-sim 1.0 with columns for a roofline.
 
-A pass of a layer has its sizes beside its time, in one of two forms:
+A layer's pass has its sizes beside its time:
 
 | form | columns of a pass (forward, input gradient, weight gradient) | columns in all |
 |---|---|---|
@@ -8,11 +8,10 @@ A pass of a layer has its sizes beside its time, in one of two forms:
 | operations | operations, bytes moved, time, communication, bytes | 18 |
 | operations of a layer | the first two with the forward pass alone | 14 |
 
-In front stand the name and a reserved column, behind the update time. With a roofline the recorded
-times do not count: a product takes 2 M K N / peak; operations take operations / min(bandwidth x
-intensity, peak). Where the forward pass alone has operations and bytes, or the others have zeros,
-they are those of the whole layer, and each of its passes takes a third. Times are cut to whole ns,
-after the 32-bit float that COMET holds them in.
+The name and a reserved column come first, the update time last. A roofline replaces the recorded
+times: a product takes 2 M K N / peak, operations take operations / min(bandwidth x intensity,
+peak). Operations and bytes of the forward pass alone, or beside zeros, are the whole layer's, and
+each pass takes a third. Times are cut to whole ns, after COMET's 32-bit float.
 
 Source: facts of the artifact dkadiyala3/comet-astrasim (commits f8c7e15, 519f0d5) and its logs;
 Kadiyala et al., arXiv 2211.16648.
@@ -36,14 +35,14 @@ _LARGEST = 2**63
 
 
 class Roofline(NamedTuple):
-    """A device: its peak in FLOP/s; its memory's bandwidth in B/s, None where it is not given."""
+    """A device: peak in FLOP/s; memory bandwidth in B/s, None if not given."""
 
     peak_flops: float
     memory_bytes_per_s: float | None = None
 
 
 class _Line(NamedTuple):
-    """A layer: how much each pass computes and moves, and its line in ASTRA-sim 1.0's form."""
+    """A layer: what each pass computes and moves, and its line in ASTRA-sim 1.0's form."""
 
     where: str
     plain: str
@@ -51,7 +50,7 @@ class _Line(NamedTuple):
 
 
 def read(path: Path, roofline: Roofline | None = None) -> Workload:
-    """Read a file of either form; times are in ns, by a roofline or else as recorded.
+    """Read a file of either form; times in ns, by a roofline or as recorded.
 
     Raises ConfigError with file and line.
     """
@@ -155,7 +154,6 @@ def _time_ns(where: str, work: tuple[int, int | None], roofline: Roofline) -> fl
 
 
 def _cut(where: str, ns: float) -> int:
-    """Return whole ns of a time, after a 32-bit float."""
     if not (isfinite(ns) and ns < _LARGEST):
         raise ConfigError(where, f"the time of {ns:g} ns is too long to simulate")
     return int(struct.unpack("f", struct.pack("f", ns))[0])

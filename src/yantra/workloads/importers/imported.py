@@ -1,4 +1,4 @@
-"""A workload from layer tables: ranks as a grid, and a trace for each kind of rank."""
+"""A workload from layer tables: a grid of ranks, and a trace per kind of rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GRID = "train"
 
 
 def make_grid(*axes: tuple[str, int]) -> Grid:
-    """Return the grid of these axes, the fastest first."""
+    """The grid of these axes, the fastest first."""
     return Grid(_GRID, 0, {VIEW: axes})
 
 
@@ -26,10 +26,10 @@ def make_workload(
     about: Mapping[str, Any],
     notes: Iterable[str],
 ) -> Workload:
-    """Return the workload whose `traces` are those of the coordinates 0, 1, ... along `axis`.
+    """The workload whose `traces` are those of coordinates 0, 1, ... along `axis`.
 
-    Without an axis the only trace is that of all ranks. Collectives name a group of `groups`, sends
-    and receives a relative peer.
+    Without an axis one trace is for all ranks. Collectives name a group of `groups`, messages a
+    relative peer.
     """
     names = ["rank"] if axis is None else [f"{axis}{at}" for at in range(len(traces))]
     return Workload(

@@ -1,8 +1,7 @@
-"""The recording of one rank as the template of all: one trace where there would be thousands.
+"""The recording of one rank as the template of all: one trace instead of thousands.
 
-Only for jobs that communicate among all ranks, as data-parallel ones do: a group of some ranks, or
-a message, would need a grid that the recording does not tell. The traces of
-`yantra chakra convert pytorch --replicate` are the way there.
+Only for jobs that communicate among all ranks, such as data-parallel ones; others need a grid that
+the recording lacks: use the traces of `yantra chakra convert pytorch --replicate`.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from yantra.workloads.templates import Workload
 
 
 def one_for_all(path: str, options: ConvertOptions) -> tuple[Workload, ConvertReport]:
-    """Return the workload of `options.replicate` ranks, 0 for as many as recorded, and the report.
+    """The workload of `options.replicate` ranks, 0 for as many as recorded, and the report.
 
-    `path` is the trace of one rank: linked, host only or device only. Raises TraceError, and
-    UnsupportedError where ranks communicate other than all with all.
+    `path` is one rank's trace: linked, host only or device only. Raises TraceError, and
+    UnsupportedError unless all ranks communicate with all.
     """
     recordings = Recordings([path])
     content: list[bytes] = []
@@ -43,7 +42,6 @@ def one_for_all(path: str, options: ConvertOptions) -> tuple[Workload, ConvertRe
 
 
 def _over_all_ranks(trace: Trace) -> Trace:
-    """Return the trace whose collectives name no group, which means all ranks."""
     nodes = list(trace)
     for node in nodes:
         node.attributes = [one for one in node.attributes if one.name != "pg_name"]

@@ -1,11 +1,8 @@
-"""Text workloads of ASTRA-sim 1.0 as templates: one trace that stands for every rank.
+"""Text workloads of ASTRA-sim 1.0 as templates: one trace for all ranks.
 
-The loops are those of `layer_text`, so the trace is what `yantra chakra convert text --groups`
-writes; here groups have names, and the collectives of each are in the order of the
-program. The ranks are a grid of two axes, those that share a layer and those that replicate it.
-
-Trade-off: collectives over whole dimensions are groups of ranks too, since a template's groups are
-all relative; `involved_dim` is what `yantra chakra convert text` writes.
+As from `yantra chakra convert text --groups`, with named groups and program order. Trade-off: whole
+dimensions are groups too, as a template's groups are relative; `yantra chakra convert text` writes
+`involved_dim`.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ def from_layers(
     settings: Settings | None = None,
     source: str = "ASTRA-sim 1.0",
 ) -> Workload:
-    """Make a workload of layers that were read, and say where they are from; see `from_text`."""
+    """Make a workload of layers from `source`; see `from_text`."""
     split = _Named(layers, ranks, dims)
     made = trace(layers, split, 0, settings or Settings())
     nodes = list(made)
@@ -62,7 +59,6 @@ def from_layers(
 
 
 def _chain(nodes: Iterable[Node]) -> frozenset[str]:
-    """Let each collective of a group wait for the one before it; return the groups' names."""
     last: dict[str, Node] = {}
     for node in nodes:
         name = node.get("pg_name")
@@ -83,14 +79,14 @@ class _Name(Scope):
 
 
 class _Named(Split):
-    """A split whose groups are called by name: the axes of `axes`, and `world`."""
+    """A split with named groups: the axes of `axes`, and `world`."""
 
     def __init__(self, layers: Layers, ranks: int, dims: Sequence[int] | None) -> None:
         super().__init__(layers, ranks, dims, as_groups=True)
         self.inner = len(self.groups[0][1]) if self.groups else ranks
 
     def axes(self) -> tuple[tuple[str, int], ...]:
-        """Return the axes of the ranks, the fastest first."""
+        """The axes of the ranks, the fastest first."""
         if self.inner == self.ranks:
             return (("rank", self.ranks),)
         return tuple(zip(self._names(), (self.inner, self.ranks // self.inner), strict=True))

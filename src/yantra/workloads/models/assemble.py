@@ -1,4 +1,4 @@
-"""The one place where the sizes of a transformer become blocks."""
+"""Where a transformer's sizes become blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NORMS = {"RMSNorm": "rms", "LayerNorm": "layer"}
 
 
 def model_of(described: Transformer | Model) -> Model:
-    """Return the model of a transformer's sizes; a model is returned as it is."""
+    """The model of a transformer's sizes; a model is returned as it is."""
     if isinstance(described, Model):
         return described
     t = described

@@ -23,22 +23,22 @@ _DATA = (".json", ".yaml", ".yml")
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the zoo."""
+    """Names of the zoo."""
     return zoo.names()
 
 
 def is_known(name: str) -> bool:
-    """Return whether a name is that of a model of the zoo, or an id of it, and of no file."""
+    """Whether a name or id is that of a model of the zoo, and of no file."""
     return zoo.is_known(name) and not paths.exists(name)
 
 
 def find(name: str, where: str = "model") -> Model:
-    """Return a model by its name or file; `where` is the field an unknown one is reported at."""
+    """A model by its name or file; `where` is the field for errors."""
     return model_of(described(name, where))
 
 
 def described(name: str, where: str = "model") -> Transformer | Model:
-    """Return what `find` makes a model of: sizes, or a model already."""
+    """What `find` makes a model of: sizes, or a model already."""
     if name in zoo.names() or is_known(name):
         return zoo.get(name)
     path, _, inside = name.partition(".py:")
@@ -50,14 +50,12 @@ def described(name: str, where: str = "model") -> Transformer | Model:
 
 
 def _of_data(path: Path) -> Transformer | Model:
-    """Read a Hugging Face config, recognised by its `model_type`, or sizes by name."""
     if paths.isdir(path) or (path.suffix == ".json" and hf.is_config(path)):
         return hf.load(path)
     return description.load(path)
 
 
 def _of_python(path: str, name: str) -> Transformer | Model:
-    """Return the model of a Python file, that of this name if it has several."""
     models = {model.name: model for model in zoo.families.of_file(path)}
     if not name and len(models) == 1:
         return next(iter(models.values()))

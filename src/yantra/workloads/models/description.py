@@ -1,6 +1,6 @@
-"""A transformer from a plain mapping of its sizes, in the words of whichever program it is from.
+"""A transformer from a plain mapping of its sizes, in any program's words.
 
-Names are those of Megatron-LM, Hugging Face, STG, AICB and Calculon; the record's own always work.
+Names of Megatron-LM, Hugging Face, STG, AICB and Calculon; the record's own always work.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NORMS = {"rms": "RMSNorm", "rmsnorm": "RMSNorm", "layer": "LayerNorm", "layerno
 
 
 def load(path: str | PathLike[str]) -> Transformer:
-    """Return the transformer of a YAML or JSON file; it is called like the file unless it says."""
+    """The transformer of a YAML or JSON file, named like the file unless it gives a name."""
     tree = parse_yaml(read_text(path), str(path))
     if not isinstance(tree, dict):
         raise ConfigError(str(path), expected_got("sizes by name, such as num_layers: 32", tree))
@@ -54,7 +54,7 @@ def load(path: str | PathLike[str]) -> Transformer:
 
 
 def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
-    """Return the transformer of `sizes`; `where` is what messages call them.
+    """The transformer of `sizes`; `where` names them in messages.
 
     Raises ConfigError for a name that is unknown or given twice, and for an impossible size.
     """
@@ -71,11 +71,7 @@ def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
 
 
 def _patterns(fields: Mapping[str, Any], spelling: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Return the fields with a value for each layer where a number says how often one is other.
-
-    As in Megatron-LM: every n-th layer, counted from 1, has no window, and every n-th, counted
-    from 0, has experts.
-    """
+    """Megatron-LM: every n-th layer has no window (counted from 1), or experts (counted from 0)."""
     layers = fields.get("num_layers")
     found = dict(fields)
     for field, kinds in _EVERY.items():
@@ -104,12 +100,11 @@ _EVERY = {"window_attn_skip_freq": _has_window, "moe_layer_freq": _has_experts}
 
 
 def fields_of(sizes: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the fields of a transformer that `sizes` gives; ConfigError as `transformer`."""
+    """The fields of a transformer in `sizes`; raises as `transformer` does."""
     return _fields(sizes, where)[0]
 
 
 def _fields(sizes: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields that are given, and by which names."""
     fields: dict[str, Any] = {}
     spelling: dict[str, str] = {}
     for given, value in sizes.items():
@@ -123,7 +118,6 @@ def _fields(sizes: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[
 
 
 def _meanings(given: str, value: Any, where: str) -> list[tuple[str, Any]]:
-    """Return the fields that a name stands for, with their values."""
     key = given.strip().lower().lstrip("-").replace("-", "_")
     if key == "add_bias_linear":
         return [(field, value) for field in _BIASES]
@@ -141,7 +135,6 @@ def _meanings(given: str, value: Any, where: str) -> list[tuple[str, Any]]:
 
 
 def _check_types(fields: Mapping[str, Any], spelling: Mapping[str, str], where: str) -> None:
-    """Refuse words, truth values and lists that are none; whole numbers check themselves."""
     for field, value in fields.items():
         kind = Transformer.__annotations__[field]
         expected = ""
@@ -162,7 +155,7 @@ def _check_types(fields: Mapping[str, Any], spelling: Mapping[str, str], where: 
 
 
 def _words(field: str) -> tuple[str, ...]:
-    # `ClassVar` is imported for type checkers only where records are made.
+    # `ClassVar` is imported only for type checkers where records are made.
     return get_args(get_type_hints(Transformer, localns={"ClassVar": ClassVar})[field])
 
 

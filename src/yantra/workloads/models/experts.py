@@ -10,9 +10,9 @@ from yantra.workloads.models.blocks.moe import MoE
 
 
 def experts_a_token(model: Any) -> int | None:
-    """Return to how many routed experts a layer sends a token, the most of all; None without any.
+    """The most routed experts to which a layer sends a token; None without any.
 
-    A model of a form of its own, without layers of blocks, has none that are known.
+    Also None for a model of its own form, without layers of blocks.
     """
     layers = dict.fromkeys(getattr(model, "layers", ()))
     found = [block.top_k for layer in layers for block in _blocks(layer) if isinstance(block, MoE)]

@@ -1,6 +1,6 @@
-"""A model as the blocks it is made of, and what it weighs and costs.
+"""A model as its blocks, its weights and its costs.
 
-The counts are those of the operator graph, built whole on one rank; there is no second formula.
+Counts come from the operator graph, built whole on one rank; there is no second formula.
 """
 
 from __future__ import annotations
@@ -19,31 +19,27 @@ from yantra.workloads.operators.graph.formats import WIDTHS
 class Model(Record):
     """What a job trains or serves: a block in front, layers a pipeline may cut between, a tail.
 
-    `sequence` is the usual number of tokens of one sequence (or of one image), `fixed_sequence`
-    says that there is no other. `source` says where the sizes are from.
+    `sequence` is its usual tokens, the only ones if `fixed_sequence`.
     """
 
     name: str
-    """The name by which it is asked for."""
     hidden: int
-    """The width of what layers pass on, in elements."""
+    """Width between layers, in elements."""
     front: Block
-    """What comes before the layers, such as an embedding."""
+    """Before the layers, such as an embedding."""
     layers: tuple[Block, ...]
-    """The layers, between which a pipeline may cut."""
     tail: Block
-    """What comes behind them, such as a head and the loss."""
+    """After them, such as a head and the loss."""
     sequence: int
-    """The usual tokens of a sequence, or of an image."""
+    """Usual tokens of a sequence, or image."""
     source: str
-    """Where the sizes are from."""
+    """Origin of the sizes."""
     fixed_sequence: bool = False
-    """Whether there is no other length."""
     notes: tuple[str, ...] = ()
-    """What to know of how it is described."""
+    """What to know of its description."""
 
     def parameters(self) -> int:
-        """Return the number of trained weights."""
+        """Number of trained weights."""
         return sum(
             times * weight.elements
             for graph, times in self._graphs(Batch.of(1, self.sequence))
@@ -51,10 +47,10 @@ class Model(Record):
         )
 
     def active_parameters(self) -> int:
-        """Return the number of weights that one token meets.
+        """Weights that one token meets.
 
-        Of experts these are the ones it is sent to, of tables split over ranks the rows it looks
-        up; a vocabulary counts whole, as is usual.
+        Of experts those it is sent to, of tables split over ranks the rows it looks up; a
+        vocabulary counts whole, as is usual.
         """
         total = 0
         for graph, times in self._graphs(Batch.of(1, self.sequence)):
@@ -72,12 +68,12 @@ class Model(Record):
     def flops(
         self, sequence: int | None = None, batch: int = 1, causal: Causality = "exact"
     ) -> int:
-        """Return the operations of matrix products in a forward pass, two per product.
+        """Operations of matrix products in a forward pass, two per product.
 
-        `sequence` is in tokens, the model's usual one if None; `batch` counts sequences. `causal`
-        says how pairs under a causal mask are counted: `exact`, `full` (as if there were none) or
-        as `megatron` reports, which is half of them, no router of experts, and a product for each
-        element that the norms of latent attention see. Training takes three times as many.
+        `sequence` is in tokens, None for the usual; `batch` counts sequences. `causal` counts pairs
+        under a mask as `exact`, `full` (no mask) or as `megatron` reports: half of them, no router,
+        and a product for each element that latent attention's norms see. Training takes three times
+        as many.
         """
         return sum(
             times * _products(graph, reported=causal == "megatron")
@@ -85,14 +81,14 @@ class Model(Record):
         )
 
     def kv_bytes_per_token(self, dtype: str = "bf16") -> int:
-        """Return the bytes that one token leaves in the cache; every layer is counted.
+        """Bytes that one token leaves in the cache, over all layers.
 
-        Layers with a window keep the last of them alone: see `infer`.
+        Layers with a window keep only the last tokens: see `infer`.
         """
         return self._kept(dtype, per_sequence=False)
 
     def state_bytes_per_sequence(self) -> int:
-        """Return the bytes that a sequence keeps however long it is, such as states of scans."""
+        """Bytes that a sequence keeps whatever its length, such as scans' states."""
         return self._kept("bf16", per_sequence=True)
 
     def _kept(self, dtype: str, *, per_sequence: bool) -> int:
@@ -116,7 +112,6 @@ class Model(Record):
         return Batch.of(batch, length, causal)
 
     def _graphs(self, batch: Batch) -> Iterator[tuple[Graph, int]]:
-        """Yield the graph of the ends and of every different layer, and how often it is there."""
         ends = Graph(Setting(batch))
         with ends.unit("embedding"):
             self.front.build(ends, None)
@@ -131,7 +126,7 @@ class Model(Record):
 
 
 def _products(graph: Graph, reported: bool) -> int:
-    """Return the operations of matrix products; `reported` as Megatron-LM counts them."""
+    """Operations of matrix products; `reported` as Megatron-LM counts them."""
     total = 0
     latent = any(operator.name.endswith(".kv_norm") for operator in graph.operators)
     for operator in graph.operators:

@@ -11,7 +11,7 @@ _UNITS = (("T", 10**12), ("B", 10**9), ("M", 10**6), ("k", 10**3))
 
 
 def row(model: Model) -> tuple[str, ...]:
-    """Return a model in the columns of `HEAD`; the cache holds bf16, of nothing where it is `-`."""
+    """A model in the columns of `HEAD`; the cache holds bf16, `-` is nothing."""
     cache = model.kv_bytes_per_token()
     return (
         model.name,
@@ -24,7 +24,7 @@ def row(model: Model) -> tuple[str, ...]:
 
 
 def overview(model: Model) -> dict[str, Any]:
-    """Return every count of a model, and where its sizes are from."""
+    """Every count of a model, and the origin of its sizes."""
     return {
         "name": model.name,
         "parameters": model.parameters(),
@@ -42,7 +42,7 @@ def overview(model: Model) -> dict[str, Any]:
 
 
 def short(count: int) -> str:
-    """Write a count with a unit and at most four digits: `70.55 B`, `404 M`."""
+    """A count with a unit and at most four digits: `70.55 B`, `404 M`."""
     for unit, size in _UNITS:
         if count >= size:
             return f"{count / size:.4g} {unit}"

@@ -1,8 +1,7 @@
-"""What to say where a number of a job has more than 63 bits: of its model, or of its tokens.
+"""What to say where a job's number has more than the core's 63 bits.
 
-The core counts operations and bytes in 63 bits. A model is at fault where its weights alone, in
-training, have more bytes; else how many tokens it gets at once. Trade-off: asked only once a number
-did not fit, so that a job that fits pays nothing.
+At fault is the model if its weights alone, in training, have more bytes; else its tokens. Asked
+only after a number did not fit, so jobs that fit pay nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ MOST_PARAMETERS = 2**63 // _STATE_BYTES
 
 
 def too_large(model: Any, where: str, problem: str) -> ConfigError:
-    """Return the error of a model that is too large, else that of `where` and `problem`."""
+    """The error of a model that is too large, else that of `where` and `problem`."""
     if isinstance(model, Model):
         parameters = model.parameters()
         if parameters > MOST_PARAMETERS:

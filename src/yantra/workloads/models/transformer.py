@@ -1,9 +1,8 @@
-"""The sizes of a decoder-only transformer: the neutral form that every importer fills.
+"""The sizes of a decoder-only transformer: the form that every importer fills.
 
-The names are Megatron-LM's; where Hugging Face's differs it is given, too. One record covers dense
-and mixture-of-experts layers, grouped and latent attention; a model that is none of these is built
-from blocks instead (`zoo/resnet.py`). What costs nothing is not in it: the base of rotary
-embeddings, dropout rates, which smooth function a gate has.
+Names are Megatron-LM's, with Hugging Face's where it differs. Other models are built from blocks
+(`zoo/resnet.py`). What costs nothing is left out: the base of rotary embeddings, dropout rates, a
+gate's smooth function.
 
 Sources: Vaswani et al., 2017; Shoeybi et al., Megatron-LM, 2019; Ainslie et al., grouped-query
 attention, 2023; DeepSeek-AI, DeepSeek-V2 (latent attention, shared experts), 2024.
@@ -17,7 +16,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.records import Record
 
 LARGEST = 2**40
-"""No size of a model is larger; keeps every product of a few sizes readable."""
+"""No size is larger; keeps products of a few sizes readable."""
 MOST_LAYERS = 10_000
 
 _REQUIRED = frozenset(
@@ -43,100 +42,99 @@ _OF_LATENT = ("q_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim")
 
 
 class Transformer(Record):
-    """A causal language model; every size is a whole number of elements, 0 where it has none.
+    """A causal language model; sizes are whole numbers of elements, 0 where it has none.
 
-    Raises ConfigError where a size is impossible; the place is the model and the field.
+    Raises ConfigError, naming model and field, for an impossible size.
     """
 
     name: str
-    """The name by which it is asked for."""
     source: str
-    """Where the numbers are from."""
+    """Origin of the numbers."""
     num_layers: int
     """num_hidden_layers."""
     hidden_size: int
-    """The width of what layers pass on, in elements."""
+    """Width between layers, in elements."""
     num_attention_heads: int
     """Heads of queries."""
     ffn_hidden_size: int
-    """intermediate_size; of the layers without experts."""
+    """intermediate_size; of layers without experts."""
     vocab_size: int
-    """Rows of the embedding, padded ones included (padded_vocab_size)."""
+    """Rows of the embedding, with padding (padded_vocab_size)."""
     seq_length: int
-    """The usual length in tokens: that of the main part of pre-training."""
+    """Usual tokens: those of most of pre-training."""
     num_query_groups: int = 0
-    """num_key_value_heads; 0 means one per attention head."""
+    """num_key_value_heads; 0: one per attention head."""
     kv_channels: int = 0
-    """head_dim; 0 means hidden_size / num_attention_heads."""
+    """head_dim; 0: hidden_size / num_attention_heads."""
     normalization: Literal["RMSNorm", "LayerNorm"] = "RMSNorm"
-    """The kind of all norms."""
+    """Of all norms."""
     residual: Literal["sequential", "parallel", "sandwich"] = "sequential"
     """Feed-forward after attention (pre-norm), beside it, or both with norms on either side."""
     gated_linear_unit: bool = True
-    """SwiGLU or GeGLU: two projections up instead of one."""
+    """SwiGLU or GeGLU: two projections up."""
     qkv_bias: bool = False
-    """Whether the projections to queries, keys and values have a bias."""
+    """Biases of the projections to queries, keys and values."""
     attention_output_bias: bool = False
-    """Whether the projection behind attention has a bias."""
+    """Bias of the projection after attention."""
     mlp_bias: bool = False
-    """Whether the projections of feed-forward layers have a bias."""
+    """Biases of feed-forward layers."""
     qk_layernorm: bool = False
     """A norm over each head of queries and keys."""
     window_size: int = 0
-    """Keys a query sees, itself included (sliding_window); 0 means all before it."""
+    """Keys a query sees, including itself (sliding_window); 0: all before it."""
     window_attn_skip_freq: tuple[int, ...] = ()
-    """Per layer: 1 where the window holds, 0 where attention is full; empty means all have it."""
+    """Per layer: 1 with a window, 0 with full attention; empty: all have it."""
     tie_word_embeddings: bool = False
     """Embedding and head share one weight."""
     rotary: bool = True
-    """Queries and keys are rotated by their positions."""
+    """Positions rotate queries and keys."""
     max_position_embeddings: int = 0
-    """Rows of a learned table of positions; 0 without one."""
+    """Rows of a learned table of positions; 0 without."""
     num_experts: int = 0
     """n_routed_experts, num_local_experts."""
     moe_router_topk: int = 0
     """num_experts_per_tok."""
     moe_ffn_hidden_size: int = 0
-    """moe_intermediate_size; 0 means ffn_hidden_size."""
+    """moe_intermediate_size; 0: ffn_hidden_size."""
     moe_shared_expert_intermediate_size: int = 0
-    """Width of what every token passes beside its experts, all shared experts together."""
+    """Width of all shared experts together."""
     moe_layer_freq: tuple[int, ...] = ()
-    """Per layer: 1 with experts, 0 without; empty means all have them."""
+    """Per layer: 1 with experts, 0 without; empty: all have them."""
     moe_router_num_groups: int = 0
-    """n_group: groups of experts of which a token may use some; 0 means no groups."""
+    """n_group: groups of experts of which a token may use some; 0: no groups."""
     moe_router_group_topk: int = 0
     """topk_group."""
     moe_router_enable_expert_bias: bool = False
     """A bias per expert that balances without an auxiliary loss."""
     q_lora_rank: int = 0
-    """Rank of the compressed queries; 0 means they are not compressed."""
+    """Rank of compressed queries; 0: not compressed."""
     kv_lora_rank: int = 0
-    """Rank of the compressed keys and values; 0 means no latent attention."""
+    """Rank of compressed keys and values; 0: no latent attention."""
     qk_head_dim: int = 0
     """qk_nope_head_dim."""
     qk_pos_emb_head_dim: int = 0
     """qk_rope_head_dim."""
     v_head_dim: int = 0
-    """v_head_dim, of latent attention; 0 without."""
+    """Of latent attention; 0 without."""
     notes: tuple[str, ...] = ()
-    """What the user should know: what was left out, what a source says differently."""
+    """What was left out, or what a source says differently."""
 
     @property
     def multi_latent_attention(self) -> bool:
-        """True where keys and values are compressed (MLA)."""
+        """Whether keys and values are compressed (MLA)."""
         return self.kv_lora_rank > 0
 
     def has_experts(self, layer: int) -> bool:
-        """Return whether the layer of this number, from 0, has experts."""
+        """Whether a layer, numbered from 0, has experts."""
         return self.num_experts > 0 and (not self.moe_layer_freq or self.moe_layer_freq[layer] > 0)
 
     def window(self, layer: int) -> int:
-        """Return the window of the layer of this number in tokens; 0 for full attention."""
+        """A layer's window in tokens; 0: full attention."""
         everywhere = not self.window_attn_skip_freq
         return self.window_size if everywhere or self.window_attn_skip_freq[layer] else 0
 
     def __post_init__(self) -> None:
-        """Fill in what follows from other sizes and refuse what cannot be."""
+        """Derive sizes and refuse impossible ones."""
         for field, kind in type(self).__annotations__.items():
             if kind == "int":
                 self._within(field, 1 if field in _REQUIRED else 0, LARGEST)

@@ -1,8 +1,7 @@
-"""Which products have low-rank adapters: the targets of a plan, by their names in Hugging Face.
+"""Targets of low-rank adapters, by their names in Hugging Face.
 
-A target is one product of a model's description: queries, keys and values are three although they
-are computed in one. Megatron-Bridge's `linear_qkv` and `linear_fc1` are one adapter for what is
-computed in one.
+Queries, keys and values are three targets although computed in one; Megatron-Bridge's `linear_qkv`
+and `linear_fc1` adapt what is computed in one.
 
 Source: Hugging Face PEFT, `LoraConfig.target_modules`; Megatron-Bridge, `peft/lora.py`.
 """
@@ -16,7 +15,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 ALL = "all-linear"
 EVERY = ("",)
-"""All outputs of a product, whatever they are called."""
+"""All outputs of a product."""
 PRODUCTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "qkv": {"q_proj": ("q",), "k_proj": ("k",), "v_proj": ("v",), "linear_qkv": ("q", "k", "v")},
     "q": {"q_proj": ("q",)},
@@ -36,11 +35,8 @@ PRODUCTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "in:lightning": {"qkv_proj": ("q", "k", "v"), "output_gate": ("gate",)},
     "out": {"out_proj": ("hidden",)},
 }  # fmt: skip
-"""Of each product of the blocks its targets, and which outputs each adapts.
-
-A mixer of linear attention has one product in, which models cut into other modules: their names
-are behind a colon.
-"""
+"""Each product's targets, and the outputs each adapts. A linear-attention mixer has one product
+that models cut into other modules: their names follow a colon."""
 
 _SHORT = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj"} | {
     name: f"{name}_proj" for name in ("gate", "up", "down")
@@ -51,7 +47,7 @@ _EVERY = tuple(name for name in TARGETS if name not in _FUSED)
 
 
 def targets_of(value: Any) -> tuple[str, ...]:
-    """Return the targets of a text such as `q_proj,v_proj`. Raises ConfigError."""
+    """Parse targets such as `q_proj,v_proj`. Raises ConfigError."""
     names = value.replace(",", " ").split() if isinstance(value, str) else []
     known = f"names among {', '.join(TARGETS)}, or {ALL}"
     if not names:

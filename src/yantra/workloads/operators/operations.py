@@ -1,12 +1,8 @@
-"""What one rank does for one micro-batch: the form between the operator graph and the step.
+"""What one rank does for one micro-batch: between the operator graph and the step.
 
-The graph side (models, sharding, backward) makes one `StageWork` for each chunk of layers a device
-holds; the step side repeats its passes in the order of a pipeline schedule and adds what happens
-once per step. All sizes are those of one rank, whole numbers of bytes, elements and operations (one
-multiply-accumulate is two).
-
-Trade-off: an operation is one flat tuple with the fields of every kind, not a class per kind; a
-stage of a large model has a few thousand of them and they are only read.
+Sizes are one rank's, in whole bytes, elements and operations (a multiply-accumulate is two).
+Trade-off: an operation is one flat tuple for all kinds; a large model's stage has a few thousand,
+only read.
 """
 
 from __future__ import annotations
@@ -20,58 +16,58 @@ Domain = Literal["dense", "expert", "table"]
 
 
 class Operation(NamedTuple):
-    """One computation, collective, send or receive.
+    """One computation, collective (`collective`), send or receive (`peer`).
 
-    A collective has `collective`, a send or receive has `peer`; anything else computes. `after` are
-    positions in the same pass whose results it needs. `unit` is the part of the model it belongs
-    to (`embedding`, `layers.3`, `head`): what is sharded, prefetched and reduced together.
+    `after` are positions in the pass whose results it needs. `unit` is its part of the model
+    (`embedding`, `layers.3`, `head`), which is sharded, prefetched and reduced together.
     """
 
     name: str
     kind: str
-    """What it is in one word: gemm, attention, norm, elementwise, gather, all_gather, send, ..."""
+    """gemm, attention, norm, elementwise, gather, all_gather, send, ..."""
     phase: Phase
     unit: str
     after: tuple[int, ...] = ()
     tensor_flops: int = 0
-    """Floating-point operations of matrix units."""
+    """On matrix units."""
     vector_flops: int = 0
-    """Floating-point operations of vector units."""
+    """On vector units."""
     repeated_flops: int = 0
-    """Part of `tensor_flops` that repeats the forward's inside this kernel (fused attention)."""
+    """The part of `tensor_flops` that repeats the forward's inside this kernel (fused
+    attention)."""
     bytes_read: int = 0
     bytes_written: int = 0
     shape: tuple[int, ...] = ()
-    """(m, n, k) of a matrix product, times what is repeated in front: (batch, m, n, k)."""
+    """(m, n, k) of a matrix product, with repetitions in front: (batch, m, n, k)."""
     sizes: tuple[tuple[str, int], ...] = ()
-    """Other sizes of the kernel, as (name, number) pairs: see `yantra.compute.model.Kernels`."""
+    """Other (name, number) sizes of the kernel: see `yantra.compute.model.Kernels`."""
     dtype: str = "bf16"
     collective: CollectiveType | None = None
     group: str = ""
-    """Name of the communicator of a collective, as in `grid.py`."""
+    """A collective's communicator, as in `grid.py`."""
     size_bytes: int = 0
-    """Of a collective: the input of one rank (all-gather: its shard). Of a send: the message."""
+    """Of a collective: one rank's input (all-gather: its shard). Of a send: the message."""
     peer: str = ""
-    """The other end of a send or receive, relative: `cp+1`."""
+    """The other end of a message, relative: `cp+1`."""
     tag: int = 0
-    """Tells messages of one pass between the same ranks apart."""
+    """Distinguishes messages of a pass between the same ranks."""
     saves: int = 0
-    """Bytes of activations that this operation makes and a later pass needs."""
+    """Bytes of activations made here and needed by a later pass."""
     frees: int = 0
-    """Bytes of saved activations that nothing needs after this operation."""
+    """Bytes of saved activations not needed after this."""
 
     def called(self, name: str, unit: str) -> Operation:
-        """Return the same operation with another name and unit; faster than `_replace`."""
+        """The same with another name and unit; faster than `_replace`."""
         return _make(Operation, (name, self.kind, self.phase, unit, *self[_BEHIND_UNIT:]))
 
     def placed(self, phase: Phase, after: tuple[int, ...]) -> Operation:
-        """Return the same operation in a phase and behind others, likewise."""
+        """The same in a phase and after others."""
         return _make(
             Operation, (self.name, self.kind, phase, self.unit, after, *self[_BEHIND_AFTER:])
         )
 
     def marked(self, saves: int, frees: int) -> Operation:
-        """Return the same operation that saves and frees so many bytes more, likewise."""
+        """The same, saving and freeing more bytes."""
         return _make(Operation, (*self[:_SAVES], self.saves + saves, self.frees + frees))
 
     @property
@@ -87,13 +83,12 @@ _SAVES = Operation._fields.index("saves")
 
 
 class Weight(NamedTuple):
-    """A trained or a frozen tensor, or the part of it that this rank holds before any sharding.
+    """A trained or frozen tensor, or this rank's part of it before any sharding.
 
-    `domain` says which ranks hold the same part: `dense` over data and context parallelism,
-    `expert` over expert data parallelism. A `table` lies like experts and is updated where its rows
-    are looked up: no gradient of it is kept or reduced, and no optimizer visits it. `partial_over`
-    names the groups whose gradients must be added as well (tp where a replicated weight saw a part
-    of the sequence).
+    By `domain` data and context parallelism (`dense`) or expert data parallelism (`expert`) have
+    the same part. A `table`, placed like experts, is updated at lookup: no gradient is kept or
+    reduced, no optimizer visits it. `partial_over` names groups whose gradients are added too (tp
+    where a replicated weight saw part of the sequence).
     """
 
     name: str
@@ -104,16 +99,16 @@ class Weight(NamedTuple):
     is_tied: bool = False
     """Shared by embedding and head, whose gradients are added over the group `embedding`."""
     is_frozen: bool = False
-    """It is read, and not trained: no gradient, no state of an optimizer."""
+    """Not trained: no gradient, no optimizer state."""
     packs: bool = False
-    """Formats with scales for blocks pack it: a product's, but for the head's and a router's."""
+    """Formats with block scales pack it: products, except the head's and a router's."""
 
 
 class Pass(NamedTuple):
     """Operations in the order in which the rank issues them.
 
-    `entries` are positions of the operations that use the tensor from the neighbouring stage,
-    `exit` the position of the one whose result goes to the next; None where the pass ends here.
+    `entries` are positions that use the previous stage's tensor, `exit` the one whose result goes
+    on; None where the pass ends here.
     """
 
     operations: tuple[Operation, ...]
@@ -124,10 +119,9 @@ class Pass(NamedTuple):
 class StageWork(NamedTuple):
     """One chunk of layers on one rank, for one micro-batch.
 
-    The backward pass holds operations of the phases dgrad, wgrad and recompute in the order of a
-    joint backward. A schedule that separates weight gradients takes those of the phase wgrad as a
-    pass of its own; none of the others depends on them. `input_bytes` and `output_bytes` are the
-    tensors that cross to the neighbouring stages (and their gradients back), 0 at the ends.
+    The backward pass has phases dgrad, wgrad and recompute in a joint backward's order; wgrad can
+    be a pass of its own, as no other phase depends on it. `input_bytes` and `output_bytes` cross to
+    the neighbouring stages (their gradients back), 0 at the ends.
     """
 
     forward: Pass

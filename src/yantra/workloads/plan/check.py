@@ -1,9 +1,7 @@
-"""Whether a model can be trained by a plan: every rule with its numbers, and the nearest plan.
+"""Whether a plan can train a model: every rule with its numbers, and the nearest plan.
 
-A rule says which field is wrong and why. They are Megatron-LM's where it has one; uneven shares
-are refused, not padded. Of the model only sizes count: heads, experts, widths, layers
-(`facts_of`), read from whatever blocks have them. Vocabularies are not among them: they are
-padded.
+Rules are Megatron-LM's where it has one; uneven shares are refused, not padded, except
+vocabularies. Only the model's sizes count (`facts_of`), whatever its blocks.
 
 Sources: the assertions of Megatron-LM (megatron/training/arguments.py and
 megatron/core/transformer/transformer_config.py); Liu et al., "MoE Parallel Folding", 2025; Jacobs
@@ -26,20 +24,19 @@ from yantra.workloads.schedules.limits import counted
 
 
 class Broken(NamedTuple):
-    """A rule that a plan breaks: the field to change, and why."""
+    """A broken rule: the field to change, and why."""
 
     field: str
     reason: str
 
 
 class Facts(NamedTuple):
-    """The sizes of a model that a plan must divide; each different one stands once.
+    """The distinct sizes of a model that a plan must divide.
 
-    `widths` are those of MLPs and shared experts, `expert_widths` of routed experts, `latents` of
-    the compressed rows of latent attention, `columns` of tables that ep splits. `positions` is the
-    length of a learned table of positions, 0 without one; `fixed_sequence` is the only possible
-    sequence length in tokens, 0 where any is. `limits` are fields that a block does not take at
-    all, and why.
+    `widths` of MLPs and shared experts, `expert_widths` of routed experts, `latents` of latent
+    attention's rows, `columns` of tables that ep splits. `positions` is a learned table's length, 0
+    without; `fixed_sequence` the only sequence length in tokens, 0 for any. `limits` are fields
+    that a block refuses, and why.
     """
 
     name: str
@@ -59,9 +56,9 @@ class Facts(NamedTuple):
 
 
 def facts_of(model: Any) -> Facts:
-    """Return the sizes of a model (its `front`, `layers` and `tail`).
+    """The sizes of a model (its `front`, `layers` and `tail`).
 
-    Those of a model that never changes are kept: plans of one search have one model.
+    Kept for immutable models: plans of one search share one model.
     """
     known = _kept.get(id(model))
     if known is not None:
@@ -70,7 +67,7 @@ def facts_of(model: Any) -> Facts:
     if isinstance(model, Record):
         while len(_kept) >= _MOST_KEPT:
             del _kept[next(iter(_kept))]
-        _kept[id(model)] = (model, facts)  # a model that is kept keeps its id
+        _kept[id(model)] = (model, facts)  # a kept model keeps its id
     return facts
 
 
@@ -103,7 +100,6 @@ _OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latent
 
 
 def _parts(values: object) -> Iterator[Record]:
-    """Yield every record within a model, however deep."""
     for value in values if isinstance(values, tuple) else (values,):
         if isinstance(value, tuple):
             yield from _parts(value)
@@ -134,10 +130,10 @@ def _sizes(part: Record) -> Iterator[tuple[str, int]]:
 
 
 def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
-    """Raise ConfigError if the model cannot be trained by the plan.
+    """Raise ConfigError if the plan cannot train the model.
 
-    The error names the fields as the user called them, gives the numbers, and the nearest possible
-    plan with the same number of ranks. `sequence` is in tokens, None for the model's usual one.
+    It has the user's names, the numbers, and the nearest possible plan of as many ranks. `sequence`
+    is in tokens, None for the usual.
     """
     _check_size(plan)
     facts = facts_of(model)
@@ -161,7 +157,7 @@ def _check_size(plan: Plan) -> None:
 
 
 def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
-    """Yield every rule that a plan breaks for a model and a sequence length in tokens."""
+    """Every rule that a plan breaks for a model and a sequence length in tokens."""
     yield from plan_problems(plan)
     for field, reason in facts.limits:
         if getattr(plan, field) > 1 or getattr(plan, field) is True:
@@ -174,7 +170,7 @@ def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
 
 
 def plan_problems(plan: Plan) -> Iterator[Broken]:
-    """Yield every rule that a plan breaks whatever the model is."""
+    """Every rule that a plan breaks whatever the model."""
     if plan.sequence_parallel and plan.tp == 1:
         yield Broken("sequence_parallel", "runs over the tp ranks, and tp is 1")
     share = plan.micro_batch * plan.dp
@@ -333,9 +329,7 @@ def _pipeline(plan: Plan, facts: Facts) -> Iterator[Broken]:
     if schedule.requires(plan.pp, plan.micro_batches or 1, plan.vpp) is not None:
         return
     stages = plan.pp * plan.vpp
-    if (
-        facts.layers + 2 >= stages
-    ):  # else there is no need to lay them out, which takes time for many
+    if facts.layers + 2 >= stages:  # else laying out many ranks would take time for nothing
         stages = schedule.stages(plan.pp, plan.vpp).count
     ends = plan.embedding_as_layer + plan.loss_as_layer
     whole = facts.layers + ends

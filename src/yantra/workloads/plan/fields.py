@@ -1,4 +1,4 @@
-"""What every field of a plan means, in one line: for `--help` and the reference page."""
+"""One line per field of a plan: for `--help` and the reference page."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Fields of a plan that a block of a model does not take at all, found by trying.
+"""Fields of a plan that a block refuses, found by building it with each field alone.
 
-A block says in its own file what it cannot be split by: it refuses to be built. Each different
-block is built for one small micro-batch with each of these fields alone, and what it answers
-becomes a rule of the plan, so that the nearest possible plan heeds it.
-
-Trade-off: a field counts as refused if its smallest value above 1 is; a block that takes 2 and not
-4 says so when the model is built.
+Refusals become rules, which the nearest plan keeps. Trade-off: a field counts as refused if its
+smallest value above 1 is; a block that takes 2 and not 4 says so when the model is built.
 """
 
 from __future__ import annotations
@@ -20,9 +16,9 @@ _TOKENS = 128
 
 
 def limits_of(model: Any, splits: int) -> tuple[tuple[str, str], ...]:
-    """Return the fields that some block refuses, each with the block's reason.
+    """The fields that some block refuses, each with the block's reason.
 
-    `splits` is a number whose factors all heads and widths have: tp is tried with the smallest.
+    Heads and widths are multiples of all factors of `splits`; tp is tried with the smallest.
     """
     tp = next((ways for ways in range(2, splits + 1) if splits % ways == 0), 2)
     tries: dict[str, tuple[dict[str, int], bool]] = {
@@ -45,7 +41,6 @@ def limits_of(model: Any, splits: int) -> tuple[tuple[str, str], ...]:
 
 
 def _refusal(block: Any, setting: Setting, field: str, is_first: bool) -> str | None:
-    """Return why a block refuses a field; None if it does not, or is no block."""
     if not isinstance(block, Block):
         return None
     g = Graph(setting)

@@ -1,13 +1,12 @@
-"""What other programs call the fields of a plan, and plans made from these names.
+"""Other programs' names for a plan's fields, and plans made from them.
 
-Each program has its word for the same number: `tensor_model_parallel_size` (Megatron-LM),
-`tensor_parallel_size` (vLLM), `tensor_parallel_degree` (TorchTitan). A name is read with dashes or
-underscores, with or without dashes in front; `no_` in front of a switch turns it off. A name such
-as `use_distributed_optimizer` stands for a value (`zero=1`). Some names give a field only together
-with others (`world_size`): these stand in `COMPUTED`.
+`tensor_model_parallel_size` (Megatron-LM) is `tensor_parallel_size` (vLLM) and
+`tensor_parallel_degree` (TorchTitan). Dashes or underscores are equal, leading dashes optional,
+`no_` turns a switch off. Some names mean a value (`use_distributed_optimizer` is `zero=1`); those
+in `COMPUTED` (`world_size`) need others.
 
-Trade-off: a name means one thing whichever program it comes from. Where two programs use one word
-for two things the meaning is Megatron's, and the other is refused if it can be recognised (`sp=4`).
+Trade-off: a name has one meaning. Where two programs differ, Megatron's holds, and the other is
+refused if recognisable (`sp=4`).
 
 Sources: the arguments of Megatron-LM (megatron/training/arguments.py), DeepSpeed's configuration,
 Hugging Face TrainingArguments, TorchTitan's [parallelism], vLLM's engine arguments, STG's and
@@ -28,8 +27,8 @@ P = TypeVar("P", bound=Plan)
 class Alias(NamedTuple):
     """A foreign name of a field.
 
-    `values` translates what the program writes there into the field's values; without it they are
-    the same. A switch has the keys True and False; None means that it says nothing about the field.
+    `values` translates the program's values into the field's, if they differ. A switch has the keys
+    True and False; None says nothing about the field.
     """
 
     name: str
@@ -136,15 +135,15 @@ COMPUTED: Mapping[str, tuple[str, str]] = {
 }
 
 SEQUENCE_NAMES = ("sequence", "seq", "seq_length", "sequence_length", "seq_len", "max_model_len")
-"""What a job's sequence length, in tokens, is called: ours, then Megatron-LM, ..., vLLM."""
+"""Names of a job's sequence length (tokens): ours, then Megatron-LM, ..., vLLM."""
 
 _REFINED: Mapping[str, tuple[Any, ...]] = {
     "use_distributed_optimizer": (2, 3),
     "bf16": ("fp8", "fp4"),
     "fp16": ("fp8", "fp4"),
 }
-"""Switches that Megatron-LM gives beside a name that says it more exactly, and what that may say:
-`bf16` beside `fp8_format`."""
+"""Switches that Megatron-LM gives beside a more exact name, and what that may say: `bf16` beside
+`fp8_format`."""
 
 _BY_NAME = {alias.name: alias for alias in ALIASES} | {
     field: Alias(field, field, "") for field in Plan.field_names
@@ -160,39 +159,39 @@ _OWN_WORDS = {
     "num_distributed_optimizer_instances": _MEGATRON,
     "data_parallel_replicate_degree": _TITAN,
 }
-"""Whose word it is, of words that one framework of training alone has."""
+"""The framework, for words that only one has."""
 
 
 def known_names() -> tuple[str, ...]:
-    """Return every name that `plan_fields` reads, the plan's own first."""
+    """Every name that `plan_fields` reads, the plan's own first."""
     return (*Plan.field_names, *(alias.name for alias in ALIASES), *COMPUTED)
 
 
 def key_of(name: str) -> str:
-    """Return how a name is looked up: `--micro-batch-size` as `micro_batch_size`."""
+    """How a name is looked up: `--micro-batch-size` as `micro_batch_size`."""
     return name.strip().lstrip("-").lower().replace("-", "_")
 
 
 def is_known(name: str) -> bool:
-    """Return whether `plan_fields` reads a name."""
+    """Whether `plan_fields` reads a name."""
     return key_of(name) in COMPUTED or _found(key_of(name)) is not None
 
 
 def takes_values(name: str) -> bool:
-    """Return whether a name takes the field's own values: `zero_stage`, and not `bf16`."""
+    """Whether a name takes the field's own values: `zero_stage`, not `bf16`."""
     alias = _found(key_of(name))
     return alias is not None and alias.values is None
 
 
 def computed_from(name: str, plan: Plan) -> int | None:
-    """Return the number that a name of `COMPUTED` has in a plan; None for any other name."""
+    """The number that a name of `COMPUTED` has in a plan; None for other names."""
     field = COMPUTED.get(key_of(name), ("",))[0]
     numbers = {"dp": plan.ranks, "global_batch": plan.micro_batches, "shard": plan.replicas}
     return numbers.get(field)
 
 
 def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both, without the names of `lower` whose field `upper` gives by whatever name."""
+    """Both, `upper` overriding `lower` whatever names they give a field."""
     given = {_field_of(key_of(name)) for name, value in upper.items() if value is not None}
     kept = {name: value for name, value in lower.items() if _field_of(key_of(name)) not in given}
     return {**kept, **upper}
@@ -206,9 +205,9 @@ def _field_of(key: str) -> str:
 
 
 def plan_fields(given: Mapping[str, Any], make: type[P]) -> P:
-    """Make a plan from foreign or own names; errors name the fields as they were given.
+    """Make a plan from foreign or own names; errors use the names given.
 
-    Raises ConfigError for a name that is unknown or a field that is given two values.
+    Raises ConfigError for an unknown name or a field with two values.
     """
     fields: dict[str, Any] = {}
     spelling: dict[str, str] = {}
@@ -236,7 +235,6 @@ def plan_fields(given: Mapping[str, Any], make: type[P]) -> P:
 def _merge(
     fields: dict[str, Any], spelling: dict[str, str], field: str, name: str, value: Any
 ) -> None:
-    """Set a field that may have been given by another name before."""
     if field in fields and fields[field] != value:
         other, before = spelling[field], fields[field]
         if before in _REFINED.get(key_of(name), ()):
@@ -249,9 +247,9 @@ def _merge(
 
 
 def programs_of(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the frameworks of training in whose own words a plan is given, sorted.
+    """The frameworks in whose own words a plan is given, sorted.
 
-    Words that many programs share are of none.
+    Words shared by many programs belong to none.
     """
     keys = (key_of(name) for name in given)
     own = (_OWN_WORDS.get(key) or _OWN_WORDS.get(key.removeprefix("no_")) for key in keys)
@@ -259,7 +257,7 @@ def programs_of(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _found(key: str) -> Alias | None:
-    """Return the alias of a name; `no_overlap_p2p` is the inverse of the switch `overlap_p2p`."""
+    """`no_overlap_p2p` inverts the switch `overlap_p2p`."""
     switch = _BY_NAME.get(key.removeprefix("no_"))
     if key in _BY_NAME or switch is None or switch.field not in SWITCHES:
         return _BY_NAME.get(key)
@@ -283,8 +281,6 @@ def _translated(alias: Alias, name: str, value: object) -> Any:
 def _compute(
     fields: dict[str, Any], spelling: dict[str, str], computed: Mapping[str, tuple[str, Any]]
 ) -> None:
-    """Add the fields that follow from names of `COMPUTED`."""
-
     def size(field: str) -> int:
         value = fields.get(field, 1)
         return value if isinstance(value, int) and value > 0 else 1

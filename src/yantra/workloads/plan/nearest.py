@@ -1,13 +1,9 @@
-"""The possible plan nearest to an impossible one: as few fields changed, as little as possible.
+"""The possible plan nearest to an impossible one, with as many ranks.
 
-Every changed field costs 1 and the number of times it doubled or halved; a switch or another
-schedule costs 1.5. The number of ranks stays. Splits of the ranks over tp, cp, dp and pp are tried
-from the cheapest; for each, the fields that the split leaves free (experts, batches and chunks,
-shards, sequence parallelism) are chosen on their own, since no rule joins two of these groups. The
-search ends when a split alone costs more than the best plan.
-
-Trade-off: batches and chunks are tried at likely values, not at all, so a stranger plan may be
-nearer; what is returned breaks no rule.
+A changed field costs 1 plus the times it doubled or halved; a switch or another schedule 1.5.
+Splits over tp, cp, dp and pp are tried from the cheapest, until one alone costs more than the best
+plan; other groups of fields are chosen separately, as no rule joins two. Trade-off: only likely
+batches and chunks are tried, so an unusual plan may be nearer.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ _OFF: Mapping[str, Any] = {
 
 
 def nearest(plan: Plan, facts: Facts, sequence: int) -> Plan | None:
-    """Return the possible plan nearest to `plan`, or None if the search finds none."""
+    """The nearest possible plan, or None if the search finds none."""
     best, best_cost = None, inf
     for tried, (split_cost, sizes) in enumerate(_splits(plan, facts)):
         if split_cost >= best_cost or tried == _MOST_TRIED:
@@ -53,7 +49,6 @@ def nearest(plan: Plan, facts: Facts, sequence: int) -> Plan | None:
 
 
 def _splits(plan: Plan, facts: Facts) -> list[tuple[float, dict[str, int]]]:
-    """Return the products of four sizes that make the plan's ranks, the cheapest first."""
     found = []
     heads = facts.heads or (1,)
     for tp in (d for d in divisors(plan.ranks) if not facts.heads or heads[0] % d == 0):
@@ -68,7 +63,6 @@ def _splits(plan: Plan, facts: Facts) -> list[tuple[float, dict[str, int]]]:
 
 
 def _complete(plan: Plan, facts: Facts, sequence: int) -> Plan | None:
-    """Return the plan with the cheapest values of what a split of the ranks leaves free."""
     broken = {rule.field for rule in problems(plan, facts, sequence)}
     plan = plan.replace(**{name: value for name, value in _OFF.items() if name in broken})
     if "sequence_parallel" in broken:
@@ -86,7 +80,6 @@ def _complete(plan: Plan, facts: Facts, sequence: int) -> Plan | None:
 
 
 def _cheapest(plan: Plan, choices: Iterable[dict[str, Any]]) -> Iterator[Plan]:
-    """Yield the plan with each of some choices, the cheapest first."""
     now = vars(plan)
     ordered = sorted(
         choices, key=lambda c: sum(_change(now[field], value) for field, value in c.items())
@@ -113,7 +106,6 @@ def _shards(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
 
 
 def _batches(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
-    """Yield micro-batches, global batches, chunks and schedules worth trying."""
     schedules = dict.fromkeys((plan.schedule, "1f1b", "interleaved"))
     chunks = dict.fromkeys((plan.vpp, 1, 2, *divisors(max(facts.layers // plan.pp, 1))))
     sizes = dict.fromkeys((plan.micro_batch, *divisors(plan.global_batch)))
@@ -139,7 +131,7 @@ def _global_batches(plan: Plan, micro_batch: int) -> Iterator[int]:
 
 
 def cost(plan: Plan, other: Plan) -> float:
-    """Return how far a plan is from another; what both left out costs nothing."""
+    """How far a plan is from another; what both left out costs nothing."""
     was, now = plan.given, other.given
     return sum(
         _change(getattr(plan, field), getattr(other, field))

@@ -1,12 +1,8 @@
-"""How a training job is spread over its ranks, and what each rank does with its share.
+"""How a training job is spread over its ranks.
 
-A plan knows nothing of the model: what it says alone is checked here, what depends on the model in
-`plan_check.py`. Names and meanings are Megatron-LM's where it has them; its own spellings
-(`tensor_model_parallel_size`) are read by `Plan.of` (see `names.py`).
-
-Trade-off: the fields of `_DERIVED`, which follow from others where they are left out, hold their
-value and not None once the plan is made, so that nobody derives them twice; a plan remembers which
-were left out, and `replace` derives these again.
+Rules that need the model are in `plan/check.py`. Names and meanings are Megatron-LM's where it has
+them (`names.py`). Trade-off: left-out fields of `_DERIVED` get their value once, when the plan is
+made; it remembers which, and `replace` derives them again.
 
 Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
 Megatron-LM", SC 2021; Liu et al., "MoE Parallel Folding", arXiv 2504.14960 (experts' own axes);
@@ -66,7 +62,7 @@ SWITCHES = (
     "embedding_as_layer",
     "loss_as_layer",
 )
-DERIVED: Any = None  # left out: the plan derives it from other fields, once
+DERIVED: Any = None  # left out: derived once from other fields
 _DERIVED = ("sequence_parallel", "global_batch", "schedule")
 _MEGATRON_BUCKET = 40_000_000
 _MEGATRON_BUCKET_PER_RANK = 1_000_000
@@ -74,11 +70,11 @@ LARGEST = 2**40
 
 
 class Plan(Record):
-    """A way to spread one training step; see docs/reference/plans.md for every field.
+    """A way to spread one training step; docs/reference/plans.md has every field.
 
-    Sizes are numbers of ranks, sequences (`micro_batch`, `global_batch`), elements
-    (`bucket_elements`) and layers (`prefetch`). Raises ConfigError for a value that no plan may
-    have; `check` says whether the values go together.
+    Sizes are in ranks, sequences (`micro_batch`, `global_batch`), elements (`bucket_elements`) and
+    layers (`prefetch`). Raises ConfigError for impossible values; `check` says whether they go
+    together.
     """
 
     __slots__ = ("_left_out", "_spelling")
@@ -144,43 +140,43 @@ class Plan(Record):
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> Self:
-        """Make a plan from names of Megatron, DeepSpeed, vLLM or our own, as flags or as keywords.
+        """Make a plan from names of Megatron, DeepSpeed, vLLM or our own, as flags or keywords.
 
-        Errors of the plan then name the fields as they were given. Raises ConfigError.
+        Errors then use the names given. Raises ConfigError.
         """
         from yantra.workloads.plan.names import plan_fields
 
         return plan_fields({**(given or {}), **named}, cls)
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed; those left out are derived again."""
+        """Copy with some fields changed; those left out are derived again."""
         plan = type(self)(**(self.given | changes))
         return plan.spelled(self.spelling)
 
     def spelled(self, spelling: Mapping[str, str]) -> Self:
-        """Note how the user called the fields; errors use these names."""
+        """Note how the user called the fields, for errors."""
         object.__setattr__(self, "_spelling", dict(spelling))
         return self
 
     @property
     def spelling(self) -> Mapping[str, str]:
-        """How the user called the fields; a field that is absent is called by its own name."""
+        """How the user called the fields; an absent field has its own name."""
         names: Mapping[str, str] = getattr(self, "_spelling")  # noqa: B009 (a slot mypy cannot see)
         return names
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """The fields that were left out and have a derived value."""
+        """The fields that were left out and derived."""
         left_out: tuple[str, ...] = getattr(self, "_left_out")  # noqa: B009
         return left_out
 
     @property
     def given(self) -> dict[str, Any]:
-        """The fields as they were given: None where a value was derived."""
+        """The fields as given: None where a value was derived."""
         return self.__dict__ | dict.fromkeys(self.derived)
 
     def grid(self) -> Grid:
-        """Return the grid of the ranks. Raises ConfigError for an order that has none."""
+        """The grid of the ranks. Raises ConfigError for an order that has none."""
         return grid_of(
             tp=self.tp, cp=self.cp, dp=self.dp, pp=self.pp, ep=self.ep, etp=self.etp,
             order=self.order, shard=self.shard,
@@ -198,7 +194,7 @@ class Plan(Record):
 
     @property
     def edp(self) -> int:
-        """Ranks that hold the same part of the same experts: dp x cp x tp / (ep x etp)."""
+        """Ranks with the same part of the same experts: dp x cp x tp / (ep x etp)."""
         return self.dp * self.cp * self.tp // (self.ep * self.etp)
 
     @property
@@ -210,7 +206,8 @@ class Plan(Record):
     def bucket_size(self) -> int:
         """Elements of gradients reduced together: as given, or Megatron-LM's default.
 
-        That is max(40e6, 1e6 x dp x cp); it grows with the ranks so that latency does not rule.
+        That is max(40e6, 1e6 x dp x cp), which grows with the ranks so that latency does not
+        dominate.
         """
         default = max(_MEGATRON_BUCKET, _MEGATRON_BUCKET_PER_RANK * self.dp * self.cp)
         return self.bucket_elements or default
@@ -221,7 +218,6 @@ class Plan(Record):
 
 
 def _check_values(state: Mapping[str, Any]) -> None:
-    """Check every field for itself."""
     for name in SIZES:
         _check_size(name, state[name])
     for name in OPTIONAL_SIZES:
@@ -249,7 +245,7 @@ def _check_values(state: Mapping[str, Any]) -> None:
 
 
 def skew_of(routing: object) -> float:
-    """Return alpha of the routing `zipf:<alpha>`, 0 of `uniform`; anything else is an error."""
+    """Alpha of the routing `zipf:<alpha>`, 0 of `uniform`; anything else is an error."""
     if routing == "uniform":
         return 0.0
     kind, _, number = routing.partition(":") if isinstance(routing, str) else ("", "", "")

@@ -1,8 +1,8 @@
 """Layers of each stage as a plan gives them.
 
-A list has one number for each stage in the order of the forward pass (pp x vpp of them), or one for
-each device, which its chunks then share evenly. `first_stage_layers` and `last_stage_layers` fix
-the devices at the ends; the others share what is left evenly.
+A list has one number per stage in the order of the forward pass (pp x vpp), or one per device,
+split evenly over its chunks. `first_stage_layers` and `last_stage_layers` fix the end devices; the
+others share the rest evenly.
 
 Source: Megatron-LM, `--decoder-first-pipeline-num-layers`, `--decoder-last-pipeline-num-layers` and
 `--pipeline-model-parallel-layout` (core/transformer/pipeline_parallel_layer_layout.py).
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 class Unfit(NamedTuple):
-    """Why the layers of a model cannot be split as a plan says, and the field that says it."""
+    """Why layers cannot be split as a plan says, and the field that says it."""
 
     field: str
     reason: str
 
 
 def is_given(plan: Plan) -> bool:
-    """Return whether a plan says anything of which stage has how many layers."""
+    """Whether a plan says which stage has how many layers."""
     ends = plan.first_stage_layers or plan.last_stage_layers
     return plan.stage_layers is not None or ends is not None
 
 
 def shares(plan: Plan, layers: int, devices: Sequence[int]) -> tuple[int, ...] | Unfit | None:
-    """Return the layers of each stage as the plan gives them, None where it does not.
+    """The layers of each stage as the plan gives them, None where it does not.
 
-    `devices` has the device of each stage, in the order of the forward pass.
+    `devices` has each stage's device, in the order of the forward pass.
     """
     if not is_given(plan):
         return None
@@ -66,7 +66,6 @@ def _end_of(plan: Plan) -> str:
 
 
 def _with_ends(plan: Plan, layers: int, devices: Sequence[int]) -> tuple[int, ...] | Unfit:
-    """Return the layers of each device where the first, the last or both are given."""
     field = _end_of(plan)
     if plan.pp == 1:
         return Unfit(field, "one stage has all layers; give pp")
@@ -86,7 +85,6 @@ def _with_ends(plan: Plan, layers: int, devices: Sequence[int]) -> tuple[int, ..
 def _over_chunks(
     field: str, given: tuple[int, ...], devices: Sequence[int]
 ) -> tuple[int, ...] | Unfit:
-    """Return the layers of each stage where those of each device are given."""
     chunks = len(devices) // len(given)
     for device, count in enumerate(given):
         if count % chunks:

@@ -1,8 +1,7 @@
-"""What the user calls the fields of a plan, and how two plans differ in these words.
+"""The user's names for a plan's fields, and how two plans differ in these words.
 
-What is printed can be typed as it stands: a name that only stands for one value, such as
-`use_distributed_optimizer`, gives way to the field's own; one that a field was computed from, such
-as `world_size`, gets the number that it has in the other plan.
+What is printed can be typed: names that mean one value (`use_distributed_optimizer`) become the
+field's own; those a field was computed from (`world_size`) get the other plan's number.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from yantra.workloads.plan.plan import Plan
 
 
 def called(plan: Plan, field: str) -> str:
-    """Return what the user calls a field: by the name given, or in the manner of those given."""
+    """What the user calls a field: the name given, or one in the style of those given."""
     spelling: Mapping[str, str] = plan.spelling
     return spelling[field] if field in spelling else _own(plan, field)
 
 
 def difference(plan: Plan, other: Plan) -> str:
-    """Return the fields in which a plan differs from another, as the user would type them.
+    """The fields in which a plan differs from another, as the user would type them.
 
-    A field that was left out and follows from the others is not named.
+    Fields that were left out and follow from others are not named.
     """
     return " ".join(_differences(plan, other))
 
@@ -45,7 +44,6 @@ def _follows(plan: Plan, field: str) -> bool:
 
 
 def _own(plan: Plan, field: str) -> str:
-    """Return our own name of a field, in the manner of the names given."""
     dashed = any(name.startswith("-") for name in plan.spelling.values())
     return f"--{field.replace('_', '-')}" if dashed else field
 

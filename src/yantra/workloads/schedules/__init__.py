@@ -1,4 +1,4 @@
-"""Pipeline schedules: which pass of which micro-batch a device works on next. No time in here."""
+"""Pipeline schedules: which pass of which micro-batch a device works on next, without times."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LIST_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def get(name: Named, where: str | None = None) -> Schedule:
-    """Return the schedule of a name such as `zb-h1`, of a Python file or of a list of operations.
+    """The schedule of a name such as `zb-h1`, a Python file or a list of operations.
 
-    A file is recognised by its ending: .py, or .yaml, .yml or .json for a list. A class may be
-    given in place of a name. `where` is the field that an unknown name is reported at.
+    Files end with .py, or .yaml, .yml or .json for a list; a class may replace a name. `where` is
+    the field for errors.
     """
     if isinstance(name, str) and name.endswith(_LIST_ENDINGS):
         from yantra.workloads.schedules.listed import Listed

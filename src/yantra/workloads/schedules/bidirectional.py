@@ -1,7 +1,7 @@
 """The eight phases that DualPipe and DualPipeV share, for one device.
 
-Source: DeepSeek-V3 technical report (2024), section 3.2.1 and figure 5, and the orders that
-DeepSeek published for DualPipe and DualPipeV.
+Source: DeepSeek-V3 technical report (2024), section 3.2.1 and figure 5, and DeepSeek's published
+orders for DualPipe and DualPipeV.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from yantra.workloads.schedules.split_backward import SplitOrder
 def phases(
     order: SplitOrder, near: int, far: int, *, to_turn: int, passed: int, each: int
 ) -> list[Action]:
-    """Return the order of a device that `to_turn` devices separate from where its route turns.
+    """The order of a device that is `to_turn` devices before its route's turn.
 
-    `near` is the chunk whose micro-batches reach the device first, `far` the other; `passed` is the
-    number of devices before it, `each` the number of micro-batches of each chunk.
+    Chunk `near`'s micro-batches reach it first, `far`'s last; `passed` devices are before it, each
+    chunk has `each` micro-batches.
     """
     for _ in range(2 * to_turn):
         order.forward(near)
@@ -28,7 +28,7 @@ def phases(
         order.weight_gradient()
         order.forward(far)
     for j in range(each - 2 * to_turn - passed - 1):
-        if j == 0 and to_turn == 0:  # the neighbour waits for the forward: do not tie it to B
+        if j == 0 and to_turn == 0:  # the neighbour waits for this forward: do not tie it to B
             order.forward(near)
             order.backward(far)
         else:
@@ -46,7 +46,6 @@ def phases(
 
 
 def _last_gradients(order: SplitOrder, near: int, far: int, rounds: int) -> None:
-    """Add the backward passes without forward ones; in the second half, W is put off."""
     for number in range(2 * rounds):
         chunk = near if number % 2 else far
         if number < rounds:

@@ -1,8 +1,7 @@
-"""Proves that an order is a schedule: every pass stands once, and nothing waits for itself.
+"""Proves that an order is a schedule: every pass occurs once, and nothing waits for itself.
 
-It takes the orders of all devices as they are, from whoever made them, and finds the first mistake:
-a pass that is missing, twice or at the wrong place, or a circle of devices that wait for each
-other.
+Finds the first mistake in any devices' orders: a pass that is missing, twice or misplaced, or a
+circle of devices that wait for each other.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _KINDS = ("F", "B", "b", "W")
 
 
 class Violation(NamedTuple):
-    """What is wrong, and with which operation of which device (None: with none, one is missing)."""
+    """What is wrong, with which device and operation (None: one is missing)."""
 
     device: int
     position: int | None
@@ -38,7 +37,7 @@ class Violation(NamedTuple):
 
 
 def find_violation(orders: Orders, stages: Stages, m: int) -> Violation | None:
-    """Return the first mistake in the orders of m micro-batches, None if they are a schedule."""
+    """The first mistake in the orders of m micro-batches, None if they are a schedule."""
     if len(orders) != stages.devices:
         return Violation(
             len(orders), None, f"expected the orders of {stages.devices} devices, got {len(orders)}"
@@ -95,7 +94,6 @@ def _impossible(device: int, action: Action, stages: Stages, m: int) -> str | No
 
 
 def _circle(orders: Orders, stages: Stages, stuck: list[Waiting]) -> Violation:
-    """Return a circle of devices that wait for each other; there is one among those stuck."""
     by_device = {waiting.device: waiting for waiting in stuck}
     path = [stuck[0]]
     while path.count(path[-1]) == 1:
@@ -116,5 +114,4 @@ def _circle(orders: Orders, stages: Stages, stuck: list[Waiting]) -> Violation:
 
 
 def _maker(order: Order, device: int, sought: Result) -> int:
-    """Return the position of the action that makes a result."""
     return next(at for at, action in enumerate(order) if sought in results(device, action))

@@ -1,12 +1,11 @@
-"""The laws that every pipeline schedule keeps, and its contract, which checks one.
+"""The laws that every pipeline schedule keeps, and the contract that checks them.
 
     yantra contract schedule zb-h1
     yantra contract schedule path/to/my_schedule.py
     yantra contract schedule path/to/my_list.yaml
 
-Each law takes a schedule, numbers of devices p, of micro-batches m and of chunks per device v that
-it supports, and returns what is wrong, in words, or None. How good a schedule is, is no law: the
-command draws it, so that one can see.
+A law takes a schedule and supported numbers of devices p, micro-batches m and chunks per device v,
+and returns what is wrong, or None. Quality is no law: the command draws the schedule instead.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Law = Callable[[Schedule, int, int, int], str | None]
 
 
 def every_chunk_is_one_stage(schedule: Schedule, p: int, m: int, v: int) -> str | None:
-    """Routes have the same length and pass every chunk of every device once; all have work."""
+    """Routes are equally long and pass every chunk of every device once; all have work."""
     stages = schedule.stages(p, v)
     places = [place for route in stages.routes for place in route]
     every = [(device, chunk) for device in range(p) for chunk in range(stages.chunks)]
@@ -70,14 +69,14 @@ LAWS: tuple[Law, ...] = (
 
 
 def sizes_of(schedule: Schedule) -> list[Size]:
-    """Return those of SIZES that a schedule supports; a list supports its own."""
+    """The supported SIZES; a list supports its own."""
     if isinstance(schedule, Listed):
         return [schedule.size]
     return [size for size in SIZES if schedule.requires(*size) is None]
 
 
 def violations(schedule: Schedule) -> Iterator[str]:
-    """Yield what is wrong with a schedule, for every size and law."""
+    """What is wrong, for every size and law."""
     for size in SIZES:
         reason = schedule.requires(*size)
         if reason is not None and not (reason.startswith("needs ") and ", got " in reason):
@@ -93,7 +92,7 @@ def violations(schedule: Schedule) -> Iterator[str]:
 
 
 def summary(schedule: Schedule) -> str:
-    """Return over how many sizes the laws hold, and draw one of them."""
+    """How many sizes the laws hold for, and a drawing of one."""
     sizes = sizes_of(schedule)
     drawable = (size for size in reversed(sizes) if size[2] <= 2 and size[:2] <= (4, 8))
     p, m, v = shown = next(drawable, sizes[-1])

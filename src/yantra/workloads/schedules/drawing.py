@@ -1,9 +1,9 @@
 """Draws an execution of a schedule as text: a row per device, time from left to right.
 
-Each pass is its letter, micro-batch and chunk (if not 0), as wide as it lasts: `F3--` a forward,
-`B3.1` a backward, `b` and `W` its parts, `F4&B1` an overlapped pair, dots where the device idles.
-Where there is no room, the chunk goes first, then the micro-batch. What does not fit the width at
-all is cut out of the middle, where a schedule repeats itself.
+A pass is its letter, micro-batch and chunk (if not 0), as wide as it lasts: `F3--` a forward,
+`B3.1` a backward, `b` and `W` its parts, `F4&B1` an overlapped pair, dots for idle time. Without
+room the chunk goes first, then the micro-batch. What exceeds the width is cut from the middle,
+where a schedule repeats itself.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ _LEAST_ROOM = 16
 
 
 def draw(execution: Execution, width: int = 100, unit: str = "") -> str:
-    """Return the drawing, at most `width` columns wide (never less than about 40).
+    """The drawing, at most `width` columns wide (never less than about 40).
 
-    `unit` is that of the durations, if they have one. Behind each row stand the part of the
-    makespan that the device idles, and the most activations (one micro-batch through one chunk) it
-    holds at once.
+    `unit` is the durations', if any. Rows end with the idle part of the makespan and the most
+    activations (one micro-batch through one chunk) held.
     """
     makespan = execution.makespan
     orders = tuple(tuple(span.action for span in spans) for spans in execution.spans)
@@ -55,10 +54,8 @@ def draw(execution: Execution, width: int = 100, unit: str = "") -> str:
 
 
 def _scale(execution: Execution, room: int, ends: int) -> float:
-    """Return the columns per unit of time: `room` for all, or `ends` to the cut in the middle.
-
-    The shortest pass should have a column at least; but one much shorter than the mean must not
-    make the drawing long, and may vanish. If there is a cut, all devices should start before it.
+    """The shortest pass has a column unless much shorter than the mean; all devices start before a
+    cut.
     """
     spans = [span for spans in execution.spans for span in spans if span.end > span.start]
     if not spans:
@@ -77,7 +74,6 @@ def _scale(execution: Execution, room: int, ends: int) -> float:
 
 
 def _room_of_kinds(execution: Execution, per_unit: float) -> dict[str, int]:
-    """Return the columns of the shortest action of each kind: all of a kind shall look alike."""
     room: dict[str, int] = {}
     for spans in execution.spans:
         for action, start, end in spans:
@@ -90,7 +86,6 @@ def _room_of_kinds(execution: Execution, per_unit: float) -> dict[str, int]:
 def _row(
     spans: tuple[Span, ...], per_unit: float, room_of: dict[str, int], first: int, end: int
 ) -> str:
-    """Return the columns of a device from `first` up to `end`."""
     row = ""
     for span in spans:
         start, stop = _column(span.start * per_unit), min(_column(span.end * per_unit), end)
@@ -108,7 +103,6 @@ def _kind(action: Action) -> str:
 
 
 def _label(action: Action, columns: int) -> str:
-    """Return as much of the name as there is room for."""
     if isinstance(action, Pair):
         texts = (str(action), "F&B", "&")
     else:

@@ -1,8 +1,8 @@
 """DualPipe: micro-batches enter at both ends, and forward and backward passes overlap in pairs.
 
-The bubble is (p / 2 - 1) (F&B + B - 3W), and the communication of one micro-batch hides behind the
-computation of another; the price is two copies of every stage, and the activations of p + 1
-micro-batches on every device.
+The bubble is (p / 2 - 1) (F&B + B - 3W), and one micro-batch's communication hides behind another's
+computation, at the price of two copies of every stage and the activations of p + 1 micro-batches on
+every device.
 
 Source: DeepSeek-V3 technical report (2024), section 3.2.1, table 2 and figure 5.
 """
@@ -17,7 +17,7 @@ from yantra.workloads.schedules.stages import Stages, mirror
 
 
 class DualPipe(Schedule):
-    """Chunk 0 of device i is stage i of one half, chunk 1 stage p - 1 - i of the other half.
+    """Chunk 0 of device i is stage i of one half, chunk 1 stage p - 1 - i of the other.
 
     The m micro-batches are those of both directions: the first half enters at device 0.
     """

@@ -1,7 +1,6 @@
 """DualPipeV: DualPipe cut in half; two chunks per device in the shape of a V, and one copy.
 
-It overlaps forward and backward passes in pairs as DualPipe does, without its second copy of the
-weights, on p devices with 2p stages: its bubble is (p - 1) (F&B + B - 3W) in times of one chunk.
+On p devices with 2p stages the bubble is (p - 1) (F&B + B - 3W) in times of one chunk.
 
 Source: DeepSeek's DualPipe, which credits the cut to Qi, Wan, Huang and Lin, "DualPipe could be
 better without the Dual" (Sea AI Lab, 2025).

@@ -1,13 +1,9 @@
-"""What a schedule takes: when every pass starts and ends, given how long passes take.
+"""When every pass of a schedule starts and ends, given how long passes take.
 
-A device works through its order strictly, one action at a time. A pass waits for what it needs: F
-for F of the stage before; a backward pass (B or b) for F of its own stage and the gradient of the
-stage after, which is sent at the end of B or b; W for b. What comes from another device takes the
-latency on top. The arithmetic is that of the durations given: with whole numbers or fractions the
-answers are exact.
-
-Trade-off: sends and receives take no time of the device, and do not wait for each other; what
-networks do to them is for the simulator to find.
+A device works strictly in order. F waits for F of the stage before; B or b for its own F and the
+next stage's gradient, sent when B or b ends; W for b. Other devices' results add the latency. Whole
+numbers and fractions give exact answers. Trade-off: messages occupy nothing; networks are the
+simulator's part.
 """
 
 from __future__ import annotations
@@ -25,21 +21,20 @@ PARTS = {"F": "forward", "b": "input gradient", "W": "weight gradient"}
 
 
 class Timing(Protocol):
-    """How long actions take; any unit of time, the same for all."""
+    """How long actions take, in any one unit of time."""
 
     @property
     def latency(self) -> float:
-        """From the end of a pass on one device to when another device may use its result."""
+        """From the end of a pass to its use on another device."""
 
     def duration(self, device: int, action: Action) -> float:
-        """Return how long a device works on an action."""
+        """How long a device works on an action."""
 
 
 class Costs(Record):
     """Times of one pass through one chunk, the same for all stages.
 
-    `overlapped` is the time of a forward and a whole backward pass that overlap; None for their
-    sum.
+    `overlapped` is a forward and a whole backward pass together; None for their sum.
     """
 
     forward: float = 1
@@ -49,7 +44,7 @@ class Costs(Record):
     latency: float = 0
 
     def duration(self, device: int, action: Action) -> float:
-        """Return how long an action takes, on any device."""
+        """How long an action takes, on any device."""
         backward = self.input_gradient + self.weight_gradient
         if isinstance(action, Pair):
             return self.forward + backward if self.overlapped is None else self.overlapped
@@ -63,7 +58,7 @@ class Costs(Record):
 
 
 class Span(NamedTuple):
-    """An action, and when it starts and ends."""
+    """An action with start and end."""
 
     action: Action
     start: float
@@ -71,13 +66,13 @@ class Span(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """The spans of every device, in order."""
+    """Spans of every device, in order."""
 
     spans: tuple[tuple[Span, ...], ...]
 
     @property
     def makespan(self) -> float:
-        """The end of the last pass; the first starts at 0."""
+        """End of the last pass; the first starts at 0."""
         return max(spans[-1].end for spans in self.spans if spans)
 
     @property
@@ -87,12 +82,12 @@ class Execution(NamedTuple):
 
     @property
     def idle(self) -> tuple[float, ...]:
-        """How long each device does not work, from 0 to the makespan."""
+        """How long each device idles, from 0 to the makespan."""
         return tuple(self.makespan - busy for busy in self.busy)
 
     @property
     def idle_inside(self) -> tuple[float, ...]:
-        """How long each device does not work between its first and its last pass."""
+        """How long each device idles between its first and last pass."""
         ends = (spans[-1].end - spans[0].start if spans else 0 for spans in self.spans)
         return tuple(end - busy for end, busy in zip(ends, self.busy, strict=True))
 
@@ -112,7 +107,7 @@ class Result(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A device that cannot go on: at which of its actions, and for what."""
+    """A stuck device: at which action, and for what."""
 
     device: int
     position: int
@@ -120,7 +115,7 @@ class Waiting(NamedTuple):
 
 
 def execute(orders: Orders, stages: Stages, costs: Timing) -> Execution:
-    """Return the execution of an order; ConfigError if it cannot come to its end."""
+    """Execute an order. Raises ConfigError if it cannot end."""
     spans, stuck = attempt(orders, stages, costs)
     if stuck:
         waiting = stuck[0]
@@ -135,7 +130,7 @@ def execute(orders: Orders, stages: Stages, costs: Timing) -> Execution:
 def attempt(
     orders: Orders, stages: Stages, costs: Timing
 ) -> tuple[tuple[tuple[Span, ...], ...], list[Waiting]]:
-    """Return how far an order gets, and for every device that does not finish, what it awaits."""
+    """How far an order gets, and what each unfinished device waits for."""
     spans: list[list[Span]] = [[] for _ in orders]
     ends: dict[Result, float] = {}
     waiting: dict[Result, list[int]] = {}
@@ -165,7 +160,7 @@ def attempt(
 
 
 def needs(stages: Stages, device: int, action: Action) -> Iterator[Result]:
-    """Yield the results an action needs."""
+    """The results an action needs."""
     for kind, microbatch, chunk in action.steps:
         if kind == "W":
             yield Result("b", device, chunk, microbatch)
@@ -180,7 +175,7 @@ def needs(stages: Stages, device: int, action: Action) -> Iterator[Result]:
 
 
 def results(device: int, action: Action) -> Iterator[Result]:
-    """Yield the results an action makes."""
+    """The results an action makes."""
     for kind, microbatch, chunk in action.steps:
         if kind == "B":
             yield Result("b", device, chunk, microbatch)
@@ -190,6 +185,6 @@ def results(device: int, action: Action) -> Iterator[Result]:
 
 
 def describe(result: Result) -> str:
-    """Return the name of what a pass makes: `b3.1 (input gradient) of device 2`."""
+    """The name of what a pass makes: `b3.1 (input gradient) of device 2`."""
     step = Step(result.kind, result.microbatch, result.chunk)
     return f"{step} ({PARTS[result.kind]}) of device {result.device}"

@@ -1,7 +1,7 @@
 """GPipe: all forward passes, then all backward passes.
 
-The simplest order, with the bubble of 1F1B, (p - 1) / (m + p - 1) of the time; but every device
-holds the activations of all m micro-batches.
+The simplest order, with 1F1B's bubble, (p - 1) / (m + p - 1) of the time; but every device holds
+the activations of all m micro-batches.
 
 Source: Huang et al., "GPipe: efficient training of giant neural networks using pipeline
 parallelism", NeurIPS 2019, figure 2c.

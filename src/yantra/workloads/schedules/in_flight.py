@@ -1,7 +1,7 @@
-"""How many micro-batches' activations each device holds: what decides the memory of a schedule.
+"""How many micro-batches' activations each device holds, which decides a schedule's memory.
 
-A device holds the activations of a pass from the start of F to the end of B, or of W where the
-backward pass is split. The order alone says how many: no times are needed.
+Activations are held from the start of F to the end of B, or of W where the backward pass is split.
+The order alone decides it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from yantra.workloads.schedules.schedule import Order, Orders
 
 
 def held(order: Order, chunks: int) -> Iterator[tuple[int, ...]]:
-    """Yield how many micro-batches of each chunk a device holds during each of its actions."""
+    """Micro-batches of each chunk that a device holds during each action."""
     counts = [0] * chunks
     for action in order:
         for step in action.steps:
@@ -25,14 +25,14 @@ def held(order: Order, chunks: int) -> Iterator[tuple[int, ...]]:
 
 
 def peaks(orders: Orders) -> tuple[int, ...]:
-    """Return the most micro-batches each device holds at once, its chunks added."""
+    """The most micro-batches each device holds at once, over its chunks."""
     return tuple(max(map(sum, held(order, _chunks(order))), default=0) for order in orders)
 
 
 def peaks_by_chunk(orders: Orders) -> tuple[tuple[int, ...], ...]:
-    """Return, for each device, the most micro-batches of each chunk that it holds at once.
+    """For each device, the most micro-batches of each chunk that it holds at once.
 
-    The chunks of a device need not peak at the same time: for bytes, use `peak_bytes`.
+    Chunks need not peak together: for bytes, use `peak_bytes`.
     """
     return tuple(
         tuple(map(max, zip(*held(order, _chunks(order)), strict=True))) for order in orders
@@ -40,7 +40,7 @@ def peaks_by_chunk(orders: Orders) -> tuple[tuple[int, ...], ...]:
 
 
 def peak_bytes(order: Order, bytes_of_chunk: Sequence[int]) -> int:
-    """Return the most bytes of activations a device holds, given those of one pass by chunk."""
+    """The most bytes of activations a device holds, given a pass's by chunk."""
     chunks = len(bytes_of_chunk)
     return max(
         (

@@ -1,7 +1,7 @@
 """Interleaved 1F1B: every device holds v chunks of layers, and the pipeline passes it v times.
 
-The bubble is v times smaller than that of 1F1B, at the price of v times the messages and, on device
-0, the activations of p * v + p - 1 chunks. Micro-batches go in groups of p.
+The bubble is v times smaller than 1F1B's, for v times the messages and, on device 0, the
+activations of p * v + p - 1 chunks. Micro-batches go in groups of p.
 
 Source: Narayanan et al., "Efficient large-scale language model training on GPU clusters using
 Megatron-LM", SC 2021, section 2.2.
@@ -17,7 +17,7 @@ PLUGIN_NAME = "interleaved"
 
 
 class Interleaved(Schedule):
-    """Each group of p micro-batches passes a device's chunks one after the other."""
+    """Each group of p micro-batches passes a device's chunks in turn."""
 
     vpp = None
 
@@ -29,7 +29,7 @@ class Interleaved(Schedule):
         return f"needs micro-batches in groups of one per device ({p}), got {m}; {nearest}"
 
     def group(self, p: int, m: int) -> int:
-        """Return how many micro-batches pass a chunk before the next chunk begins."""
+        """How many micro-batches pass a chunk before the next begins."""
         return p
 
     def order(self, device: int, p: int, m: int, v: int) -> list[Step]:
@@ -39,9 +39,8 @@ class Interleaved(Schedule):
         return in_turns(forward, backward, warm_up)
 
 
-@lru_cache(maxsize=2)  # which all devices of a pipeline share
+@lru_cache(maxsize=2)  # shared by a pipeline's devices
 def _passes(each: int, m: int, v: int) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """Return the forward and the backward passes of a device, each in their order."""
     table = [
         (j, chunk)
         for first in range(0, m, each)

@@ -1,7 +1,7 @@
 """Interleaved 1F1B in rounds: groups of as many micro-batches as fit, not of one per device.
 
-The m micro-batches go in max(1, m // p) equal rounds. With a multiple of p micro-batches it is
-`interleaved`; with fewer than p it is one round, and devices wait for the missing ones.
+The m micro-batches go in max(1, m // p) equal rounds. A multiple of p gives `interleaved`; fewer
+than p are one round, in which devices wait for the missing ones.
 
 Source: PyTorch, `torch.distributed.pipelining.ScheduleInterleaved1F1B`.
 """
@@ -16,7 +16,7 @@ PLUGIN_NAME = "interleaved-rounds"
 
 
 class InterleavedRounds(Interleaved):
-    """Each round passes a device's chunks one after the other."""
+    """Each round passes a device's chunks in turn."""
 
     def limits(self, p: int, m: int, v: int) -> str | None:
         if _is_even(p, m):

@@ -1,12 +1,11 @@
 """Layers of each stage as a text: numbers, or the layout of Megatron-LM.
 
-A list has a number for each stage. A layout names what each stage has, `E` the embedding, `t` a
-layer, `L` the head with the loss; `|` is between stages, `*n` repeats what is before it:
-`Et*5|(t*8|)*3t*5L`. Commas and blanks mean nothing.
+A list has a number per stage. A layout has `E` for the embedding, `t` a layer, `L` the head with
+the loss, `|` between stages, and `*n` repeats what precedes it: `Et*5|(t*8|)*3t*5L`. Commas and
+blanks mean nothing.
 
-Trade-off: the embedding is on the first stage and the head on the last, as everywhere here; a
-layout that puts them elsewhere, or layers of multi-token prediction on stages of their own, is
-refused.
+Trade-off: the embedding is on the first stage and the head on the last; other layouts, and layers
+of multi-token prediction on their own stages, are refused.
 
 Source: Megatron-LM, `--pipeline-model-parallel-layout`
 (core/transformer/pipeline_parallel_layer_layout.py).
@@ -25,7 +24,7 @@ _REPEATED = re.compile(r"\(([^()]*)\)\*(\d+)|([^()*])\*(\d+)")
 
 
 def layers_of(value: Any, field: str = "stage_layers") -> tuple[int, ...]:
-    """Return the layers of each stage: from numbers, a text of numbers, or Megatron-LM's layout.
+    """Layers per stage from numbers, a text of numbers, or Megatron-LM's layout.
 
     Raises ConfigError.
     """
@@ -59,7 +58,6 @@ def _of_layout(text: str, field: str) -> tuple[int, ...]:
 
 
 def _unrolled(text: str, field: str) -> str:
-    """Return a layout without commas and repetitions."""
     plain = re.sub(r"[\s,]", "", text)
     while found := _REPEATED.search(plain):
         times = int((found[2] or found[4])[:12])

@@ -1,16 +1,16 @@
-"""What several schedules need, said with the nearest numbers that would do."""
+"""What several schedules need, with the nearest possible numbers."""
 
 from __future__ import annotations
 
 
 def counted(number: int, one: str) -> str:
-    """Return `1 device`, `2 devices`, `2 micro-batches`."""
+    """`1 device`, `2 devices`, `2 micro-batches`."""
     ending = "" if number == 1 else "es" if one.endswith("ch") else "s"
     return f"{number} {one}{ending}"
 
 
 def enough_microbatches(p: int, m: int, *, even: bool = False) -> str | None:
-    """Return what is missing to 2p micro-batches (and to an even number of them), if anything."""
+    """What is missing to 2p micro-batches (and to an even number), if anything."""
     if m < 2 * p:
         fewer = f", or {counted(m // 2, 'device')}" if m >= 2 and not even else ""
         needed = f"needs at least 2 micro-batches per device ({2 * p}), got {m}"

@@ -4,13 +4,12 @@
     chunks: 1                     # per device; 1 if left out
     placement: loop               # loop, v, mirror, or every route as a text of device.chunk
     devices:
-    - F0 F1 B0 F2 B1 F3 B2 B3
-    - F0 B0 F1 B1 F2 B2 F3 b3 W3
+      - F0 F1 B0 F2 B1 F3 B2 B3
+      - F0 B0 F1 B1 F2 B2 F3 b3 W3
 
-An operation is F, B, b or W, the micro-batch, and the chunk if it is not 0 (`F3.1`); `F3&B1` is a
-forward and a backward pass that overlap. The list is checked when it is read: every pass once, and
-no circle of devices that wait for each other. It stands for one number of devices and micro-batches
-only; for any number, write a plug-in.
+An operation is F, B, b or W, the micro-batch, and the chunk if not 0 (`F3.1`); `F3&B1` are
+overlapping passes. Reading checks that every pass occurs once and no devices wait in a circle. A
+list is for one number of devices and micro-batches; for any number, write a plug-in.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _MOST_CHUNKS = 1000
 
 
 class Listed(Schedule):
-    """The orders of a file, for the numbers of devices and micro-batches they are written for."""
+    """The orders of a file, for its numbers of devices and micro-batches."""
 
     def __init__(self, name: str, orders: Orders, stages: Stages, microbatches: int) -> None:
         super().__init__(name)
@@ -43,15 +42,12 @@ class Listed(Schedule):
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """Return the schedule of a YAML file (or JSON, which is YAML).
-
-        ConfigError names the field in error.
-        """
+        """Read a YAML file (or JSON, which is YAML). ConfigError names the wrong field."""
         return cls.of_tree(parse_yaml(read_text(path), path), path)
 
     @classmethod
     def of_tree(cls, tree: Any, name: str) -> Self:
-        """Return the schedule of a document that is read already; `name` is that of its file."""
+        """Read a parsed document; `name` is its file's."""
         if not isinstance(tree, dict):
             raise ConfigError(name, expected_got(f"the keys {', '.join(_KEYS)}", tree))
         for key in tree:
@@ -79,7 +75,7 @@ class Listed(Schedule):
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """The devices, micro-batches and chunks per device that the list is for."""
+        """Devices, micro-batches and chunks per device of the list."""
         return len(self._orders), self.microbatches, self._stages.chunks
 
     def requires(self, p: int, m: int, v: int = 1) -> str | None:
@@ -102,7 +98,7 @@ class Listed(Schedule):
 
 
 def as_text(orders: Orders, stages: Stages, m: int) -> str:
-    """Write orders as a file that `Listed.read` reads: a start for your own."""
+    """Write orders as a file for `Listed.read`."""
     routes = [" ".join(f"{device}.{chunk}" for device, chunk in r) for r in stages.routes]
     lines = [f"micro_batches: {m}", f"chunks: {stages.chunks}"]
     for name, placed in _placements(stages.devices, stages.chunks).items():
@@ -116,7 +112,7 @@ def as_text(orders: Orders, stages: Stages, m: int) -> str:
 
 
 def parse_action(text: str, where: str = "operation") -> Action:
-    """Return the action that a text such as `F3`, `b0.1` or `F3.1&B2` stands for."""
+    """Parse an action such as `F3`, `b0.1` or `F3.1&B2`."""
     steps = []
     for part in text.split("&"):
         match = _OPERATION.fullmatch(part)

@@ -1,7 +1,7 @@
 """1F1B: after a warm-up, every device alternates one forward and one backward pass.
 
-The bubble is that of GPipe, (p - 1) / (m + p - 1) of the time, but device i holds the activations
-of min(m, p - i) micro-batches only.
+The bubble is GPipe's, (p - 1) / (m + p - 1) of the time, but device i holds the activations of only
+min(m, p - i) micro-batches.
 
 Source: Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021
 (PipeDream-Flush); Megatron-LM's schedule without interleaving.
@@ -17,15 +17,14 @@ PLUGIN_NAME = "1f1b"
 
 
 class OneFOneB(Schedule):
-    """A warm-up of one forward pass per device that follows."""
+    """Warms up with one forward pass per following device."""
 
     def order(self, device: int, p: int, m: int, v: int) -> list[Step]:
         return in_turns(*_passes(m), min(p - device - 1, m))
 
 
-@lru_cache(maxsize=2)  # which all devices of a pipeline share
+@lru_cache(maxsize=2)  # shared by a pipeline's devices
 def _passes(m: int) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """Return the forward and the backward passes of a device, each in their order."""
     return tuple([Step("F", j) for j in range(m)]), tuple([Step("B", j) for j in range(m)])
 
 

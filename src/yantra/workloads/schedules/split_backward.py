@@ -1,4 +1,4 @@
-"""The part that zero-bubble schedules share: weight gradients wait, the oldest goes first."""
+"""What zero-bubble schedules share: weight gradients wait, the oldest goes first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from yantra.workloads.schedules.schedule import Action, Kind, Pair, Step
 
 
 class SplitOrder:
-    """The order of one device, written down pass by pass.
+    """The order of one device, written pass by pass.
 
-    It numbers the micro-batches: the next forward or backward pass of a chunk is that of its next
-    micro-batch, from `first[chunk]` on.
+    The next forward or backward pass of a chunk is that of its next micro-batch, from
+    `first[chunk]` on.
     """
 
     def __init__(self, first: tuple[int, ...] = (0,)) -> None:
@@ -21,7 +21,7 @@ class SplitOrder:
 
     @property
     def waiting(self) -> int:
-        """The number of weight gradients not yet made."""
+        """Number of weight gradients put off."""
         return len(self._waiting)
 
     def forward(self, chunk: int = 0) -> None:
@@ -33,23 +33,23 @@ class SplitOrder:
         self.actions.append(self._step("B", chunk))
 
     def input_gradient(self, chunk: int = 0) -> None:
-        """Add the next backward pass of a chunk, but leave its weight gradient for later."""
+        """Add a chunk's next backward pass, putting off its weight gradient."""
         step = self._step("b", chunk)
         self.actions.append(step)
         self._waiting.append(step)
 
     def weight_gradient(self) -> None:
-        """Add the oldest weight gradient that waits."""
+        """Add the oldest weight gradient put off."""
         step = self._waiting.popleft()
         self.actions.append(Step("W", step.microbatch, step.chunk))
 
     def flush(self) -> None:
-        """Add all weight gradients that wait."""
+        """Add all weight gradients put off."""
         while self._waiting:
             self.weight_gradient()
 
     def pair(self, forward: int, backward: int) -> None:
-        """Add the next forward pass of one chunk, overlapped with the next backward of another."""
+        """Add one chunk's next forward pass, overlapped with another's next backward."""
         self.actions.append(Pair(self._step("F", forward), self._step("B", backward)))
 
     def _step(self, kind: Kind, chunk: int) -> Step:
@@ -60,7 +60,7 @@ class SplitOrder:
 
 
 def one_forward_one_input_gradient(m: int, warm_up: int, most_waiting: int) -> list[Action]:
-    """Return 1F1B with weight gradients put off until more than `most_waiting` of them wait."""
+    """1F1B with up to `most_waiting` weight gradients put off."""
     order = SplitOrder()
     warm_up = min(warm_up, m)
     for _ in range(warm_up):

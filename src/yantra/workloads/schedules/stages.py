@@ -1,8 +1,7 @@
-"""Where the stages of a pipeline lie: which device holds which chunk of the model's layers.
+"""Stages of a pipeline: which device holds which chunk of the model's layers.
 
-A micro-batch travels one route: the places (device, chunk) of stage 0, 1, ... in the order of the
-forward pass; gradients travel it backwards. Most schedules have one route; in a bidirectional
-pipeline there are two, and each place lies on one of them.
+A route is the places (device, chunk) of stage 0, 1, ... in the order of the forward pass; gradients
+go backwards. Bidirectional pipelines have two routes, others one; each place is on one.
 
 Sources of the placements: `loop`, Narayanan et al., "Efficient large-scale language model training
 on GPU clusters using Megatron-LM", SC 2021, section 2.2; `v_shape`, Qi et al., "Pipeline
@@ -16,13 +15,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 Place = tuple[int, int]
-"""A device, and the number of one of the chunks it holds."""
+"""A device, and one of its chunks."""
 
 
 class Stages:
     """The places of every stage, by route.
 
-    `devices` and `chunks` (per device) count from 0; `count` is the number of stages of a route.
+    `devices` and `chunks` (per device) count from 0; `count` is the stages of a route.
     """
 
     def __init__(self, routes: Sequence[Sequence[Place]]) -> None:
@@ -38,38 +37,38 @@ class Stages:
         self._before = {after: before for before, after in steps}
 
     def stage(self, device: int, chunk: int) -> int:
-        """Return the number of the stage that a chunk of a device is."""
+        """The stage of a place."""
         return self._stage[device, chunk]
 
     def place(self, stage: int, route: int = 0) -> Place:
-        """Return the device and chunk that hold a stage: the inverse of `stage`."""
+        """The place of a stage: the inverse of `stage`."""
         return self.routes[route][stage]
 
     def route(self, device: int, chunk: int) -> int:
-        """Return the number of the route that a place lies on: the direction it works in."""
+        """The route of a place: its direction."""
         return self._route[device, chunk]
 
     def after(self, device: int, chunk: int) -> Place | None:
-        """Return where a place sends activations to (and gets gradients from), if anywhere."""
+        """Where a place sends activations (and gets gradients from), if anywhere."""
         return self._after.get((device, chunk))
 
     def before(self, device: int, chunk: int) -> Place | None:
-        """Return where a place gets activations from (and sends gradients to), if anywhere."""
+        """Where a place gets activations from (and sends gradients), if anywhere."""
         return self._before.get((device, chunk))
 
     def microbatches(self, route: int, m: int) -> range:
-        """Return those of m micro-batches that travel a route: an equal share, in order."""
+        """The micro-batches of a route: an equal share of m, in order."""
         routes = len(self.routes)
         return range(route * m // routes, (route + 1) * m // routes)
 
 
 def loop(p: int, v: int = 1) -> Stages:
-    """Return v rounds over p devices: chunk c of device i is stage c * p + i."""
+    """v rounds over p devices: chunk c of device i is stage c * p + i."""
     return Stages([[(device, chunk) for chunk in range(v) for device in range(p)]])
 
 
 def v_shape(p: int, v: int = 2) -> Stages:
-    """Return v passes over p devices that turn at the ends: there and back for v = 2."""
+    """v passes over p devices that turn at the ends: there and back for v = 2."""
     return Stages(
         [
             [
@@ -82,5 +81,5 @@ def v_shape(p: int, v: int = 2) -> Stages:
 
 
 def mirror(p: int) -> Stages:
-    """Return two routes of p stages: chunk 0 goes up the devices, chunk 1 (a copy) goes down."""
+    """Two routes of p stages: chunk 0 goes up the devices, chunk 1 (a copy) down."""
     return Stages([[(i, 0) for i in range(p)], [(p - 1 - i, 1) for i in range(p)]])

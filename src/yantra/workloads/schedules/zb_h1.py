@@ -1,10 +1,10 @@
 """ZB-H1: 1F1B whose weight gradients are put off to fill the bubble at the end.
 
-A third of the bubble of 1F1B where F = b = W, with the same peak of memory: every device holds the
-activations of p micro-batches at most, as 1F1B's first device does.
+A third of 1F1B's bubble where F = b = W, with the same peak memory: at most the activations of p
+micro-batches per device, as on 1F1B's first.
 
-Source: Qi et al., "Zero bubble (almost) pipeline parallelism", ICLR 2024, section 2.1; the variant
-that Megatron-LM's 1F1B can be turned into.
+Source: Qi et al., "Zero bubble (almost) pipeline parallelism", ICLR 2024, section 2.1;
+Megatron-LM's 1F1B can be turned into this variant.
 """
 
 from __future__ import annotations

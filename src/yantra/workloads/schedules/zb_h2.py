@@ -1,7 +1,7 @@
 """ZB-H2: a longer warm-up and more weight gradients put off, so that no bubble is left inside.
 
-Where F = b = W no device idles between its first and last pass; the price is the activations of
-2p - 1 micro-batches on every device, nearly twice those of ZB-H1.
+Where F = b = W no device idles between its first and last pass, for the activations of 2p - 1
+micro-batches on every device, nearly twice ZB-H1's.
 
 Source: Qi et al., "Zero bubble (almost) pipeline parallelism", ICLR 2024, section 2.2.
 """

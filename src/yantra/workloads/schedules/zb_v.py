@@ -1,10 +1,10 @@
 """ZB-V: two chunks per device in the shape of a V, so that the first device also has the loss.
 
-Where F = b = W no device idles between its first and last pass, with the activations of p
-micro-batches, as in 1F1B; the price is twice the messages.
+Where F = b = W no device idles between its first and last pass, with 1F1B's activations of p
+micro-batches, for twice the messages.
 
-Source: Qi et al., "Pipeline parallelism with controllable memory", NeurIPS 2024 (the order is the
-fixed one that its greedy generator finds; it needs at least 2p micro-batches).
+Source: Qi et al., "Pipeline parallelism with controllable memory", NeurIPS 2024 (the fixed order
+that its greedy generator finds; needs at least 2p micro-batches).
 """
 
 from __future__ import annotations

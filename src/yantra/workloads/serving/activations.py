@@ -1,7 +1,7 @@
-"""The memory of a forward pass: the most bytes of activations that live at once.
+"""Peak bytes of activations in a forward pass.
 
-A tensor lives from the operator that makes it to the last that uses it, in the placement in which
-it lies or is needed. What an allocator wastes and what kernels use for themselves is not counted.
+A tensor lives from its operator to its last use, in the placement it has or needs. An allocator's
+waste and kernels' own memory are not counted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from yantra.workloads.operators.graph import Graph, Placement
 
 
 def peak_bytes(graph: Graph) -> int:
-    """Return the bytes of one rank."""
+    """One rank's bytes."""
     last: dict[tuple[int, Placement], int] = {}
     sizes: dict[tuple[int, Placement], int] = {}
     for at, operator in enumerate(graph.operators):

@@ -1,10 +1,8 @@
-"""Checks what was made: an inference workload must run to its end on any simulator.
+"""Checks that an inference workload runs to its end on any simulator.
 
-It looks at one rank of each class, at coordinate 0 of all axes that do not distinguish classes:
-every send has its receive, of the same tag and size; the members of a group enter the same
-collectives in the same order; and if every rank worked through its file strictly in order, all
-would reach the end. Any execution that respects the dependencies then ends too, as they are fewer
-than those of that order.
+On one rank of each class: sends match receives in tag and size, groups enter collectives in one
+order, and ranks that work strictly in order reach the end. Real executions have fewer dependencies,
+so they end too.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ Key = tuple[int, int, int]
 def check_events(
     grids: Sequence[Grid], groups: Mapping[str, Group], events: Mapping[int, Sequence[Event]]
 ) -> None:
-    """Raise InternalError if the ranks that stand for their classes cannot all end.
+    """Raise InternalError if the classes' ranks cannot all end.
 
-    `events` maps these ranks to their communication in the order of the file.
+    `events` maps these ranks to their communication, in the order of the file.
     """
     if _messages(grids, events, "send") != _messages(grids, events, "recv"):
         raise InternalError("inference: sends and receives do not match")
@@ -56,7 +54,7 @@ class _Run:
         self._passed: Counter[tuple[int, str]] = Counter()
 
     def run(self) -> None:
-        """Raise InternalError unless every rank comes to its end."""
+        """Raise InternalError unless every rank ends."""
         moved = True
         while moved:
             moved = False
@@ -85,7 +83,6 @@ class _Run:
 def _messages(
     grids: Sequence[Grid], events: Mapping[int, Sequence[Event]], kind: str
 ) -> dict[Key, int]:
-    """Return the bytes of every message of a kind; two must not look the same."""
     found: dict[Key, int] = {}
     for rank, mine in events.items():
         for event in mine:
@@ -105,7 +102,6 @@ def _key(grids: Sequence[Grid], rank: int, event: Event) -> Key:
 def _members(
     grids: Sequence[Grid], groups: Mapping[str, Group], events: Mapping[int, Sequence[Event]]
 ) -> dict[tuple[int, str], tuple[int, ...]]:
-    """Return the members of each group among the ranks that stand for their classes."""
     found = {}
     for rank, mine in events.items():
         grid = grid_of_rank(grids, rank)

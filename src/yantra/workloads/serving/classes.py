@@ -1,4 +1,4 @@
-"""Timelines of the classes of equal ranks -> a workload; classes that do the same share one."""
+"""Timelines of classes of equal ranks -> a workload; equal classes share one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VIEWS = {"tp": "dense", "ep": "expert", "etp": "expert"}
 
 
 class Half(NamedTuple):
-    """One grid with its engine, and the memory of its stages."""
+    """One grid with its engine, and its stages' memory."""
 
     grid: Grid
     engine: Engine
@@ -32,10 +32,10 @@ def workload_of(
     about: Mapping[str, Any],
     steady: tuple[int, Mapping[Place, Timeline]] | None = None,
 ) -> Workload:
-    """Return the workload of one or two grids, checked to run to its end.
+    """The workload of one or two grids, checked to run to its end.
 
-    `timelines` are those of each grid's classes, `axes` says along which they differ besides pp.
-    `steady` are those of the one grid for another number of iterations.
+    `timelines` are by grid and class; classes differ along `axes` and pp. `steady` has another
+    number of iterations of the one grid.
     """
     groups: dict[str, Group] = {}
     classes: list[RankClass] = []

@@ -1,4 +1,4 @@
-"""All stages of a replica: their forward passes in order, one template for each class of ranks."""
+"""All stages of a replica: their forward passes in order, one template per class of ranks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Links(Protocol):
     """What ties the passes of one class of ranks to another grid."""
 
     def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
-        """Add what a pass waits for; return the edges of its block."""
+        """Add what a pass waits for; return its block's edges."""
 
     def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
-        """Add what leaves after a pass whose first node has the id `first`."""
+        """Add what leaves after a pass, whose first node has the id `first`."""
 
 
 class Alone:
-    """The links of a grid that is the only one: none."""
+    """The links of a single grid: none."""
 
     def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
         """Wait for nothing."""
@@ -40,7 +40,7 @@ class Alone:
 
 
 class Engine:
-    """The passes that every replica of one grid makes."""
+    """The passes of every replica of one grid."""
 
     def __init__(self, stages: Stages, plays: Sequence[Play], lanes: int) -> None:
         self.stages = stages
@@ -50,11 +50,11 @@ class Engine:
 
     @property
     def last_stage(self) -> int:
-        """The number of the last stage."""
+        """The last stage."""
         return self.stages.plan.pp - 1
 
     def timelines(self, stage: int, classes: Sequence[Links] = (Alone(),)) -> list[Timeline]:
-        """Return the template of each class of ranks of a stage, all written pass by pass."""
+        """The template of each class of ranks of a stage, written pass by pass."""
         made = [Timeline() for _ in classes]
         chosen: list[dict[int, int]] = [{} for _ in classes]
         for play in self.plays:
@@ -72,7 +72,7 @@ class Engine:
         return made
 
     def block(self, stage: int, play: Play) -> Block:
-        """Return a pass of a stage, encoded once for all that are equal."""
+        """A stage's pass, encoded once for all equal ones."""
         batch = batch_of(play.iteration, self.stages.plan.token_multiple)
         made = self.stages.of(stage, batch)
         is_piped = self.last_stage > 0
@@ -91,7 +91,7 @@ class Engine:
         return self._blocks[key]
 
     def products(self) -> Products:
-        """Return the matrix products of all iterations, over all ranks of the grid."""
+        """Matrix products of all iterations, over the grid's ranks."""
         plan = self.stages.plan
         batches = Counter(batch_of(play.iteration, plan.token_multiple) for play in self.plays)
         total = Products()
@@ -102,9 +102,9 @@ class Engine:
         return total
 
     def peak_bytes(self, stage: int) -> int:
-        """Return the most bytes of activations of a pass on a stage.
+        """The most bytes of activations of a pass on a stage.
 
-        It is looked for among those with the most tokens, the most rows to expand, the most logits.
+        Sought among the passes with the most tokens, the most rows to expand and the most logits.
         """
         multiple = self.stages.plan.token_multiple
         batches = {batch_of(play.iteration, multiple) for play in self.plays}

@@ -1,8 +1,4 @@
-"""Iterations of a serving engine from a model and a plan: `infer(model, plan)`.
-
-The steps, in order: legality, requests to iterations, their forward passes on each stage, memory,
-one encoded template for each class of equal ranks, self-check.
-"""
+"""Iterations of a serving engine from a model and a plan: `infer(model, plan)`."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ class ServedModel(Parts, Protocol):
 
     @property
     def sequence(self) -> int:
-        """Its usual number of tokens in a sequence."""
+        """Its usual tokens per sequence."""
 
 
 def infer(
@@ -54,21 +50,18 @@ def infer(
     memory_bytes: int | None = None,
     reserve_bytes: int = 0,
 ) -> Workload:
-    """Return the workload of some iterations of inference.
+    """Make the workload of some iterations of inference.
 
-    `model` may be a name of the catalogue or a file, as on the command line.
-    `batch` and `prompts` are numbers of sequences over all replicas (one per replica by default),
-    `prompt` and `context` tokens; by default the sequences end with the model's usual length, those
-    of a mixed phase have half of it at first.
-    `max_num_batched_tokens` bounds an iteration of one replica: longer prompts come in chunks.
-    `iterations` is their number; by default until all prompts are done, or one. With the phase
-    `disaggregated`, `plan` is that of the grid for prompts, `decode_plan` of the other, and
-    `transfer` says whether keys and values go layer by layer or at the end of the prompt.
+    `model` may be a catalogue name or a file. `batch` and `prompts` are sequences over all replicas
+    (one each by default), `prompt` and `context` tokens; by default sequences end with the model's
+    usual length, in a mixed phase they start with half. `max_num_batched_tokens` bounds a replica's
+    iteration: longer prompts come in chunks. `iterations` end by default with the prompts, or after
+    one. If `disaggregated`, `plan` is the prompts' grid, `decode_plan` the other, and keys and
+    values `transfer` by layer or at the prompt's end.
 
-    Raises ConfigError for a plan that is impossible for the model, a batch that replicas cannot
-    share; CapacityError for one that needs more than its share of `memory_bytes` per device, or
-    more than `reserve_bytes`, which no job gets, leave of it; UnsupportedError for a model whose
-    layers have no causal attention.
+    Raises ConfigError for a plan impossible for the model or a batch that replicas cannot share;
+    CapacityError for more than its share of `memory_bytes` per device, or than `reserve_bytes`
+    leave; UnsupportedError for a model without causal attention.
     """
     if isinstance(model, str):
         from yantra.workloads.models.catalogue import find
@@ -101,7 +94,6 @@ def infer(
 
 
 def _usual(sequence: int, phase: str, iterations: int | None) -> dict[str, int]:
-    """Return the lengths that are not given."""
     before = max(sequence - (iterations or 1), 1)
     if phase == "prefill":
         return {"prompt": sequence, "context": 0}
@@ -123,7 +115,6 @@ def _single(model: ServedModel, job: Job, plan: InferencePlan, capacity: Room | 
 
 
 def _steady(half: Half) -> tuple[int, dict[Place, Timeline]]:
-    """Return another number of iterations, and the timeline of each stage for it."""
     engine = half.engine
     count, plays = steady_plays(engine.plays, engine.lanes)
     other = Engine(engine.stages, plays, engine.lanes)
@@ -167,7 +158,6 @@ def _disaggregated(
 
 
 def _room(half: Half, batch: int, capacity: Room | None, name: str = "") -> dict[str, int]:
-    """Check that all fits and return how much would; nothing if the capacity is not known."""
     if capacity is None:
         return {}
     check_fit(half.memory, half.engine, batch, capacity, name)
@@ -195,7 +185,6 @@ def _half(
     name: str = "",
     first_rank: int = 0,
 ) -> Half:
-    """Return one grid's engine; `count` is that of its iterations."""
     where = f"{name}: " if name else ""
     requests = job.requests(plan.dp, where)
     lanes = min(plan.micro_batches, len(requests))

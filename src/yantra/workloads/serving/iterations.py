@@ -1,9 +1,8 @@
 """Requests -> iterations: what each forward pass of an engine works on.
 
-An iteration takes one token of every sequence that is generating, then, first come first served, as
-much of the waiting prompts as `max_num_batched_tokens` leaves room for (chunked prefill: Agrawal et
-al., "Sarathi-Serve", OSDI 2024; the scheduler of vLLM v1). Requests do not arrive while it runs:
-that is a serving loop, not a workload.
+One token of every generating sequence, then, first come first served, as much of waiting prompts as
+`max_num_batched_tokens` allows (chunked prefill: Agrawal et al., "Sarathi-Serve", OSDI 2024; the
+scheduler of vLLM v1). No requests arrive meanwhile: that is a serving loop, not a workload.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from yantra.workloads.operators.graph import Batch, Sequences
 class Request(NamedTuple):
     """A sequence at the start: `past` tokens in the cache, `prompt` tokens to put there.
 
-    One without a prompt generates from the start.
+    Without a prompt it generates from the start.
     """
 
     past: int
@@ -49,11 +48,11 @@ def iterations_of(
     count: int | None = None,
     generates: bool = True,
 ) -> tuple[Iteration, ...]:
-    """Return the iterations, `count` of them or until all prompts are in the cache.
+    """Make `count` iterations, or until all prompts are in the cache.
 
-    `budget` is the most tokens of an iteration, None for no bound. `generates`: a sequence whose
-    prompt is done goes on with one token per iteration. Raises ConfigError where the sequences that
-    generate leave no room for a waiting prompt.
+    `budget` is an iteration's most tokens, None for no bound. `generates`: after its prompt a
+    sequence makes one token per iteration. Raises ConfigError where generating sequences leave no
+    room for a waiting prompt.
     """
     past = [request.past for request in requests]
     left = [request.prompt for request in requests]
@@ -92,7 +91,7 @@ def _room(budget: int, generating: int, is_waiting: bool) -> int:
 
 
 def batch_of(iteration: Iteration, multiple: int = 1) -> Batch:
-    """Return what a forward pass works on, filled up to a multiple of `multiple` tokens."""
+    """A forward pass's batch, filled up to a multiple of `multiple` tokens."""
     groups = Counter((share.new, share.past, share.emits) for share in iteration)
     tokens = sum(share.new for share in iteration)
     return Batch(

@@ -1,9 +1,8 @@
-"""What sequences keep in memory, on one rank and in all: rows of every token, and states.
+"""What sequences keep in memory, per rank and in all: rows of every token, and states.
 
-Heads are split over tp; where there are more ranks than heads each head has copies, and a latent
-row is one head that all ranks copy. Rows are given out in blocks of `block_size` tokens (Kwon et
-al., "PagedAttention", SOSP 2023); layers with a window keep no more blocks than cover it. A state
-has one size however long its sequence is.
+Heads are split over tp; surplus ranks have copies, and a latent row is one head. Rows come in
+blocks of `block_size` tokens (Kwon et al., "PagedAttention", SOSP 2023), with a window only those
+that cover it. A state's size is fixed.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ class LayerCache(NamedTuple):
 
     @classmethod
     def of(cls, cache: Cache, dtype: str) -> LayerCache:
-        """Return what a block says that it keeps, in elements of `dtype`."""
+        """What a block keeps, in elements of `dtype`."""
         width = cache.head_bytes(WIDTHS[dtype])
         return cls(cache.heads, width, cache.window, cache.per_sequence)
 
     def rank_bytes(self, tp: int) -> int:
-        """Return the bytes that one of `tp` ranks keeps of a token, or of a sequence."""
+        """Bytes that one of `tp` ranks keeps of a token, or of a sequence."""
         return max(self.heads // tp, 1) * self.head_bytes
 
     def heads_of(self, rank: int, tp: int) -> range:
-        """Return the heads that a rank of `tp` keeps."""
+        """The heads that a rank of `tp` keeps."""
         if tp <= self.heads:
             each = self.heads // tp
             return range(rank * each, (rank + 1) * each)
@@ -47,11 +46,11 @@ class LayerCache(NamedTuple):
         return range(head, head + 1)
 
     def copies(self, tp: int) -> int:
-        """Return how many of `tp` ranks keep the same."""
+        """How many of `tp` ranks keep the same."""
         return max(tp // self.heads, 1)
 
     def sequence_bytes(self, length: int, tp: int, block_size: int) -> int:
-        """Return the bytes that a sequence of `length` tokens has on one rank."""
+        """Bytes of a sequence of `length` tokens on one rank."""
         if self.per_sequence:
             return self.rank_bytes(tp)
         held = length if self.window is None else min(length, self.window)
@@ -59,7 +58,7 @@ class LayerCache(NamedTuple):
 
 
 def layer_caches(block: Block, dtype: str, where: str = "model") -> tuple[LayerCache, ...]:
-    """Return what a layer keeps, in elements of `dtype`.
+    """What a layer keeps, in elements of `dtype`.
 
     Raises UnsupportedError for a layer that does not generate token by token.
     """
@@ -73,14 +72,14 @@ def layer_caches(block: Block, dtype: str, where: str = "model") -> tuple[LayerC
 
 
 def token_bytes(caches: Iterable[LayerCache], tp: int) -> int:
-    """Return the bytes that a token leaves on one rank that holds these layers."""
+    """Bytes that a token leaves in these layers on one rank."""
     return sum(cache.rank_bytes(tp) for cache in caches if not cache.per_sequence)
 
 
 def sequences_bytes(
     caches: Sequence[LayerCache], lengths: Iterable[int], tp: int, block_size: int
 ) -> int:
-    """Return the bytes of some sequences on one rank that holds these layers."""
+    """Bytes of some sequences in these layers on one rank."""
     known: dict[int, int] = {}
     total = 0
     for length in lengths:

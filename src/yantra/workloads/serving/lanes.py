@@ -1,8 +1,7 @@
-"""The batches that are in flight in a pipeline at once: lanes.
+"""The batches in flight in a pipeline: lanes.
 
-A sequence stays in its lane, whose next iteration needs the tokens of the one before; the lanes
-take turns, so that other lanes fill the stages meanwhile (vLLM: as many batches in flight as
-stages).
+A sequence stays in its lane, whose next iteration needs the tokens of the last; lanes take turns to
+fill the stages (vLLM: as many batches in flight as stages).
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from yantra.workloads.serving.iterations import Iteration, Request, Share, itera
 
 
 class Play(NamedTuple):
-    """One forward pass of a replica; `number` counts turns, also those of lanes that are done.
+    """One forward pass of a replica; `number` counts turns, also those of finished lanes.
 
-    `needs` and `makes` are the numbers of tokens taken from the lane's iteration before, and given
-    to the one after.
+    `needs` and `makes` are tokens taken from the lane's last iteration and given to the next.
     """
 
     number: int
@@ -28,7 +26,7 @@ class Play(NamedTuple):
 
 
 def lane_of(sequence: int, sequences: int, lanes: int) -> int:
-    """Return the lane of a sequence: equal shares, the first lanes take one more."""
+    """A sequence's lane: equal shares, the first lanes take one more."""
     each, more = divmod(sequences, lanes)
     if sequence < more * (each + 1):
         return sequence // (each + 1)
@@ -43,7 +41,7 @@ def plays_of(
     count: int | None = None,
     generates: bool = True,
 ) -> tuple[Play, ...]:
-    """Return the forward passes of a replica in the order of every stage.
+    """A replica's forward passes, in the order of every stage.
 
     Other arguments are those of `iterations_of`, for each lane.
     """
@@ -61,7 +59,7 @@ def plays_of(
 
 
 def steady_plays(plays: Sequence[Play], lanes: int) -> tuple[int, tuple[Play, ...]]:
-    """Return another number of iterations of a replica, and its passes.
+    """Another number of iterations of a replica, and its passes.
 
     Of one that generates, it and the next; of several, the first; where prompts make them differ,
     all of them twice.
@@ -81,7 +79,6 @@ def _next(iteration: Iteration) -> Iteration:
 
 
 def _plays(rounds: Sequence[Sequence[Iteration]]) -> tuple[Play, ...]:
-    """Return the passes of the iterations of each lane, which take turns."""
     lanes = len(rounds)
     return tuple(
         Play(
@@ -98,7 +95,6 @@ def _plays(rounds: Sequence[Sequence[Iteration]]) -> tuple[Play, ...]:
 
 
 def _members(requests: Sequence[Request], lanes: int) -> list[list[int]]:
-    """Return the sequences of each lane: equal shares of those with and of those without prompt."""
     members: list[list[int]] = [[] for _ in range(lanes)]
     for has_prompt in (False, True):
         alike = [at for at, request in enumerate(requests) if bool(request.prompt) == has_prompt]
@@ -112,7 +108,6 @@ def _renumbered(iteration: Iteration, members: Sequence[int]) -> tuple[Share, ..
 
 
 def _passed(iterations: Sequence[Iteration], turn: int) -> int:
-    """Return how many sequences take a token from iteration `turn` to the next."""
     if turn < 0 or turn + 1 >= len(iterations):
         return 0
     emitted = {share.sequence for share in iterations[turn] if share.emits}

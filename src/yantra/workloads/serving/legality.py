@@ -1,4 +1,4 @@
-"""Whether a model can be served by a plan: every rule with its numbers, and the nearest value."""
+"""Whether a plan can serve a model: every rule with its numbers, and the nearest value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _problems(plan: InferencePlan, facts: Facts, tokens: int) -> Iterator[tuple[
 
 
 def _splits(facts: Facts, tp: int) -> bool:
-    """Return whether heads and columns can be shared; there may be copies of key-value heads."""
+    # key-value heads may have copies
     whole = (*facts.heads, *facts.widths)
     return all(size % tp == 0 for size in whole) and all(
         heads % tp == 0 or tp % heads == 0 for heads in facts.kv_heads

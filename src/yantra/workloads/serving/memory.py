@@ -1,7 +1,7 @@
-"""What lies in a rank's memory, and whether the sequences fit: weights, activations, cache.
+"""A rank's memory, and whether the sequences fit: weights, activations, cache.
 
-As vLLM does, the engine may use a share of the device's memory (`gpu_memory_utilization`); what
-weights and the largest forward pass leave of it is cut into blocks of the cache.
+As in vLLM, the engine has a share of the device's memory (`gpu_memory_utilization`); the cache's
+blocks get what weights and the largest forward pass leave of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yantra.workloads.serving.kv_cache import sequences_bytes, token_bytes
 
 
 class StageMemory(NamedTuple):
-    """Bytes on one rank of a stage; `sequence` is what one more of the usual length takes."""
+    """Bytes on one rank of a stage; `sequence` is one more of the usual length."""
 
     weights: int
     activations: int
@@ -30,9 +30,9 @@ class StageMemory(NamedTuple):
         return self.weights + self.activations + self.cache
 
     def blocks(self, usable_bytes: int, block_size: int) -> int:
-        """Return how many blocks of `block_size` tokens the rest of the memory holds.
+        """How many blocks of `block_size` tokens the rest of the memory holds.
 
-        0 where tokens leave nothing, as in layers that keep states alone.
+        0 where tokens leave nothing, as in layers that keep only states.
         """
         free = usable_bytes - self.weights - self.activations
         if not self.cache_per_token:
@@ -40,35 +40,35 @@ class StageMemory(NamedTuple):
         return max(free // (block_size * self.cache_per_token), 0)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for a manifest; bytes."""
+        """Plain values for a manifest; bytes."""
         return {**self._asdict(), "peak": self.peak}
 
 
 class Room(NamedTuple):
-    """The memory of a device in bytes, and what of it no job gets.
+    """A device's memory in bytes, and the reserve that no job gets.
 
-    An engine takes its share of the whole, and at most what the reserve leaves.
+    An engine takes its share of the whole, at most what the reserve leaves.
     """
 
     capacity: int
     reserve: int = 0
 
     def usable(self, share: float) -> int:
-        """Return the bytes that an engine with this share of the memory may use."""
+        """Bytes that an engine with this share may use."""
         return min(int(self.capacity * share), self.capacity - self.reserve)
 
     def words(self, share: float) -> str:
-        """Return where the usable bytes are from: the share, or what the reserve leaves."""
+        """Where the usable bytes come from: the share, or what the reserve leaves."""
         if self.usable(share) < int(self.capacity * share):
             return room_text(self.capacity, self.reserve)
         return f"{share:g} of {format_bytes(self.capacity)}"
 
 
 def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[StageMemory, ...]:
-    """Return the memory of every stage.
+    """The memory of every stage.
 
-    `lengths` are those of a replica's sequences at the end, in tokens; `usual` is that of those
-    which the user gives a number of.
+    `lengths` are those of a replica's sequences at the end, `usual` that of those the user counts;
+    in tokens.
     """
     plan, stages = engine.stages.plan, engine.stages
     found = []
@@ -89,9 +89,9 @@ def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[Stage
 def check_fit(
     memory: Sequence[StageMemory], engine: Engine, batch: int, room: Room, name: str = ""
 ) -> None:
-    """Raise CapacityError if some stage needs more than its share of the memory of a device.
+    """Raise CapacityError if a stage needs more than its share of a device's memory.
 
-    `batch` counts the sequences of the usual length over all replicas; the error says how many fit.
+    `batch` counts sequences of the usual length over all replicas; the error says how many fit.
     """
     plan = engine.stages.plan
     usable = room.usable(plan.gpu_memory_utilization)
@@ -121,7 +121,7 @@ def check_fit(
 def room_of(
     memory: Sequence[StageMemory], engine: Engine, batch: int, room: Room
 ) -> dict[str, int]:
-    """Return how many blocks every stage has room for, and the batch that fits, for a manifest."""
+    """How many blocks every stage has room for, and the batch that fits, for a manifest."""
     plan = engine.stages.plan
     usable = room.usable(plan.gpu_memory_utilization)
     rows = [one for one in memory if one.cache_per_token]
@@ -132,6 +132,5 @@ def room_of(
 
 
 def _fitting(memory: StageMemory, sequences: int, usable: int) -> int:
-    """Return how many sequences of a replica fit when all else stays as it is."""
     others = memory.peak - sequences * memory.sequence
     return max((usable - others) // max(memory.sequence, 1), 0)

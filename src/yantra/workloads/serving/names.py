@@ -1,4 +1,4 @@
-"""vLLM's names of what an inference workload is made of, beside ours.
+"""vLLM's names for an inference workload, beside ours.
 
 Sources: vLLM's engine arguments (`vllm/engine/arg_utils.py`) and configuration (`vllm/config`),
 2025.
@@ -35,16 +35,16 @@ ALIASES: Mapping[str, tuple[str, Mapping[Any, Any]]] = {
     "kv_cache_dtype": ("kv_cache_dtype", _CACHES),
     "all2all_backend": ("low_latency", _EXCHANGES),
 }
-"""Name -> field of the plan, and what some values are called there."""
+"""Name -> field of the plan, and translated values."""
 
 SWITCH = "enable_expert_parallel"
 """Experts over all ranks of tp x dp."""
 
 
 def inference_plan(given: Mapping[str, Any]) -> InferencePlan:
-    """Make a plan from our names and vLLM's; those given as None are left out.
+    """Make a plan from our names and vLLM's; None is left out.
 
-    Raises ConfigError for an unknown name, and for a field that is given two values.
+    Raises ConfigError for an unknown name, and for a field with two values.
     """
     fields: dict[str, Any] = {}
     spelling: dict[str, str] = {}

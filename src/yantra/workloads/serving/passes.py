@@ -1,7 +1,7 @@
-"""The forward pass of a stage as a block of nodes, with the messages at its ends.
+"""A stage's forward pass as a block of nodes, with the messages at its ends.
 
-Tensors go from stage to stage; the tokens that the last stage chose go back to the first, 4 bytes
-each, where the lane's next iteration begins with them.
+Tensors go from stage to stage; chosen tokens go from the last stage to the first, 4 bytes each, for
+the lane's next iteration.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from yantra.workloads.training.step.draft import Draft, Item, Wait, items_of
 TENSOR_TAG, TOKEN_TAG, TAGS = 0, 1, 2
 """Tags of a forward pass, counted from `TAGS` times its number."""
 _KEEPING = ("attention", "scan")
-"""Kinds of operations that leave something for the next token."""
+"""Operations that leave something for the next token."""
 
 
 class Ends(NamedTuple):
     """What a pass exchanges: bytes of the tensor in and out (0: none), tokens in and out.
 
-    Tokens are messages only in a pipeline; `lanes` passes later they are taken.
+    Tokens are messages only in a pipeline; they are taken `lanes` passes later.
     """
 
     tensor_in: int = 0
@@ -33,10 +33,10 @@ class Ends(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A pass encoded: `first` and `last` are positions of its first and last operation.
+    """An encoded pass: `first` and `last` are positions of its first and last operation.
 
-    `after_layer` maps a unit (`layers.3`) to the position behind which all that it keeps is there:
-    that of its attention or scan, or where it has neither of its last operation.
+    `after_layer` maps a unit (`layers.3`) to the position after which all that it keeps is there:
+    of its attention or scan, else its last.
     """
 
     segment: Segment

@@ -1,12 +1,11 @@
 """How a model that serves requests is spread over its ranks.
 
-A plan of its own beside the one for training: most of that one's fields (optimizer, ZeRO, schedule,
-recomputation) mean nothing here, and a field that does nothing misleads. Names and defaults are
-vLLM's where it has them (`names.py`).
+Not the training plan: most of its fields (optimizer, ZeRO, schedule, recomputation) would do
+nothing here, which misleads. Names and defaults are vLLM's where it has them (`names.py`).
 
-Experts have the axes ep and etp. Within the ranks of one tensor-parallel group (ep x etp = tp) they
-work on the tokens that are there; beyond it (DP attention with expert parallelism: DeepSeek-V3
-technical report, 2024, section 3.4) tokens travel to them.
+Experts have the axes ep and etp. Within one tensor-parallel group (ep x etp = tp) they work on the
+tokens there; beyond it (DP attention with expert parallelism: DeepSeek-V3 technical report, 2024,
+section 3.4) tokens travel to them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from yantra.workloads.operators.graph.formats import FORMATS, WIDTHS
 from yantra.workloads.schedules.layout import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
-DERIVED: Any = None  # left out: follows from the other fields
+DERIVED: Any = None  # left out: follows from other fields
 
 COMPUTE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "fp8_block")
 STORAGE_DTYPES = (*WIDTHS, *FORMATS)
@@ -32,9 +31,8 @@ _LARGEST = 2**30
 class InferencePlan(Record):
     """Numbers of ranks, types, and how the cache is cut; sizes in ranks and tokens.
 
-    `micro_batches` are the batches in flight in a pipeline, `stage_layers` the layers of each
-    stage. `low_latency` exchanges rows of experts by kernels for few tokens. Raises ConfigError
-    for values that no plan may have.
+    `micro_batches` are in flight, `stage_layers` each stage's. `low_latency` exchanges experts'
+    rows by kernels for few tokens. Raises ConfigError for impossible values.
     """
 
     tp: int = 1
@@ -77,9 +75,9 @@ class InferencePlan(Record):
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> InferencePlan:
-        """Make a plan from our names or vLLM's, as flags or as keywords; None means left out.
+        """Make a plan from our names or vLLM's, as flags or keywords; None is left out.
 
-        Raises ConfigError, naming fields as they were given.
+        Raises ConfigError with the names given.
         """
         from yantra.workloads.serving.names import inference_plan
 
@@ -127,16 +125,16 @@ class InferencePlan(Record):
 
     @property
     def exchanges(self) -> bool:
-        """True where tokens of one rank go to experts of others."""
+        """Whether a rank's tokens go to other ranks' experts."""
         return self.ep * self.etp > self.tp or (self.sequence_parallel and self.ep > 1)
 
     @property
     def token_multiple(self) -> int:
-        """Of what the tokens of a batch are filled up to a multiple: tp where it shares them."""
+        """A batch's tokens are filled up to a multiple of this: tp where it shares them."""
         return self.tp if self.sequence_parallel or self.exchanges else 1
 
     def grid(self, name: str = "infer", first_rank: int = 0) -> Grid:
-        """Return the grid of the ranks."""
+        """The grid of the ranks."""
         return grid_of(
             tp=self.tp, pp=self.pp, dp=self.dp, ep=self.ep, etp=self.etp, order=self.order,
             name=name, first_rank=first_rank,
@@ -149,11 +147,9 @@ def _check_size(name: str, value: object) -> None:
 
 
 def _nearest(value: int, step: int) -> int:
-    """Return the multiple of `step` nearest to a value, at least one of it."""
     return max(round(value / step), 1) * step
 
 
 def _divisor(whole: int, value: int) -> int:
-    """Return the divisor of `whole` nearest to a value."""
     divisors = [n for n in range(1, whole + 1) if whole % n == 0]
     return min(divisors, key=lambda n: (abs(n - value), n))

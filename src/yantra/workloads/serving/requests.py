@@ -4,7 +4,7 @@
 |---|---|
 | prefill | prompts of `prompt` tokens, `context` of each in the cache before |
 | decode | sequences of `context` tokens that generate one token per iteration |
-| mixed | the same, and beside them `prompts` prompts are worked off in chunks |
+| mixed | the same, and beside them `prompts` prompts in chunks |
 | disaggregated | prompts for one grid, whose sequences generate on the other |
 """
 
@@ -24,8 +24,8 @@ MOST_ITERATIONS = 100_000
 class Job(Record):
     """`batch` and `prompts` count sequences over all replicas; lengths are in tokens.
 
-    `max_num_batched_tokens` bounds an iteration of one replica; `iterations` None means until the
-    prompts are done, one iteration where there are none. Raises ConfigError.
+    `max_num_batched_tokens` bounds an iteration of one replica; `iterations` None: until the
+    prompts are done, or one. Raises ConfigError.
     """
 
     phase: Phase
@@ -54,12 +54,12 @@ class Job(Record):
 
     @property
     def length(self) -> int:
-        """The tokens of a sequence of the batch at the start of generating, or its prompt's end."""
+        """Tokens of a batch's sequence when it begins to generate, or at its prompt's end."""
         prompts = self.prompt if self.phase in ("prefill", "disaggregated") else 0
         return self.context + prompts
 
     def requests(self, replicas: int, where: str = "") -> list[Request]:
-        """Return what each of `replicas` works on; ConfigError if they cannot share equally."""
+        """What each of `replicas` works on; ConfigError if they cannot share equally."""
         each = _share(self.batch, replicas, f"{where}batch")
         if self.phase in ("prefill", "disaggregated"):
             return [Request(self.context, self.prompt)] * each

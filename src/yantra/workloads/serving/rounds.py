@@ -1,4 +1,4 @@
-"""What the iterations of all replicas and lanes do, in tokens: numbers, and text for people."""
+"""The iterations of all replicas and lanes, in tokens: numbers, and text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from yantra.workloads.serving.iterations import Share
 
 
 class Round(NamedTuple):
-    """One iteration of every lane: tokens of prompts, tokens of sequences that generate, and the
-    tokens that are chosen."""
+    """One iteration of every lane: tokens of prompts, of generating sequences, and chosen ones."""
 
     prompt_tokens: int
     generating: int
@@ -20,7 +19,7 @@ class Round(NamedTuple):
 
 
 def rounds_of(engine: Engine) -> list[Round]:
-    """Return the rounds in order, added up over lanes and replicas."""
+    """The rounds in order, summed over lanes and replicas."""
     shares: dict[int, list[Share]] = {}
     for play in engine.plays:
         shares.setdefault(play.number // engine.lanes, []).extend(play.iteration)
@@ -36,7 +35,7 @@ def rounds_of(engine: Engine) -> list[Round]:
 
 
 def totals_of(rounds: Sequence[Round]) -> dict[str, int]:
-    """Return the sums of all rounds, for a manifest."""
+    """Sums of all rounds, for a manifest."""
     return {
         "iterations": len(rounds),
         "tokens": sum(one.prompt_tokens + one.generating for one in rounds),
@@ -45,7 +44,7 @@ def totals_of(rounds: Sequence[Round]) -> dict[str, int]:
 
 
 def draw(rounds: Sequence[Round], name: str = "") -> str:
-    """Return lines of text; equal rounds share one."""
+    """Lines of text; equal rounds share one."""
     lines = []
     at = 0
     for what, alike in groupby(rounds):

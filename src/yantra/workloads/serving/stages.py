@@ -28,16 +28,16 @@ class Stages:
         self._passes: dict[tuple[int, Batch], StageWork] = {}
 
     def caches_of(self, stage: int) -> tuple[LayerCache, ...]:
-        """Return what the layers of a stage keep."""
+        """What a stage's layers keep."""
         first, end = self.ranges[stage]
         return tuple(cache for layer in self.caches[first:end] for cache in layer)
 
     def stage_of(self, layer: int) -> int:
-        """Return the stage that holds a layer."""
+        """The stage of a layer."""
         return next(at for at, (_, end) in enumerate(self.ranges) if layer < end)
 
     def of(self, stage: int, batch: Batch) -> StageWork:
-        """Return the forward pass of a stage; the head runs only if some sequence emits."""
+        """A stage's forward pass; the head runs only if some sequence emits."""
         if (stage, batch) not in self._passes:
             if len(self._passes) > _KEPT:
                 self._passes.clear()
@@ -46,11 +46,11 @@ class Stages:
         return self._passes[stage, batch]
 
     def peak_bytes(self, stage: int, batch: Batch) -> int:
-        """Return the most bytes of activations that live at once in a forward pass."""
+        """Peak bytes of activations in a forward pass."""
         return peak_bytes(self._chunk(stage, batch, tail=batch.logits > 0).graph)
 
     def weight_bytes(self, stage: int) -> int:
-        """Return the bytes of the weights on one rank of a stage."""
+        """Bytes of the weights on one rank of a stage."""
         one = Batch((Sequences(1, 1),), all_logits=False, padding=self.plan.token_multiple - 1)
         weights = self._chunk(stage, one, tail=True).graph.weights
         setting = self._setting(one)

@@ -1,7 +1,7 @@
 """One rank's template: blocks one after the other, tied to what came before.
 
-Computations form one chain, the collectives of each communicator another; messages stand on none.
-`events` keep the communication in order, for the self-check.
+Computations form one chain, each communicator's collectives another, messages none. `events` are
+the communication in order, for the self-check.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Timeline:
         number: int,
         tag_base: int,
     ) -> int:
-        """Copy the block of pass `number`; return the id of its first node."""
+        """Copy the block of pass `number`; return its first node's id."""
         ties = list(edges)
         if self._computed is not None:
             if segment.first_compute is not None:

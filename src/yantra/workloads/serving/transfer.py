@@ -1,12 +1,10 @@
 """Keys and values from a prefill grid to a decode grid: who sends what to whom.
 
-Each rank of decode gets what it keeps: its heads of the layers of its stage, for the sequences of
-its replica. It gets every head from a rank of prefill that has it; where several have it they take
-turns. So the bytes in all are tokens x bytes per token, once for every copy that decode keeps.
-Layer by layer a message leaves when the layer's attention is done, else when the prompt is. The
-first token of each sequence goes along (4 bytes). A state goes when the prompt is done, also layer
-by layer. A rank of decode begins a batch when all that is for it has come. (Patel et al.,
-"Splitwise", ISCA 2024; Zhong et al., "DistServe", OSDI 2024; vLLM's KV connectors.)
+A decode rank gets what it keeps; several prefill ranks with the same head take turns. In all that
+is tokens x bytes per token, once per copy that decode keeps. Layer by layer a message leaves after
+the layer's attention, else after the prompt, like states; the first token goes along (4 bytes). A
+batch begins when all its parts have come. (Patel et al., "Splitwise", ISCA 2024; Zhong et al.,
+"DistServe", OSDI 2024; vLLM's KV connectors.)
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ class Place(NamedTuple):
 class Message(NamedTuple):
     """Keys and values of one layer (or more) of one prefill pass for one decode lane.
 
-    `unit` is the layer whose attention it waits for; empty for tokens, which wait for all.
+    It waits for the attention of the layer `unit`; empty for tokens, which wait for all.
     """
 
     source: Place
@@ -52,16 +50,16 @@ class Message(NamedTuple):
 class Amount(NamedTuple):
     """What a pass leaves of some sequences: how many end, and which tokens.
 
-    `parts` are the first token, the one behind the last, and the length of the whole prompt.
+    `parts` are the first token, the one after the last, and the whole prompt's length.
     """
 
     sequences: int
     parts: tuple[tuple[int, int, int], ...]
 
     def of(self, cache: LayerCache) -> int:
-        """Return of how many tokens, or sequences, decode keeps something.
+        """Of how many tokens, or sequences, decode keeps something.
 
-        Behind a window it is those that the window reaches at the end of the prompt.
+        With a window, those within it at the prompt's end.
         """
         if cache.per_sequence:
             return self.sequences
@@ -93,14 +91,14 @@ class Transfer:
         self.messages = tuple(self._messages())
 
     def places(self, engine: Engine, stage: int) -> list[Place]:
-        """Return the classes of ranks of a stage of one of the engines."""
+        """The classes of ranks of a stage of an engine."""
         plan = engine.stages.plan
         tps = range(plan.tp if self.by_tp else 1)
         dps = range(plan.dp if self.by_dp else 1)
         return [Place(stage, tp, dp) for tp in tps for dp in dps]
 
     def peer(self, grid: str, place: Place) -> str:
-        """Return the peer expression of a place in a grid."""
+        """The peer expression of a place in a grid."""
         steps = [f"pp={place.pp}"]
         steps += [f"tp={place.tp}"] if self.by_tp else []
         steps += [f"dp={place.dp}"] if self.by_dp else []
@@ -108,7 +106,7 @@ class Transfer:
 
     @property
     def cache_bytes(self) -> int:
-        """The bytes of keys and values that all ranks send."""
+        """Bytes of keys and values that all ranks send."""
         target = self.decode.stages.plan
         ranks = (1 if self.by_tp else target.tp) * (1 if self.by_dp else target.dp)
         return ranks * sum(one.size_bytes for one in self.messages if one.unit)
@@ -125,7 +123,6 @@ class Transfer:
                         yield from self._tokens(play, dp, replica, lane, amount.sequences)
 
     def _amounts(self, play: Play, dp: int) -> dict[tuple[int, int], Amount]:
-        """Return what a pass leaves for each replica and lane of decode."""
         here = self.batch // self.prefill.stages.plan.dp
         there = self.batch // self.decode.stages.plan.dp
         found: dict[tuple[int, int], Amount] = {}
@@ -164,7 +161,7 @@ class Transfer:
                     yield Message(source, goal, play.number, lane, tag, size, f"layers.{unit}")
 
     def _groups(self) -> Iterator[tuple[int, Sequence[int]]]:
-        """Yield layers that go together, after the layer whose attention they wait for."""
+        """Layers that go together, after the layer whose attention they wait for."""
         stages, target = self.prefill.stages, self.decode.stages
         if self.layerwise:
             yield from ((layer, (layer,)) for layer in range(len(stages.caches)))
@@ -182,11 +179,10 @@ class Transfer:
         return [(tp, other) for tp in range(source) for other in range(target)]
 
     def _number(self, other: int, replica: int) -> int:
-        """Return which of the ranks that get their share from the same ones a rank of decode is."""
+        # its number among the decode ranks with the same sources
         return other + (replica * self.decode.stages.plan.tp if self.by_dp else 0)
 
     def _shared(self, cache: LayerCache, tp: int, other: int, replica: int) -> int:
-        """Return how many heads a rank of prefill sends to one of decode."""
         source, target = self.prefill.stages.plan.tp, self.decode.stages.plan.tp
         copies = cache.copies(source) if self.by_tp else 1
         if self._number(other, replica) % copies != tp % copies:
@@ -244,7 +240,7 @@ class Arriving(Alone):
                 self._by_lane.setdefault(message.lane, []).append(operation)
 
     def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
-        """Let the first pass of a lane wait for all that comes for it."""
+        """Make a lane's first pass wait for all that comes for it."""
         operations = self._by_lane.pop(play.lane, [])
         ids = timeline.messages(operations, [None] * len(operations), number=play.number)
         return [(block.first, id, False) for id in ids]

@@ -1,7 +1,7 @@
 """Workloads as templates: one trace per class of equal ranks, with relative groups and peers.
 
-A `Workload` is saved as one file (`.yw`), whose size does not depend on the number of ranks, and
-expanded to plain Chakra traces for other simulators.
+A `Workload` is one file (`.yw`) whose size does not depend on the number of ranks; it expands to
+plain Chakra traces for other simulators.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Building a template from blocks: `TemplateBuilder`, from where traces are encoded."""
+"""`TemplateBuilder`, which builds a template from blocks, from where traces are encoded."""
 
 from yantra.chakra.stamping import Edge, TemplateBuilder
 

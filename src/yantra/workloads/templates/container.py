@@ -1,8 +1,7 @@
 """The container of a workload file: a ZIP archive whose bytes follow from its content.
 
-Members have one fixed time and no attributes of the machine that wrote them. A member is read when
-it is asked for, so opening a file costs its manifest. The templates of another number of iterations
-(`Workload.steady`) have the same names in a folder of their own.
+Members have one fixed time, no attributes of the machine, and are read on demand. Those of another
+number of iterations (`Workload.steady`) have their own folder.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _ENDING = ".et"
 _BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP can say
 _READABLE_FILE = 0o100644 << 16
 _UNIX = 3
-_FASTEST = 1  # a third larger than the best, at a tenth of the time
+_FASTEST = 1  # a third larger than the best, in a tenth of the time
 
 
 def write(
@@ -57,7 +56,7 @@ def _add(archive: ZipFile, info: Any, content: bytes, method: int) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the text of the manifest, the names of the templates and of those of `steady`.
+    """The text of the manifest, the names of the templates and of those of `steady`.
 
     Raises ConfigError naming the file and what it should hold.
     """
@@ -84,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str,
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return the folder of a member and the template in it, empty if it is none."""
+    """The folder of a member and the template in it, empty if it is none."""
     folder, slash, file = name.partition("/")
     template = file.removesuffix(_ENDING)
     is_one = file == f"{template}{_ENDING}" and "/" not in template
@@ -92,13 +91,13 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def read_template(path: str | os.PathLike[str], template: str, folder: str = TEMPLATES) -> bytes:
-    """Return the content of one template."""
+    """The content of one template."""
     with _opened(path) as archive:
         return _member(archive, member_of(template, folder), os.fspath(path))
 
 
 def member_of(template: str, folder: str = TEMPLATES) -> str:
-    """Return the member that holds a template."""
+    """The member that holds a template."""
     return f"{folder}{template}{_ENDING}"
 
 
@@ -110,7 +109,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
 
     where = os.fspath(path)
     try:
-        with open_regular(path) as file:  # and no pipe, which ZipFile would wait for
+        with open_regular(path) as file:  # not a pipe, which ZipFile would wait for
             size = os.fstat(file.fileno()).st_size
             archive = ZipFile(path)
     except FileNotFoundError:
@@ -139,5 +138,5 @@ def _member(archive: ZipFile, name: str, where: str) -> bytes:
         return read_member(archive, archive.getinfo(name))
     except (BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise ConfigError(f"{where}: {name}", f"damaged: {str(error)[:80]}") from None
-    except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in another way
+    except (RuntimeError, NotImplementedError) as error:  # encrypted, or another compression
         raise ConfigError(f"{where}: {name}", f"cannot be unpacked: {str(error)[:80]}") from None

@@ -1,12 +1,9 @@
-"""Templates -> plain files: one .et per rank, and the groups they name.
+"""Templates to plain files: one .et per rank, and the groups they name.
 
-For Yantra a trace carries what the workload says of its templates: the ordering of collectives and
-the type of products, in its metadata. So its run is that of the workload, however many slots a rank
-has. For ASTRA-sim, which reads no such thing and gives a rank one slot, the ordering becomes
-dependencies. An ordering that is asked for becomes dependencies for either.
-
-Ranks whose files are equal are encoded once. Files appear whole or not at all; a folder that was
-half written when something failed holds only whole files.
+For Yantra ordering and type of products are metadata, so the trace runs as the workload does,
+whatever its slots. ASTRA-sim has one slot and no such metadata, so the ordering becomes
+dependencies, as an explicit `ordering` always does. Equal files are encoded once; each appears
+whole or not at all.
 """
 
 from __future__ import annotations
@@ -44,8 +41,8 @@ def expand(
 ) -> None:
     """Write the files of `ranks`, of all if None; see `Workload.expand`.
 
-    `progress` is called with the ranks done and the ranks in all. `name` gives the file of a rank
-    in place of `prefix`, `groups` is that of the groups.
+    `progress` is called with the ranks done and in all. `name` gives a rank's file in place of
+    `prefix`; `groups` is the file of the groups.
     """
     wanted = range(workload.ranks) if ranks is None else sorted(set(ranks))
     for rank in (*wanted[:1], *wanted[-1:]):
@@ -71,7 +68,7 @@ def expand(
 
 
 def groups_text(workload: Workload) -> str:
-    """Return the groups as ASTRA-sim reads them: a JSON object of lists of ranks by id."""
+    """The groups as ASTRA-sim reads them: a JSON object of lists of ranks by id."""
     lines = (
         f"{json.dumps(str(number))}: {json.dumps(list(members))}"
         for number, members in workload.communicators().items()
@@ -100,7 +97,6 @@ def _is_number(text: str) -> bool:
 
 
 def _stated(workload: Workload, ordering: Ordering | None) -> dict[str, str]:
-    """Return what traces for Yantra state of themselves."""
     stated: dict[str, str] = {heads.ORDERING: ordering or workload.ordering}
     dtype, framework = workload.dtype, workload.framework
     stated |= {heads.DTYPE: dtype} if dtype else {}
@@ -117,7 +113,7 @@ def _content(
 ) -> bytes:
     template = workload.class_of(rank).template
     meaning = workload.meaning(rank)
-    own = rank if meaning.peers else None  # only sends and receives name their own rank
+    own = rank if meaning.peers else None  # only sends and receives name their rank
     key = (template, own, tuple(meaning.groups.values()))
     if key not in known:
         if len(known) >= _MOST_KEPT:

@@ -1,10 +1,8 @@
 """Ranks as points of a grid: coordinates, groups that differ along axes, relative peers.
 
-A grid has one or more views of the same ranks, each a product of named axes, the first the fastest:
-Megatron's dense layers see tp, cp, dp and pp, its expert layers etp, ep, edp and pp. Groups and
-peers are computed from coordinates, so a job of any size costs what its axes cost.
-
-Trade-off: only what a product of axes can say. Any other arrangement is a grid of one axis `rank`.
+Views are products of named axes over the same ranks, the first the fastest: Megatron's dense layers
+see tp, cp, dp and pp, its expert layers etp, ep, edp and pp. A job costs what its axes cost.
+Trade-off: anything but products is a grid of one axis `rank`.
 
 Source: Megatron-LM, `parallel_state.RankGenerator`: order strings, expert layers folded into the
 data-parallel ranks.
@@ -30,10 +28,10 @@ _MEGATRON_AXES = ("tp", "cp", "ep", "dp", "pp")
 
 
 class Group(Record):
-    """A rule for groups: the ranks that differ only along `axes` of a view make one.
+    """A rule for groups: ranks that differ only along `axes` of a view make one.
 
-    `where` cuts an axis: with `{"pp": (0, 7)}` only these two coordinates have a group, with
-    `{"pp": ((0, 7), (1, 6))}` each of the two pairs has its own.
+    `where` cuts an axis: with `{"pp": (0, 7)}` only these coordinates have a group, with `{"pp":
+    ((0, 7), (1, 6))}` each pair has its own.
     """
 
     view: str
@@ -53,19 +51,19 @@ class Group(Record):
 
 
 class Axis(NamedTuple):
-    """An axis of a view: `stride` ranks lie between neighbours."""
+    """An axis of a view: neighbours are `stride` ranks apart."""
 
     name: str
     size: int
     stride: int
 
     def coordinate(self, offset: int) -> int:
-        """Return the coordinate of the rank so far behind the first of the grid."""
+        """The coordinate of the rank `offset` after the grid's first."""
         return offset // self.stride % self.size
 
 
 class Grid(Record):
-    """Ranks `first_rank` to `first_rank + size - 1`, and the views of them.
+    """Ranks `first_rank` to `first_rank + size - 1`, and views of them.
 
     Raises ConfigError, naming `grids.<name>`, where the views do not fit.
     """
@@ -109,20 +107,20 @@ class Grid(Record):
         return range(self.first_rank, self.first_rank + self.size)
 
     def axes(self, view: str | None = None) -> dict[str, int]:
-        """Return the sizes of the axes of a view, of the first one if none is named."""
+        """The sizes of the axes of a view; None is the first."""
         return {axis.name: axis.size for axis in self.strided(view)}
 
     def coordinates(self, rank: int, view: str | None = None) -> dict[str, int]:
-        """Return the coordinates of a rank in a view, of the first one if none is named."""
+        """The coordinates of a rank in a view; None is the first."""
         offset = self._offset(rank)
         return {axis.name: axis.coordinate(offset) for axis in self.strided(view)}
 
     def coordinate(self, rank: int, axis: str) -> int:
-        """Return one coordinate of a rank, in the first view that has the axis."""
+        """One coordinate of a rank, in the first view that has the axis."""
         return self.axis(self.view_of((axis,)), axis).coordinate(self._offset(rank))
 
     def rank(self, coordinates: Mapping[str, int], view: str | None = None) -> int:
-        """Return the rank at coordinates of a view; those not given are 0."""
+        """The rank at coordinates of a view; those not given are 0."""
         axes = {axis.name: axis for axis in self.strided(view)}
         rank = self.first_rank
         for name, at in coordinates.items():
@@ -136,7 +134,7 @@ class Grid(Record):
         return rank
 
     def view_of(self, axes: Iterable[str]) -> str:
-        """Return the first view that has all of some axes."""
+        """The first view that has all of these axes."""
         wanted = tuple(axes)
         for view, present in self.views:
             if set(wanted) <= {name for name, _ in present}:
@@ -150,12 +148,12 @@ class Grid(Record):
         )
 
     def members(self, rank: int, group: Group) -> tuple[int, ...]:
-        """Return the ranks of the group that `rank` is in, ascending; none where it is in none."""
+        """The ranks of `rank`'s group, ascending; empty if it is in none."""
         index = self.index(rank, group)
         return () if index is None else self.members_at(index, group)
 
     def index(self, rank: int, group: Group) -> int | None:
-        """Return the number of the group that `rank` is in among `groups_of`, None if in none."""
+        """The number of `rank`'s group among `groups_of`, None if it is in none."""
         offset = self._offset(rank)
         cuts = dict(group.where)
         index, factor = 0, 1
@@ -171,7 +169,7 @@ class Grid(Record):
         return index
 
     def count(self, group: Group) -> int:
-        """Return how many groups the rule makes."""
+        """How many groups the rule makes."""
         cuts = dict(group.where)
         return prod(
             len(cuts[axis.name])
@@ -183,7 +181,7 @@ class Grid(Record):
         )
 
     def smallest(self, group: Group) -> int:
-        """Return the number of members of the smallest group of the rule."""
+        """The size of the rule's smallest group."""
         cuts = dict(group.where)
         return prod(
             min(map(len, cuts[axis.name])) if axis.name in cuts else axis.size
@@ -192,11 +190,11 @@ class Grid(Record):
         )
 
     def groups_of(self, group: Group) -> Iterator[tuple[int, ...]]:
-        """Yield the members of every group of the rule, in the order of `index`."""
+        """The members of every group, in the order of `index`."""
         return (self.members_at(index, group) for index in range(self.count(group)))
 
     def peer(self, rank: int, expression: str) -> int:
-        """Return the rank that a peer expression without a grid means, seen from `rank`."""
+        """The rank that a peer expression without a grid means, seen from `rank`."""
         peer = parse_peer(expression)
         if peer.grid not in (None, self.name):
             raise ConfigError(f"comm_peer {show(expression)}", f"names the grid '{peer.grid}'")
@@ -212,7 +210,7 @@ class Grid(Record):
         return self.first_rank + offset
 
     def members_at(self, index: int, group: Group) -> tuple[int, ...]:
-        """Return the members of the group of a number among `groups_of`."""
+        """The members of a group by its number among `groups_of`."""
         cuts = dict(group.where)
         ranks = [self.first_rank]
         for axis in self.axes_of(group):
@@ -229,7 +227,7 @@ class Grid(Record):
         return tuple(sorted(ranks))
 
     def axes_of(self, group: Group) -> tuple[Axis, ...]:
-        """Return the axes of the view of a rule, fastest first; raise where it does not fit."""
+        """The axes of a rule's view, fastest first. Raises ConfigError if the rule does not fit."""
         axes = self.strided(group.view)
         known = {axis.name: axis for axis in axes}
         for name in group.axes:
@@ -244,7 +242,7 @@ class Grid(Record):
         return axes
 
     def strided(self, view: str | None = None) -> tuple[Axis, ...]:
-        """Return the axes of a view, fastest first; of the first view if none is named."""
+        """The axes of a view, fastest first; None is the first view."""
         return _strided(self._view(view))
 
     def _view(self, view: str | None) -> Axes:
@@ -258,7 +256,6 @@ class Grid(Record):
         raise ConfigError(f"grids.{self.name}", f"no view is named '{view}'{hint}")
 
     def axis(self, view: str, name: str) -> Axis:
-        """Return an axis that a view has."""
         return next(axis for axis in self.strided(view) if axis.name == name)
 
     def _offset(self, rank: int) -> int:
@@ -274,7 +271,7 @@ class Grid(Record):
 
 
 class Step(NamedTuple):
-    """One part of a peer expression: `axis+amount`, `axis-amount` (wrapping) or `axis=amount`."""
+    """A part of a peer expression: `axis+amount`, `axis-amount` (wrapping) or `axis=amount`."""
 
     axis: str
     how: str
@@ -282,7 +279,7 @@ class Step(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """A parsed peer expression; `grid` is None for the grid of the rank itself."""
+    """A parsed peer expression; `grid` is None for the rank's own."""
 
     grid: str | None
     steps: tuple[Step, ...]
@@ -292,7 +289,7 @@ class Peer(NamedTuple):
 def parse_peer(expression: str) -> Peer:
     """Read a peer expression: `pp+1`, `cp-1,tp=0`, `decode:tp=3,pp=0`.
 
-    Raises ConfigError for anything else, and for an axis that is named twice.
+    Raises ConfigError for anything else, and for an axis named twice.
     """
     grid, colon, rest = expression.rpartition(":")
     steps = []
@@ -308,10 +305,10 @@ def parse_peer(expression: str) -> Peer:
 
 
 def peer_of(grids: Sequence[Grid], rank: int, expression: str) -> int:
-    """Return the rank a peer expression means, seen from `rank`, in any of the grids.
+    """The rank that a peer expression means, seen from `rank`, in any of the grids.
 
-    Axes of another grid that the expression does not name keep the coordinate of `rank`; an axis
-    that only the other grid has must be named.
+    Axes of another grid that are not named keep the coordinate of `rank`; an axis that only the
+    other grid has must be named.
     """
     peer = parse_peer(expression)
     own = grid_of_rank(grids, rank)
@@ -342,7 +339,7 @@ def check_name(where: str, name: str) -> None:
 
 
 def grid_of_rank(grids: Sequence[Grid], rank: int) -> Grid:
-    """Return the grid that a rank is in."""
+    """The grid that a rank is in."""
     for grid in grids:
         if rank in grid.ranks:
             return grid
@@ -362,13 +359,14 @@ def grid_of(
     name: str = "train",
     first_rank: int = 0,
 ) -> Grid:
-    """Return the grid of a Megatron plan: views `dense` and `expert`, and `sharded` with `shard`.
+    """The grid of a Megatron plan: views `dense` and `expert`, and `sharded` with `shard`.
 
-    `order` lists axes fastest first. The dense view skips ep, the expert view skips cp and reads tp
+    `order` lists axes fastest first. The dense view skips ep; the expert view skips cp and reads tp
     as etp and dp as edp = dp * cp * tp / (ep * etp). `sharded` reads cp and dp together as `fsdp`
-    (of `shard` ranks, the fast one) and `replica`. Raises ConfigError for orders that leave an
-    axis out or put a rank into different pipeline stages in the two views. Where experts are not
-    split, such an order has no expert view: every rank of a stage holds all experts.
+    (of `shard` ranks, the fast one) and `replica`.
+
+    Raises ConfigError for orders that lack an axis or put a rank into different stages in the two
+    views. Without split experts such an order has no expert view, as every rank holds all.
     """
     sizes = {"tp": tp, "cp": cp, "dp": dp, "pp": pp, "ep": ep, "etp": etp}
     for axis, size in sizes.items():
@@ -400,7 +398,7 @@ def grid_of(
 
 
 def _order(order: str, sizes: Mapping[str, int]) -> list[str]:
-    """Return the five axes in their order; one of size 1 that it lacks comes last."""
+    """The five axes in order; an absent axis of size 1 comes last."""
     names = order.lower().split("-")
     for name in names:
         if name not in _MEGATRON_AXES:
@@ -449,7 +447,7 @@ def _strided(axes: Axes) -> tuple[Axis, ...]:
 
 
 def moved(at: int, step: Step, axis: Axis, expression: str) -> int:
-    """Return the coordinate that a step of a peer expression leads to."""
+    """The coordinate after a step of a peer expression."""
     if step.how == "=":
         if step.amount >= axis.size:
             problem = f"{axis.name} is 0 to {axis.size - 1}"
@@ -459,7 +457,7 @@ def moved(at: int, step: Step, axis: Axis, expression: str) -> int:
 
 
 def target_of(grids: Sequence[Grid], own: Grid, peer: Peer, expression: str) -> Grid:
-    """Return the grid that a peer expression leads to from a rank of `own`."""
+    """The grid that a peer expression means, seen from a rank of `own`."""
     if peer.grid is None or peer.grid == own.name:
         return own
     other = next((grid for grid in grids if grid.name == peer.grid), None)
@@ -470,7 +468,7 @@ def target_of(grids: Sequence[Grid], own: Grid, peer: Peer, expression: str) -> 
 
 
 def kept(own: Grid, axis: str, expression: str) -> Axis:
-    """Return the axis of `own` whose coordinate a peer in another grid keeps."""
+    """The axis of `own` whose coordinate a peer in another grid keeps."""
     try:
         return own.axis(own.view_of((axis,)), axis)
     except ConfigError:

@@ -1,9 +1,8 @@
-"""`manifest.json` of a workload file: a tree read strictly, and written from the parts.
+"""`manifest.json` of a workload file, read strictly and written from its parts.
 
-Keys that are not known are left out, with a note: a newer Yantra may add some that do not change
-what the others mean, else it counts `version` on. What the sections hold (`about`, `totals`,
-`memory`, `schedule`, `notes`) is for people and tools to read and may be any JSON. `steady` says
-that the file has the templates of another number of iterations, too.
+Unknown keys are skipped with a note: a newer Yantra raises `version` if they change others'
+meanings. The sections (`about`, `totals`, `memory`, `schedule`, `notes`) may hold any JSON.
+`steady`: the file also has templates of another number of iterations.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def parse(text: str, name: str) -> Manifest:
 
 
 def write(manifest: Manifest) -> str:
-    """Return the text of a manifest; equal manifests give equal texts."""
+    """The text of a manifest; equal manifests give equal texts."""
     tree = {
         "format": FORMAT,
         "version": VERSION,
@@ -182,7 +181,7 @@ def _known(
     needed: Sequence[str] | None,
     unknown: list[str],
 ) -> None:
-    """Note keys that are not known; refuse a mapping that lacks a needed one, None for all."""
+    """Note unknown keys; refuse a mapping that lacks a needed one, None for all."""
     for key in _mapping(tree, where):
         if key not in known:
             unknown.append(f"{where}.{key}".lstrip(".") + did_you_mean(key, known))

@@ -1,7 +1,6 @@
 """The parts of a manifest: which ranks run which template, and what its names mean.
 
-Everything here is checked when it is made, and costs what the axes of the grids cost, not the
-number of ranks.
+All is checked when it is made, at a cost of the grids' axes, not of the ranks.
 """
 
 from __future__ import annotations
@@ -23,17 +22,15 @@ MOST_RANKS = 1 << 31
 
 
 class RankClass(Record):
-    """The ranks of a grid whose coordinates are among those selected run one template.
+    """Ranks of a grid with selected coordinates run one template.
 
-    An axis that is not named may have any coordinate.
+    An unnamed axis may have any coordinate.
     """
 
     grid: str
-    """The grid that the ranks are of."""
     select: tuple[tuple[str, tuple[int, ...]], ...]
-    """The coordinates of its ranks, by axis."""
+    """Coordinates by axis."""
     template: str
-    """The template that they run."""
 
     def __init__(
         self,
@@ -50,8 +47,8 @@ class RankClass(Record):
 class Layout:
     """Grids, groups and classes that fit together; ids of groups by arithmetic.
 
-    The communicators of the first group rule have the ids 1, 2, ..., those of the next rule follow.
-    Raises ConfigError naming `grids`, `groups.<name>` or `classes[<place>]`.
+    Communicators of the first group rule have ids 1, 2, ...; those of the next rule follow. Raises
+    ConfigError naming `grids`, `groups.<name>` or `classes[<place>]`.
     """
 
     def __init__(
@@ -70,27 +67,27 @@ class Layout:
         self._cells = {grid.name: self._cells_of(grid) for grid in self.grids}
 
     def grid_of(self, rank: int) -> Grid:
-        """Return the grid that a rank is in."""
+        """The grid that a rank is in."""
         if not 0 <= rank < self.ranks:
             raise ConfigError("rank", f"expected 0 to {self.ranks - 1}, got {rank}")
         return grid_of_rank(self.grids, rank)
 
     def class_at(self, rank: int) -> int:
-        """Return the place of the first class that a rank matches."""
+        """The place of the first class that a rank matches."""
         grid = self.grid_of(rank)
         view, axes, cells = self._cells[grid.name]
         coordinates = grid.coordinates(rank, view)
         return cells[tuple(coordinates[axis] for axis in axes)]
 
     def group_id(self, rank: int, name: str) -> int | None:
-        """Return the id of the communicator a group name means for a rank, None if in none."""
+        """The id of the communicator that a group name means for a rank, None if in none."""
         group = self.groups[name]
         grid = self._by_name[group.grid]
         index = grid.index(rank, group) if rank in grid.ranks else None
         return None if index is None else self._first_id[name] + index
 
     def communicators(self) -> dict[int, tuple[int, ...]]:
-        """Return the members of every communicator, by ascending id."""
+        """The members of every communicator, by ascending id."""
         members = (
             ranks
             for group in self.groups.values()
@@ -99,24 +96,24 @@ class Layout:
         return dict(enumerate(members, start=1))
 
     def families(self) -> Iterator[Family]:
-        """Yield the communicators of all rules, those of one layout together."""
+        """The communicators of all rules, those of one layout together."""
         for name, group in self.groups.items():
             yield from families(self._by_name[group.grid], group, self._first_id[name])
 
     def group_rule(self, name: str) -> Sum:
-        """Return what a group name means for every rank of its grid."""
+        """What a group name means for every rank of its grid."""
         group = self.groups[name]
         return group_rule(self._by_name[group.grid], group, self._first_id[name])
 
     def members(self, number: int) -> tuple[int, ...]:
-        """Return the ranks of the communicator of an id."""
+        """The ranks of a communicator."""
         names = list(self._first_id)
         name = names[bisect_right([self._first_id[name] for name in names], number) - 1]
         group = self.groups[name]
         return self._by_name[group.grid].members_at(number - self._first_id[name], group)
 
     def column(self, of: Callable[[str, int], int]) -> array[int]:
-        """Return `of(grid, class)` for every rank, in order."""
+        """`of(grid, class)` for every rank, in order."""
         column = array("I")
         for grid in sorted(self.grids, key=lambda grid: grid.first_rank):
             view, axes, cells = self._cells[grid.name]
@@ -150,7 +147,6 @@ class Layout:
         return count
 
     def _cells_of(self, grid: Grid) -> tuple[str, tuple[str, ...], dict[tuple[int, ...], int]]:
-        """Return the axes that tell the classes of a grid apart, and the class of each cell."""
         mine = [(at, one) for at, one in enumerate(self.classes) if one.grid == grid.name]
         axes = tuple(dict.fromkeys(axis for _, one in mine for axis, _ in one.select))
         try:
@@ -185,11 +181,7 @@ def _spread(
     values: Mapping[tuple[int, ...], int],
     fixed: dict[str, int],
 ) -> array[int]:
-    """Return the value of every point of a product of axes, the first the fastest.
-
-    `values` are by the coordinates of `axes`, of which `fixed` has those not in `over`. What does
-    not depend on an axis is made once and repeated.
-    """
+    """A value per point of a product of axes, the first the fastest; repeated along free ones."""
     if not over:
         return array("I", [values[tuple(fixed[axis] for axis in axes)]])
     *faster, (axis, size) = over

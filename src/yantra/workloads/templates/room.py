@@ -1,9 +1,8 @@
-"""Whether the devices of a machine hold what a workload says that its ranks need.
+"""Whether a machine's devices hold what a workload says its ranks need.
 
-A workload says it in its section `memory`: bytes by part (a pipeline stage, say), `peak` and what
-it is made of. Without it nothing can be said, and nothing is. Beside a job a machine may keep
-memory of its own: the driver's context and what an allocator loses (`reserve`), and the buffers of
-each communicator that a rank is in. Trade-off: both are stated, as they follow from software.
+That is its section `memory`; without it nothing is said. The machine's own needs depend on software
+and are given: the driver's context and allocator's losses (`reserve`), and buffers per
+communicator.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ def lack_of_memory(
     reserve: int | None = None,
     communicator: int | None = None,
 ) -> str:
-    """Return which ranks need more than `capacity` bytes, and for what; empty if none does.
+    """Which ranks need more than `capacity` bytes, and for what; empty if none does.
 
-    Jobs cannot use `reserve` bytes of the capacity, nor `communicator` bytes for each communicator
-    of a rank.
+    Jobs cannot use `reserve` bytes, nor `communicator` bytes for each communicator of a rank.
     """
     needs = {
         name: peak + (reserve or 0) + in_communicators(workload, name, communicator)
@@ -49,11 +47,11 @@ def lack_of_memory(
 
 
 def communicators(workload: Workload, name: str) -> list[str]:
-    """Return the groups of more than one rank that a template's collectives and messages use."""
+    """The groups of more than one rank that a template uses."""
     used = workload.totals.get(name, {}).get("communication", [])
     return sorted({group for _, group, *_ in used})
 
 
 def in_communicators(workload: Workload, name: str, each: int | None) -> int:
-    """Return the bytes of buffers of the communicators of a template's ranks."""
+    """Bytes of a template's communicator buffers."""
     return each * len(communicators(workload, name)) if each else 0

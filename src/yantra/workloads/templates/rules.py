@@ -1,7 +1,6 @@
-"""What the names of a template mean, as sums over the axes of a grid: no table per rank.
+"""What a template's names mean, as sums over the axes of a grid.
 
-The id of a rank's group and the rank of its peer follow from coordinates, one axis at a time, so a
-rule for a million ranks is a few numbers. The core evaluates them
+So a rule for a million ranks is a few numbers. The core evaluates them
 (`native/workload/rank_rules.hpp`).
 """
 
@@ -17,14 +16,14 @@ NONE = 0xFFFFFFFF
 _WORD = 1 << 32
 
 SumAxis = tuple[int, int, int, list[int]]
-"""stride, size, and what is added: so much per coordinate, or a value for each coordinate."""
+"""stride, size, and what is added: an amount per coordinate, or a value for each."""
 
 
 class Sum(NamedTuple):
     """A number for every rank: base, the rank itself if `relative`, and a term per axis.
 
-    A coordinate is (rank - first_rank) // stride % size; sums are modulo 2^32. Where the rank is
-    not added, a value of NONE says that there is no number.
+    A coordinate is (rank - first_rank) // stride % size; sums are modulo 2^32. Without `relative`,
+    a value of NONE means no number.
     """
 
     first_rank: int
@@ -33,7 +32,7 @@ class Sum(NamedTuple):
     axes: tuple[SumAxis, ...]
 
     def of(self, rank: int) -> int:
-        """Return the number of a rank; NONE where there is none."""
+        """The number of a rank; NONE where it has none."""
         total = self.base + (rank if self.relative else 0)
         for stride, size, factor, values in self.axes:
             at = (rank - self.first_rank) // stride % size
@@ -45,10 +44,10 @@ class Sum(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Communicators of one layout: their ids and lowest ranks, and the offsets of their members.
+    """Communicators of one layout: ids, lowest ranks, and offsets of members.
 
     `axes` are (count, step of the lowest rank, step of the id); `offsets` are (count, step, list),
-    where a list, if there is one, takes the place of steps. Members are all sums of offsets.
+    a list replacing steps. Members are all sums of offsets.
     """
 
     first_id: int
@@ -58,7 +57,7 @@ class Family(NamedTuple):
 
 
 def group_rule(grid: Grid, group: Group, first_id: int) -> Sum:
-    """Return the id of the communicator that a rule of groups means for each rank of its grid."""
+    """The id of the communicator that a rule means for each rank of its grid."""
     cuts = dict(group.where)
     axes: list[SumAxis] = []
     factor = 1
@@ -78,7 +77,7 @@ def group_rule(grid: Grid, group: Group, first_id: int) -> Sum:
 
 
 def families(grid: Grid, group: Group, first_id: int) -> Iterator[Family]:
-    """Yield the communicators of a rule of groups: one family for each choice of parts."""
+    """The communicators of a rule: one family for each choice of parts."""
     cuts = dict(group.where)
     axes: list[tuple[int, int, int]] = []
     cut: list[tuple[Axis, int]] = []
@@ -106,7 +105,7 @@ def families(grid: Grid, group: Group, first_id: int) -> Iterator[Family]:
 
 
 def peer_rule(grids: Sequence[Grid], own: Grid, expression: str) -> Sum:
-    """Return the rank that a peer expression means for each rank of `own`.
+    """The rank that a peer expression means for each rank of `own`.
 
     Raises ConfigError as `peer_of` does, for what is wrong whatever the rank.
     """

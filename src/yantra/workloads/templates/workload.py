@@ -1,7 +1,7 @@
-"""`Workload`: templates and the grid that says what they mean for each rank.
+"""`Workload`: templates, and the grid that says what they mean for each rank.
 
-Trade-off: a template is held as the bytes of its file and decoded when it is asked for, so a
-workload of any number of ranks costs what its templates cost, and a loaded one its manifest.
+Trade-off: templates are bytes, decoded on demand, so the cost is that of templates, not ranks;
+loading costs the manifest.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from yantra.workloads.templates.parts import Layout, RankClass, check_classes
 from yantra.workloads.templates.rules import NONE, Family, Sum, peer_rule
 
 Ordering = Literal["serial", "streams"]
-"""`serial`: the collectives of a rank one after the other, in the order of the file, as ASTRA-sim's
-one communication slot per rank needs it; `streams`: each communicator in its own order."""
+"""`serial`: a rank's collectives one by one, in file order, as ASTRA-sim's one communication slot
+per rank needs; `streams`: each communicator in its own order."""
 
 Template = Trace | TemplateBuilder | Copies | bytes
 
 
 class Steady(NamedTuple):
-    """The same workload of another number of iterations, by which the cost of one more is found.
+    """The workload with another number of iterations, which gives the cost of one more.
 
     See `yantra.run.steady`.
     """
@@ -52,10 +52,9 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 class Workload:
     """Which template each rank runs, and what its groups and peers mean there.
 
-    `about`, `memory`, `schedule` and `notes` are kept as they are, as JSON; `totals` are counted if
-    not given, and what `later` names is made when it is asked for. `steady` are the templates of
-    the same names for another number of iterations, and that number. Raises ConfigError where the
-    parts do not fit.
+    `about`, `memory`, `schedule` and `notes` are kept as JSON; `totals` are counted if not given,
+    `later` sections made on demand. `steady` are the templates of another number of iterations, and
+    that number. Raises ConfigError where parts do not fit.
     """
 
     def __init__(
@@ -128,7 +127,6 @@ class Workload:
                 raise ConfigError(f"sections.{key}", f"unknown section{hint}")
 
     def _set_steady(self, templates: Mapping[str, bytes | Copies | None]) -> None:
-        """Take the templates of the other number of iterations, which the section tells."""
         wanted = set(self._content) if "steady" in self._sections else set()
         for name in sorted(wanted ^ set(templates)):
             member = container.member_of(name, container.STEADY)
@@ -138,7 +136,7 @@ class Workload:
 
     @property
     def steady(self) -> Steady | None:
-        """The same of another number of iterations; None where the workload carries none."""
+        """The workload with another number of iterations, if it has one."""
         if not self._steady:
             return None
         iterations = self._sections["steady"]["iterations"]
@@ -170,23 +168,23 @@ class Workload:
 
     @property
     def classes(self) -> tuple[RankClass, ...]:
-        """Which ranks run which template; the first that matches counts."""
+        """Which ranks run which template; the first match counts."""
         return self._layout.classes
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The names of the templates, sorted."""
+        """Names of the templates, sorted."""
         return tuple(self._content)
 
     @property
     def sections(self) -> dict[str, Any]:
-        """What else is known about the workload: `about`, `totals`, `memory`, `schedule`, ..."""
+        """What else is known: `about`, `totals`, `memory`, `schedule`, ..."""
         for key in list(self._later):
             self._section(key)
         return {key: self._sections[key] for key in manifest.SECTIONS if key in self._sections}
 
     def _section(self, key: str) -> Any:
-        """Return a section, made now if it was to be made later; None if there is none."""
+        """A section, made now if put off; None if there is none."""
         make = self._later.get(key)
         if make is not None:
             self._sections[key] = make()
@@ -200,17 +198,17 @@ class Workload:
 
     @property
     def memory(self) -> Any:
-        """The bytes that each template's ranks need, by template."""
+        """The bytes that each template's ranks need."""
         return self._sections.get("memory", {})
 
     def peaks(self) -> dict[str, int]:
-        """Return the most bytes that a rank of each part of `memory` needs, where it says so."""
+        """Peak bytes of a rank, for each part of `memory` that has them."""
         parts = self.memory if isinstance(self.memory, dict) else {}
         found = {name: part.get("peak") for name, part in parts.items() if isinstance(part, dict)}
         return {name: peak for name, peak in found.items() if is_size(peak)}
 
     def offloaded(self) -> dict[str, dict[str, int]]:
-        """Return what ranks of each part of `memory` keep beyond their device, where it says so."""
+        """What ranks keep off their device, for each part of `memory` that says so."""
         parts = self.memory if isinstance(self.memory, dict) else {}
         found = {
             name: {key: size for key, size in kept.items() if is_size(size) and size}
@@ -221,12 +219,12 @@ class Workload:
 
     @property
     def schedule(self) -> str:
-        """The pipeline schedule as a drawing; empty if there is none."""
+        """A drawing of the pipeline schedule; empty if there is none."""
         return str(self._section("schedule") or "")
 
     @property
     def ordering(self) -> Ordering:
-        """How its collectives are ordered where nothing else is asked for; `serial` by default.
+        """The default ordering of its collectives; `serial` if not given.
 
         An imported workload whose own order is the question says `streams`.
         """
@@ -235,7 +233,7 @@ class Workload:
 
     @property
     def dtype(self) -> str | None:
-        """The type at whose rate products of its plan run, of two grids the first's; else None."""
+        """The type at whose rate its products run, of two grids the first's; else None."""
         about = self.about if isinstance(self.about, dict) else {}
         plan = about.get("plan", about.get("prefill_plan"))
         dtype = plan.get("dtype") if isinstance(plan, dict) else None
@@ -247,36 +245,35 @@ class Workload:
 
     @property
     def framework(self) -> str | None:
-        """What trains its model, None where its maker did not know."""
+        """What trains its model, None if unknown."""
         framework = self.about.get("framework") if isinstance(self.about, dict) else None
         return framework if isinstance(framework, str) and framework.strip() else None
 
     @property
     def experts(self) -> int | None:
-        """To how many experts its model sends a token; None where it is said of none."""
+        """Experts per token of its model, None if unknown."""
         count = self.about.get("experts_per_token") if isinstance(self.about, dict) else None
         return count if is_size(count) and count else None
 
     @property
     def totals(self) -> Any:
-        """What each template adds up to, by template; counted when the workload does not say."""
+        """The totals of each template; counted if the workload does not give them."""
         if "totals" not in self._sections:
             self._sections["totals"] = {name: self._totals_of(name) for name in self._content}
         return self._sections["totals"]
 
     def class_of(self, rank: int) -> RankClass:
-        """Return the class of a rank."""
         return self._layout.classes[self._layout.class_at(rank)]
 
     def ranks_of_template(self) -> dict[str, int]:
-        """Return how many ranks run each template."""
+        """How many ranks run each template."""
         counts = dict.fromkeys(self._content, 0)
         for one, ranks in zip(self.classes, self._layout.ranks_of_class, strict=True):
             counts[one.template] += ranks
         return counts
 
     def template_bytes(self, template: str) -> bytes:
-        """Return the content of a template's .et file."""
+        """The content of a template's .et file."""
         if template not in self._content:
             hint = did_you_mean(template, self._content)
             raise ConfigError("template", f"none is named '{template}'{hint}")
@@ -288,12 +285,12 @@ class Workload:
         return content
 
     def graph(self, template: str, *, kernels: bool) -> Any:
-        """Return a template as a run takes it, None where its bytes must be decoded for that."""
+        """A template as a run takes it, None where its bytes must be decoded."""
         content = self._content.get(template)
         return content.graph(kernels=kernels) if isinstance(content, Copies) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Let the workload be copied and sent to another process, with all that was put off."""
+        """Copy and pickle with all that was put off."""
         for template, content in self._content.items():
             if isinstance(content, Copies):
                 self.template_bytes(template)
@@ -303,7 +300,7 @@ class Workload:
         return vars(self) | {"_sections": self.sections}
 
     def template(self, template: str, ordering: Ordering = "streams") -> Trace:
-        """Return a template, decoded once; its names are checked against the manifest."""
+        """A template, decoded once; its names are checked against the manifest."""
         _known_ordering(ordering)
         if (template, ordering) not in self._traces:
             if ordering == "serial":
@@ -315,19 +312,19 @@ class Workload:
         return self._traces[template, ordering]
 
     def names(self, template: str) -> Names:
-        """Return the groups and peers that a template names."""
+        """The groups and peers that a template names."""
         if template not in self._names:
             self.template(template)
         return self._names[template]
 
     def where(self, template: str) -> str:
-        """Return how errors call a template."""
+        """How errors call a template."""
         return f"{self.name}: {container.member_of(template, self._folder)}"
 
     def meaning(self, rank: int, names: Names | None = None) -> Meaning:
-        """Return what names mean for a rank: those of its template, or the given ones.
+        """What names, by default its template's, mean for a rank.
 
-        Raises ConfigError for a group that the rank is not in and for a peer that is the rank
+        Raises ConfigError for a group that the rank is not in, and for a peer that is the rank
         itself or does not exist.
         """
         template = self.class_of(rank).template
@@ -345,7 +342,7 @@ class Workload:
         return Meaning(rank, {name: number or 0 for name, number in groups.items()}, peers)
 
     def roles(self) -> tuple[list[tuple[str, str]], array[int]]:
-        """Return the pairs of a template and a grid that occur, and which one each rank is of."""
+        """The pairs of a template and a grid that occur, and each rank's pair."""
         known: dict[tuple[str, str], int] = {}
 
         def number(grid: str, at: int) -> int:
@@ -359,10 +356,10 @@ class Workload:
         return roles, column
 
     def rules(self, template: str, grid: str, names: Names) -> tuple[list[Sum], list[Sum]]:
-        """Return what groups and peers that a template names mean for its ranks of a grid.
+        """What groups and peers that a template names mean for its ranks of a grid.
 
-        A rank for which a rule gives no number, or itself as its peer, has no `meaning`; where that
-        is so for all of them this raises ConfigError. A rule of another grid's groups gives none.
+        Ranks without a number, or that are their own peer, have no `meaning`; raises ConfigError if
+        all are so. A rule of another grid's groups gives none.
         """
         self._checked(names, template)
         own = next(one for one in self.grids if one.name == grid)
@@ -375,21 +372,21 @@ class Workload:
         return groups, [peer_rule(self.grids, own, name) for name in names.peers]
 
     def families(self) -> Iterator[Family]:
-        """Yield the communicators, those of one layout together, without their members."""
+        """The communicators, those of one layout together, without their members."""
         return self._layout.families()
 
     def numbered_groups(self) -> Sequence[tuple[int, tuple[int, ...]]]:
-        """Return the id and the ranks of every communicator, each made when it is looked at."""
+        """The id and ranks of every communicator, made on demand."""
         return _NumberedGroups(self._layout)
 
     def trace(self, rank: int, ordering: Ordering | None = None) -> Trace:
-        """Return the trace of one rank, with absolute peers and numbers of groups."""
+        """The trace of one rank, with absolute peers and group ids."""
         template = self.class_of(rank).template
         made = self.template(template, ordering or self.ordering)
         return resolve(made, self.meaning(rank), self.where(template))
 
     def communicators(self) -> dict[int, tuple[int, ...]]:
-        """Return the ranks of every communicator, by ascending id from 1."""
+        """The ranks of every communicator, by ascending id from 1."""
         return self._layout.communicators()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -411,8 +408,8 @@ class Workload:
     ) -> None:
         """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`.
 
-        Yantra runs what is written for it as it runs the workload. For ASTRA-sim collectives wait
-        for each other as the workload's ordering says; `ordering`, if given, does so for either.
+        Yantra runs them as the workload. For ASTRA-sim collectives wait for each other in the
+        workload's ordering; an explicit `ordering` does so for both.
         """
         from yantra.workloads.templates.expand import expand
 
@@ -422,7 +419,7 @@ class Workload:
         return ((name, self.template_bytes(name)) for name in self._content)
 
     def _totals_of(self, template: str) -> dict[str, Any]:
-        """Count a template without keeping it: all of them may not fit in memory at once."""
+        """Count a template without keeping it: together they may not fit in memory."""
         known = self._traces.get((template, "streams"))
         totals = totals_of(
             known or Trace.from_bytes(self.template_bytes(template), self.where(template))
@@ -451,8 +448,6 @@ class Workload:
 
 
 class _NumberedGroups(Sequence[tuple[int, tuple[int, ...]]]):
-    """The communicators of a layout by ascending id from 1."""
-
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
@@ -480,7 +475,7 @@ def _known_ordering(ordering: Ordering) -> Ordering:
 
 
 def load(path: str | os.PathLike[str]) -> Workload:
-    """Open a workload file; templates are read when they are asked for.
+    """Open a workload file; templates are read on demand.
 
     Raises ConfigError naming the file and the place in it.
     """
@@ -488,7 +483,7 @@ def load(path: str | os.PathLike[str]) -> Workload:
 
 
 def is_size(value: object) -> TypeGuard[int]:
-    """Whether a value of a section is a number of bytes, operations or nodes."""
+    """Whether a section's value is a number of bytes, operations or nodes."""
     return type(value) is int and 0 <= value < 1 << 80
 
 

@@ -1,8 +1,7 @@
-"""Whether a model has the products that adapters are for, looked up before a plan is judged.
+"""Whether a model has the products that adapters are for, checked before a plan is judged.
 
-One layer of each kind is built on one rank with an adapter beside every product that may have one;
-what came of it says which targets there are, and how small each is. So whatever blocks a model is
-made of, none says it of itself.
+One layer of each kind is built on one rank with every possible adapter, which gives the targets and
+their sizes.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _KEPT = 16
 
 
 def check_adapters(plan: Plan, model: Any) -> None:
-    """Raise ConfigError if a plan trains adapters of products that the model does not have.
+    """Raise ConfigError where a plan trains adapters of products that the model lacks.
 
-    A rank above the rows or the columns of a product is refused, too.
+    Also for a rank above a product's rows or columns.
     """
     if plan.lora_rank is None:
         return
@@ -50,10 +49,7 @@ def check_adapters(plan: Plan, model: Any) -> None:
 
 
 def _targets(model: Any) -> tuple[Mapping[str, int], list[str]]:
-    """Return the targets of a model, with the least of the rows and the columns of each.
-
-    Besides, the products of its layers that have no adapters.
-    """
+    """Targets with the smaller of rows and columns; products without adapters."""
     found: dict[str, int] = {}
     others: dict[str, None] = {}
     for layer in dict.fromkeys(model.layers):
@@ -65,8 +61,6 @@ def _targets(model: Any) -> tuple[Mapping[str, int], list[str]]:
 
 
 class _One:
-    """A model of one layer."""
-
     def __init__(self, layer: Any) -> None:
         self.layers = (layer,)
         self.front: Any = None
@@ -93,7 +87,6 @@ def _of_layer(layer: Any, sequence: int, experts: int) -> tuple[Mapping[str, int
 
 
 def _has(product: str, beside: set[str]) -> bool:
-    """Return whether a product has an adapter, or is one."""
     where, _, name = product.rpartition(".")
     forms = [targets for form, targets in PRODUCTS.items() if form.partition(":")[0] == name]
     return where in beside or any(

@@ -1,12 +1,9 @@
-"""Checks a training step before it is written: it must run to its end on any simulator.
+"""Checks that a training step runs to its end on any simulator, before it is written.
 
-It looks at classes of ranks, one per device of the pipeline, not at ranks: every operation waits
-for earlier ones of its pass only; messages within a stage (context parallelism) meet each other;
-every send between stages has its receive, of the same tag and size; and if every device worked
-through its list strictly in order, all of them would reach the end, with collectives between
-stages entered by all members in one order. Any execution that respects the dependencies then ends
-too, with one slot for communication per rank and the collectives in file order as with many: the
-dependencies are fewer than those of that strict order.
+Per pipeline device: operations wait only for earlier ones of their pass, messages within a stage
+match, sends between stages match receives in tag and size, and devices that work strictly in order
+reach the end, with collectives between stages in one order. Real executions have fewer
+dependencies, so they end too, with one communication slot or many.
 """
 
 from __future__ import annotations
@@ -29,10 +26,10 @@ _ACROSS = ("world", "embedding", "mirror")
 
 
 class Event(NamedTuple):
-    """A communication between devices of the pipeline: a send, a receive, or a collective.
+    """A communication between devices of the pipeline: a send, a receive or a collective.
 
-    `peer` is the distance along pp of a message, `group` the communicator of a collective, `name`
-    says what the collective is about.
+    `peer` is a message's distance along pp, `group` a collective's communicator, `name` its
+    subject.
     """
 
     kind: str
@@ -57,7 +54,7 @@ def check_pass(drafted: Drafted, where: str, encodings: Encodings | None = None)
 
 
 def _check_inner_messages(items: Sequence[Item], place: Mapping[int, int], where: str) -> None:
-    """Messages between ranks of one stage: who sends to axis+k also receives from axis-k."""
+    """Within a stage, whoever sends to axis+k also receives from axis-k."""
     sends: dict[tuple[str, int, int], list[int]] = {}
     receives: dict[tuple[str, int, int], list[int]] = {}
     for number, item in enumerate(items):
@@ -80,7 +77,7 @@ def _check_circle(
     receives: Mapping[tuple[str, int, int], Sequence[int]],
     where: str,
 ) -> None:
-    """Raise if receives wait for sends that wait for them; all ranks of the stage do the same."""
+    """Raise if receives wait for sends that wait for them; ranks of a stage are equal."""
     if not sends:
         return
     parents: list[list[int]] = [
@@ -119,7 +116,7 @@ def check_job(
     ends: Sequence[Drafted],
     encodings: Encodings | None = None,
 ) -> None:
-    """Raise InternalError if the devices cannot all reach their ends, or messages do not match."""
+    """Raise InternalError if a device cannot reach its end, or messages do not match."""
     known = encodings or Encodings()
     checked: set[int] = set()
     for device, drafts in enumerate(passes):
@@ -140,9 +137,9 @@ def check_job(
 
 
 class EventList(NamedTuple):
-    """What a device communicates with others, in order.
+    """A device's communications, in order.
 
-    `messages` has for each event the number of its message, from `_number`; -1 for a collective.
+    `messages` has each event's message number, from `_number`; -1 for a collective.
     """
 
     events: list[Event]
@@ -157,7 +154,6 @@ def _list_of(
     found: Shared[tuple[Event, ...]],
     known: Encodings,
 ) -> EventList:
-    """Return what a device communicates with others; `found` are the events of drafted passes."""
     devices, program = job.stages.devices, known.program(job.programs[device])
     by_microbatch = job.tags_per_microbatch * devices * devices
     of_action = {
@@ -181,7 +177,7 @@ def _list_of(
 
 
 def _number(event: Event, tag: int, device: int, devices: int) -> int:
-    """Return one number for the tag of a message and its ends; -1 for a collective."""
+    """One number for a message's tag and ends; -1 for a collective."""
     if event.group:
         return -1
     other = (device + event.peer) % devices
@@ -190,7 +186,6 @@ def _number(event: Event, tag: int, device: int, devices: int) -> int:
 
 
 def _tag_and_ends(message: int, devices: int) -> tuple[int, int, int]:
-    """Return the tag, the source and the target of a message by its number."""
     rest, target = divmod(message, devices)
     return *divmod(rest, devices), target
 
@@ -198,7 +193,6 @@ def _tag_and_ends(message: int, devices: int) -> tuple[int, int, int]:
 def _in_turns(
     played: Sequence[Drafted], found: Shared[tuple[Event, ...]]
 ) -> Iterator[tuple[int, Event, int]]:
-    """Yield the events of passes that are played at once: place of the pass, event and its tag."""
     if len(played) == 1:
         (one,) = played
         for event in found.of(one):
@@ -212,7 +206,7 @@ def _in_turns(
 
 
 def _communicating(one: Drafted, known: Encodings) -> Sequence[Operation]:
-    """Return operations of a pass among which those are that communicate with other devices."""
+    # includes all that communicate with other devices
     total = known.totals.of(one)
     if any(group in _ACROSS for group in total.groups):
         return [item.operation for item in one.items]
@@ -269,13 +263,11 @@ def _check_messages(lists: Sequence[EventList]) -> None:
 
 
 def _devices(grid: Grid, job: Job, name: str) -> Iterator[tuple[int, ...]]:
-    """Yield the devices that meet in each group of a name, whatever their other coordinates."""
     cuts = dict(job.groups[name].where).get("pp", (tuple(range(grid.axes("dense")["pp"])),))
     return iter(cuts)
 
 
 def _play(lists: Sequence[EventList], groups: Mapping[str, Sequence[tuple[int, ...]]]) -> None:
-    """Work through all lists strictly in order: sends go out, all else waits for its partners."""
     sent: set[int] = set()
     done = [0] * len(lists)
     moved = True
@@ -310,7 +302,7 @@ def _meet(
     done: list[int],
     groups: Sequence[tuple[int, ...]],
 ) -> bool:
-    """Let the other members of a group pass their next collective; False if one is not there."""
+    """Let a group's other members pass their next collective; False if one is not there."""
     members = next(group for group in groups if device in group)
     for member in members:
         at = done[member]

@@ -1,8 +1,8 @@
-"""Says why a training step does not fit into memory, and which small changes would let it fit.
+"""Why a training step does not fit into memory, and which small changes would help.
 
-Changes are tried in the order of what they usually cost: sharding over replicas that are there
-anyway, repeating cheap operations, smaller micro-batches, repeating whole layers, more ranks for
-one copy of the model, memory outside the device; first one, then two at a time.
+Changes are tried by their usual cost: sharding over existing replicas, recomputing cheap
+operations, smaller micro-batches, recomputing whole layers, more ranks for one copy of the model,
+memory outside the device; one, then two at a time.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def check_fit(
     capacity: int,
     reserve: int = 0,
 ) -> None:
-    """Raise CapacityError if some stage needs more than `capacity - reserve` bytes.
+    """Raise CapacityError if a stage needs more than `capacity - reserve` bytes.
 
-    `sequence` is in tokens; `reserve` is what of the capacity no job gets.
+    `sequence` is in tokens; no job gets the `reserve`.
     """
     usable = capacity - reserve
     worst = max(range(len(memory)), key=lambda stage: memory[stage].peak)
@@ -68,7 +68,6 @@ def _parts(memory: StageMemory) -> Iterator[tuple[str, int]]:
 def _changes(
     model: TrainedModel, plan: Plan, sequence: int, capacity: int
 ) -> Iterator[tuple[Plan, int]]:
-    """Yield up to three plans that fit, with their peaks in bytes."""
     facts = facts_of(model)
     single = list(_single(plan))
     shown = 0
@@ -118,7 +117,6 @@ def _possible(plan: Plan, changes: dict[str, Any]) -> Plan | None:
 
 
 def _peak(model: TrainedModel, plan: Plan, sequence: int) -> int | None:
-    """Return the largest peak of a plan, None where the step cannot be made."""
     from yantra.workloads.training.train import steps_of
 
     try:
@@ -128,7 +126,7 @@ def _peak(model: TrainedModel, plan: Plan, sequence: int) -> int | None:
 
 
 def _rounded(size_bytes: int) -> str:
-    """Write a size with two decimals: how near a limit is counts, not every byte."""
+    # how near a limit is counts, not every byte
     for unit, power in (("GiB", 30), ("MiB", 20)):
         if size_bytes >= 1 << power:
             return f"{size_bytes / (1 << power):.2f} {unit}"

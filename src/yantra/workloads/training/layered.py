@@ -1,22 +1,18 @@
-"""A training step of a layered model, split by tensors along some dimensions and by data along the
-others.
+"""A training step of a layered model, split by tensors and by data.
 
-Each layer has a forward computation, an input-gradient and a weight-gradient computation. Ranks
-that share a split of the model (the first `model_dimensions` dimensions of the network) sum
-activations after every forward and every input-gradient computation, and nothing goes on before:
-these all-reduces are exposed. Replicas of the same part of the model (the other dimensions) sum
-weight gradients after every weight-gradient computation; only the end of the step waits for them,
-so they overlap the rest of the backward pass. A layer's weight gradient is computed while the sum
-of its input gradient is under way.
+Ranks that share a split (the network's first `model_dimensions` dimensions) sum activations after
+every forward and input-gradient computation; these all-reduces are exposed. Replicas (the other
+dimensions) sum weight gradients, which overlap the rest of the backward pass. A layer's weight
+gradient is computed while its input gradient is summed.
 
-The graph of every rank, layers from 0; the first layer needs no input gradient:
+The graph of every rank, layers from 0; the first needs no input gradient:
 
     F0 -> AR0 -> F1 -> AR1 -> ... -> I[n-1] -> AR -> I[n-2] -> AR -> ... -> W0
                                        \\-> W[n-1] -> AR of weights
 
-It is the layer-wise description of ASTRA-sim 1.0's workloads (Rashidi et al., ISPASS 2020) in its
-hybrid data- and model-parallel form, for dense layers whose split needs one sum each way (Shoeybi
-et al., Megatron-LM, 2019). No pipeline, no optimiser step, no memory limits.
+Source: the layer-wise workloads of ASTRA-sim 1.0 (Rashidi et al., ISPASS 2020), hybrid data- and
+model-parallel, for dense layers whose split needs one sum each way (Shoeybi et al., Megatron-LM,
+2019). No pipeline, optimiser step or memory limits.
 """
 
 from __future__ import annotations
@@ -31,10 +27,10 @@ from yantra.chakra import CollectiveType, Node, Trace, TraceBuilder
 
 
 class Layer(Record):
-    """Computing times on one rank in whole microseconds, and bytes of one all-reduce each.
+    """Computing times on one rank (whole microseconds) and bytes of each all-reduce.
 
-    `activation_bytes` is summed over the model-parallel ranks after the forward and after the
-    input-gradient computation, `weight_bytes` over the replicas. 0 bytes mean no all-reduce.
+    `activation_bytes` is summed over the model-parallel ranks after forward and input-gradient
+    computations, `weight_bytes` over the replicas. 0 bytes mean no all-reduce.
     """
 
     forward_micros: int
@@ -52,10 +48,10 @@ class LayeredStep(NamedTuple):
 
 
 def step(layers: Sequence[Layer], sizes: Sequence[int], model_dimensions: int = 1) -> LayeredStep:
-    """Make one training step for a network of dimensions of these `sizes`, innermost first.
+    """Make one training step; `sizes` are of the network's dimensions, innermost first.
 
-    The first `model_dimensions` dimensions are model-parallel, the others data-parallel; either may
-    be none. Dimensions of one kind make one communicator.
+    The first `model_dimensions` are model-parallel, the others data-parallel, one communicator
+    each; either may be none.
     """
     if not layers:
         raise ConfigError("layers", "must have at least one layer")
@@ -83,7 +79,7 @@ def _trace(layers: Sequence[Layer], model_group: str | None, data_group: str | N
         return builder.compute(name, duration_micros=micros, after=last)
 
     def reduce(name: str, size_bytes: int, group: str | None, after: Node) -> Node:
-        """Add an all-reduce, or return what it would wait for where there is nothing to sum."""
+        """Add an all-reduce; where there is nothing to sum, return what it would wait for."""
         if group is None or size_bytes == 0:
             return after
         kind = CollectiveType.ALL_REDUCE

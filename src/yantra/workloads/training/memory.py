@@ -1,13 +1,11 @@
-"""Memory of each pipeline stage over a step: what is persistent, and what comes and goes.
+"""Memory of each pipeline stage over a step.
 
-Weights, gradients and optimizer state lie there all the time, as far as the plan does not shard or
-offload them. Saved activations live from the operation that makes them to the one that needs them
-last, in the order of the schedule; weights gathered and gradients not yet reduced (ZeRO-2 and 3)
-come on top. The memory of one operation's own inputs and outputs, and what an allocator wastes,
-are not counted.
+Weights, gradients and optimizer state are persistent unless sharded or offloaded; saved activations
+live to their last use; gathered weights and unreduced gradients (ZeRO-2 and 3) come on top. Not
+counted: an operation's own inputs and outputs, and the allocator's waste.
 
-Sources: Korthikanti et al., "Reducing activation recomputation in large transformer models",
-MLSys 2023; Rajbhandari et al., "ZeRO", SC 2020, section 5.
+Sources: Korthikanti et al., "Reducing activation recomputation in large transformer models", MLSys
+2023; Rajbhandari et al., "ZeRO", SC 2020, section 5.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from yantra.workloads.training.step.turns import in_turns, parts_of
 
 
 class Moment(NamedTuple):
-    """Bytes that came so far: activations, and buffers such as gathered weights."""
+    """Bytes so far: activations, and buffers such as gathered weights."""
 
     activations: int = 0
     buffers: int = 0
@@ -36,9 +34,9 @@ class Moment(NamedTuple):
 class StageMemory(NamedTuple):
     """Bytes on one device of the pipeline.
 
-    `activations` and `buffers` are those at the peak; `peak` is all together then. `timeline` has
-    the largest sum of both during each action of the device's order, and then the optimizer's. What
-    is offloaded is beyond the device: the optimizer's state, and the most of activations at once.
+    `activations` and `buffers` are at the `peak`; `timeline` has the largest sum of both during
+    each action, then the optimizer's. Offloaded are the optimizer's state and the most of
+    activations at once.
     """
 
     weights: int
@@ -52,16 +50,16 @@ class StageMemory(NamedTuple):
 
     @property
     def fixed(self) -> int:
-        """What is persistent."""
+        """Persistent bytes."""
         return self.weights + self.gradients + self.optimizer
 
     @property
     def peak(self) -> int:
-        """The most that is there at once."""
+        """The most bytes at once."""
         return self.fixed + self.activations + self.buffers
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for a manifest, bytes; what is offloaded only where something is."""
+        """Plain values for a manifest, in bytes; offloaded ones only where there are some."""
         told = {**self._asdict(), "timeline": list(self.timeline), "peak": self.peak}
         offloaded = {part: told.pop(f"offloaded_{part}") for part in ("optimizer", "activations")}
         kept = {part: size for part, size in offloaded.items() if size}
@@ -75,7 +73,7 @@ def memory_of(
     finish: Drafted,
     encodings: Encodings | None = None,
 ) -> StageMemory:
-    """Return the memory of one device; those of a step share `encodings`."""
+    """The memory of one device; devices of a step share `encodings`."""
     weights, gradients, optimizer = _fixed(job, job.chunks[device])
     here, beyond = (0, optimizer) if job.plan.offload_optimizer else (optimizer, 0)
     program = job.programs[device]
@@ -93,7 +91,7 @@ def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
     updated = sum(sharding.updated(b.elements, b.domain) for b in buckets)
     state = updated * sharding.state_bytes
     beside = [w for c in chunks for w in c.work.weights if w.domain == "table" or w.is_frozen]
-    if job.plan.zero == 3:  # buckets hold the frozen ones, too
+    if job.plan.zero == 3:  # buckets hold frozen ones too
         beside = [weight for weight in beside if weight.domain == "table"]
     weights += sum(weight.elements for weight in beside)
     return weights * sharding.weight_bytes, gradients * sharding.gradient_bytes, state
@@ -129,7 +127,6 @@ def _total(action: Action, passes: Mapping[PassKey, Drafted], known: Encodings) 
 
 
 def _stay(names: Sequence[Name], totals: Mapping[Name, PassTotals]) -> tuple[int, int]:
-    """Return the bytes that are there behind some actions: saved, and held."""
     times = [(totals[name], count) for name, count in Counter(names).items()]
     return (
         sum(total.saved * count for total, count in times),
@@ -140,7 +137,7 @@ def _stay(names: Sequence[Name], totals: Mapping[Name, PassTotals]) -> tuple[int
 def _offloaded(
     program: Sequence[Action], passes: Mapping[PassKey, Drafted], known: Encodings
 ) -> int:
-    """Return the most bytes of activations that were stored and not yet loaded again."""
+    """The most activation bytes stored and not yet loaded again."""
     now = most = 0
     if not any(known.totals.of(one).stores for one in passes.values()):
         return 0

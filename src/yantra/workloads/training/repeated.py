@@ -1,11 +1,9 @@
-"""The work of many equal layers from the work of four: built once, and the third one copied.
+"""The work of many equal layers from the work of four: built once, the third copied.
 
-Behind a first layer all equal layers but the last have equal operations, which need what is as far
-before them. So a chunk is built with four of them; the second and the third are compared, operation
-by operation; and the third is copied with names, places and tags moved on. Where the two differ
-otherwise, or anything behind them needs what is before the third, there is no pattern.
-
-Trade-off: only the longest run of equal layers is copied; layers that alternate are all built.
+Only the first and last of equal layers differ. If the second and third are equal, operation by
+operation, the third is copied with names, places and tags moved; otherwise, or if a later operation
+needs one before the third, there is no pattern. Trade-off: only the longest run is copied;
+alternating layers are all built.
 """
 
 from __future__ import annotations
@@ -24,14 +22,14 @@ _make = tuple.__new__
 
 
 class Run(NamedTuple):
-    """Equal layers behind each other: the place of the first in the chunk, and how many."""
+    """Consecutive equal layers: the place of the first in the chunk, and how many."""
 
     first: int
     length: int
 
 
 def longest_run(layers: Sequence[Any]) -> Run:
-    """Return the longest run of equal layers, the first of several."""
+    """The longest run of equal layers, the first of several."""
     best = Run(0, 0)
     first = 0
     for at in range(1, len(layers) + 1):
@@ -43,7 +41,7 @@ def longest_run(layers: Sequence[Any]) -> Run:
 
 
 class Pattern(NamedTuple):
-    """The work of a chunk with four layers of a run, the first of which is `first` of the chunk."""
+    """The work of a chunk with four layers of a run, which begins at its layer `first`."""
 
     first: int
     forward: _PassPattern
@@ -53,7 +51,7 @@ class Pattern(NamedTuple):
     output_bytes: int
 
     def work(self, layer: int, count: int) -> StageWork:
-        """Return the work where the chunk begins with `layer` and the run has `count` layers."""
+        """The work where the chunk begins with `layer` and the run has `count` layers."""
         extra = count - BUILT
         return StageWork(
             self.forward.expanded(layer, extra),
@@ -82,10 +80,10 @@ class Pattern(NamedTuple):
 
 
 def pattern_of(work: StageWork, first: int, longer: StageWork | None = None) -> Pattern | None:
-    """Return the pattern of a chunk whose layers `first` to `first + 3` are equal, if it has one.
+    """The pattern of a chunk whose layers `first` to `first + 3` are equal, if it has one.
 
-    The layers of `work` are numbered from 0. `longer` has one more; it is needed where bytes of
-    each layer may be kept by an operation that is in none of them.
+    Layers of `work` are numbered from 0. `longer` has one more; it is needed where an operation
+    outside the layers may keep bytes of each of them.
     """
     forward, backward = (_pass_pattern(one, first) for one in (work.forward, work.backward))
     second, third = (
@@ -101,7 +99,6 @@ def pattern_of(work: StageWork, first: int, longer: StageWork | None = None) -> 
 
 
 def _with_growth(pattern: Pattern, longer: StageWork) -> Pattern | None:
-    """Return a pattern that knows what grows with the layers; None if it is not of both works."""
     made = pattern.work(0, BUILT + 1)
     grown = []
     for pattern_pass, one, other in (
@@ -124,7 +121,6 @@ def _with_growth(pattern: Pattern, longer: StageWork) -> Pattern | None:
 
 
 def _moved(weight: Weight, shift: int) -> Weight:
-    """Return a weight of a layer as one of that `shift` further."""
     number, rest = _numbered(weight.name)
     unit = f"layers.{(number or 0) + shift}"
     return Weight(f"{unit}{rest}", unit, *weight[2:])
@@ -137,10 +133,10 @@ def _numbered(name: str) -> tuple[int | None, str]:
 
 
 class _Part(NamedTuple):
-    """One operation of a pattern: its layer in the chunk, if it is in one, and its name's.
+    """An operation of a pattern: its layer in the chunk and its name's, where it has one.
 
-    `named` counts from the operation's layer where it has one. `rest` is the name behind the layer,
-    `more` the fields behind `after`.
+    `named` counts from the operation's layer, if any. `rest` is the name after the layer, `more`
+    the fields after `after`.
     """
 
     layer: int | None
@@ -158,7 +154,6 @@ class _Part(NamedTuple):
         return cls(layer, named, rest, operation, operation[_BEHIND:])
 
     def at(self, layer: int, after: tuple[int, ...], tags: int) -> Operation:
-        """Return the operation of a layer, or of none where its name has one."""
         one = self.operation
         own = self.named if self.layer is None else self.layer
         if (own is None or own == layer) and after is one.after and not tags:
@@ -175,12 +170,11 @@ class _Part(NamedTuple):
 
 
 class _PassPattern(NamedTuple):
-    """A pass over a chunk with four layers of a run, from `first` of the chunk on.
+    """A pass over a chunk with four layers of a run, from the chunk's `first` on.
 
-    `starts` are the places where the four begin in the order of the pass, and where the last of
-    them ends. `step` is 1 where layers come in the order of their numbers, else -1. `tags` is by
-    how much those of one layer are above those of the one before. `growth` are operations before
-    the copies that save and free so much more for each layer.
+    `starts` are where the four begin, and the last ends. `step` is 1 where layers ascend, else -1.
+    `tags` is the difference between two layers. `growth` are operations before the copies that save
+    and free more for each layer.
     """
 
     parts: tuple[_Part, ...]
@@ -193,7 +187,7 @@ class _PassPattern(NamedTuple):
     growth: tuple[tuple[int, int, int], ...] = ()
 
     def expanded(self, layer: int, extra: int) -> Pass:
-        """Return the pass where the chunk begins with `layer` and has `extra` layers more."""
+        """The pass where the chunk begins with `layer` and has `extra` more."""
         if not self.parts:
             return Pass(())
         opening, _, third, fourth, _ = self.starts
@@ -222,11 +216,10 @@ class _PassPattern(NamedTuple):
         return Pass(tuple(made), entries, exit)
 
     def _number(self, part: _Part, layer: int, extra: int) -> int:
-        """Return the layer in the model of what is before the copies or behind them."""
         number = part.named if part.layer is None else part.layer
         if number is None:
             return 0
-        # In a pass that descends, the copies are those of the second layer.
+        # A descending pass copies the second layer.
         last = self.first + (2 if self.step > 0 else 0)
         return layer + number + (extra if number > last else 0)
 
@@ -264,7 +257,6 @@ def _pass_pattern(one: Pass, first: int) -> _PassPattern | None:
 
 
 def _are_alike(parts: tuple[_Part, ...], starts: list[int]) -> bool:
-    """Return whether the third layer is the second again, and what follows needs none before it."""
     opening, second, third, fourth, _ = starts
     length = fourth - third
     if third - second != length:
@@ -282,7 +274,7 @@ def _are_alike(parts: tuple[_Part, ...], starts: list[int]) -> bool:
 
 
 def _tags_between(parts: tuple[_Part, ...], starts: list[int]) -> int | None:
-    """Return by how much the tags of the third layer are above the second's; None if by several."""
+    """How far the third layer's tags are above the second's; None if by several."""
     second, third, fourth = starts[1:4]
     pairs = zip(parts[second:third], parts[third:fourth], strict=False)
     by = {b.operation.tag - a.operation.tag for a, b in pairs if a.operation.peer}

@@ -1,7 +1,7 @@
 """A chunk of layers on one rank: model and plan -> operator graph -> `StageWork`.
 
-The graph of one micro-batch is built for the sizes of the plan; ranks of a stage have equal graphs,
-except where routing to experts is skewed (`expert_rank`).
+One micro-batch's graph is built for the plan's sizes; ranks of a stage have equal graphs, unless
+routing to experts is skewed (`expert_rank`).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from yantra.workloads.plan.plan import Plan
 
 _PATTERNS = 256
-"""Patterns that are kept: plans of one search share them."""
+"""Patterns kept, as plans of one search share them."""
 _NONE: Any = ()
 Made = TypeVar("Made")
 
 
 class Parts(Protocol):
-    """What a model gives: the blocks in front, in the middle and at the end."""
+    """What a model gives: blocks in front, in the middle and at the end."""
 
     @property
     def front(self) -> Block:
@@ -44,15 +44,15 @@ class Parts(Protocol):
 
     @property
     def layers(self) -> Sequence[Block]:
-        """The blocks a pipeline may cut between."""
+        """Blocks that a pipeline may cut between."""
 
     @property
     def tail(self) -> Block:
-        """The block behind the last layer."""
+        """The block after the last layer."""
 
 
 def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
-    """Return how a plan splits and computes one micro-batch of sequences of this length."""
+    """How a plan splits and computes one micro-batch of sequences of this length."""
     return Setting(
         batch=Batch.of(plan.micro_batch, sequence),
         axes={axis: getattr(plan, axis) for axis in ("tp", "cp", "ep", "etp", "edp")},
@@ -76,7 +76,7 @@ def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
 
 
 class Chunk:
-    """The graph of some consecutive layers, with the model's ends where they belong."""
+    """The graph of consecutive layers, with the model's ends where they belong."""
 
     def __init__(
         self,
@@ -114,14 +114,14 @@ class Chunk:
         self.result = None if tail or x is None else scattered(g, x)
 
     def under(self, setting: Setting) -> Chunk:
-        """Return the same graph under a setting that its operators would be the same under."""
+        """The same graph under a setting that makes the same operators."""
         made = copy(self)
         made.graph = copy(self.graph)
         made.graph.setting = setting
         return made
 
     def work(self) -> StageWork:
-        """Return both passes, the weights and the tensors at the borders."""
+        """Both passes, the weights and the tensors at the borders."""
         passes = Passes(self.graph, self.source, self.result)
         training = self.graph.setting.training
         return StageWork(
@@ -134,11 +134,11 @@ class Chunk:
 
 
 class _AsksForRecomputationError(Exception):
-    """A block asks what is computed again."""
+    """A block asks what is recomputed."""
 
 
 class _WithoutRecomputation(Setting):
-    """A setting for blocks that do not ask what is computed again."""
+    """For blocks that do not ask what is recomputed."""
 
     @property
     def recompute(self) -> Any:
@@ -146,10 +146,10 @@ class _WithoutRecomputation(Setting):
 
 
 class Chunks:
-    """The graphs of chunks of a model; settings that differ in recomputation alone share them.
+    """Graphs of a model's chunks, shared by settings that differ in recomputation alone.
 
-    What is computed again is decided where passes are made. A block that asks nevertheless is built
-    for each setting.
+    Recomputation is decided where passes are made; a block that asks for it is built for each
+    setting.
     """
 
     def __init__(self, model: Parts) -> None:
@@ -159,7 +159,7 @@ class Chunks:
     def work(
         self, setting: Setting, layers: tuple[int, int], *, front: bool = False, tail: bool = False
     ) -> StageWork:
-        """Return the work of layers `layers[0]` to `layers[1] - 1`, and of the model's ends."""
+        """The work of layers `layers[0]` to `layers[1] - 1`, and of the model's ends."""
         axes = tuple(sorted(setting.axes.items()))
         key = (layers, front, tail, setting._replace(recompute="none", axes=_NONE), axes)
         if key not in self._built:
@@ -184,7 +184,7 @@ def stage_work(
     sequence: int,
     expert_rank: int = 0,
 ) -> StageWork:
-    """Return the work of one rank on layers `layers[0]` to `layers[1] - 1` of a model."""
+    """The work of one rank on layers `layers[0]` to `layers[1] - 1`."""
     setting = setting_of(plan, sequence, expert_rank)
     repeated = _repeated(model, setting, layers, front, tail, layers[0])
     return repeated or Chunk(model, setting, layers, front, tail).work()
@@ -193,7 +193,6 @@ def stage_work(
 def _repeated(
     model: Parts, setting: Setting, layers: tuple[int, int], front: bool, tail: bool, number: int
 ) -> StageWork | None:
-    """Return the work of layers of which many are equal, the first with a number; else None."""
     first, end = layers
     run = longest_run(model.layers[first:end])
     if run.length <= BUILT:
@@ -210,7 +209,7 @@ class _AsksForReplicasError(Exception):
 
 
 class _WithoutReplicas(dict[str, int]):
-    """The ranks of axes, for blocks that do not ask for those of edp."""
+    """For blocks that do not ask for edp's ranks."""
 
     def __missing__(self, axis: str) -> int:
         if axis == "edp":
@@ -219,10 +218,7 @@ class _WithoutReplicas(dict[str, int]):
 
 
 def _shared(make: Callable[..., Made], of: tuple[Any, ...], setting: Setting) -> Made:
-    """Return what `make` makes of parts of a model, kept for all settings that give the same.
-
-    Most blocks do the same however many replicas there are, so it is tried without that number.
-    """
+    """Shared by settings that give the same; first tried without replicas, which most ignore."""
     fields = tuple(setting._replace(axes=_NONE))
     axes = tuple(sorted(setting.axes.items()))
     try:
@@ -244,7 +240,7 @@ class Placed(NamedTuple):
 
 
 class StageWorks:
-    """The works of the stages of one plan; those of equal layers are made once."""
+    """The works of one plan's stages; those of equal layers are made once."""
 
     def __init__(self, model: Parts, plan: Plan, sequence: int, expert_rank: int = 0) -> None:
         self._model = model
@@ -253,7 +249,7 @@ class StageWorks:
         self._made: dict[tuple[Any, ...], tuple[StageWork, bool]] = {}
 
     def of(self, layers: tuple[int, int], *, front: bool, tail: bool) -> Placed:
-        """Return the work of some layers, with the model's ends where they belong."""
+        """The work of some layers, with the model's ends where they belong."""
         first, end = layers
         key = (front, tail, *self._kinds[first:end])
         if key not in self._made:
@@ -265,7 +261,6 @@ class StageWorks:
         return Placed(Chunk(self._model, self._setting, layers, front, tail).work(), 0)
 
     def _work(self, layers: tuple[int, int], front: bool, tail: bool) -> StageWork:
-        """Return a work whose layers are numbered from 0."""
         repeated = _repeated(self._model, self._setting, layers, front, tail, 0)
         if repeated is not None:
             return repeated
@@ -280,7 +275,6 @@ class StageWorks:
 
 
 def _kinds(layers: Sequence[Block]) -> list[int]:
-    """Return a number for each layer, the same for equal ones."""
     numbers: dict[Block, int] = {}
     of_object: dict[int, int] = {}
     for layer in layers:
@@ -290,20 +284,17 @@ def _kinds(layers: Sequence[Block]) -> list[int]:
 
 
 def _can_move(work: StageWork) -> bool:
-    """Return whether names have the number of a layer at their beginning alone."""
     names = [op.name for one in (work.forward, work.backward) for op in one.operations]
     return all(name.find("layers.", 1) < 0 for name in names)
 
 
 class _Some(NamedTuple):
-    """Some layers of a model, and its ends where they belong to the chunk."""
-
     front: Any
     layers: tuple[Block, ...]
     tail: Any
 
     def work(self, setting: Setting, blocks: Blocks) -> StageWork:
-        """Return their work, layers numbered from 0."""
+        """Their work, layers numbered from 0."""
         ends = self.front is not None, self.tail is not None
         return Chunk(self, setting, (0, len(self.layers)), *ends, blocks).work()
 
@@ -315,7 +306,6 @@ def _built(some: _Some, fields: tuple[Any, ...], axes: tuple[tuple[str, int], ..
 
 @lru_cache(maxsize=_PATTERNS)
 def _blocks(fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]) -> Blocks:
-    """Return what the blocks of models add to graphs of a setting."""
     return Blocks()
 
 
@@ -323,7 +313,6 @@ def _blocks(fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]) -> Block
 def _pattern(
     some: _Some, first: int, fields: tuple[Any, ...], axes: tuple[tuple[str, int], ...]
 ) -> Pattern | None:
-    """Return the pattern of some layers, of which those from `first` on are a run."""
     setting, blocks = _setting(fields, axes), _blocks(fields, axes)
     longer = None
     if setting.recompute in ("operators", "full"):

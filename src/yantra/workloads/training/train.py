@@ -1,9 +1,7 @@
 """A training step from a model and a plan: `train(model, plan)`.
 
-The passes, in order: legality of the plan, layers to stages, the work of each stage (operator graph
-with its collectives and gradients), the schedule's order filled with it, memory, self-check, and
-one encoded template for each class of equal ranks: a pipeline coordinate, and where routing is
-skewed also an expert-parallel one.
+One template is encoded per class of equal ranks: a pipeline coordinate, and with skewed routing
+also an expert-parallel one.
 """
 
 from __future__ import annotations
@@ -51,11 +49,11 @@ class TrainedModel(Parts, Protocol):
 
     @property
     def sequence(self) -> int:
-        """Its usual number of tokens in a sequence."""
+        """Its usual tokens per sequence."""
 
 
 class Step(NamedTuple):
-    """One training step before it is encoded; drafts by device of the pipeline."""
+    """A training step before encoding; drafts by pipeline device."""
 
     job: Job
     passes: tuple[dict[PassKey, Drafted], ...]
@@ -69,7 +67,7 @@ class Step(NamedTuple):
         return self.memory_with(Encodings())
 
     def memory_with(self, encodings: Encodings) -> tuple[StageMemory, ...]:
-        """Return the memory of each device, from what is known of the passes."""
+        """The memory of each device, given encoded passes."""
         return tuple(
             memory_of(self.job, device, passes, self.ends[device], encodings)
             for device, passes in enumerate(self.passes)
@@ -85,12 +83,11 @@ def train(
     reserve_bytes: int = 0,
     framework: str | None = None,
 ) -> Workload:
-    """Return the workload of one training step.
+    """Make the workload of one training step.
 
-    `model` may be a name of the catalogue or a file, as on the command line. `sequence` is in
-    tokens, None for the model's usual length. Raises ConfigError for a plan that is impossible for
-    the model, and CapacityError for one that needs more on some device than `memory_bytes` less the
-    `reserve_bytes` that no job gets. `framework` is what trains it, which the workload remembers.
+    `model` may be a catalogue name or a file. `sequence` is in tokens, None for the usual. Raises
+    ConfigError for a plan impossible for the model, and CapacityError where a device needs more
+    than `memory_bytes` less `reserve_bytes`. The workload remembers `framework`.
     """
     if isinstance(model, str):
         from yantra.workloads.models.catalogue import find
@@ -143,7 +140,7 @@ def _train(
 def _check_sizes(
     model: TrainedModel, steps: Sequence[Step], plan: Plan, encodings: Encodings
 ) -> None:
-    """Refuse a step whose templates would not fit into any memory, or its numbers into 63 bits."""
+    """Refuse templates beyond any memory and numbers beyond 63 bits."""
     nodes = 0
     for step in steps:
         for times, passes in zip(step.times, step.passes, strict=True):
@@ -179,9 +176,9 @@ def _too_large(drafted: Drafted) -> str:
 def steps_of(
     model: TrainedModel, plan: Plan, sequence: int, encodings: Encodings | None = None
 ) -> tuple[Step, ...]:
-    """Return the training step of a model; one for each expert-parallel rank under skewed routing.
+    """The training step of a model, under skewed routing one for each expert-parallel rank.
 
-    The plan must be possible. `sequence` is in tokens. `encodings` are those that it is written by.
+    The plan must be possible. `sequence` is in tokens. `encodings` are those used for writing.
     """
     schedule = schedules.get(plan.schedule)
     orders = schedule.orders(plan.pp, plan.micro_batches, plan.vpp)
@@ -217,7 +214,6 @@ def _devices(stages: Stages) -> list[int]:
 
 
 def _ranges(model: Parts, plan: Plan, devices: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return the layers of each stage; `devices` has the device of each."""
     layers = len(model.layers)
     given = shares(plan, layers, devices)
     if isinstance(given, Unfit):
@@ -229,7 +225,7 @@ def _ranges(model: Parts, plan: Plan, devices: Sequence[int]) -> tuple[tuple[int
 def works_of(
     model: Parts, plan: Plan, sequence: int, stages: int, expert_rank: int = 0
 ) -> list[StageWork]:
-    """Return the work of every stage, for the ranks of one expert-parallel coordinate.
+    """The work of every stage, for ranks of one expert-parallel coordinate.
 
     Stage s is on device s modulo pp.
     """
@@ -256,7 +252,7 @@ def step_of(
     layers: Sequence[int] | None = None,
     encodings: Encodings | None = None,
 ) -> Step:
-    """Return the training step of given works, by stage; `layers` are those of `job_of`."""
+    """The training step of given works, by stage; `layers` as in `job_of`."""
     known = encodings or Encodings()
     job = job_of(works, plan, orders, stages, layers)
     devices = range(stages.devices)
@@ -269,7 +265,7 @@ def step_of(
 def drawn_later(
     job: Job, passes: Sequence[dict[PassKey, Drafted]], encodings: Encodings
 ) -> Callable[[], str]:
-    """Return what draws the order of every device, each pass as wide as its operations are many."""
+    """What draws every device's order, a pass's width being its operations."""
     operations, orders, stages = _Operations(passes, encodings), job.orders, job.stages
 
     def drawn() -> str:
@@ -282,7 +278,7 @@ def drawn_later(
 
 
 class _Operations:
-    """Takes the operations of a pass, in units of 10^12, for its duration."""
+    """A pass's duration is its operations, in units of 10^12."""
 
     latency = 0.0
 
@@ -294,13 +290,12 @@ class _Operations:
         ]
 
     def duration(self, device: int, action: Action) -> float:
-        """Return the operations of an action on a device."""
+        """Operations of an action on a device, in units of 10^12."""
         flops = self._flops[device]
         return sum(flops[step.kind, step.chunk] for step in action.steps) / 1e12
 
 
 def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
-    """Yield passes of which no two are alike."""
     for step in steps:
         alike: dict[int, Drafted] = {}
         for drafted in (one for passes in step.passes for one in passes.values()):
@@ -310,10 +305,7 @@ def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
 
 
 def _work(steps: Sequence[Step], times: int, layout: Layout, encodings: Encodings) -> Products:
-    """Return the matrix products of so many whole steps, over all ranks.
-
-    `steps` has the step of each expert-parallel rank that differs.
-    """
+    """Over `times` whole steps and all ranks; `steps` are by distinct expert-parallel rank."""
     found: dict[str, Products] = {}
     products = Shared(lambda one: _products(encodings.totals.of(one)))
     for rank, step in enumerate(steps):
@@ -339,7 +331,6 @@ def _template(device: int, expert_rank: int) -> str:
 def _templates(
     steps: Sequence[Step], encodings: Encodings
 ) -> tuple[list[RankClass], dict[str, Any]]:
-    """Encode what differs: by device, and by expert-parallel rank where the work depends on it."""
     special: list[RankClass] = []
     general: list[RankClass] = []
     templates = {}

@@ -1,7 +1,6 @@
-"""Writes the traces of a text workload, one per rank, and the group file where groups are needed.
+"""Writes a text workload's traces, one per rank, and the group file where needed.
 
-Ranks whose traces are equal share one encoding. No file appears before the workload has been read
-and split without an error.
+Equal traces are encoded once. No file appears before the workload is read and split without error.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from yantra.workloads.importers.layer_text.split import Split
 
 
 class Converted(NamedTuple):
-    """What was written: the traces by rank, the group file if any, nodes per trace, and notes."""
+    """What was written: traces by rank, the group file if any, nodes per trace, notes."""
 
     traces: tuple[str, ...]
     groups: str | None
@@ -48,12 +47,11 @@ def convert(
 ) -> Converted:
     """Write `prefix`.RANK.et for every rank, as ASTRA-sim 1.0 would run the workload `source`.
 
-    `dims` are the sizes of the network's dimensions, innermost first; `ranks` may be left out with
-    them. `as_groups` writes communicator groups where whole dimensions would do. Times of the file
-    are in `time_unit`; traces hold whole microseconds. `updates` says what an update occupies:
-    nothing that computes (`delay`), the device (`compute`), or no time (`none`).
-    `blocking_gradients` makes transformers wait for a layer's input gradients before its weight
-    gradients, as ASTRA-sim 1.0 did until 2023. Raises ConfigError.
+    `dims` are the network's dimensions, innermost first, and may replace `ranks`. `as_groups`
+    writes groups also for whole dimensions. The file's times are in `time_unit`; traces hold whole
+    microseconds. An update occupies by `updates` nothing that computes (`delay`), the device
+    (`compute`), or no time (`none`). `blocking_gradients` makes transformers wait for input
+    gradients before weight gradients, as ASTRA-sim 1.0 did until 2023. Raises ConfigError.
     """
     ranks = _ranks(ranks, dims)
     if passes < 1:
@@ -81,7 +79,7 @@ def convert(
 
 
 def parse_dims(text: str) -> tuple[int, ...]:
-    """Read sizes of dimensions such as `8x8x4`, innermost first."""
+    """Read dimensions such as `8x8x4`, innermost first."""
     words = text.split("x")
     if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
         raise ConfigError("dims", expected_got("sizes such as 8x8x4", text))
@@ -104,7 +102,7 @@ def _ranks(ranks: int | None, dims: Sequence[int] | None) -> int:
 
 
 def make_folder(prefix: str) -> None:
-    """Make the folder of an output prefix if it is not there."""
+    """Make the folder of an output prefix."""
     folder = os.path.dirname(prefix)
     if folder:
         try:

@@ -1,13 +1,10 @@
 """The training loops of ASTRA-sim 1.0 as graphs: what each policy computes, sends and waits for.
 
-A rank of ASTRA-sim 1.0 runs one loop: it computes phase after phase, issues a collective after some
-of them, and waits at some points for collectives issued before. So every computation here depends
-on the one before it, every collective on the computation it follows, and a computation also on the
-collectives the loop has waited for by then. Passes follow each other in the same way.
+A rank runs one loop, so a computation depends on the last one and the collectives awaited by then,
+a collective on the computation before it. A collective ends its layer's update time after its data
+has arrived. docs/reference/text-workloads.md has the policies' graphs.
 
-A collective counts as finished its layer's update time after its data has arrived. The policies'
-exact graphs stand in docs/reference/text-workloads.md. Source: facts of ASTRA-sim 1.0's loops
-(Rashidi et al., ISPASS 2020, and its source).
+Source: facts of ASTRA-sim 1.0's loops (Rashidi et al., ISPASS 2020, and its source).
 """
 
 from __future__ import annotations
@@ -43,8 +40,8 @@ Order = Literal["newest", "oldest", "first"]
 
 
 class Settings(NamedTuple):
-    """What the user chooses: the unit of the file's times, what an update occupies, and whether a
-    transformer waits for a layer's input gradients before it computes its weight gradients.
+    """The file's time unit, what an update occupies, and whether transformers wait for input
+    gradients before weight gradients.
     """
 
     passes: int = 1
@@ -54,7 +51,7 @@ class Settings(NamedTuple):
 
 
 def trace(workload: Workload, split: Split, rank: int, settings: Settings) -> Trace:
-    """Make the trace of a rank."""
+    """Make a rank's trace."""
     about = [Attribute("schema", SCHEMA), Attribute("input_file", workload.text)]
     loop = _Loop(workload, split, rank, settings, about)
     for _ in range(settings.passes):
@@ -63,9 +60,9 @@ def trace(workload: Workload, split: Split, rank: int, settings: Settings) -> Tr
 
 
 def not_issued(workload: Workload, split: Split) -> Iterator[str]:
-    """Yield what of a workload's communication its policy leaves out, one text per column.
+    """The communication that a policy leaves out, one text per column.
 
-    Input gradients of layer 0 go without saying.
+    Input gradients of layer 0 are not mentioned.
     """
     for name, words in _WORDS.items():
         left_out = [
@@ -97,7 +94,7 @@ def _is_issued(workload: Workload, split: Split, number: int, name: str) -> bool
 
 
 class _Loop:
-    """The loop of one rank: `last` is the latest computation, the next one also awaits `wait`."""
+    """One rank's loop: `last` is the latest computation, the next one also awaits `wait`."""
 
     def __init__(
         self,
@@ -122,7 +119,6 @@ class _Loop:
         self.elapsed = 0
 
     def one_pass(self) -> None:
-        """Add one pass."""
         policy = self.workload.policy
         if policy == "MICRO":
             for number in range(len(self.layers)):
@@ -165,7 +161,6 @@ class _Loop:
             self.wait += self.embedding
 
     def _hybrid_pass(self) -> None:
-        """MODEL, the hybrids of dimensions, and the transformers."""
         transformer = self.workload.model_parallel_ranks is not None
         self._forward_pass()
         for number in reversed(range(len(self.layers))):
@@ -189,14 +184,14 @@ class _Loop:
             self.wait += self._communicate(number, "FWD", "newest")
 
     def _recompute(self, initiator: int) -> None:
-        """Run the forward pass again, from the last checkpoint to the layer before `initiator`."""
+        """Repeat the forward pass from the last checkpoint to the layer before `initiator`."""
         start = max(point for point in self.workload.checkpoints if point < initiator)
         for number in range(start, initiator):
             self._compute(number, "FWD", again="_IN_BCKWD")
             self.wait += self._communicate(number, "FWD", "newest", again="_IN_BCKWD")
 
     def _forward(self, number: int) -> None:
-        """Compute once the weights are those of the previous pass."""
+        # The weights must be those of the previous pass.
         self.wait += self.weights.pop(number, [])
         self._compute(number, "FWD")
 
@@ -217,12 +212,11 @@ class _Loop:
         self.last, self.wait = [node], []
 
     def _last_unless_implied(self) -> list[Node]:
-        """Return the latest computation, unless an awaited collective was issued after it."""
+        # An awaited collective issued after the latest computation implies it.
         last = [node.id for node in self.last]
         return [] if any(self.issued_after[node.id] == last for node in self.wait) else self.last
 
     def _lap(self, time: int) -> int:
-        """Return a computation's whole microseconds so that they add up over the loop."""
         if self.settings.time_unit == "us":
             return time
         begin = self.elapsed
@@ -230,7 +224,6 @@ class _Loop:
         return _nearest_us(self.elapsed) - _nearest_us(begin)
 
     def _communicate(self, number: int, name: str, order: Order, again: str = "") -> list[Node]:
-        """Issue a phase's collectives; return what one waits for to have them finished."""
         layer = self.layers[number]
         phase = _phase(layer, name)
         scope = self.split.scope(number, _SIDES[name]) if phase.collectives else None
@@ -258,7 +251,6 @@ class _Loop:
         return finished
 
     def _updated(self, layer: Layer, name: str, collective: Node) -> Node:
-        """Return what ends the update time after a collective."""
         if not layer.update or self.settings.updates == "none":
             return collective
         is_ns = self.settings.time_unit == "ns"
@@ -273,7 +265,7 @@ class _Loop:
         return node
 
     def _next_priority(self, order: Order) -> int:
-        """Return a collective's number under ASTRA-sim 1.0's policy LIFO; larger goes first."""
+        """A collective's number under ASTRA-sim 1.0's policy LIFO; larger goes first."""
         if order == "first":
             return _HIGHEST
         taken = self.priority

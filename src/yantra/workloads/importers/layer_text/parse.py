@@ -1,9 +1,8 @@
-"""Reads a text workload strictly: every word is checked, and every error names file and line.
+"""Reads a text workload strictly; every error names file and line.
 
-ASTRA-sim 1.0 reads the file as a stream of words and stops looking at what it does not understand;
-a missing column shifts all later ones. Here a line is a layer, the number of columns and of lines
-must be what the file announces, and unknown words are errors. Blank lines are skipped. Times and
-sizes are whole numbers from 0 to 2^63 - 1.
+ASTRA-sim 1.0 stops at words it does not understand, and a missing column shifts all later ones.
+Here a line is a layer, columns and lines are counted, and unknown words are errors. Times and sizes
+are whole numbers from 0 to 2^63 - 1.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def read(path: Path) -> Workload:
 
 
 def parse(text: str, name: str) -> Workload:
-    """Read the content of a text workload; `name` is the file the errors name."""
+    """Parse a text workload; `name` is the file for errors."""
     rest = _lines(text, name)
     header = next(rest, None)
     if header is None:
@@ -156,7 +155,6 @@ def _number(where: str, what: str, word: str) -> int:
 
 
 def _with_parameters(header: _Line, workload: Workload) -> Workload:
-    """Read the words after the keyword, which depend on it."""
     words = _Words(header)
     layers = len(workload.layers)
     if workload.policy in DLRM:
@@ -185,7 +183,7 @@ def _last_bottom_layer(words: _Words, layers: int) -> int:
 
 
 def _check_recomputation(where: str, workload: Workload) -> None:
-    """Every initiator needs a checkpoint before it, and no other initiator between the two."""
+    """Initiators need a checkpoint before them, without another initiator between."""
     for layer in workload.initiators:
         at_or_below = [point for point in workload.checkpoints if point <= layer]
         if not at_or_below:
@@ -202,7 +200,7 @@ def _check_recomputation(where: str, workload: Workload) -> None:
 
 
 class _Words:
-    """The words of the first line after the keyword, taken one by one."""
+    """The words after the first line's keyword, taken one by one."""
 
     def __init__(self, header: _Line) -> None:
         self.where = header.where
@@ -213,14 +211,14 @@ class _Words:
         return _number(self.where, what, self._take(what))
 
     def labelled(self, label: str) -> int:
-        """Take a label (its colon may be missing) and the number after it."""
+        """Take a label (its colon may be missing) and its number."""
         word = self._take(f"{label} and a number")
         if word.rstrip(":") != label.rstrip(":"):
             raise ConfigError(self.where, expected_got(label, word) + did_you_mean(word, [label]))
         return self.number(f"number after {label}")
 
     def list_of_layers(self, label: str, layers: int) -> tuple[int, ...]:
-        """Take a label, the length of a list, and as many layer numbers, each once."""
+        """Take a label, a list's length, and as many layer numbers, each once."""
         length = self.labelled(label)
         if length > layers:
             raise ConfigError(
@@ -234,7 +232,7 @@ class _Words:
         return tuple(sorted(set(numbers)))
 
     def end(self, policy: str) -> None:
-        """Nothing may be left."""
+        """Raise ConfigError if words are left."""
         if self._words:
             rest = " ".join(self._words)
             raise ConfigError(self.where, f"{policy} takes nothing more here, got {show(rest)}")

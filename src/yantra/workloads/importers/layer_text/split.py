@@ -1,13 +1,11 @@
 """Over which ranks a policy communicates: whole dimensions of the network, or groups of ranks.
 
-A policy splits the dimensions into those that share a layer of the model and those that replicate
-it. ASTRA-sim 1.0 does so for each collective with a list of ten booleans, one per dimension; here
-the list has one entry per dimension.
+A policy splits the dimensions into those that share a layer and those that replicate it (in
+ASTRA-sim 1.0 ten booleans per collective, here one per dimension).
 
-A transformer gives the number of ranks that share a layer. Where that is no product of leading
-dimensions ASTRA-sim 1.0 breaks one in two; here the ranks get communicator groups: as many
-consecutive ranks share a layer, and ranks in the same position of each such group replicate it.
-Groups can also stand for whole dimensions: a simulator may then run both kinds of traffic at once.
+A transformer gives the ranks that share a layer. Where that is no product of leading dimensions,
+which ASTRA-sim 1.0 breaks in two, consecutive ranks become communicator groups. Groups may also
+replace whole dimensions, for simulators that then run both kinds of traffic at once.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ Groups = tuple[tuple[int, tuple[int, ...]], ...]
 class Scope(NamedTuple):
     """Where a collective runs; `involved` is None for all dimensions and for groups.
 
-    `stride` is 0 without groups, else the distance of a group's members.
+    `stride` is the distance of a group's members, 0 without groups.
     """
 
     involved: tuple[bool, ...] | None = None
@@ -35,7 +33,7 @@ class Scope(NamedTuple):
     stride: int = 0
 
     def group(self, rank: int) -> str | None:
-        """Return the name of the rank's group, or None where the dimensions say it all."""
+        """The name of the rank's group, or None where the dimensions say it all."""
         if not self.stride:
             return None
         number = rank // self.size if self.stride == 1 else rank % self.stride
@@ -43,11 +41,10 @@ class Scope(NamedTuple):
 
 
 class Split:
-    """The scopes of a workload's collectives on a number of ranks.
+    """The scopes of a workload's collectives on some ranks.
 
-    `dims` are the sizes of the network's dimensions, innermost first, or None. With `as_groups`
-    communicator groups stand also for whole dimensions. Raises ConfigError where ranks, dimensions
-    and the workload's group size do not fit.
+    `dims` are the network's dimensions, innermost first, or None; `as_groups` replaces whole ones
+    by groups. Raises ConfigError where ranks, dimensions and the workload's group size do not fit.
     """
 
     def __init__(
@@ -71,8 +68,8 @@ class Split:
         self._inner, self._outer = self._halves()
 
     def scope(self, layer: int, side: Side) -> Scope | None:
-        """Return where a layer communicates: `model` for activations and their gradients, `data`
-        for gradients of weights; None when the policy has no such communication.
+        """Where a layer communicates: `model` for activations and their gradients, `data` for
+        weight gradients; None for none.
         """
         if self.ranks == 1:
             return None
@@ -87,7 +84,6 @@ class Split:
         return self._whole if side == "data" or embedding else None
 
     def _halves(self) -> tuple[Scope | None, Scope | None]:
-        """Return the scopes of the innermost ranks that belong together, and of their replicas."""
         if self.workload.policy in TRANSFORMERS:
             inner = self.workload.model_parallel_ranks or 1
             if self.ranks % inner:
@@ -119,6 +115,5 @@ class Split:
         return Scope(None, 1, size, 1), Scope(None, 1 + len(inner), size, size)
 
     def _is_split(self) -> bool:
-        """Return whether any layer communicates over a part of the ranks."""
         policies = {self.workload.policy_of(layer) for layer in self.workload.layers}
         return not policies.isdisjoint(("HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", *TRANSFORMERS))

@@ -1,12 +1,9 @@
 """Upstream's text converter, byte for byte: `convert_upstream`.
 
-Its graphs, names and metadata are reproduced, with their peculiarities: ids run on over passes and
-ranks, NONE is an all-reduce of 0 bytes in most policies, update times are not used, both hybrid
-policies give one graph, nodes have no `is_cpu_op`. Columns are read as loosely as it reads them
-(only those it uses must be numbers), and what makes it fail is refused with file and line.
-
-Until February 2024 upstream was told how many dimensions the network has, and wrote which of them
-each collective uses (`involved_dim`). With `num_dims` that is done here, too.
+Its peculiarities: ids continue over passes and ranks, NONE is an all-reduce of 0 bytes in most
+policies, update times are not used, both hybrid policies give one graph, nodes have no `is_cpu_op`.
+Only used columns must be numbers; what makes it fail is refused with file and line. `num_dims`
+writes each collective's dimensions (`involved_dim`), as upstream did until February 2024.
 
 Source: facts of MLCommons Chakra's text converter; equal on every golden file.
 """
@@ -63,7 +60,7 @@ def convert_upstream(
 ) -> tuple[str, ...]:
     """Write `prefix`.NPU.et as upstream does and return the names; raises ConfigError.
 
-    With `num_dims` collectives say which dimensions they use, as those of 2023 do.
+    With `num_dims` collectives have their dimensions, as in 2023.
     """
     given = _read(source)
     if num_dims is not None and num_dims < (least := _LEAST_DIMENSIONS.get(given.policy, 1)):
@@ -140,7 +137,6 @@ def _whole(where: str, word: str) -> int:
 
 
 def _check(given: _Input) -> None:
-    """Refuse what upstream fails on while it builds the graphs."""
     layers = len(given.layers)
     if given.policy in DLRM and layers:
         bottom = given.bottom
@@ -157,7 +153,7 @@ def _check(given: _Input) -> None:
 
 
 class _Writer:
-    """Builds rank after rank; ids run on, and nodes of the latest pass are known by layer."""
+    """Builds rank after rank; ids continue, nodes of the latest pass are by layer."""
 
     def __init__(self, given: _Input, num_dims: int | None) -> None:
         self.given = given
@@ -176,7 +172,7 @@ class _Writer:
         self._pass = passes[given.policy]
 
     def one_rank(self, passes: int) -> list[Node]:
-        """Return the nodes of the next rank."""
+        """The nodes of the next rank."""
         self.nodes, self.known = [], {}
         for _ in range(passes):
             self._pass()
@@ -253,7 +249,7 @@ class _Writer:
         self._add(kind, layer, name, NodeType.COMM_COLL, 0, attributes, after)
 
     def _involved(self, kind: str, num_dims: int) -> list[bool]:
-        """The last word of a hybrid policy names what the first dimension is for."""
+        """The last word of a hybrid policy says what the first dimension is for."""
         if self.given.policy not in _HYBRID:
             return [True] * num_dims
         for_data = kind == "Wc"

@@ -1,6 +1,6 @@
-"""A text workload as data: its policy, the parameters of its first line, and its layers.
+"""A text workload as data: policy, parameters of its first line, layers.
 
-The words are those of ASTRA-sim 1.0's files. What each policy does with them stands in `loops`.
+The words are those of ASTRA-sim 1.0's files; `loops` has the policies.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COLLECTIVES: Mapping[str, tuple[str, ...]] = {
 
 
 class Phase(NamedTuple):
-    """One phase of a layer: its computing time, and the communication after it, bytes per rank."""
+    """A layer's phase: computing time, then communication, bytes per rank."""
 
     time: int
     communication: str
@@ -57,7 +57,7 @@ class Phase(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One line; `update` is the delay after each communication, `policy` that of column 13."""
+    """One line; `update` is the delay after each communication, `policy` is column 13."""
 
     name: str
     forward: Phase
@@ -68,7 +68,7 @@ class Layer(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """A whole file. Layers are numbered from 0; parameters a policy does not have are empty."""
+    """A whole file. Layers are numbered from 0; absent parameters are empty."""
 
     where: str
     text: str
@@ -80,5 +80,5 @@ class Workload(NamedTuple):
     initiators: tuple[int, ...] = ()
 
     def policy_of(self, layer: Layer) -> str:
-        """Return the policy that splits a layer's communication over the ranks."""
+        """The policy that splits a layer's communication over the ranks."""
         return layer.policy or self.policy

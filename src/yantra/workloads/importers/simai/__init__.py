@@ -23,10 +23,9 @@ _MEMBERS = {"tp": ("tp",), "ep": ("ep",), "edp": ("edp",), "dp": ("ep", "edp")}
 def from_simai(path: str, ranks: int | None = None, schedule: str | None = None) -> Workload:
     """Read a workload of SimAI.
 
-    `ranks` is needed where the file does not say `all_gpus`. `schedule` orders the micro-batches:
-    `simai` as SimAI's own loop, which knows no pipeline, or the name of a pipeline schedule; None
-    is `simai` for one stage and 1f1b for more. Raises ConfigError, and UnsupportedError where the
-    schedule cannot be had from such rows.
+    `ranks` is needed without `all_gpus` in the file. `schedule` orders the micro-batches: `simai`,
+    its loop without a pipeline, or a pipeline schedule; None is `simai` for one stage, else 1f1b.
+    Raises ConfigError, and UnsupportedError where the rows cannot give the schedule.
     """
     job = read(path)
     every = _ranks(job, ranks)
@@ -57,7 +56,6 @@ def from_simai(path: str, ranks: int | None = None, schedule: str | None = None)
 
 
 def _ranks(job: Job, given: int | None) -> int:
-    """Return the number of ranks that the file and the user agree on."""
     ranks = given if given is not None else job.ranks
     if ranks is None:
         raise ConfigError("ranks", f"{job.where} does not say all_gpus; give the number of ranks")

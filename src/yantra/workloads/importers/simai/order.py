@@ -1,11 +1,8 @@
 """In which order a rank of a SimAI workload runs its rows.
 
-SimAI runs all rows forward and then all rows backward, micro-batches included, and leaves the
-pipeline to a formula. `simai` is that order. Any schedule that keeps a device's layers in one chunk
-gives the other orders: rows are then divided into what comes before the first micro-batch (the
-gradients' communication), the micro-batches, and what comes after the last (loss, optimizer), and
-stages send each other activations and gradients. What stands outside the micro-batches runs at the
-end of the step, where gradients are whole.
+SimAI runs all rows forward, then all backward, with a formula for the pipeline: the order `simai`.
+Schedules with one chunk per device run micro-batches by their order, with messages between stages,
+and other rows at the end of the step, where gradients are whole.
 
 Source: facts of SimAI (Workload.cc, iterate_hybrid_parallel_Transformer_fwd_in_bckwd) and of AICB,
 whose rows of a micro-batch begin with `embedding_layer` and end before `cross_entropy1`.
@@ -28,8 +25,7 @@ Way = Literal["F", "B", "b", "W"]
 class Part(NamedTuple):
     """Rows that a rank runs one way: forward, backward (whole, inputs only, weights only).
 
-    `before` and `after` are the peers that it receives from and sends to; the message is that of
-    micro-batch `microbatch`.
+    It receives from `before` and sends to `after`, for micro-batch `microbatch`.
     """
 
     way: Way
@@ -40,10 +36,10 @@ class Part(NamedTuple):
 
 
 def stages(job: Job, schedule: str) -> list[list[Part]]:
-    """Return the parts of each pipeline stage, in order.
+    """The parts of each pipeline stage, in order.
 
-    Raises ConfigError where the rows are no micro-batches or the schedule has no such order, and
-    UnsupportedError for schedules that split a stage.
+    Raises ConfigError without micro-batches or the schedule's order, UnsupportedError for schedules
+    that split a stage.
     """
     if schedule == SIMAI or job.is_inference:
         ways: tuple[Way, ...] = ("F",) if job.is_inference else ("F", "B")
@@ -76,7 +72,7 @@ def _part(way: Way, rows: tuple[Row, ...], microbatch: int, stage: int, job: Job
 
 
 def split(job: Job) -> tuple[tuple[Row, ...], list[tuple[Row, ...]], tuple[Row, ...]]:
-    """Return the rows before the micro-batches, those of each micro-batch, and those after."""
+    """The rows before the micro-batches, those of each micro-batch, and those after."""
     names = [row.name for row in job.rows]
     begin = next((at for at, name in enumerate(names) if name.startswith("embedding_layer")), None)
     end = next((at for at, name in enumerate(names) if name.startswith("cross_entropy")), None)

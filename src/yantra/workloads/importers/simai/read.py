@@ -5,9 +5,9 @@
     name  -1  forward: time type bytes  input gradient: time type bytes
               weight gradient: time type bytes  time of processing
 
-It is ASTRA-sim 1.0's text form with more in its first line and with groups in the types of
-communication. Rows are those of one rank and of every micro-batch, one after the other. Read
-strictly: SimAI itself takes an unknown type of communication for none at all.
+It is ASTRA-sim 1.0's text form with a longer first line and groups in the types of communication.
+Rows are those of one rank, micro-batch after micro-batch. SimAI ignores an unknown type of
+communication; here it is refused.
 
 Source: facts of the reader in SimAI (astra-sim-alibabacloud, Workload.cc) and of the writer in AICB
 (SimAI_training_workload_generator.py, SimAI_inference_workload_generator.py), 2026.
@@ -52,7 +52,7 @@ _LIMITS = {"pp_comm": (0, _LARGEST), "mode": (0, _INFERENCE), "all_gpus": (1, 2*
 
 
 class Phase(NamedTuple):
-    """One pass of a row: time of computing in ns, then a collective over a group, if `kind`."""
+    """A pass of a row: computing time in ns, then a collective over a group, if `kind`."""
 
     time_ns: int
     kind: CollectiveType | None = None
@@ -71,7 +71,7 @@ class Row(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A whole file. `ranks` is None where the file does not say; `pp_bytes` cross stages."""
+    """A whole file. `ranks` is None if not given; `pp_bytes` cross stages."""
 
     where: str
     rows: tuple[Row, ...]
@@ -92,7 +92,7 @@ def read(path: Path) -> Job:
 
 
 def parse(text: str, name: str) -> Job:
-    """Read the content of a file; `name` is the file that errors name."""
+    """Parse a file; `name` is the file for errors."""
     lines = [
         (f"{name}:{number}", line.split())
         for number, line in enumerate(text.split("\n"), start=1)
@@ -116,7 +116,6 @@ def parse(text: str, name: str) -> Job:
 
 
 def _header(where: str, words: list[str]) -> dict[str, int]:
-    """Read the first line: a keyword, then labels with a number each."""
     if words[0] not in KEYWORDS:
         known = f"one of {', '.join(KEYWORDS)} (others are text workloads of ASTRA-sim 1.0)"
         raise ConfigError(where, expected_got(known, words[0]) + did_you_mean(words[0], KEYWORDS))

@@ -1,10 +1,9 @@
 """The trace of one rank of a SimAI workload, with groups and peers by name.
 
-Every computation depends on the one before it. After a forward pass and an input gradient the rank
-waits for the row's collective; that of a weight gradient is waited for by nothing but later ones of
-the same group. Each collective is followed by the row's time of processing, which does not occupy
-the device. Sizes of SimAI are those of the whole tensor; Chakra's all-gather counts what one rank
-gives.
+Computations form a chain and wait for collectives of forward passes and input gradients; those of
+weight gradients only precede later ones of their group. A row's time of processing follows its
+collectives, off the device. SimAI's sizes are the whole tensor's; Chakra's all-gather counts what
+one rank gives.
 
 Source: facts of SimAI (Workload.cc, Layer.cc).
 """
@@ -21,9 +20,9 @@ _WORDS = {"F": "forward", "b": "input gradient", "W": "weight gradient"}
 
 
 def trace(parts: Iterable[Part], groups: Mapping[str, int], message_bytes: int) -> Trace:
-    """Return the trace of a rank that runs `parts`.
+    """The trace of a rank that runs `parts`.
 
-    `groups` are the sizes of the communicators that have more than one rank, by name.
+    `groups` are the sizes of the communicators of more than one rank, by name.
     """
     made = _Rank(groups, message_bytes)
     for part in parts:
@@ -32,7 +31,7 @@ def trace(parts: Iterable[Part], groups: Mapping[str, int], message_bytes: int) 
 
 
 def shard(size_bytes: int, ranks: int) -> int:
-    """Return what one rank gives to an all-gather of `size_bytes`; the last one may give less."""
+    """What one rank gives to an all-gather of `size_bytes`; the last may give less."""
     return -(-size_bytes // ranks)
 
 
@@ -90,7 +89,7 @@ class _Rank:
         return node
 
     def _compute(self, name: str, time_ns: int, after: list[Node], cpu: bool = False) -> Node:
-        """Add a computation; whole microseconds of the device add up over the step."""
+        """Whole microseconds of the device add up over the step."""
         begin = self.elapsed_ns
         micros = (begin + time_ns + 500) // 1000 - (begin + 500) // 1000
         if cpu:

@@ -5,9 +5,8 @@
     weights.py, micro_batches.py, updates.py, stages.py    passes over the graph
     resharding.py, nodes.py, units.py, emission.py         the graph to Chakra nodes
 
-Trade-off: it makes what STG makes, defects included (docs/reference/stg.md); with units `yantra`
-operations and sizes are what a simulator takes them for. `yantra workload train` is the generator
-that has none of them.
+Trade-off: it makes what STG makes, defects included (docs/reference/stg.md); units `yantra` have a
+simulator's operations and sizes. `yantra workload train` has none of the defects.
 
 Source: STAGE, "Scalable Synthesis of Distributed LLM Workloads through Symbolic Tensor Graphs",
 arXiv 2511.10480; astra-sim/stage@9ec6c02.

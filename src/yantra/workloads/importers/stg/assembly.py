@@ -1,7 +1,7 @@
-"""How modules become a model: parts with prefixes, links between them, layers repeated.
+"""How modules become a model: parts with prefixes, links between them, repeated layers.
 
-A link lets a placeholder of one part take its value from a tensor of another. The two may want
-different shards; that difference is what becomes communication.
+A link gives a part's placeholder the value of another part's tensor. Different shards of the two
+become communication.
 
 Source: astra-sim/stage@9ec6c02, the passes ReplicateGraph and ConnectGraph and the models that use
 them.
@@ -39,8 +39,8 @@ Link = tuple[str, str]
 class Part(Record):
     """A module or a block under a name; a `*` in the name is the number of a copy.
 
-    With the name "" the tensors keep their names. `symbols` maps symbols of the module to
-    expressions of the model, as in {"Din": "Dvocal"}.
+    With the name "" tensors keep their names. `symbols` maps the module's symbols to the model's
+    expressions, as in {"Din": "Dvocal"}.
     """
 
     name: str
@@ -51,10 +51,10 @@ class Part(Record):
 
 
 class Block(Record):
-    """Parts that are linked; `*` in a link stands for every copy.
+    """Linked parts; `*` in a link means every copy.
 
     A link from all copies adds them up, a link to all copies gives each the same. `sums` are
-    placeholders that become the sum of two tensors.
+    placeholders for the sum of two tensors.
     """
 
     parts: tuple[Part, ...]
@@ -63,7 +63,7 @@ class Block(Record):
 
 
 class Assembly(Record):
-    """A model: what stands before the layers, one layer, what stands after.
+    """A model: what precedes the layers, one layer, what follows.
 
     Links name parts of the front and the tail as they are; those of layers begin with `first.` or
     `last.`, or with `previous.` and `next.` for every pair of neighbours.
@@ -75,7 +75,7 @@ class Assembly(Record):
     links: tuple[Link, ...]
     layer_name: str = "transformer.{}"
     fuses_weights: bool = True
-    """Gather the weights of a layer as one flat vector and reduce its gradients as one."""
+    """Gather a layer's weights, and reduce its gradients, as one flat vector."""
     trains: bool = True
     """Repeat it for micro-batches and update its weights."""
     layers_first: bool = True
@@ -84,16 +84,16 @@ class Assembly(Record):
 
 
 class Context(NamedTuple):
-    """What building needs to know: modules by name, and the values of symbols."""
+    """What building needs: modules by name, and the values of symbols."""
 
     library: Library
     values: Mapping[str, int]
     replacements: Mapping[str, Expression]
-    """Symbols that every module gets replaced, such as Batch by MicroBatch."""
+    """Symbols replaced in every module, such as Batch by MicroBatch."""
 
 
 def build(assembly: Assembly, layers: int, context: Context) -> Graph:
-    """Return the graph of one micro-batch; raises ConfigError for links that do not fit."""
+    """The graph of one micro-batch; raises ConfigError for links that do not fit."""
     respec = substituting(context.replacements)
     block = _block(assembly.layer, context, assembly.source)
     if assembly.fuses_weights and assembly.trains:
@@ -202,7 +202,6 @@ def _numbered(name: str, index: int) -> str:
 
 
 def _count(end: str, counts: Mapping[str, int], source: str) -> int:
-    """Return how many copies the part has that the end of a link names."""
     for name, count in counts.items():
         if end.startswith(f"{name}."):
             return count
@@ -210,7 +209,7 @@ def _count(end: str, counts: Mapping[str, int], source: str) -> int:
 
 
 def _added_up(ends: list[Tensor], to: str) -> Graph:
-    """Add tensors in a chain of which only the last step counts operations, as if it were one."""
+    """A chain that counts the operations only in its last step, like one sum."""
     chain: Graph = []
     made = operators.output(ends[0].spec)
     last = ends[0]

@@ -1,4 +1,4 @@
-"""Reader of an assembly: a YAML or JSON file that says how your own sheets become a model.
+"""Reads an assembly: a YAML or JSON file that says how your own sheets become a model.
 
     front: {embed: {sheet: embed, symbols: {Din: Dvocal}}}
     layer:
@@ -7,7 +7,7 @@
     tail: {loss: loss}
     links: [embed.y -> first.dense.x, previous.dense.y -> next.dense.x, last.dense.y -> loss.y]
 
-Sheets lie beside the file unless a folder is given. Every key is known or refused.
+Sheets are beside the file unless a folder is given. Unknown keys are refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class OwnModel(NamedTuple):
 
     assembly: Assembly
     symbols: dict[str, int]
-    """Values of symbols that are no flags."""
+    """Symbols that are no flags."""
 
 
 def read_assembly(path: str) -> OwnModel:

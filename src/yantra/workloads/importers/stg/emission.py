@@ -1,7 +1,7 @@
 """Steps to Chakra nodes: names, dependencies and the attributes of the chosen units.
 
-A collective names its axis, a message the stage at its other end, so that the ranks of a stage have
-one template in common.
+A collective names its axis, a message the stage at its other end, so a stage's ranks share one
+template.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ _SCHEMA = Metadata(attributes=(Attribute("schema", "Chakra v0.0.4"),))
 
 
 def templates(program: Program) -> list[Trace]:
-    """Return one trace per stage, in the order of the stages' ranks.
+    """One trace per stage, in the order of the stages' ranks.
 
-    The ids are upstream's, the order in the file is one that all ranks can follow, so that a chain
-    over the collectives in this order cannot make ranks wait for each other. Only data decides
-    otherwise, as upstream.
+    Ids are upstream's. The file's order is one that all ranks can follow without deadlock;
+    otherwise only data decides, as upstream.
     """
     run = order(program.stages, lambda step: _operations(program, step))
     writer = _Writer(program)
@@ -37,7 +36,7 @@ def _operations(program: Program, step: Step) -> int:
 
 
 class _Writer:
-    """Makes the node of a step."""
+    """Makes a step's node."""
 
     def __init__(self, program: Program) -> None:
         settings = program.settings
@@ -82,5 +81,5 @@ class _Writer:
 
 @cache
 def _attribute(name: str, value: str | int) -> Attribute:
-    """Return an attribute that many nodes have in common."""
+    # shared by many nodes
     return Attribute(name, value)

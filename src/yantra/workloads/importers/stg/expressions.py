@@ -1,10 +1,8 @@
 """Sizes as exact arithmetic over symbols: `(Head + 2*KVHead)/tp`.
 
-An expression is a sum of products of whole powers of symbols with rational factors. Terms are kept
-in one order and expressions of equal terms are one object, so that comparing two costs nothing and
-`Seq/(cp*tp)` equals `(Seq/cp)/tp`.
-
-Trade-off: no division by a sum. Sizes of shards never need one, and without it the form is unique.
+Sums of products of whole powers with rational factors, in one order; equal ones are one object, so
+`Seq/(cp*tp)` is `(Seq/cp)/tp`. Trade-off: no division by a sum, which shards never need and which
+would make the form ambiguous.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ Shape = tuple["Expression", ...]
 
 
 class Expression:
-    """One size; made by `number`, `symbol`, `parse` and arithmetic, never directly."""
+    """One size; made only by `number`, `symbol`, `parse` and arithmetic."""
 
     __slots__ = ("symbols", "terms")
 
@@ -48,7 +46,7 @@ class Expression:
         return self * _expression(other).inverse()
 
     def inverse(self) -> Expression:
-        """Return 1 / self; raises ZeroDivisionError or, for a sum, ArithmeticError."""
+        """1 / self; raises ZeroDivisionError or, for a sum, ArithmeticError."""
         if not self.terms:
             raise ZeroDivisionError("division by 0")
         if len(self.terms) > 1:
@@ -57,7 +55,7 @@ class Expression:
         return _interned((tuple((name, -power) for name, power in powers), 1 / factor))
 
     def substitute(self, replacements: Mapping[str, Expression]) -> Expression:
-        """Return self with symbols replaced, all at once."""
+        """Replace symbols, all at once."""
         if self.symbols.isdisjoint(replacements):
             return self
         result = number(0)
@@ -71,7 +69,7 @@ class Expression:
         return result
 
     def evaluate(self, values: Mapping[str, int]) -> Fraction:
-        """Return the value; raises KeyError for a symbol without one."""
+        """The value; raises KeyError for a symbol without one."""
         total = Fraction(0)
         for powers, factor in self.terms:
             for name, power in powers:
@@ -87,18 +85,18 @@ class Expression:
 
 @cache
 def number(value: int | Fraction) -> Expression:
-    """Return a constant."""
+    """A constant."""
     return _interned(((), Fraction(value))) if value else _interned()
 
 
 @cache
 def symbol(name: str) -> Expression:
-    """Return a symbol."""
+    """A symbol."""
     return _interned((((name, 1),), Fraction(1)))
 
 
 def volume(shape: Shape) -> Expression:
-    """Return the product of the sizes of a shape."""
+    """The product of a shape's sizes."""
     return reduce(mul, shape, number(1))
 
 

@@ -1,4 +1,4 @@
-"""Where modules come from: a checkout of STG or STAGE, a folder of your own, or the built-in ones.
+"""Where modules come from: a checkout of STG or STAGE, your own folder, or the built-in ones.
 
 Source: astra-sim/stage@9ec6c02 for which folder holds the modules of which model.
 """
@@ -15,7 +15,7 @@ from yantra.workloads.importers.stg.sheets import read_module
 
 
 def sheets_of(folder: str, settings: Settings) -> Library:
-    """Return the modules of a model from a checkout, from its spreadsheets or from one folder."""
+    """A model's modules from a checkout, from its spreadsheets or from one folder."""
     if not os.path.isdir(folder):
         raise ConfigError(folder, "expected the folder of spreadsheets, got no folder")
     own, attention = folder, folder
@@ -35,7 +35,6 @@ def sheets_of(folder: str, settings: Settings) -> Library:
 
 
 def _folders(settings: Settings) -> tuple[str, str]:
-    """Return where a model's modules lie, and where those of its attention do."""
     if settings.is_inference:
         sharded = "_fully_sharded" if settings.weight_sharded else ""
         folder = f"module/{settings.model_type}{sharded}_fullset"
@@ -52,7 +51,7 @@ def _folders(settings: Settings) -> tuple[str, str]:
 
 
 def _read_in(folder: str, name: str) -> Module:
-    """Read a module of a folder; raises ConfigError with the names there are."""
+    """Read a module of a folder; raises ConfigError with the possible names."""
     path = os.path.join(folder, f"{name}.csv")
     if not os.path.isfile(path):
         there = sorted(f[:-4] for f in os.listdir(folder) if f.endswith(".csv"))

@@ -1,4 +1,4 @@
-"""Micro-batches: the whole graph of one, repeated, with weights in common and gradients added.
+"""Micro-batches: one's graph repeated, with common weights and added gradients.
 
 Source: astra-sim/stage@9ec6c02, the pass MicroBatchReplicator. As there, a gradient is reduced over
 data-parallel ranks in every micro-batch, and the reduced ones are added.
@@ -13,7 +13,7 @@ from yantra.workloads.importers.stg.weights import weights_of
 
 
 def repeat(graph: Graph, count: int) -> Graph:
-    """Return `count` micro-batches of a graph, the sums of their gradients, and the weights."""
+    """`count` micro-batches of a graph, the sums of their gradients, and the weights."""
     pairs = weights_of(graph)
     place = {tensor: index for index, tensor in enumerate(graph)}
     shared = {weight for weight, _ in pairs}

@@ -1,8 +1,7 @@
-"""The models STG has, as assemblies of its modules.
+"""STG's models, as assemblies of its modules.
 
-A layer is norm, attention, residual, norm, feed-forward network, residual. Forward tensors are
-called x, y, ...; the gradient of one has a `d` in front. The models differ in their modules: those
-of `llama` have grouped key-value heads and a gated network, those of `moe` a router and experts.
+Forward tensors are x, y, ...; gradients have a `d` in front. `llama` has grouped key-value heads
+and a gated network, `moe` a router and experts.
 
 Source: astra-sim/stage@9ec6c02, `models/stage1` and, for inference,
 `models/transformer_forward_only.py` with the removed `main_adv.py`.
@@ -63,7 +62,6 @@ _FEED_FORWARD = Part(name="ffn", module="llama_feed_forward_network")
 
 
 def _layer(network: Part, x: str, y: str, dy: str, dx: str) -> Block:
-    """Return a layer around a network whose ends have these names."""
     return Block(
         parts=(
             Part(name="input_norm", module="layer_norm"),

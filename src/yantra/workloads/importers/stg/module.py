@@ -1,4 +1,4 @@
-"""A module: the tensors of one building block, by name, before it is placed in a model."""
+"""A module: a building block's tensors, by name, before it is placed in a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yantra.workloads.importers.stg.tensors import Graph
 
 
 class Module(NamedTuple):
-    """Tensors of a block, forward and backward; `source` names it in errors."""
+    """Forward and backward tensors; `source` names the block in errors."""
 
     source: str
     graph: Graph

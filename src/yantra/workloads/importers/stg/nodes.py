@@ -1,8 +1,7 @@
-"""Operations, collectives and messages of the tensors of each stage, with upstream's ids.
+"""Operations, collectives and messages of each stage's tensors, with upstream's ids.
 
-A tensor is one computation behind the collectives that bring its inputs into the shards it needs.
-Computations of no operations are taken out and what waited for them waits for what they waited for,
-in upstream's order of taking out, since it decides the order of the dependencies.
+A tensor is one computation after its inputs' collectives. Computations of no operations are
+removed; as upstream, the order of removal decides the order of dependencies.
 
 Source: astra-sim/stage@9ec6c02, the pass BundledConvertChakra.
 """
@@ -24,9 +23,8 @@ from yantra.workloads.importers.stg.tensors import Graph, Spec, Tensor
 class Step:
     """A node before its sizes: a computation, or the movement of a tensor.
 
-    `moved` is the tensor a collective or message carries, None of computations; `chain` are the
-    collectives it takes to reshard it and `place` is the one of them this step is. `peer` is the
-    stage at the other end of a message.
+    `moved` is the moved tensor, or None; this is the collective at `place` of the `chain` that
+    reshards it. `peer` is a message's other stage.
     """
 
     __slots__ = ("after", "chain", "id", "is_send", "moved", "peer", "place", "tag", "tensor")
@@ -44,12 +42,12 @@ class Step:
 
     @property
     def collective(self) -> Collective | None:
-        """The collective this step is, if it is one."""
+        """The collective of this step, if any."""
         return self.chain[self.place] if self.chain else None
 
 
 class _Steps:
-    """The steps of one tensor."""
+    """One tensor's steps."""
 
     __slots__ = ("compute", "first", "received", "second", "sent")
 
@@ -72,7 +70,7 @@ class _Steps:
 def steps_of(
     stages: Stages, axes: Sequence[str], does_nothing: Callable[[Expression], bool]
 ) -> dict[int, list[Step]]:
-    """Return the steps of every stage in the order of the file.
+    """Every stage's steps, in the order of the file.
 
     `axes` are the symbols of spatial axes of more than one rank; `does_nothing` says which numbers
     of operations are zero.
@@ -99,7 +97,7 @@ class _Matcher:
         self._known: dict[tuple[int, int, bool], tuple[Collective, ...]] = {}
 
     def between(self, origin: Spec, to: Spec, second: bool) -> tuple[Collective, ...]:
-        # The specs outlive this object, so their identities stay theirs.
+        # The specs outlive this object, so their ids stay theirs.
         key = id(origin), id(to), second
         if key not in self._known:
             made = operators.output(origin)

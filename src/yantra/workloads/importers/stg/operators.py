@@ -1,7 +1,7 @@
-"""The operators of the sheets: the shard each makes of its inputs, and its operations.
+"""The operators of the sheets: the shard each makes, and its operations.
 
-Operations are those STG counts: multiply-accumulates of an einsum, elements of the others. What one
-of them counts in FLOP is decided by `units.py`.
+As in STG: multiply-accumulates of an einsum, elements of the others; `units.py` turns them into
+FLOP.
 
 Source: astra-sim/stage@9ec6c02, the format of `sharding_spreadsheets`.
 """
@@ -45,7 +45,7 @@ class Output(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def output(spec: Spec) -> Output:
-    """Return what a spec makes; raises ConfigError at the place where the spec was written."""
+    """What a spec makes; raises ConfigError at the spec's place."""
     if spec.code in (PLACEHOLDER, IDENTITY, SHADOW):
         return Output(spec.x1_shape, spec.x1_hidden, number(0))
     if spec.code == EINSUM:

@@ -1,13 +1,11 @@
-"""One order of the collectives of a rank, the same on all ranks of a group.
+"""One order of a rank's collectives, the same on all ranks of a group.
 
-Upstream leaves it to the simulator which of several ready collectives goes first; where a rank does
-one at a time, two ranks may choose differently and wait for each other for ever. Here all stages
-are run through together, one step at a time on each, the lowest id first, with messages between
-them; every stage then keeps its collectives in the order in which they came up. All these orders
-agree with one order of the whole job, so none of them can wait for itself.
+Upstream leaves the choice to the simulator; ranks that run one at a time may then deadlock. Here
+all stages run together, step by step, the lowest id first, and keep their collectives' order, so
+all agree with one order of the job.
 
-Trade-off: computations count their operations, communication takes no time. It is an order, not a
-schedule: a pipeline gets the one of ids, not 1F1B.
+Trade-off: computations count their operations, communication takes no time. It is an order of ids,
+not a schedule such as 1F1B.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ Stages = Mapping[int, Sequence[Step]]
 
 
 def order(stages: Stages, operations: Callable[[Step], int]) -> dict[int, list[Step]]:
-    """Return the steps of each stage in an order all can follow; raises ConfigError for a circle.
+    """Steps of each stage in an order that all can follow; raises ConfigError for a circle.
 
     `operations` says how long a step occupies its stage; 0 for communication.
     """
@@ -62,7 +60,6 @@ def order(stages: Stages, operations: Callable[[Step], int]) -> dict[int, list[S
 
 
 def _parents(everything: Mapping[int, tuple[int, Step]]) -> dict[int, set[int]]:
-    """Return what each step waits for; a receive waits for its send."""
     sends = {step.tag: id for id, (_, step) in everything.items() if step.is_send}
     parents = {id: set(step.after) for id, (_, step) in everything.items()}
     for id, (_, step) in everything.items():

@@ -1,7 +1,7 @@
 """Text of sizes to expressions: numbers, symbols, `+ - * / **` and brackets.
 
-A recursive descent over the tokens of one cell. A mistake is a ValueError that says what was
-expected and where in the text; the reader of sheets adds file, row and column.
+A mistake is a ValueError with what was expected and where in the text; the reader of sheets adds
+file, row and column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LARGEST_POWER = 9
 
 @cache
 def parse(text: str) -> Expression:
-    """Return the expression a text stands for; raises ValueError."""
+    """Parse an expression; raises ValueError."""
     reader = _Reader(text)
     expression = reader.sum(0)
     if reader.token:
@@ -32,7 +32,7 @@ def parse(text: str) -> Expression:
 
 @cache
 def parse_shape(text: str) -> Shape:
-    """Return the sizes of a comma-separated list; raises ValueError."""
+    """Parse comma-separated sizes; raises ValueError."""
     return tuple(parse(part) for part in text.split(","))
 
 

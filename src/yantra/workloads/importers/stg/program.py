@@ -18,7 +18,7 @@ from yantra.workloads.importers.stg.updates import updates
 
 
 class Program(NamedTuple):
-    """Steps by stage, in the order of the stages' ranks; what is not `settings` is worked out."""
+    """Steps by stage, in the order of the stages' ranks; all but `settings` is derived."""
 
     settings: Settings
     values: Values
@@ -26,7 +26,7 @@ class Program(NamedTuple):
 
 
 def generate(settings: Settings, library: Library, assembly: Assembly | None = None) -> Program:
-    """Make the steps of every stage; the assembly is that of the model type unless given."""
+    """Make every stage's steps; the assembly is by default the model type's."""
     values = Values(settings.values)
     model = assembly or assembly_of(settings)
     context = Context(library, values.symbols, _fixed(settings, model))
@@ -45,7 +45,7 @@ def generate(settings: Settings, library: Library, assembly: Assembly | None = N
 
 
 def assembly_of(settings: Settings) -> Assembly:
-    """Return the assembly of a model type."""
+    """The assembly of a model type."""
     if settings.is_inference:
         return INFERENCE
     return MOE if settings.family == "moe" else DENSE
@@ -60,7 +60,7 @@ def _stage_of(settings: Settings) -> StageOf:
     layers, pp = settings.num_stacks, settings.pp
     if settings.is_inference and settings.layer_each_stage is not None:
         return slices_of(settings.layer_each_stage, layers, pp)
-    # Upstream puts the tail on a stage in the middle where the layers do not divide evenly.
+    # Upstream puts the tail on a middle stage where the layers do not divide evenly.
     as_upstream = settings.units == "stg" and not settings.mixed_precision
     misplaced = as_upstream and settings.family != "own"
     return equal_slices(layers, pp, (layers - 1) % pp if misplaced else pp - 1)

@@ -1,15 +1,15 @@
 """Which collectives turn one sharding of a tensor into another.
 
-For each parallel axis a tensor is split along a dimension, holds partial sums, or is the same on
-all ranks. Going from one of these to another is
+On each parallel axis a tensor is split along a dimension, holds partial sums, or is equal on all
+ranks:
 
     from \\ to      same          split           partial
     same           nothing       local slice     impossible
     split          all-gather    all-to-all *    impossible      * nothing along the same dimension
     partial        all-reduce    reduce-scatter  nothing
 
-the rule of sharding propagation (Xu et al., GSPMD, 2021). Several axes make several collectives one
-after the other, in the order of the axes.
+This is the rule of sharding propagation (Xu et al., GSPMD, 2021). Several axes make collectives in
+turn, in the order of the axes.
 
 Source: astra-sim/stage@9ec6c02, the pass CommunicationMatcherV2.
 """
@@ -34,7 +34,7 @@ class _Placement(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """One step of a change of sharding: a collective over the ranks along an axis."""
+    """A step of resharding: a collective along an axis."""
 
     axis: str
     type: CollectiveType
@@ -43,10 +43,10 @@ class Collective(NamedTuple):
 def collectives(
     have: tuple[Shape, Shape], need: tuple[Shape, Shape], axes: Sequence[str], where: str = ""
 ) -> tuple[Collective, ...]:
-    """Return the collectives between two shardings, each given as (shape, hidden).
+    """The collectives between two shardings, each given as (shape, hidden).
 
     `axes` are the symbols of axes with more than one rank. Raises ConfigError, naming `where`, if
-    partial sums are wanted of whole tensors.
+    whole tensors should become partial sums.
     """
     steps = []
     for axis in axes:

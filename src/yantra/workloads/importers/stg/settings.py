@@ -1,4 +1,4 @@
-"""What is to be made: model, sizes and degrees of parallelism, under the names of STG's flags."""
+"""What to make: model, sizes and degrees of parallelism, by STG's flags."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ INFERENCE_TYPES = ("prefilling", "decoding")
 
 
 class Settings(Record):
-    """Flags of STG's `main.py` (and `main_adv.py` for inference); its defaults.
+    """Flags of STG's `main.py` (and `main_adv.py` for inference), with its defaults.
 
-    `sp` is context parallelism (the symbol cp). `batch` is that of a step over all ranks, and
-    `micro_batch` likewise is not yet divided by `dp`; None is one micro-batch.
+    `sp` is context parallelism (the symbol cp). `batch` and `micro_batch` are over all ranks,
+    before dividing by `dp`; None is one micro-batch.
     """
 
     model_type: str = "dense"
@@ -34,11 +34,11 @@ class Settings(Record):
     ep: int = 1
     pp: int = 1
     weight_sharded: bool = False
-    """Shard weights and gradients of layers over dp (FSDP)."""
+    """Shard layers' weights and gradients over dp (FSDP)."""
     tpsp: bool = True
     """Split the sequence over tp outside of matrix products."""
     mixed_precision: bool = False
-    """Only in units `stg`, where upstream decides by it which model is a llama."""
+    """Only in units `stg`, where it decides upstream which model is a llama."""
     dvocal: int = 32000
     dmodel: int = 8192
     dff: int = 28672
@@ -51,13 +51,13 @@ class Settings(Record):
     experts: int = 8
     kexperts: int = 2
     din: int | None = None
-    """Rows of the input embedding of an inference model; None is dvocal."""
+    """Rows of an inference model's embedding; None is dvocal."""
     dout: int | None = None
-    """Columns of the head of an inference model; None is dvocal."""
+    """Columns of an inference model's head; None is dvocal."""
     layer_each_stage: int | None = None
-    """Layers of a slice of an inference model; None makes equal slices."""
+    """Layers of an inference model's slice; None makes equal slices."""
     symbols: Mapping[str, int] = {}
-    """Values of symbols of your own sheets."""
+    """Symbols of your own sheets."""
     units: Units = "yantra"
     dtype: str = "bf16"
     gradient_dtype: str = "fp32"
@@ -100,14 +100,14 @@ class Settings(Record):
 
     @property
     def is_inference(self) -> bool:
-        """Whether the model has only a forward pass."""
+        """Whether there is only a forward pass."""
         return self.model_type in INFERENCE_TYPES
 
     @property
     def family(self) -> str:
         """The model that is made: gpt, llama, moe, prefilling or decoding.
 
-        In units `stg` a llama without mixed precision is a gpt, as upstream.
+        As upstream, units `stg` make a gpt of a llama without mixed precision.
         """
         if self.model_type not in ("llama", "dense"):
             return self.model_type
@@ -120,7 +120,7 @@ class Settings(Record):
 
     @property
     def micro_batches(self) -> int:
-        """How many micro-batches a step has."""
+        """Micro-batches of a step."""
         return 1 if self.micro_batch is None else self.batch // self.micro_batch
 
     @property

@@ -1,7 +1,7 @@
-"""Reader of one module: a CSV table of tensors and a JSON file of what it takes and gives.
+"""Reads one module: a CSV table of tensors and a JSON file of its inputs and outputs.
 
-One row is one tensor with the operation that makes it. Every mistake is reported with file, row and
-column, what was expected and what is there. Rows count from 2, as in a spreadsheet.
+A row is one tensor with its operation. Mistakes have file, row and column; rows count from 2, as in
+a spreadsheet.
 
 Source: astra-sim/stage@9ec6c02, `sharding_spreadsheets`; the columns are in docs/reference/stg.md.
 """
@@ -62,7 +62,7 @@ def read_module(path: str) -> Module:
         is_weight = row.cells["require_grads"]
         if is_weight not in ("Y", "N", ""):
             raise row.wrong("require_grads", "Y or N")
-        # STG marks backward tensors, which get weights of their own under FSDP, by this letter.
+        # STG marks backward tensors, which get their own weights under FSDP, by this letter.
         backward = name.rpartition(".")[2].startswith("d")
         tensor = Tensor(name, _spec(row), trained=is_weight == "Y", backward=backward)
         by_id[name] = tensor
@@ -93,7 +93,7 @@ def _rows(path: str) -> list[_Row]:
 
 
 def _identifier(row: _Row, column: str, text: str | None = None) -> str:
-    """Return an id without the revision 0, which is the one of a tensor that was not updated."""
+    """An id without the revision 0 of a tensor that was not updated."""
     given = row.cells[column] if text is None else text
     match = _IDENTIFIER.fullmatch(given)
     if match is None:
@@ -128,7 +128,6 @@ def _shape(row: _Row, column: str, needed: bool) -> Shape | None:
 
 
 def _attribute(row: _Row, code: str) -> tuple[str, int, Expression]:
-    """Return equation, axis and amount as the operator takes them from `op_attr`."""
     text = row.cells["op_attr"]
     if code == "M":
         return _equation(row, text), 0, number(1)

@@ -1,7 +1,7 @@
 """Pipeline stages: which tensor is made where, and the messages between stages.
 
-Layers are cut into contiguous slices of equal length; what is left over goes to the first stages.
-A tensor needed on another stage is received there once, as a shadow that stands in for it.
+Layers are cut into contiguous equal slices, the first stages taking the rest. A tensor needed on
+another stage is received there once, as its shadow.
 
 Source: astra-sim/stage@9ec6c02, `_create_pipeline_tensor_map` and the pass GraphDistributer.
 """
@@ -16,7 +16,7 @@ from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.tensors import FRONT, Graph, Spec, Tensor
 
 StageOf = Callable[[int | str], int]
-"""Stage of a unit: the number of a layer, `front` or `tail`."""
+"""Stage of a unit: a layer's number, `front` or `tail`."""
 
 
 class Message(NamedTuple):
@@ -29,14 +29,14 @@ class Message(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """Graphs by stage, in the order in which stages first occur, and messages in order of ids."""
+    """Graphs by stage, in the order of first occurrence, and messages in order of ids."""
 
     graphs: dict[int, Graph]
     messages: list[Message]
 
 
 def equal_slices(layers: int, pp: int, tail: int) -> StageOf:
-    """Return the map of contiguous slices; the front is on stage 0, the tail on stage `tail`."""
+    """Contiguous slices; the front is on stage 0, the tail on stage `tail`."""
     if layers < pp:
         problem = f"expected at least one layer for each of the {pp} stages, got {layers} layers"
         raise ConfigError("num_stacks", problem)
@@ -52,9 +52,9 @@ def equal_slices(layers: int, pp: int, tail: int) -> StageOf:
 
 
 def slices_of(length: int, layers: int, pp: int) -> StageOf:
-    """Return the map of the inference models: slices of `length`, around and around the stages.
+    """The inference models' slices of `length`, around and around the stages.
 
-    The front counts as a part of the first slice, the tail as two layers after the last.
+    The front counts as part of the first slice, the tail as two layers after the last.
     """
     if length < 1:
         raise ConfigError("layer_each_stage", f"expected at least 1, got {length}")

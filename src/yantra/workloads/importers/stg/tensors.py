@@ -1,12 +1,10 @@
-"""Tensors as the sheets see them: each is made by one operator from at most two others.
+"""Tensors as in the sheets: each is made by one operator from at most two others.
 
-A `Spec` is what the operator is and how it wants its inputs sharded; copies of a block for layers
-and micro-batches share it, so whatever depends on shapes alone is worked out once. A `Tensor` is
-one place of the graph and links to its inputs.
+A `Spec` (operator and inputs' shards) is shared by copies of a block, so shapes are computed once;
+a `Tensor` is a place of the graph.
 
-A shape holds the sizes of one rank's shard (`Batch/dp`). Beside it stand the *hidden* sizes: those
-that were summed over. A parallel symbol among them (`Dff/tp`) says that every rank of that axis
-holds a partial sum only.
+A shape has one rank's sizes (`Batch/dp`). *Hidden* sizes were summed over; a parallel symbol in
+them (`Dff/tp`) means partial sums over that axis.
 """
 
 from __future__ import annotations
@@ -17,13 +15,13 @@ from typing import NamedTuple
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number
 
 WHOLE: Shape = (number(1),)
-"""Hidden sizes of a tensor that nothing is left to be summed of."""
+"""Hidden sizes of a tensor without partial sums."""
 
 FRONT, TAIL = "front", "tail"
 
 
 class Spec(NamedTuple):
-    """An operator with the shards it reads; `operators.py` has the codes and their meaning."""
+    """An operator with the shards it reads; its codes are in `operators.py`."""
 
     code: str
     x1_shape: Shape
@@ -40,7 +38,7 @@ class Spec(NamedTuple):
     """Where it was written, for errors."""
 
     def substitute(self, replacements: Mapping[str, Expression]) -> Spec:
-        """Return the spec with symbols replaced."""
+        """The spec with symbols replaced."""
 
         def replaced(shape: Shape) -> Shape:
             return tuple(size.substitute(replacements) for size in shape)
@@ -57,8 +55,8 @@ class Spec(NamedTuple):
 class Tensor:
     """One tensor and the operation that makes it.
 
-    `unit` is the part of the model: the number of a layer, `front` or `tail`; `micro_batch` is None
-    for what all micro-batches share. `backward` says that it is part of the backward pass.
+    `unit` is a layer's number, `front` or `tail`; `micro_batch` None is shared by all. `backward`:
+    of the backward pass.
     """
 
     __slots__ = (
@@ -104,7 +102,7 @@ class Tensor:
 
 
 Graph = list[Tensor]
-"""Tensors in the order in which their operations are written, which decides ids."""
+"""Tensors in the order of their operations, which decides ids."""
 
 
 def copied(
@@ -112,7 +110,7 @@ def copied(
     rename: Callable[[str], str],
     respec: Callable[[Spec], Spec] = lambda spec: spec,
 ) -> Graph:
-    """Return a copy that links within itself; links to tensors outside stay."""
+    """A copy that links within itself; links to tensors outside stay."""
     twins: dict[Tensor, Tensor] = {}
     for old in graph:
         new = twins[old] = Tensor.__new__(Tensor)
@@ -127,7 +125,7 @@ def copied(
 
 
 def relink(graph: Iterable[Tensor], twins: Mapping[Tensor, Tensor]) -> None:
-    """Let links to the keys of `twins` lead to their values."""
+    """Redirect links from the keys of `twins` to their values."""
     for tensor in graph:
         if tensor.x1 is not None:
             tensor.x1 = twins.get(tensor.x1, tensor.x1)
@@ -140,7 +138,7 @@ def relink(graph: Iterable[Tensor], twins: Mapping[Tensor, Tensor]) -> None:
 
 
 def substituting(replacements: Mapping[str, Expression]) -> Callable[[Spec], Spec]:
-    """Return a function that replaces symbols in specs, each spec once."""
+    """A function that replaces symbols in specs, each spec once."""
     known: dict[int, tuple[Spec, Spec]] = {}
 
     def respec(spec: Spec) -> Spec:

@@ -1,8 +1,8 @@
-"""Attributes of nodes: how much an operation and an element count.
+"""Attributes of nodes: what an operation and an element count.
 
 `stg` writes upstream's counts: multiply-accumulates, elements, the output alone. `yantra` writes
 what a simulator divides by FLOP/s and bytes/s: two operations per multiply-accumulate, bytes of all
-inputs and the output, and the size a collective has at its place in a chain of them.
+inputs and the output, and a collective's size at its place in a chain.
 
 Source: astra-sim/stage@9ec6c02 for `stg`.
 """
@@ -38,7 +38,7 @@ _CLASSES = {
 
 
 class Values:
-    """Values of sizes, each worked out once."""
+    """Values of sizes, each computed once."""
 
     def __init__(self, symbols: Mapping[str, int]) -> None:
         self.symbols = symbols
@@ -71,7 +71,7 @@ class StgUnits:
         self._known: dict[tuple[object, ...], Attributes] = {}
 
     def compute(self, tensor: Tensor) -> Attributes:
-        """Return the attributes of the computation of a tensor."""
+        """Attributes of a tensor's computation."""
         key = (id(tensor.spec),)
         if key not in self._known:
             made = operators.output(tensor.spec)
@@ -83,7 +83,7 @@ class StgUnits:
         return self._known[key]
 
     def move(self, moved: Tensor, step: Step) -> Attributes:
-        """Return the size and kind of a collective or message."""
+        """Size and kind of a collective or message."""
         type_ = step.collective and step.collective.type
         key = id(moved.spec), type_
         if key not in self._known:
@@ -101,7 +101,7 @@ class YantraUnits:
         self._known: dict[tuple[object, ...], Attributes] = {}
 
     def compute(self, tensor: Tensor) -> Attributes:
-        """Return the attributes of the computation of a tensor."""
+        """Attributes of a tensor's computation."""
         inputs = [other for other in (tensor.x1, tensor.x2) if other is not None]
         key = (
             id(tensor.spec),
@@ -152,7 +152,7 @@ class YantraUnits:
         return min(read, written) if spec.code == operators.SLICE else read
 
     def move(self, moved: Tensor, step: Step) -> Attributes:
-        """Return the size and kind of a collective or message."""
+        """Size and kind of a collective or message."""
         type_ = step.collective and step.collective.type
         before = step.chain[: step.place]
         key = id(moved.spec), moved.weight_gradient, before, type_

@@ -10,7 +10,7 @@ from yantra.workloads.importers.stg.tensors import Graph, Spec, Tensor
 
 
 def updates(graph: Graph) -> Graph:
-    """Return the updated weights of a graph whose last gradients of weights are their sums."""
+    """The updated weights of a graph whose last weight gradients are their sums."""
     gradients = {tensor.gradient_of: tensor for tensor in graph if tensor.gradient_of is not None}
     made: Graph = []
     for weight in graph:

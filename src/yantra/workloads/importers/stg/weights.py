@@ -1,8 +1,7 @@
-"""Weights of a block as one flat vector, as FSDP and data-parallel buckets keep them.
+"""A block's weights as one flat vector, as in FSDP and data-parallel buckets.
 
-The vector is gathered once for the forward and once for the backward pass, every weight is a view
-of it, and all gradients end in one vector that is reduced. With the symbol `fsdp` at 1 the gathers
-vanish and the reduction is a plain all-reduce.
+It is gathered once per pass, weights are views of it, and gradients end in one reduced vector. With
+the symbol `fsdp` at 1 only an all-reduce remains.
 
 Source: astra-sim/stage@9ec6c02, the pass FSDPWeightGradManager.
 """
@@ -19,7 +18,7 @@ from yantra.workloads.importers.stg.tensors import Graph, Spec, Tensor, relink
 
 
 def weights_of(graph: Graph) -> list[tuple[Tensor, Tensor]]:
-    """Return the trained placeholders, each with its gradient."""
+    """Trained placeholders, each with its gradient."""
     gradients = {tensor.gradient_of: tensor for tensor in graph if tensor.gradient_of is not None}
     found = []
     for tensor in graph:
@@ -32,7 +31,7 @@ def weights_of(graph: Graph) -> list[tuple[Tensor, Tensor]]:
 
 
 def fuse(block: Graph) -> Graph:
-    """Return the block with its weights as views of one sharded vector; changes its tensors."""
+    """Make a block's weights views of one sharded vector; changes its tensors."""
     pairs = weights_of(block)
     if not pairs:
         return block

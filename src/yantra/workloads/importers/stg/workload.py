@@ -1,6 +1,6 @@
-"""Sheets to a workload: one template per pipeline stage, ranks as upstream numbers them.
+"""Sheets to a workload: one template per pipeline stage, ranks numbered as upstream.
 
-Rank numbers have dp as the fastest axis, then tp, cp (and ep), the pipeline as the slowest.
+dp is the fastest axis, then tp, cp (and ep), the pipeline the slowest.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _GRID, _VIEW = "train", "dense"
 def from_stg(
     settings: Settings, sheets: str | None = None, assembly: str | None = None
 ) -> Workload:
-    """Make the workload of a model.
+    """Make a model's workload.
 
-    `sheets` is a checkout of STG or STAGE, or a folder of sheets; without it the built-in modules
-    are used. `assembly` is the file that connects your own sheets, which lie beside it unless
-    `sheets` is given. Raises ConfigError for anything that does not fit.
+    `sheets` is a checkout of STG or STAGE, or a folder of sheets; by default the built-in modules.
+    The file `assembly` connects your own sheets, which are beside it unless `sheets` is given.
+    Raises ConfigError for what does not fit.
     """
     if assembly is not None:
         own = read_assembly(assembly)
@@ -46,7 +46,7 @@ def _workload(program: Program) -> Workload:
     names = [f"stage{place}" for place in range(len(program.stages))]
     sections = {
         "about": {"source": "stg", **_flags(settings)},
-        # Upstream's order is what units `stg` are for; its own says nothing about collectives.
+        # Units `stg` are for upstream's order; its own says nothing about collectives.
         "ordering": "streams" if settings.units == "stg" else "serial",
         "notes": _notes(settings),
     }

@@ -1,4 +1,4 @@
-"""Blocks models are made of, one file each: they say which operators work on what."""
+"""Blocks models are made of, one file each."""
 
 from yantra.workloads.models.blocks.attention import Attention
 from yantra.workloads.models.blocks.block import Block

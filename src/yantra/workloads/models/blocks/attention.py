@@ -1,8 +1,8 @@
-"""Multi-head attention with as many key-value heads as wished, split by heads.
+"""Multi-head attention with any number of key-value heads, split by heads.
 
 Weights: queries, keys and values in one product split by columns, the output projection by rows.
 (Vaswani et al., 2017; grouped queries: Ainslie et al., 2023; rotary positions: Su et al., 2021;
-norms of each head: Qwen3, 2025, of all heads together: OLMo 2, 2024; gates of what heads give: Qiu
+norms of each head: Qwen3, 2025, of all heads together: OLMo 2, 2024; gates of heads' results: Qiu
 et al., 2025 (arXiv 2505.06708); sinks, a logit per head that takes weight and gives nothing:
 gpt-oss model card, 2025; chunks: Llama 4, 2025.)
 """
@@ -25,11 +25,10 @@ from yantra.workloads.operators.graph.operators.wide_norm import wide_norm
 class Attention(Block):
     """`heads` queries share `kv_heads` keys and values of width `head_dim`.
 
-    Values are `value_dim` wide where that is not 0. `qk_norm` is over each head, over all heads
-    together, or over each head without a weight. `gate` multiplies what each head gives: one number
-    for each element, or for each head. `chunked`: tokens see the chunk of `window` tokens that they
-    are in, not the last `window` ones. `shared_kv`: keys are values, too, before their norms. With
-    an `index` a query attends to at most `keys` tokens, which the index chooses.
+    Values are `value_dim` wide unless 0. `qk_norm` is over each head, all heads, or each without a
+    weight. `gate` multiplies results by a number per element or head. `chunked`: tokens see their
+    chunk of `window` tokens. `shared_kv`: keys are also values, before their norms. With an `index`
+    a query attends to at most `keys` tokens.
     """
 
     heads: int
@@ -98,9 +97,8 @@ class Attention(Block):
         )  # fmt: skip
 
     def _kv_heads(self, g: Graph) -> int:
-        """Return the key-value heads computed: with more ranks than heads, each has a copy of one.
-
-        Only without training: copies would need their gradients added.
+        """With more ranks than heads, each has a copy of one; not in training: gradients would be
+        added.
         """
         tp = g.setting.ways("tp")
         if self.kv_heads % tp == 0:
@@ -111,7 +109,7 @@ class Attention(Block):
         raise ConfigError("tp", f"{problem}; the nearest possible is {_nearest(self.kv_heads, tp)}")
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """Without a causal mask nothing is generated token by token, and nothing is kept."""
+        """Without a causal mask nothing is generated, so nothing is kept."""
         row = self.head_dim + (self.value_dim or self.head_dim)
         if not self.causal:
             return None

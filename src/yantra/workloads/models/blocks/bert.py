@@ -1,7 +1,8 @@
-"""What BERT has of its own: norms behind the residual sums, and the two heads of its training.
+"""BERT's own parts: norms after the residual sums, and two training heads.
 
-One head predicts the words that were masked, 15 % of the tokens, with the embedding's weight; the
-other tells from each sequence's first token whether two sentences belong together.
+One predicts the masked words, 15 % of the tokens, with the embedding's weight; the other says from
+each sequence's first token whether two sentences belong together.
+
 Source: Devlin et al., "BERT", 2018 (arXiv 1810.04805), sections 3.1 and A.2.
 """
 
@@ -17,7 +18,7 @@ from yantra.workloads.operators.graph.operators.loss import cross_entropy
 
 
 class PostNormLayer(Block):
-    """A transformer's layer of width `hidden` with each norm behind the residual sum."""
+    """Layer of width `hidden` with norms after the residual sums."""
 
     hidden: int
     attention: Block
@@ -38,7 +39,7 @@ class PostNormLayer(Block):
 
 
 class MaskedHead(Block):
-    """Predicts `masked_percent` of the tokens, and one of two classes for every sequence."""
+    """Predicts `masked_percent` of the tokens, and one of two classes per sequence."""
 
     vocab: int
     hidden: int
@@ -56,7 +57,7 @@ class MaskedHead(Block):
         self._words(g, self._select(g, x, "masked", words))
 
     def _select(self, g: Graph, x: Tensor, name: str, rows: int) -> Tensor:
-        """Gather rows; with sequence parallelism every rank needs tokens of all."""
+        # with sequence parallelism every rank needs tokens of all
         sizes = {"tokens": rows, "hidden": self.hidden}
         return elementwise(g, name, [x], flops=0, kind="gather", placement=REPLICATED, sizes=sizes)
 

@@ -1,4 +1,4 @@
-"""Blocks beside each other: each gets the same input, and what they give is added.
+"""Parallel blocks: the same input, results added.
 
 (Falcon-H1, Technology Innovation Institute, 2025 (arXiv 2507.22448), section 2: attention and a
 state-space mixer in every layer.)

@@ -1,7 +1,7 @@
-"""What a block is: a frozen record that adds its operators to a graph.
+"""A block: a frozen record that adds its operators to a graph.
 
-A block speaks of global sizes and of how its weights are split (`linear(..., split="out")`); what
-crosses between ranks, and the backward pass, follow.
+It gives global sizes and how its weights are split (`linear(..., split="out")`); communication and
+the backward pass follow.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class Block(Record):
     """Base of all blocks."""
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor | None:
-        """Add the operators that turn `x` into the result; None stands for the model's ends."""
+        """Add the operators from `x` to the result; None is a model's end."""
         raise NotImplementedError
 
     def input_sizes(self, g: Graph) -> dict[str, int]:
-        """Return the dimensions of `x` where a pipeline cuts in front of this block."""
+        """Dimensions of `x` where a pipeline cuts before this block."""
         raise NotImplementedError
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """Return what it keeps of a sequence for the next token; None: it does not generate."""
+        """What it keeps of a sequence for the next token; None: it does not generate."""
         return None

@@ -1,10 +1,8 @@
-"""What a block keeps of a sequence while tokens are generated: rows of every token, or a state.
+"""What a block keeps of a sequence while tokens are generated: rows per token, or a state.
 
-Rows grow with the sequence (keys and values, latent rows), as far as a window reaches; a state has
-one size however long the sequence is (linear attention, state spaces, short convolutions).
-Elements have the type of the cache that a plan chooses; `fixed_bytes` are in a type of their own,
-whatever the plan says: states are sums over a sequence in fp32, the last inputs of a convolution
-have 16 bits.
+Rows grow with the sequence, up to a window; a state has a fixed size. Elements have the plan's
+cache type; `fixed_bytes` their own: states are sums in fp32, a convolution's last inputs have 16
+bits.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ from yantra.workloads.operators.graph.operators.recurrence import STATE_BYTES
 
 
 class Cache(NamedTuple):
-    """`heads` parts, shared out over tensor parallelism, of `elements` and `fixed_bytes` each.
+    """`heads` parts, shared over tensor parallelism, of `elements` and `fixed_bytes` each.
 
-    One of each token, of the last `window` tokens if there is one, or one of each sequence.
+    One per token, or per token of the last `window`, or per sequence.
     """
 
     heads: int
@@ -28,19 +26,19 @@ class Cache(NamedTuple):
     per_sequence: bool = False
 
     def head_bytes(self, width: float) -> int:
-        """Return the bytes of one part, its elements of `width` bytes."""
+        """Bytes of one part, with elements of `width` bytes."""
         return ceil(self.elements * width) + self.fixed_bytes
 
 
 INPUT_BYTES = 2
-"""Bytes of an input that is kept."""
+"""Bytes of a kept input."""
 
 
 def states(heads: int, elements: int) -> Cache:
-    """Return a state of so many elements for each head."""
+    """A state of `elements` per head."""
     return Cache(heads, 0, None, STATE_BYTES * elements, True)
 
 
 def inputs(heads: int, elements: int) -> Cache:
-    """Return inputs that are seen again, so many for each head."""
+    """Inputs that are read again, `elements` per head."""
     return Cache(heads, 0, None, INPUT_BYTES * elements, True)

@@ -1,7 +1,8 @@
-"""A diffusion transformer: layers whose norms, shifts and gates are made from the condition.
+"""A diffusion transformer: norms, shifts and gates are made from the condition.
 
-The condition, a row per image made of the time step and the class, runs beside the patches from
-layer to layer, and across stages of a pipeline. Positions are fixed numbers, not trained.
+The condition, a row per image from the time step and the class, goes with the patches through
+layers and pipeline stages. Positions are fixed, not trained.
+
 Source: Peebles and Xie, "Scalable diffusion models with transformers", 2023 (arXiv 2212.09748),
 section 3 (adaLN-Zero).
 """
@@ -22,13 +23,12 @@ _SQUARE_FLOPS = 3
 
 
 def condition_sizes(g: Graph, hidden: int) -> dict[str, int]:
-    """Return the dimensions of patches with a condition behind those of every image."""
+    """Dimensions of patches followed by each image's condition."""
     batch = g.setting.batch
     return {"tokens": batch.tokens + batch.sequences, "hidden": hidden}
 
 
 def _split(g: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the patches and the condition."""
     if g.tokens().shards:
         field = "cp" if g.setting.ways("cp") > 1 else "sequence_parallel"
         raise ConfigError(field, "a condition is not split along the sequence; leave it off")
@@ -44,14 +44,12 @@ def _split(g: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _modulation(g: Graph, condition: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
-    """Return a row per image for each name, all from one product."""
     active = elementwise(g, "silu", [condition], flops=4, saves=(0,))
     sizes = dict.fromkeys(names, condition.size("hidden"))
     return linear(g, active, "modulation", sizes, bias=True)
 
 
 def _modulated(g: Graph, x: Tensor, name: str, scale: Tensor, shift: Tensor) -> Tensor:
-    """Normalise without weights of its own, scale and shift by the condition."""
     inputs = [x, scale, shift]
     return elementwise(g, name, inputs, flops=_MODULATED_FLOPS, kind="norm", saves=(0, 1))
 
@@ -77,7 +75,7 @@ class DiTEmbedding(Block):
             (step,) = linear(g, waves, "in", size, bias=True, is_first=True)
             step = elementwise(g, "silu", [step], flops=4, saves=(0,))
             (step,) = linear(g, step, "out", size, bias=True)
-        # One class more stands for none, which guidance needs.
+        # One more class for none, which guidance needs.
         label = lookup(g, "label", self.classes + 1, self.hidden, tokens=images, split=False)
         condition = elementwise(
             g, "condition", [step, label], flops=1, kind="residual", costless_gradient=(0, 1)
@@ -86,7 +84,7 @@ class DiTEmbedding(Block):
 
 
 class DiTLayer(Block):
-    """Attention and feed-forward, each between a shift and scale and a gate from the condition."""
+    """Attention and feed-forward, shifted, scaled and gated by the condition."""
 
     hidden: int
     attention: Block

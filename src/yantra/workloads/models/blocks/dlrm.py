@@ -1,14 +1,11 @@
 """A recommendation model: tables of categories, an MLP of numbers, crosses of both, an MLP on top.
 
-Tables are split over expert parallelism and everything else is copied: each rank looks up, for the
-samples of all ranks of its group, in its part of the tables, and two all-to-alls exchange indices
-and rows. The columns of all tables, in order, are dealt out evenly: whole tables where the ranks
-divide their number, else parts of their columns (TorchRec's table-wise and column-wise sharding).
-A rank's weights are the mean over ranks, as tables differ in rows. Rows are updated where they were
-looked up, which no optimizer does again; its state, a number per row (row-wise Adagrad), is left
-out.
+Expert parallelism splits the tables, all else is copied; two all-to-alls exchange indices and rows.
+Columns of all tables are dealt out evenly: whole tables where the ranks divide their number, else
+parts (TorchRec's table-wise and column-wise sharding). A rank's weights are the mean over ranks, as
+tables differ in rows. Rows are updated at lookup, by no optimizer; its state, a number per row
+(row-wise Adagrad), is left out. A sample is a sequence of one token.
 
-A sample is a sequence of one token.
 Sources: Naumov et al., DLRM, 2019 (arXiv 1906.00091); Wang et al., "DCN V2", 2021 (arXiv
 2008.13535), section 3 (low-rank crosses).
 """
@@ -32,7 +29,7 @@ _ENTROPY_FLOPS = 8
 
 
 def _mlp(g: Graph, x: Tensor, name: str, widths: tuple[int, ...], is_first: bool = False) -> Tensor:
-    """Add products with biases, a rectifier behind each."""
+    """Products with biases, each with a rectifier."""
     with g.scope(name):
         for at, width in enumerate(widths):
             (x,) = linear(
@@ -49,10 +46,10 @@ def _refuse_splits(g: Graph) -> None:
 
 
 class Features(Block):
-    """`rows` of every table of width `width`, of which a sample looks up `lookups` and adds them.
+    """Tables of `rows` of `width`; a sample adds up `lookups` rows of each.
 
-    `dense` numbers pass an MLP of the widths `bottom`, the last of which is `width`. The result has
-    the dense features and those of the tables beside each other, twice: crosses need the first.
+    `dense` numbers pass an MLP of the widths `bottom`, ending with `width`. The result has the
+    dense and the tables' features twice: crosses need the first.
     """
 
     rows: tuple[int, ...]
@@ -63,7 +60,7 @@ class Features(Block):
 
     @property
     def columns(self) -> int:
-        """The columns of all tables, which expert parallelism deals out."""
+        """Columns of all tables, which expert parallelism deals out."""
         return self.width * len(self.rows)
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
@@ -77,7 +74,6 @@ class Features(Block):
         return _beside(g, both, both)
 
     def _pooled(self, g: Graph, samples: int) -> Tensor:
-        """Return the sums of rows of all tables, wherever they lie."""
         ways, columns = g.setting.ways("ep"), self.columns
         if columns % ways:
             raise ConfigError(
@@ -92,10 +88,8 @@ class Features(Block):
             )  # fmt: skip
 
     def _lookup(self, g: Graph, samples: int, columns: int) -> Tensor:
-        """Add the sums of the looked-up rows' columns on this rank, for all samples of the group.
-
-        The indices come first, from the ranks whose samples they are to those that hold a part of
-        the table. Before rows are updated, copies of the tables exchange what they change them by.
+        """Indices go to the ranks with a part of the table; copies exchange changes before rows are
+        updated.
         """
         ways, w, tables = g.setting.ways("ep"), g.setting.width, len(self.rows)
         out = g.tensor("pooled", {"tokens": samples, "feature": columns})
@@ -129,7 +123,7 @@ class Features(Block):
 
 
 class Cross(Block):
-    """Adds to the crossed features their product with the first ones, through `rank` columns."""
+    """Adds the product of the crossed features with the first ones, through `rank` columns."""
 
     features: int
     rank: int
@@ -167,7 +161,6 @@ class Click(Block):
 
 
 def _halves(g: Graph, x: Tensor, features: int) -> tuple[Tensor, Tensor]:
-    """Return the first features and the crossed ones."""
     sizes = {"tokens": x.size("tokens"), "feature": features}
     first, crossed = parts(g, x, {"first": sizes, "crossed": sizes})
     return first, crossed

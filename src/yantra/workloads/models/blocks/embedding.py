@@ -1,7 +1,7 @@
-"""Token embedding, split by vocabulary over tensor parallelism, with positions if learned.
+"""Token embedding, split by vocabulary over tensor parallelism, with learned positions if any.
 
 (Shoeybi et al., Megatron-LM, 2019, section 3; learned positions: GPT-2, 2019; segment types and the
-norm behind: BERT, 2018.)
+norm after: BERT, 2018.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yantra.workloads.operators.graph.operators.lookup import lookup
 class Embedding(Block):
     """`vocab` rows of width `hidden`; `tied` shares them with the head.
 
-    `positions` and `types` are rows of learned tables added to it (0: none).
+    `positions` and `types` are rows of added learned tables (0: none).
     """
 
     vocab: int
@@ -46,5 +46,5 @@ class Embedding(Block):
 
 
 def padded(vocab: int, tp: int) -> int:
-    """Return the vocabulary padded so that `tp` ranks have equal parts."""
+    """The vocabulary padded for equal parts on `tp` ranks."""
     return -(-vocab // tp) * tp

@@ -1,10 +1,11 @@
-"""A mixer of linear attention by the gated delta rule.
+"""A linear-attention mixer with the gated delta rule.
 
-Queries, keys and values in one product, a short convolution over them, the rule, a norm of each
-head that is gated, a product out. A key head serves several value heads. Heads are split over
-tensor parallelism. Of a sequence the states are kept, and the last inputs of the convolution.
-Sources: Yang, Kautz and Hatamizadeh, "Gated Delta Networks", ICLR 2025 (arXiv 2412.06464); Qwen3-
-Next, 2025.
+One product in, a short convolution, the rule, a gated norm of each head, a product out. A key head
+serves several value heads; tensor parallelism splits heads. States and the convolution's last
+inputs are kept.
+
+Sources: Yang, Kautz and Hatamizadeh, "Gated Delta Networks", ICLR 2025 (arXiv 2412.06464);
+Qwen3-Next, 2025.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from yantra.workloads.operators.graph.operators.linear import linear
 from yantra.workloads.operators.graph.operators.short_convolution import short_convolution
 
 CHUNK = 64
-"""Tokens of a chunk, as flash-linear-attention's kernels take them."""
+"""Tokens, as in flash-linear-attention's kernels."""
 
 
 class GatedDelta(Block):
     """`heads` of values, `value_dim` wide, and `kv_heads` of queries and keys, `key_dim` wide.
 
-    `modules` are those of the product in, for adapters: `pairs` (Qwen3-Next), `each` (Qwen3.5), or
-    `others`, of which queries, keys and values are one tensor here and no adapters are made.
+    `modules` are the product's, for adapters: `pairs` (Qwen3-Next), `each` (Qwen3.5), or `others`,
+    with queries, keys and values as one tensor and no adapters.
     """
 
     heads: int

@@ -1,8 +1,8 @@
 """The end of a language model: last norm, product with the vocabulary, loss.
 
-The vocabulary is split over tensor parallelism and the loss is computed on the parts (Shoeybi et
-al., 2019). Without training there is no loss; the head runs for the tokens that continue a
-sequence, and every rank gathers their logits and takes the best token (vLLM's logits processor).
+Tensor parallelism splits the vocabulary and the loss (Shoeybi et al., 2019). Without training the
+head runs for the tokens that continue a sequence, and every rank gathers their logits and takes the
+best token (vLLM's logits processor).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from yantra.workloads.operators.graph.operators.sampling import sample
 
 
 class Head(Block):
-    """`tied` uses the embedding's weight; `norm` None leaves the last norm out."""
+    """`tied` uses the embedding's weight; `norm` None omits the last norm."""
 
     vocab: int
     hidden: int

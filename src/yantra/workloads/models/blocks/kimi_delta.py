@@ -1,7 +1,8 @@
-"""Kimi Delta Attention: the gated delta rule with a decay for each channel of the keys.
+"""Kimi Delta Attention: the gated delta rule with a decay per channel of the keys.
 
-Queries, keys and values have a short convolution each. Decays, and the gates of the results, pass
-through thin products, which every rank of tensor parallelism computes; heads are split.
+Queries, keys and values have a short convolution each. Decays and the results' gates pass through
+thin products, which every tensor-parallel rank computes; heads are split.
+
 Source: Kimi Team, "Kimi Linear", 2025 (arXiv 2510.26692), section 3.
 """
 
@@ -18,7 +19,7 @@ from yantra.workloads.operators.graph.operators.short_convolution import short_c
 
 
 class KimiDelta(Block):
-    """`heads` whose queries, keys and values are `head_dim` wide."""
+    """`heads` with queries, keys and values `head_dim` wide."""
 
     heads: int
     head_dim: int
@@ -48,7 +49,6 @@ class KimiDelta(Block):
         return out
 
     def _thin(self, g: Graph, x: Tensor, name: str, width: int) -> Tensor:
-        """Return a product of as many columns as heads are wide, and one up to all heads."""
         (low,) = linear(g, x, f"{name}_down", {name: self.head_dim})
         (up,) = linear(g, low, f"{name}_up", {name: width}, split="out")
         return up

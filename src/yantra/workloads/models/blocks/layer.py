@@ -1,4 +1,4 @@
-"""A transformer's layer: attention and feed-forward, each normalised before and added after."""
+"""A transformer's layer: attention and feed-forward, normalised before, added after."""
 
 from __future__ import annotations
 

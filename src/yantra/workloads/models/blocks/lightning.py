@@ -1,6 +1,6 @@
-"""A mixer of linear attention with a decay per head, whose result is normalised and gated.
+"""A linear-attention mixer with a decay per head and a normalised, gated result.
 
-(MiniMax-01, 2025 (arXiv 2501.08313), section 2.2.) Of a sequence one state per head is kept.
+(MiniMax-01, 2025 (arXiv 2501.08313), section 2.2.) One state per head is kept of a sequence.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Mamba-1's mixer: a product in, a short convolution, the scan and what steers it, a product out.
+"""Mamba-1's mixer: a product in, a short convolution, the scan and its inputs, a product out.
 
-Channels are split over tensor parallelism; the thin product that makes time steps, b and c from
-them is split by rows, and its sum is needed by all ranks. Of a sequence the states are kept, and
-the last inputs of the convolution.
+Tensor parallelism splits the channels; the thin product that makes their time steps, b and c is
+split by rows, and all ranks need its sum. States and the convolution's last inputs are kept.
+
 Sources: Gu and Dao, "Mamba", 2023 (arXiv 2312.00752), section 3.4; norms of time steps, b and c:
 Lieber et al., "Jamba", 2024 (arXiv 2403.19887), section 6.4.
 """

@@ -1,8 +1,9 @@
 """Mamba-2's mixer: one product in, a short convolution, the scan, a gated norm, one product out.
 
-Heads, and the groups that share b and c, are split over tensor parallelism; a norm sees one group.
-Without training, more ranks than groups have copies of them. Of a sequence a state of fixed size is
-kept, and the last inputs of the convolution.
+Tensor parallelism splits heads and the groups that share b and c; a norm sees one group. Without
+training, surplus ranks have copies of groups. A state of fixed size and the convolution's last
+inputs are kept.
+
 Source: Dao and Gu, "Transformers are SSMs", 2024 (arXiv 2405.21060), sections 7 and 8.
 """
 
@@ -21,7 +22,7 @@ from yantra.workloads.operators.graph.operators.short_convolution import short_c
 class Mamba2(Block):
     """`heads` of `head_dim` channels with `state` states each, after a convolution of `window`.
 
-    `gated_norm` False: what the scan gives is gated and not normalised (Falcon-H1).
+    `gated_norm` False: the scan's result is gated, not normalised (Falcon-H1).
     """
 
     hidden: int
@@ -59,7 +60,7 @@ class Mamba2(Block):
         return y
 
     def _groups(self, g: Graph) -> int:
-        """Return the groups computed: with more ranks than groups, each rank has a copy of one."""
+        """With more ranks than groups, each has a copy of one."""
         tp = g.setting.ways("tp")
         if self.groups % tp == 0:
             return self.groups
@@ -70,7 +71,7 @@ class Mamba2(Block):
         raise ConfigError("tp", f"{problem}; the nearest possible is {nearest}")
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """The states, and the inputs that the convolution sees again; b and c with their heads."""
+        """The states and the convolution's inputs; b and c with their heads."""
         kept = states(self.heads, self.head_dim * self.state)
         before = self.window - 1
         own = inputs(self.heads, before * self.head_dim)

@@ -1,14 +1,12 @@
 """Multi-head latent attention: keys and values are expanded from one compressed row per token.
 
-The products down to the latent rows are small and not split by columns under sequence parallelism:
-every rank compresses its tokens, and only the latent rows are gathered. Without it they are split
-by columns and gathered. The products up are split by heads. (DeepSeek-V2, 2024, section 2.1;
-the split is Megatron Core's.) The cache holds the latent row and the rotary part of the keys.
+Products down are split by columns and gathered; under sequence parallelism each rank compresses its
+own tokens, and only latent rows are gathered. Products up are split by heads. (DeepSeek-V2, 2024,
+section 2.1; the split is Megatron Core's.)
 
-For inference every rank compresses all tokens, as vLLM does, and `mla_cached.py` says the rest.
-
-With an index (`sparse_index.py`) each query attends to the tokens that it scores highest, as many
-as a window would have.
+The cache holds the latent row and the keys' rotary part. For inference every rank compresses all
+tokens, as vLLM does; see `mla_cached.py`. With an index (`sparse_index.py`) a query attends to the
+tokens it scores highest.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ from yantra.workloads.operators.graph.operators.linear import Split, linear
 class MLA(Block):
     """`q_lora` 0 leaves queries uncompressed (DeepSeek-V2-Lite).
 
-    `keys` is how many tokens a query attends to at most (0: all), chosen by `index`, or by that of
-    a layer before where it has none.
+    A query attends to at most `keys` tokens (0: all), chosen by `index`, or by an earlier layer's.
     """
 
     heads: int
@@ -83,7 +80,6 @@ class MLA(Block):
         return cached_attention(g, self, q, latent, key_rope)
 
     def _queries(self, g: Graph, x: Tensor, down: Split) -> tuple[Tensor, Tensor | None]:
-        """Return queries, and their compressed rows if there are any."""
         size = {"q": self.heads * (self.qk_nope + self.qk_rope)}
         if not self.q_lora:
             return linear(g, x, "q", size, split="out")[0], None
@@ -93,7 +89,7 @@ class MLA(Block):
 
     @property
     def reach(self) -> Reach:
-        """Which keys a query attends to, by their number."""
+        """Which keys a query attends to, by number."""
         return Reach(self.causal, self.keys or None)
 
     def caches(self) -> tuple[Cache, ...] | None:

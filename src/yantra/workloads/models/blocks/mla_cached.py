@@ -1,16 +1,13 @@
-"""Latent attention with a cache, as it is computed for inference.
+"""Latent attention with a cache, for inference.
 
 Sequences with one new token use the absorbed form: queries are multiplied into the latent space and
-results out of it, so the core reads the cached rows as they are, as one key-value head of width
-kv_lora + qk_rope that all heads share: 2 (2 kv_lora + qk_rope) operations per head and pair.
-Sequences with several new tokens expand keys and values, those of cached rows again for every
-chunk. The split is vLLM's: a batch may hold both.
+results out of it, so cached rows are one key-value head of width kv_lora + qk_rope for all heads: 2
+(2 kv_lora + qk_rope) operations per head and pair. Others expand keys and values, cached ones again
+for every chunk. As in vLLM, a batch may hold both.
 
-Queries that choose their keys always attend in the absorbed form, as each needs other rows. A
-decoded token reads the rows that it chose; those of a chunk of a prompt together read every row
-once.
-
-The cached rows are not split by heads: every tensor-parallel rank keeps and reads them all.
+Queries that choose their keys always use the absorbed form, as each needs other rows; a decoded
+token reads its chosen rows, a prompt's chunk every row once. Every tensor-parallel rank keeps and
+reads all cached rows.
 
 Sources: DeepSeek-AI, DeepSeek-V2, 2024 (arXiv 2405.04434), section 2.1.2 and appendix C; vLLM,
 `v1/attention/backends/mla/common.py` and `flashmla_sparse.py` (2025).
@@ -50,7 +47,6 @@ def cached_attention(g: Graph, block: MLA, q: Tensor, latent: Tensor, key_rope: 
 
 
 def _expanded(g: Graph, block: MLA, q: Tensor, new: tuple[Tensor, ...], part: Batch) -> Tensor:
-    """Expand the keys and values of new and cached rows, then attend to them."""
     count = part.tokens + part.cached()
     if part.cached():
         new = (*new, _fetched(g, part.cached(), block.kv_lora + block.qk_rope))
@@ -71,7 +67,7 @@ def _expanded(g: Graph, block: MLA, q: Tensor, new: tuple[Tensor, ...], part: Ba
 def _absorbed(
     g: Graph, block: MLA, q: Tensor, new: tuple[Tensor, ...], part: Batch, owns: bool
 ) -> Tensor:
-    """Attend in latent space; `owns` says that no other part has counted the weights."""
+    """`owns`: no other part has counted the weights."""
     tokens, heads, row = part.tokens, block.heads, block.kv_lora + block.qk_rope
     local = heads // g.setting.ways("tp")
     by_head = g.split(Placement(), "heads", "tp")
@@ -92,12 +88,10 @@ def _absorbed(
 
 
 def _rows_read(part: Batch, block: MLA) -> int:
-    """Return the cached rows that the absorbed form reads."""
     return part.decodes().cached(block.reach) + part.prefills().cached()
 
 
 def _fetched(g: Graph, tokens: int, row: int) -> Tensor:
-    """Copy rows out of the cache, in the computing type."""
     out = g.tensor("fetch", {"tokens": tokens, "row": row})
     fetch = Operation(
         "", "cache", "forward", "",
@@ -115,7 +109,6 @@ def _core(
     widths: tuple[int, int],
     cached_bytes: int = 0,
 ) -> Tensor:
-    """Add scores, softmax and weighted sum of one part; `widths` are those of keys and values."""
     query = inputs[0]
     sizes = {"tokens": part.tokens, "q": block.heads * widths[1]}
     out = g.tensor("context", sizes, query.placement, query.width)

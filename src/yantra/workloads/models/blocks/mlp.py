@@ -21,11 +21,11 @@ class MLP(Block):
         return self.run(g, x)
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """Each token by itself: nothing is kept."""
+        """Tokens are independent: nothing is kept."""
         return ()
 
     def run(self, g: Graph, x: Tensor, *, whole: bool = False) -> Tensor:
-        """Add the block; `whole` keeps all weights on every rank, for tokens that are split."""
+        """Add the block; `whole` keeps all weights on every rank, for split tokens."""
         columns: Split = None if whole else "out"
         rows: Split = None if whole else "in"
         hidden = x.sizes[-1][1]
@@ -42,7 +42,7 @@ class MLP(Block):
 
 
 def swiglu(g: Graph, gate: Tensor, up: Tensor) -> Tensor:
-    """Add SiLU(gate) x up; both are split alike."""
+    """SiLU(gate) x up; both have one split."""
     return elementwise(
         g, "swiglu", [up, gate], flops=5, saves=(0, 1), placement=up.placement.dual()
     )

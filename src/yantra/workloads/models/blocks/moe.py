@@ -1,23 +1,17 @@
 """A mixture of experts: a router sends every token to `top_k` of `experts` feed-forward blocks.
 
-Steps of one rank: router, permutation of its tokens by expert, all-to-all to the experts' ranks
-(`ep`), products of the local experts, all-to-all back, weighted sum. Experts may be split over
-`etp` as well. Shared experts see every token and are split like a dense block. Expert weights
-belong to the domain `expert`: their replicas are other than those of dense weights.
-(Shazeer et al., 2017; GShard, 2020; DeepSeekMoE, 2024; parallel folding: Liu et al., 2025.)
+Tokens are permuted by expert and exchanged over `ep`; `etp` may split experts too. Shared experts
+see every token and are split like a dense block. Expert weights have replicas of their own (domain
+`expert`). (Shazeer et al., 2017; GShard, 2020; DeepSeekMoE, 2024; parallel folding: Liu et al.,
+2025.) Routing is balanced, or `zipf:a` gives expert e the share 1 / (e + 1)^a.
 
-Routing is balanced by default; `zipf:a` gives expert e the share 1 / (e + 1)^a.
+Inference without sequence parallelism has all tokens on every tensor-parallel rank, so experts
+within that group need no exchange: one all-reduce adds the results. Experts spread further get a
+rank's share of the tokens, gathered afterwards (vLLM: `use_sequence_parallel_moe`), with whole
+shared experts. Experts in rows of another width: NVIDIA, Nemotron 3, 2025 (LatentMoE).
 
-Inference without sequence parallelism has all tokens on every tensor-parallel rank. Experts within
-that group then need no exchange: each rank computes what its experts got, one all-reduce adds the
-results. Experts spread further get the tokens a rank's share at a time, which is gathered behind
-(vLLM: `use_sequence_parallel_moe`); shared experts are whole on every rank there.
-
-Experts in rows of another width: NVIDIA, Nemotron 3, 2025 (LatentMoE).
-
-Kernels of low latency (DeepEP, 2025: `low_latency_dispatch`) send a token to each of its experts as
-a message of 16 bytes, the row in FP8 and an fp32 scale per 128 elements, and add up what comes back
-in 16 bits; they place rows themselves, so nothing is permuted before or behind them.
+Low-latency kernels (DeepEP, 2025: `low_latency_dispatch`) send a token to each expert as 16 bytes,
+the row in FP8 and an fp32 scale per 128 elements, add up 16-bit results, and need no permutations.
 """
 
 from __future__ import annotations
@@ -36,10 +30,10 @@ from yantra.workloads.operators.operations import Operation
 class MoE(Block):
     """`shared` experts of `shared_intermediate` columns (`intermediate` if None) see all tokens.
 
-    Routing to `top_groups` of `groups` nodes limits where tokens go, not how many. `shared_gate`:
-    what shared experts give is multiplied by a number that each token finds for itself. `bias`:
-    products of routed experts have biases. Routed experts may work in rows of width `latent`, to
-    which tokens are brought before they are sent and from which the sum is brought back.
+    Routing to `top_groups` of `groups` nodes limits where tokens go, not how many. `shared_gate`
+    multiplies shared results by a number per token. `bias`: routed products have biases. Routed
+    experts may work in rows of width `latent`, into which tokens are projected before sending, and
+    the sum back.
     """
 
     experts: int
@@ -69,11 +63,10 @@ class MoE(Block):
             return settle(g, made, "whole", x.placement.dual())
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """Each token by itself: nothing is kept."""
+        """Tokens are independent: nothing is kept."""
         return ()
 
     def _run(self, g: Graph, x: Tensor, *, in_place: bool = False, whole: bool = False) -> Tensor:
-        """Add the block; `in_place` without exchange, `whole` with unsplit shared experts."""
         with g.scope("moe"):
             (scores,) = linear(
                 g, x, "router", {"experts": self.experts}, bias=self.router_bias, precise=True
@@ -98,7 +91,6 @@ class MoE(Block):
             )  # fmt: skip
 
     def _shared(self, g: Graph, x: Tensor, *, whole: bool) -> Tensor:
-        """Add the experts that every token passes."""
         columns = self.shared * (self.shared_intermediate or self.intermediate)
         with g.scope("shared"):
             made = MLP(intermediate=columns, gated=self.gated).run(g, x, whole=whole)
@@ -136,7 +128,6 @@ class MoE(Block):
         )  # fmt: skip
 
     def _in_place(self, g: Graph, x: Tensor, shares: Tensor) -> Tensor:
-        """Let each rank's experts work on the tokens it has; the sum over tp is the result."""
         hidden = x.sizes[-1][1]
         rows = -(-self._slots(x.size("tokens"), g.setting) // g.setting.ways("ep"))
         sizes = {"slots": rows, "hidden": hidden}
@@ -155,7 +146,6 @@ class MoE(Block):
         return out
 
     def _products(self, g: Graph, there: Tensor) -> Tensor:
-        """Add the products of this rank's experts on the rows that are there."""
         ep = g.setting.ways("ep")
         if self.experts % ep:
             raise ConfigError("ep", f"{self.experts} experts cannot be split over {ep} ranks")
@@ -181,10 +171,7 @@ class MoE(Block):
         return done
 
     def _sizes(self, setting: Setting) -> tuple[tuple[str, int], ...]:
-        """Return what models of compute may know of the layer.
-
-        Where experts are on several ranks, the rows of a rank have the skew between ranks already.
-        """
+        """With experts on several ranks, a rank's rows include the skew between ranks."""
         skew = skew_of(setting.routing) if setting.ways("ep") == 1 else 0.0
         return (
             ("inner", self.intermediate // setting.ways("etp")),
@@ -194,7 +181,7 @@ class MoE(Block):
         )
 
     def _slots(self, tokens: int, setting: Setting) -> int:
-        """Return how many rows leave a rank: top_k a token, or a capacity for every expert."""
+        """Of a rank: top_k a token, or a capacity for every expert."""
         pairs = tokens * self.top_k
         if setting.capacity_factor is None:
             return pairs
@@ -203,7 +190,7 @@ class MoE(Block):
 
 
 def gated(g: Graph, x: Tensor, gate: Tensor) -> Tensor:
-    """Multiply each row by a number of its own; rows may be partial sums, which they stay."""
+    """Multiply each row by its own number; partial sums stay partial."""
     out = g.tensor("gated", dict(x.sizes), x.placement, x.width)
     count, size = g.local(x), g.bytes(x)
     where = x.placement.dual()
@@ -224,19 +211,19 @@ def gated(g: Graph, x: Tensor, gate: Tensor) -> Tensor:
 
 
 def skew_of(routing: str) -> float:
-    """Return the exponent of `zipf:a`, 0 of `uniform`."""
+    """The exponent of `zipf:a`, 0 of `uniform`."""
     return 0.0 if routing == "uniform" else float(routing.removeprefix("zipf:"))
 
 
 def low_latency_bytes(hidden: int) -> int:
-    """Return what one row takes when it is sent by kernels of low latency."""
+    """Bytes of one row sent by low-latency kernels."""
     return 16 + hidden + 4 * -(-hidden // 128)
 
 
 def expert_rows(setting: Setting, slots: int, experts: int) -> tuple[int, int]:
-    """Return the rows that reach this rank's experts, and the most that reach any rank's.
+    """Rows that reach this rank's experts, and the most that reach any rank's.
 
-    Every rank of the group sends `slots` rows; all rows arrive (largest remainders).
+    Every rank of the group sends `slots` rows; all arrive (largest remainders).
     """
     ep = setting.ways("ep")
     total = slots * ep

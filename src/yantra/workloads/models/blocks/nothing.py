@@ -1,4 +1,4 @@
-"""A layer that was taken out: it gives what it gets. (NVIDIA, Puzzle, 2024, arXiv 2411.19146.)"""
+"""A layer that was taken out. (NVIDIA, Puzzle, 2024, arXiv 2411.19146.)"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A transformer's layer whose attention and feed-forward start from the same input.
+"""A transformer's layer whose attention and feed-forward have the same input.
 
-Their results are added before anything crosses ranks, so that tensor parallelism sums once where a
-usual layer sums twice. (Wang and Komatsuzaki, GPT-J, 2021; Black et al., GPT-NeoX-20B, 2022,
-section 2.2; one norm: Cohere's Command R, 2024.)
+Results are added before any communication, so tensor parallelism sums once, not twice. (Wang and
+Komatsuzaki, GPT-J, 2021; Black et al., GPT-NeoX-20B, 2022, section 2.2; one norm: Cohere's Command
+R, 2024.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yantra.workloads.operators.operations import Operation
 
 
 class ParallelLayer(Block):
-    """Pre-norm layer of width `hidden`; one norm for both where it is `shared_norm`."""
+    """Pre-norm layer of width `hidden`; `shared_norm`: one norm for both."""
 
     hidden: int
     attention: Block

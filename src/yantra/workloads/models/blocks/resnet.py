@@ -1,7 +1,8 @@
 """A residual network of convolutions: a stem, bottlenecks, a classifier. Split over data alone.
 
-Each convolution is followed by batch normalisation over the images of one rank. The stride of a
-bottleneck lies on its 3 x 3 convolution (the form whose published count is 4.1 billion products).
+Each convolution is followed by batch normalisation over one rank's images. A bottleneck's stride is
+on its 3 x 3 convolution (the form whose published count is 4.1 billion products).
+
 Source: He et al., "Deep residual learning for image recognition", 2016 (arXiv 1512.03385), section
 4.1; the place of the stride: torchvision and MLPerf's reference.
 """
@@ -16,7 +17,7 @@ from yantra.workloads.operators.graph.operators.linear import linear
 from yantra.workloads.operators.graph.operators.loss import cross_entropy
 
 _NORM_FLOPS = 7
-_INDEX_BYTES = 8  # which element of a pooling window was the largest
+_INDEX_BYTES = 8  # index of the largest in a pooling window
 
 
 def _normalised(g: Graph, x: Tensor, name: str) -> Tensor:
@@ -56,7 +57,7 @@ class Stem(Block):
 class Bottleneck(Block):
     """1 x 1, 3 x 3 and 1 x 1 convolutions to `width`, `width` and 4 x `width` maps beside a skip.
 
-    The input has `inputs` maps of `size` x `size`; with `stride` 2 the output has half the size.
+    The input has `inputs` maps of `size` x `size`; `stride` 2 halves the size.
     """
 
     inputs: int

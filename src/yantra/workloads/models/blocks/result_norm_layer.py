@@ -1,4 +1,5 @@
-"""A transformer's layer that normalises what attention and feed-forward give, not what they get.
+"""A transformer's layer that normalises the results of attention and feed-forward, not their
+inputs.
 
 (OLMo 2, Allen Institute for AI, 2024 (arXiv 2501.00656), section 3; EXAONE 4.0, LG, 2025.)
 """

@@ -1,4 +1,4 @@
-"""A transformer's layer with a norm before and one behind each of attention and feed-forward.
+"""A transformer's layer with norms before and after attention and feed-forward.
 
 (Ding et al., CogView, 2021; Gemma Team, "Gemma 2", 2024, section 2.)
 """

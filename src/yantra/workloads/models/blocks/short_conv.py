@@ -1,7 +1,7 @@
 """A gated short convolution as a mixer: two gates and the input in one product, one product out.
 
-(Liquid AI, LFM2 technical report, 2025 (arXiv 2511.23404), section 2.) Of a sequence the last
-inputs of the convolution are kept.
+(Liquid AI, LFM2 technical report, 2025 (arXiv 2511.23404), section 2.) The convolution's last
+inputs are kept.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A layer with one block: a norm, attention or a mixer or a feed-forward, and the sum behind it.
+"""A layer with one block: a norm, attention or a mixer or a feed-forward, and the sum.
 
-(Nemotron-H, NVIDIA, 2025 (arXiv 2504.03624), section 2: its layers are of one kind each.)
+(Nemotron-H, NVIDIA, 2025 (arXiv 2504.03624), section 2.)
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The index of sparse attention: small heads score all tokens, and a query takes the best.
 
-Queries of the index come from the compressed queries, one key per token and a weight per head from
-the input. It scores every pair under the mask, 2 x heads x width operations each, in the plan's
-type. Every rank of tensor parallelism computes it whole. Its keys are cached in FP8 with one fp32
-scale per 128 elements, whatever the type of the cache.
+Its queries come from the compressed queries, one key per token and a weight per head from the
+input. It scores every pair under the mask, 2 x heads x width operations each, in the plan's type,
+whole on every tensor-parallel rank. Keys are cached in FP8 with one fp32 scale per 128 elements.
 
-Another form chooses blocks of keys: its queries are made of the input, and it has norms instead of
-weights; its keys are cached in the type of the cache.
+Another form chooses blocks of keys: queries come from the input, norms replace weights, and keys
+have the cache's type.
+
 Sources: DeepSeek-AI, "DeepSeek-V3.2", 2025 (arXiv 2512.02556), section 2.1; its inference code
 (`inference/model.py`, class Indexer) and DeepGEMM's `fp8_mqa_logits`; MiniMax-M3, 2026.
 """
@@ -25,14 +25,14 @@ _PER_SCALE, _SCALE_BYTES = 128, 4
 
 
 class SparseIndex(Record):
-    """`index_heads` of width `width`, which are `weighted`, or normalised and choose blocks."""
+    """`index_heads` of `width`: `weighted`, or normalised and choosing blocks."""
 
     index_heads: int
     width: int
     weighted: bool = True
 
     def add(self, g: Graph, x: Tensor, queries: Tensor) -> None:
-        """Add the index of the tokens `x`, whose compressed queries are `queries`."""
+        """Add the index of the tokens `x` with compressed `queries`."""
         with g.scope("index"):
             (q,) = linear(g, queries, "q", {"index_q": self.index_heads * self.width})
             (k,) = linear(g, x, "k", {"index_k": self.width})
@@ -46,7 +46,7 @@ class SparseIndex(Record):
             self._scores(g, q, norm(g, k, "k_norm", "rms"))
 
     def _scores(self, g: Graph, q: Tensor, k: Tensor, *weights: Tensor) -> None:
-        """Score all pairs and choose; what is chosen is counted where it is used."""
+        """Score all pairs and choose; chosen ones are counted where they are used."""
         batch = g.setting.batch
         where = q.placement.dual()
         ways = 1
@@ -78,7 +78,7 @@ class SparseIndex(Record):
         g.add("scores", uses, (), (kernel,), (Gradient((back,), (), uses, gives),))
 
     def cache(self) -> Cache:
-        """Return what a token leaves: its key."""
+        """What a token leaves: its key."""
         if not self.weighted:
             return Cache(1, self.width)
         return Cache(1, 0, None, self.width + -(-self.width // _PER_SCALE) * _SCALE_BYTES)

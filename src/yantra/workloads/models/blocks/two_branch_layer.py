@@ -1,7 +1,7 @@
-"""A transformer's layer with a dense feed-forward and experts beside each other, norms around each.
+"""A transformer's layer with a dense feed-forward beside experts, norms around each.
 
-Both get the same stream, each through a norm of its own and one behind; their sum is normalised
-before it is added, as attention is. (Gemma 4, Google, 2026: its 26B-A4B.)
+Both get the same stream; their sum is normalised before it is added, like attention. (Gemma 4,
+Google, 2026: its 26B-A4B.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class TwoBranchLayer(Block):
         return residual(g, "mlp_residual", norm(g, both, "post_norm", self.norm), x)
 
     def _around(self, g: Graph, block: Block, x: Tensor, name: str) -> Tensor:
-        """Add a block between two norms."""
         y = block.build(g, norm(g, x, f"{name}_norm", self.norm))
         assert y is not None
         y = settle(g, y, f"{name}_sum", x.placement)

@@ -1,7 +1,8 @@
 """The ends of a vision transformer: patches of an image as tokens, and a classifier.
 
-A patch is a token, a trained token in front of them gathers what the classifier reads, and learned
-positions are added. The layers between are those of a transformer without a causal mask.
+A trained token before the patches gathers what the classifier reads; learned positions are added.
+The layers between have no causal mask.
+
 Source: Dosovitskiy et al., "An image is worth 16x16 words", 2021 (arXiv 2010.11929), section 3.1.
 """
 
@@ -15,7 +16,7 @@ from yantra.workloads.operators.graph.operators.loss import cross_entropy
 
 
 class PatchEmbedding(Block):
-    """`patches` patches of an image, each `pixels` numbers, behind one trained token."""
+    """`patches` patches of an image, each `pixels` numbers, after one trained token."""
 
     patches: int
     pixels: int

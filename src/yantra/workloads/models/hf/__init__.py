@@ -1,4 +1,4 @@
-"""Models from Hugging Face's `config.json`: one file for each `model_type` that is covered."""
+"""Models from Hugging Face's `config.json`: one file for each `model_type`."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _OTHERWISE = "; give the sizes of a transformer by name in a YAML file, or its b
 
 
 def is_config(path: str | PathLike[str]) -> bool:
-    """Return whether a JSON file is a config of this kind, which names its `model_type`."""
+    """Whether a JSON file is such a config, with a `model_type`."""
     tree = parse_json(read_text(path), str(path), constants=True)[0]
     return isinstance(tree, dict) and "model_type" in tree
 
 
 def load(path: str | PathLike[str]) -> Described:
-    """Return what a `config.json` describes, or the one in a folder."""
+    """What a `config.json` describes; also given its folder."""
     file = Path(path)
     if paths.isdir(file):
         file /= "config.json"
@@ -52,12 +52,10 @@ def load(path: str | PathLike[str]) -> Described:
 
 
 def from_config(config: Mapping[str, Any], where: str = "config", name: str = "") -> Described:
-    """Return what the keys of a config describe; `where` is what messages call it.
+    """What a config's keys describe; `where` names it in messages.
 
-    It is called `name`; without one, as the config says where it was loaded from, or by its type.
-
-    Raises ConfigError for a model_type that is not covered, a key that is missing, unknown or
-    wrong, and for what the model has that cannot be built.
+    Without `name` the model is called as the config's origin, or its type. Raises ConfigError for a
+    model_type not covered, a missing, unknown or wrong key, and what cannot be built.
     """
     kind = config.get("model_type")
     if not isinstance(kind, str):
@@ -74,7 +72,6 @@ def from_config(config: Mapping[str, Any], where: str = "config", name: str = ""
 
 
 def _family(kind: str, where: str) -> Callable[[Config], Described]:
-    """Return what reads a model type: its own file, or that of a type of the same shape."""
     if kind in REFUSED:
         raise ConfigError(where, f"{kind}: {REFUSED[kind]}")
     known = families.names()
@@ -88,7 +85,7 @@ def _family(kind: str, where: str) -> Callable[[Config], Described]:
 
 
 def _is_misspelt(kind: str, name: str) -> bool:
-    """Return whether two names differ by a letter or so: another number is another model."""
+    # another number is another model
     digits = [character for character in kind if character.isdigit()]
     if digits != [character for character in name if character.isdigit()]:
         return False

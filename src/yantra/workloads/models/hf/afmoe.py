@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `afmoe`."""
+    """Read an `afmoe` config."""
     sizes = decoder.sizes(config)
     layers, bias = sizes["num_layers"], config.flag("attention_bias", False)
     config.skip("mup_enabled", "route_scale", "route_norm", "score_func", "load_balance_coeff")

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `apertus`."""
+    """Read an `apertus` config."""
     bias = config.flag("attention_bias", False)
     config.must_be("qk_norm", True, because="queries and keys without norms")
     config.must_be("post_norm", False, because="norms behind attention and feed-forward")

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `bailing_moe`, without its prediction of more tokens."""
+    """Read a `bailing_moe` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     bias = config.flag("use_bias", False)
     config.skip("use_rmsnorm", "router_dtype", "moe_router_topk_scaling_factor", "score_function")

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `bamba`."""
+    """Read a `bamba` config."""
     sizes = decoder.sizes(config)
     config.skip("num_logits_to_keep", "z_loss_coefficient", "time_step_limit", "rope_scaling")
     config.skip("time_step_min", "time_step_max", "time_step_floor", "attn_rotary_emb")

@@ -8,7 +8,7 @@ from yantra.workloads.models.zoo.bert import bert
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `bert`."""
+    """Read a `bert` config."""
     hidden, heads = config.size("hidden_size"), config.size("num_attention_heads")
     if hidden % heads:
         problem = f"expected a divisor of hidden_size, which is {hidden}; got {heads}"

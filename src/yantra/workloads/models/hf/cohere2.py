@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `cohere2`."""
+    """Read a `cohere2` config."""
     sizes = decoder.sizes(config, tied=True)
     bias = config.flag("attention_bias", False)
     config.must_be("use_qk_norm", False, because="norms of queries and keys")

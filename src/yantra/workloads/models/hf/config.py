@@ -1,7 +1,7 @@
 """A Hugging Face `config.json`, read key by key: each is used, known to cost nothing, or refused.
 
-Who reads a key says what it must be, so that a wrong value is reported at its key and a misspelt
-key with the one probably meant. A key that nobody asked for may change the model and is refused.
+Readers of a key say what it must be, so a wrong value is reported at its key and a misspelt key
+with the likely one. A key that nobody reads may change the model and is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yantra.workloads.models.transformer import LARGEST, MOST_LAYERS, Transforme
 REQUIRED: Final = object()
 _USUAL_LENGTH = 4096
 
-# What any config may have as long as it says that the model is what it seems.
+# Any config may have these if the model is what it seems.
 _MUST_BE: dict[str, tuple[Any, ...]] = {
     "add_cross_attention": (False,),
     "cross_attention_hidden_size": (None,),
@@ -24,7 +24,7 @@ _MUST_BE: dict[str, tuple[Any, ...]] = {
     "pruned_heads": ({}, None),
     "tie_encoder_decoder": (False,),
 }
-# What a family that does not ask for it may have as long as it is off.
+# Families that do not read these may have them if they are off.
 _OFF: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("attention_bias", "mlp_bias", "qkv_bias", "use_bias", "bias"), (False,)),
     **dict.fromkeys(("use_sliding_window", "use_qk_norm", "attn_output_gate"), (False,)),
@@ -42,9 +42,9 @@ _MORE_TOKENS = (
 
 
 class Config:
-    """The keys of one file; `where` is what messages call it, `name` what the model is called.
+    """The keys of one file; `where` names it in messages, `name` is the model's.
 
-    `prefix` stands before keys that are within another one (`text_config.`).
+    `prefix` precedes keys within another one (`text_config.`).
     """
 
     def __init__(self, keys: Mapping[str, Any], where: str, name: str, prefix: str = "") -> None:
@@ -57,37 +57,37 @@ class Config:
         self._read: set[str] = set()
 
     def size(self, *keys: str, default: Any = REQUIRED) -> int:
-        """Return a positive whole number, under any of the names it has had."""
+        """A positive whole number, under any of its names."""
         return self._whole(keys, 1, LARGEST, default)
 
     def layers(self, *keys: str) -> int:
-        """Return the number of layers."""
+        """The number of layers."""
         return self._whole(keys, 1, MOST_LAYERS, REQUIRED)
 
     def count(self, *keys: str, default: Any = REQUIRED) -> int:
-        """Return a whole number, 0 allowed."""
+        """A whole number, 0 allowed."""
         return self._whole(keys, 0, LARGEST, default)
 
     def flag(self, key: str, default: bool) -> bool:
-        """Return a truth value."""
+        """A truth value."""
         value = self._take((key,), default)
         if not isinstance(value, bool):
             raise self.wrong(key, expected_got("true or false", value))
         return value
 
     def word(self, key: str, words: Sequence[str], default: str) -> str:
-        """Return one of these words."""
+        """One of these words."""
         value = self._take((key,), default)
         if value not in words:
             raise self.wrong(key, expected_got(f"one of {', '.join(words)}", value))
         return str(value)
 
     def value(self, key: str, default: Any) -> Any:
-        """Return whatever a key has."""
+        """A key's value, unchecked."""
         return self._take((key,), default)
 
     def numbers(self, *keys: str) -> tuple[int, ...]:
-        """Return a list of whole numbers, under any of its names; empty where it is absent."""
+        """A list of whole numbers, under any of its names; empty if absent."""
         value = self._take(keys, ())
         if not isinstance(value, list | tuple) or not all(type(item) is int for item in value):
             key = next((key for key in keys if key in self._keys), keys[0])
@@ -95,7 +95,7 @@ class Config:
         return tuple(value)
 
     def words(self, *keys: str) -> tuple[str, ...]:
-        """Return a list of words, under any of the names it has had; empty where it is absent."""
+        """A list of words, under any of its names; empty if absent."""
         value = self._take(keys, ())
         if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
             key = next((key for key in keys if key in self._keys), keys[0])
@@ -113,7 +113,7 @@ class Config:
         self._read.update(keys)
 
     def transformer(self, **sizes: Any) -> Transformer:
-        """Return the transformer of these sizes, once every key has been looked at."""
+        """The transformer of these sizes, once every key has been read."""
         self.finish()
         about: dict[str, Any] = {
             "name": self.name,
@@ -126,7 +126,7 @@ class Config:
             raise self.wrong(error.where.removeprefix(f"{self.name}."), error.problem) from None
 
     def sequence(self) -> int:
-        """Return the usual tokens of a sequence; a config may leave them open."""
+        """The usual tokens of a sequence, which a config may omit."""
         keys = ("max_position_embeddings", "model_max_length")
         if all(self._keys.get(key) is None for key in keys):
             self._read.update(keys)
@@ -135,12 +135,12 @@ class Config:
         return self._whole(keys, 1, LARGEST, REQUIRED)
 
     def has(self, key: str) -> bool:
-        """Return whether a key is there and not null; it counts as read."""
+        """Whether a key is there and not null; it counts as read."""
         self._read.add(key)
         return self._keys.get(key) is not None
 
     def finish(self) -> None:
-        """Refuse keys that nothing asked for, but those that have nothing."""
+        """Refuse keys that nobody read, except empty ones."""
         self._note_more_tokens()
         if any(self._keys.get(key) is not None for key in _QUANTISED):
             self.notes.append("stored quantised; bytes follow the data type of the plan")
@@ -160,7 +160,7 @@ class Config:
                 )
 
     def _note_more_tokens(self) -> None:
-        """Leave out modules that predict more tokens, whatever a config calls their sizes."""
+        # Modules that predict more tokens are left out, whatever their sizes are called.
         keys = [key for key in self._keys if key in _MORE_TOKENS or key.startswith("mtp_")]
         counts = [self._keys[key] for key in keys if key in _MORE_TOKENS]
         if any(type(count) is int and count > 0 for count in counts):
@@ -168,7 +168,7 @@ class Config:
         self._read.update(keys)
 
     def wrong(self, key: str, problem: str) -> ConfigError:
-        """Return the error about a key."""
+        """The error about a key."""
         return ConfigError(f"{self.where}: {self._prefix}{key}", problem)
 
     def _whole(self, keys: tuple[str, ...], least: int, most: int, default: Any) -> int:
@@ -179,7 +179,6 @@ class Config:
         return value
 
     def _take(self, keys: tuple[str, ...], default: Any) -> Any:
-        """Return the value of the first of these keys that is there and not null."""
         self._read.update(keys)
         for key in keys:
             if self._keys.get(key) is not None:

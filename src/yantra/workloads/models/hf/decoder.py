@@ -1,4 +1,4 @@
-"""What the decoders of Llama's kind share: the keys of their sizes, and windows of attention."""
+"""What decoders of Llama's kind share: keys of sizes, and windows of attention."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _TYPES = {"sliding_attention": 1, "full_attention": 0}
 def sizes(
     config: Config, *, tied: bool = False, ffn: Any = REQUIRED, kv: int = 0, layers: int = 0
 ) -> dict[str, Any]:
-    """Return the sizes under the keys that these families have in common.
+    """The sizes under the keys that these families share.
 
-    `tied`, `ffn` and `kv` (heads of keys and values) are what a config without the key means;
-    `layers` is their number where it follows from something else.
+    `tied`, `ffn` and `kv` (heads of keys and values) replace absent keys; `layers` is their number
+    if it follows from something else.
     """
     heads = config.size("num_attention_heads")
     return {
@@ -33,14 +33,14 @@ def sizes(
 
 
 def window(config: Config) -> dict[str, Any]:
-    """Return the window of attention that holds in every layer, if there is one."""
+    """The window of attention of every layer, if any."""
     return {"window_size": config.count("sliding_window", default=0)}
 
 
 def windows(config: Config, layers: int, types: tuple[str, ...]) -> dict[str, Any]:
-    """Return the window of attention and the layers in which it holds.
+    """The window of attention and the layers that have it.
 
-    `types` says it per layer where the key `layer_types` does not.
+    `types` gives it per layer where the key `layer_types` does not.
     """
     width = config.count("sliding_window", default=0)
     given = config.words("layer_types") or types

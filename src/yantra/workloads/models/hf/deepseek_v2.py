@@ -11,13 +11,13 @@ _METHODS = ("greedy", "group_limited_greedy")
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `deepseek_v2`."""
+    """Read a `deepseek_v2` config."""
     method = config.word("topk_method", _METHODS, "greedy")
     return config.transformer(**sizes(config, in_groups=method == "group_limited_greedy"))
 
 
 def sizes(config: Config, in_groups: bool) -> dict[str, Any]:
-    """Return what V2 and V3 both write; `in_groups` says whether groups limit the choice."""
+    """Sizes of V2 and V3; `in_groups`: groups limit the choice of experts."""
     heads, layers = config.size("num_attention_heads"), config.layers("num_hidden_layers")
     config.must_be("num_key_value_heads", heads, because="every head has its keys and values")
     config.must_be("attention_bias", False, because="its projections have no biases")

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `deepseek_v3`, without its prediction of more tokens."""
+    """Read a `deepseek_v3` config, without multi-token prediction."""
     config.word("topk_method", ("noaux_tc",), "noaux_tc")
     return config.transformer(**sizes(config, in_groups=True), moe_router_enable_expert_bias=True)
 

@@ -9,14 +9,14 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `deepseek_v32`, without modules for more tokens."""
+    """Read a `deepseek_v32` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     config.word("topk_method", ("noaux_tc",), "noaux_tc")
     return indexed(config, sizes, ("full",) * sizes["num_layers"])
 
 
 def indexed(config: Config, sizes: parts.Sizes, indexers: tuple[str, ...]) -> Model:
-    """Return a model of latent attention, each layer with an index or with that of one before."""
+    """A model of latent attention, each layer with its own index or an earlier one's."""
     index = SparseIndex(
         index_heads=config.size("index_n_heads"), width=config.size("index_head_dim")
     )

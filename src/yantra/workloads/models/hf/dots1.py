@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `dots1`."""
+    """Read a `dots1` config."""
     sizes = decoder.sizes(config)
     layers, bias = sizes["num_layers"], config.flag("attention_bias", False)
     config.skip("max_window_layers", "use_sliding_window")

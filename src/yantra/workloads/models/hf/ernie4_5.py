@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `ernie4_5`."""
+    """Read an `ernie4_5` config."""
     bias = config.flag("use_bias", False)
     config.skip("compression_ratio", "freq_allocation", "fuse_rms_norm", "fuse_swiglu")
     sizes = decoder.sizes(config, tied=True)

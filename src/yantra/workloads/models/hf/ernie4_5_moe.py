@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `ernie4_5_moe`."""
+    """Read an `ernie4_5_moe` config."""
     sizes = decoder.sizes(config, tied=True)
     layers = sizes["num_layers"]
     config.must_be("use_bias", False, because="biases are not covered for ernie4_5_moe")

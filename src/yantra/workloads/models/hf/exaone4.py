@@ -10,16 +10,16 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `exaone4`."""
+    """Read an `exaone4` config."""
     sizes = decoder.sizes(config)
     windows = patterned(config, sizes["num_layers"])
     return normed_behind(config, sizes, "head", lambda at: windows[at])
 
 
 def patterned(config: Config, layers: int) -> tuple[int | None, ...]:
-    """Return the window of every layer: `LLLG`, or every so many-th layer, sees everything.
+    """The window of every layer: `LLLG`, or every n-th layer, sees everything.
 
-    The last layer does, too.
+    The last layer does too.
     """
     pattern = config.value("sliding_window_pattern", 4)
     if not config.has("sliding_window") or not pattern:

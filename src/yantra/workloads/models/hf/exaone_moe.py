@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `exaone_moe`, without its prediction of more tokens."""
+    """Read an `exaone_moe` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     windows = patterned(config, sizes["num_layers"])
     mixture = parts.routed(config, sizes, router_bias=True)

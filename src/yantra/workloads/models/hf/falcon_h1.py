@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `falcon_h1`."""
+    """Read a `falcon_h1` config."""
     sizes = decoder.sizes(config)
     config.skip("num_logits_to_keep", "lm_head_multiplier", "embedding_multiplier")
     config.skip("mlp_multipliers", "key_multiplier", "attention_out_multiplier", "time_step_limit")

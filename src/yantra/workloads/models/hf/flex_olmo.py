@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `flex_olmo`."""
+    """Read a `flex_olmo` config."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     mixture = parts.routed(config, sizes)

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `gemma`."""
+    """Read a `gemma` config."""
     tied = config.flag("tie_word_embeddings", True)
     bias = config.flag("attention_bias", False)
     config.must_be("use_bidirectional_attention", False, because="attention without a mask")

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `gemma2`."""
+    """Read a `gemma2` config."""
     tied = config.flag("tie_word_embeddings", True)
     bias = config.flag("attention_bias", False)
     sizes = decoder.sizes(config) | {"tie_word_embeddings": tied}

@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the language model of a config of type `gemma3`."""
+    """Read the language model of a `gemma3` config."""
     sizes = decoder.sizes(config, tied=True)
     bias = config.flag("attention_bias", False)
     config.must_be("use_bidirectional_attention", False, because="attention without a mask")

@@ -12,7 +12,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the language model of a config of type `gemma4`."""
+    """Read the language model of a `gemma4` config."""
     sizes = decoder.sizes(config, tied=True)
     bias = config.flag("attention_bias", False)
     config.must_be(
@@ -66,7 +66,7 @@ def read(config: Config) -> Model:
 
 
 def _other_layers(config: Config, full: list[int]) -> dict[str, int]:
-    """Return what `per_layer_config` says of layers with full attention, which are equal."""
+    """Layers with full attention are equal."""
     given = config.value("per_layer_config", {})
     if not given:
         return {}

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `glm`."""
+    """Read a `glm` config."""
     return config.transformer(**decoder.sizes(config), qkv_bias=config.flag("attention_bias", True))
 
 

@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `glm4`."""
+    """Read a `glm4` config."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", True)
     attention = parts.attention(config, sizes, qkv_bias=bias)

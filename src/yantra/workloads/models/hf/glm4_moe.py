@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `glm4_moe`, without its prediction of more tokens."""
+    """Read a `glm4_moe` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     bias, normed = config.flag("attention_bias", False), config.flag("use_qk_norm", False)
     sparse = parts.has_experts(config, sizes["num_layers"], first_dense=1)

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `glm4_moe_lite`, without modules for more tokens."""
+    """Read a `glm4_moe_lite` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     mixture = parts.routed(config, sizes, router_bias=True)
     attention = parts.latent(config, sizes)

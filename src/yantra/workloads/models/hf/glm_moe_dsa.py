@@ -10,10 +10,10 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `glm_moe_dsa`, without its prediction of more tokens.
+    """Read a `glm_moe_dsa` config, without multi-token prediction.
 
-    Layers may use the choice of one before: `indexer_types`, a pattern of F and S, or every so
-    many-th layer has its own.
+    Layers may use an earlier layer's choice: `indexer_types`, a pattern of F and S, or every n-th
+    layer has its own.
     """
     sizes = decoder.sizes(config)
     return indexed(config, sizes, _indexers(config, sizes["num_layers"]))

@@ -7,7 +7,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `gpt2`."""
+    """Read a `gpt2` config."""
     hidden = config.size("n_embd", "hidden_size")
     positions = config.size("n_positions", "max_position_embeddings")
     config.skip(

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `gpt_neox`."""
+    """Read a `gpt_neox` config."""
     bias = config.flag("attention_bias", True)
     return config.transformer(
         **decoder.sizes(config),

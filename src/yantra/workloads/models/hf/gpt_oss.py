@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `gpt_oss`."""
+    """Read a `gpt_oss` config."""
     sizes = decoder.sizes(config)
     layers, bias = sizes["num_layers"], config.flag("attention_bias", True)
     config.skip("initial_context_length", "swiglu_limit", "swiglu_alpha", "rope_ntk_alpha")

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `granite`."""
+    """Read a `granite` config."""
     bias = config.flag("attention_bias", False)
     config.skip(*FACTORS)
     return config.transformer(

@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `granitemoe`."""
+    """Read a `granitemoe` config."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     config.skip(*FACTORS)

@@ -10,7 +10,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `granitemoehybrid`."""
+    """Read a `granitemoehybrid` config."""
     sizes = decoder.sizes(config)
     hidden, bias = sizes["hidden_size"], config.flag("attention_bias", False)
     config.skip(*FACTORS, "position_embedding_type", "time_step_limit", "normalization_function")

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `hunyuan_v1_dense`."""
+    """Read a `hunyuan_v1_dense` config."""
     bias = config.flag("attention_bias", False)
     config.skip("eod_token_id", "attention_head_dim", "use_qk_norm")
     return config.transformer(

@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `hunyuan_v1_moe`."""
+    """Read a `hunyuan_v1_moe` config."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     config.must_be("use_cla", False, because="keys and values shared between layers")
@@ -37,7 +37,7 @@ def read(config: Config) -> Model:
 
 
 def _same(config: Config, key: str, layers: int, default: int | None = None) -> int:
-    """Return a whole number, or the one that a list has for every layer."""
+    """A whole number, or the one that a list repeats for every layer."""
     value = config.value(key, default)
     listed = isinstance(value, list) and len(value) >= layers
     one = value[0] if listed and all(other == value[0] for other in value) else value

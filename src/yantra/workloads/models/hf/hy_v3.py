@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `hy_v3`, without its prediction of more tokens."""
+    """Read a `hy_v3` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     config.skip("enable_moe_fp32_combine", "router_scaling_factor", "mlp_bias", "qk_norm")

@@ -1,4 +1,4 @@
-"""Keys that any `config.json` may have and that no weight, operation or byte depends on."""
+"""Keys of any `config.json` that change no weight, operation or byte."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _PARTS = (
     *("_token_id", "_token_index", "rope_scal", "rope_type", "rotary", "_theta", "yarn", "softcap"),
     *("temperature", "jitter", "aux_loss", "z_loss", "loss_coef", "loss_weight", "loss_alpha"),
 )
-"""What names hold that speak of rates, small constants, positions, tokens and losses."""
+"""Parts of names about rates, small constants, positions, tokens and losses."""
 
 IGNORED = frozenset(" ".join((_LOADING, _RETURNING, _GENERATING, _NUMERICS, _ROTATING)).split())
 
 
 def is_ignored(key: str) -> bool:
-    """Return whether nothing depends on a key, by its name or by what its name holds."""
+    """Whether nothing depends on a key, by its name or a part of it."""
     return key in IGNORED or any(part in key for part in _PARTS)

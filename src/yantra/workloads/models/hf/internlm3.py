@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `internlm3`."""
+    """Read an `internlm3` config."""
     config.skip("attention_bias", "bias")
     bias = config.flag("bias", config.flag("attention_bias", False))
     return config.transformer(

@@ -10,7 +10,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `jamba`."""
+    """Read a `jamba` config."""
     sizes = decoder.sizes(config)
     hidden = sizes["hidden_size"]
     config.skip("use_mamba_kernels", "use_mambapy", "use_associative_scan", "num_logits_to_keep")
@@ -52,7 +52,6 @@ def read(config: Config) -> Model:
 
 
 def _every(config: Config, what: str, period: int, offset: int) -> tuple[int, int]:
-    """Return of how many layers one is of a kind, and which."""
     return (
         config.size(f"{what}_period", default=period),
         config.count(f"{what}_offset", default=offset),

@@ -10,10 +10,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `kimi_linear`.
-
-    `linear_attn_config` numbers layers from 1.
-    """
+    """Read a `kimi_linear` config, whose `linear_attn_config` numbers layers from 1."""
     refuse(config)
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]

@@ -13,7 +13,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `lfm2`."""
+    """Read a `lfm2` config."""
     sizes = decoder.sizes(config, tied=True, ffn=config.size("block_ff_dim", default=12288))
     width = sizes["ffn_hidden_size"]
     config.skip("block_ff_dim", "block_auto_adjust_ff_dim", "block_multiple_of")
@@ -31,7 +31,7 @@ def read(config: Config) -> Model:
 
 
 def mixed(config: Config, sizes: parts.Sizes, mlp: Callable[[int], Block]) -> Model:
-    """Return a model of short convolutions and attention with this feed-forward."""
+    """A model of short convolutions and attention with this feed-forward."""
     config.skip(
         "conv_dim", "conv_dim_out", "conv_use_xavier_init", "block_dim", "block_mlp_init_scale"
     )

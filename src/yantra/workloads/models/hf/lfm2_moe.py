@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `lfm2_moe`."""
+    """Read a `lfm2_moe` config."""
     sizes = decoder.sizes(config, tied=True)
     sparse = parts.has_experts(config, sizes["num_layers"], first_dense=2)
     bias = config.flag("use_expert_bias", True)

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `llama`."""
+    """Read a `llama` config."""
     bias = config.flag("attention_bias", False)
     return config.transformer(
         **decoder.sizes(config),

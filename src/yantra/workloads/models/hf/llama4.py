@@ -9,10 +9,10 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the language model of a config of type `llama4`.
+    """Read the language model of a `llama4` config.
 
     Layers without rotary positions see everything, the others their chunk; norms of queries and
-    keys belong to positions, too.
+    keys go with positions.
     """
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]

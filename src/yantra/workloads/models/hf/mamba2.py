@@ -11,7 +11,7 @@ _TRAINED_AT = 2048  # tokens; a config says no length
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `mamba2`."""
+    """Read a `mamba2` config."""
     hidden = config.size("hidden_size")
     heads = config.size("num_heads", default=128)
     head_dim = config.size("head_dim", default=64)
@@ -47,7 +47,7 @@ def read(config: Config) -> Model:
 
 
 def mixer(config: Config, hidden: int, *, gated_norm: bool = True) -> Mamba2:
-    """Return the mixer of models that mix it with attention; their keys begin with `mamba_`."""
+    """The mixer of models that also have attention; its keys begin with `mamba_`."""
     heads = config.size("mamba_n_heads", default=128)
     inner = config.size("mamba_d_ssm", default=config.size("mamba_expand", default=2) * hidden)
     width = config.value("mamba_d_head", "auto")

@@ -9,7 +9,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `mimo`, without its prediction of more tokens."""
+    """Read a `mimo` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", True)
     return config.transformer(**sizes, **windows(config, sizes["num_layers"]), qkv_bias=bias)

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `mimo_v2_flash`, without modules for more tokens."""
+    """Read a `mimo_v2_flash` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     layers, heads = sizes["num_layers"], sizes["num_attention_heads"]
     bias = config.flag("attention_bias", False)

@@ -9,10 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `minimax`.
-
-    `attn_type_list` has a 0 for each layer of linear attention, a 1 for each other.
-    """
+    """Read a `minimax` config; `attn_type_list` has 0 for linear attention, 1 for full."""
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]
     width = sizes["kv_channels"] or sizes["hidden_size"] // sizes["num_attention_heads"]

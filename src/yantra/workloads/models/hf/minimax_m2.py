@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `minimax_m2`."""
+    """Read a `minimax_m2` config."""
     sizes = decoder.sizes(config)
     normed = config.flag("use_qk_norm", True)
     config.must_be("qk_norm_type", "per_layer", because="norms over each head are another model")

@@ -10,7 +10,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the language model of a config of type `minimax_m3`.
+    """Read the language model of a `minimax_m3` config.
 
     Sizes of the index are keys of their own, or within `sparse_attention_config`.
     """

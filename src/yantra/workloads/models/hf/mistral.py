@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `mistral`."""
+    """Read a `mistral` config."""
     sizes = decoder.sizes(config)
     usual = "sliding_attention" if config.has("sliding_window") else "full_attention"
     windows = decoder.windows(config, sizes["num_layers"], (usual,) * sizes["num_layers"])

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `mistral4`."""
+    """Read a `mistral4` config."""
     sizes = decoder.sizes(config)
     mixture = parts.routed(config, sizes)
     attention = parts.latent(config, sizes)

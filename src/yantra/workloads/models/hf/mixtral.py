@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `mixtral`."""
+    """Read a `mixtral` config."""
     return config.transformer(
         **decoder.sizes(config),
         **decoder.window(config),

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `nemotron`."""
+    """Read a `nemotron` config."""
     bias = config.flag("attention_bias", False)
     config.skip("norm_eps")
     return config.transformer(

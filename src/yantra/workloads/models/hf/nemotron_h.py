@@ -16,9 +16,9 @@ _WORDS |= {parts.FULL: parts.FULL, "mlp": "mlp", "moe": "moe"}
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `nemotron_h`, without its prediction of more tokens.
+    """Read a `nemotron_h` config, without multi-token prediction.
 
-    Feed-forward has no gates here. Experts may work in rows of another width.
+    Feed-forward has no gates. Experts may work in rows of another width.
     """
     pattern = config.value("hybrid_override_pattern", "")
     config.skip("num_hidden_layers")
@@ -74,7 +74,6 @@ def read(config: Config) -> Model:
 
 
 def _kinds(config: Config, pattern: object, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the kind of every layer, of a word for each or of a text with a letter for each."""
     if words:
         if not set(words) <= _WORDS.keys():
             expected = f"{', '.join(_WORDS)} for each layer"

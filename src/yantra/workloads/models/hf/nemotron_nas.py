@@ -16,7 +16,7 @@ PLUGIN_NAME = "nemotron-nas"
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `nemotron-nas`: `block_configs` describe every layer."""
+    """Read a `nemotron-nas` config, whose `block_configs` describe every layer."""
     sizes = decoder.sizes(config, ffn=0)
     config.skip("num_key_value_heads", "intermediate_size", "block_configs")
     bias, plain = config.flag("attention_bias", False), config.flag("mlp_bias", False)
@@ -62,7 +62,7 @@ def _attention(
 
 
 def _mlp(config: Config, sizes: parts.Sizes, given: Any, where: str, bias: bool) -> Block | None:
-    """Return the feed-forward: two thirds of `ffn_mult` hidden sizes, up to a multiple of 256."""
+    """Two thirds of `ffn_mult` hidden sizes, up to a multiple of 256."""
     about = given if isinstance(given, dict) else {}
     if about.get("no_op"):
         return None

@@ -1,8 +1,7 @@
 """The language model within a config of a model that also sees or hears.
 
-Its keys are in an object of their own, or beside those of the tower: the object is taken out, and
-the towers are left out with a note. What the object says of its embeddings, the config around it
-may override: it is the one that is built.
+Its keys are in an object, or beside the tower's: the object is taken out, and towers are left out
+with a note. The outer config may override the object's embeddings, as it is the one that is built.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _TOWERS = ("vision", "vit", "audio", "talker", "code2wav", "speech", "projector"
 
 
 class Language(NamedTuple):
-    """The keys of a language model, where they are in the file (`text_config.`), and notes."""
+    """A language model's keys, their place in the file (`text_config.`), and notes."""
 
     keys: Mapping[str, Any]
     prefix: str = ""
@@ -26,7 +25,7 @@ class Language(NamedTuple):
 
 
 def language_of(config: Mapping[str, Any], where: str) -> Language:
-    """Return the language model of a config; of one without others, the config itself."""
+    """The language model of a config; a plain config is returned as it is."""
     found = next((key for key in _INSIDE if config.get(key) is not None), None)
     if found is None:
         return _beside(config)
@@ -54,7 +53,6 @@ def language_of(config: Mapping[str, Any], where: str) -> Language:
 
 
 def _beside(config: Mapping[str, Any]) -> Language:
-    """Take towers out of a config that has the sizes of the text beside them."""
     towers = [key for key in config if _is_tower(key)]
     if not any(isinstance(config[key], Mapping) for key in towers):
         return Language(config)
@@ -67,7 +65,6 @@ def _is_tower(key: str) -> bool:
 
 
 def _is_of_images(key: str) -> bool:
-    """Return whether a key is of a tower or of the tokens that stand for what it sees."""
     words = ("image", "video", "vision", "audio")
     return _is_tower(key) or key.startswith(words) or key.endswith(("_token_id", "_token_index"))
 
@@ -82,7 +79,6 @@ def _left_out(config: Mapping[str, Any], found: str) -> list[str]:
 
 
 def _filled(keys: dict[str, Any]) -> list[str]:
-    """Fill in sizes that such a config leaves out; return a note of it."""
     kind = keys["model_type"]
     usual = LEFT_OUT.get(SAME.get(kind, kind), {})
     missing = {key: value for key, value in usual.items() if keys.get(key) is None}

@@ -12,7 +12,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `olmo2`."""
+    """Read an `olmo2` config."""
     return normed_behind(config, decoder.sizes(config), "whole", lambda _: None)
 
 
@@ -22,7 +22,7 @@ def normed_behind(
     qk_norm: Literal["head", "whole"],
     window: Callable[[int], int | None],
 ) -> Model:
-    """Return a model whose layers normalise what their parts give."""
+    """A model whose layers normalise their parts' results."""
     bias = config.flag("attention_bias", False)
     plain = parts.dense(config, sizes)
     return parts.decoder(

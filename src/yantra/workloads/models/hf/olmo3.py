@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `olmo3`."""
+    """Read an `olmo3` config."""
     sizes = decoder.sizes(config)
     windows = parts.windows(config, sizes["num_layers"], parts.every(4), default=4096)
     return normed_behind(config, sizes, "whole", lambda at: windows[at])

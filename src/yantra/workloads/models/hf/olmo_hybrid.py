@@ -11,9 +11,9 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `olmo_hybrid`.
+    """Read an `olmo_hybrid` config.
 
-    Layers of attention normalise what their parts give, the others what they get.
+    Layers of attention normalise their parts' results, the others their inputs.
     """
     sizes = decoder.sizes(config)
     hidden, heads = sizes["hidden_size"], sizes["num_attention_heads"]

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `olmoe`."""
+    """Read an `olmoe` config."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     config.skip("clip_qkv")

@@ -1,7 +1,7 @@
-"""Blocks of decoders from the keys of a config: attention, feed-forward, experts, and the model.
+"""Blocks of decoders from a config's keys: attention, feed-forward, experts, and the model.
 
-Sizes that cannot be (heads that do not divide, more experts a token than there are) are reported at
-their keys, as blocks take whatever they are given.
+Impossible sizes (heads that do not divide, more experts a token than there are) are reported at
+their keys, as blocks take anything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLIDING, FULL, LINEAR = "sliding_attention", "full_attention", "linear_attention
 
 
 def model(config: Config, sizes: Sizes, layers: Sequence[Block], norm: str = "rms") -> Model:
-    """Return the model of these layers, once every key has been looked at."""
+    """The model of these layers, once every key has been read."""
     config.finish()
     vocab, hidden, tied = sizes["vocab_size"], sizes["hidden_size"], sizes["tie_word_embeddings"]
     return Model(
@@ -53,7 +53,7 @@ def decoder(
     norm: str = "rms",
     **about: Any,
 ) -> Model:
-    """Return a model whose layer of each number, from 0, has this attention and feed-forward."""
+    """A model whose layers have these attentions and feed-forwards, numbered from 0."""
     hidden = sizes["hidden_size"]
     layers = [
         layer(hidden=hidden, attention=attention(at), mlp=mlp(at), norm=norm, **about)
@@ -63,7 +63,7 @@ def decoder(
 
 
 def attention(config: Config, sizes: Sizes, **about: Any) -> Attention:
-    """Return attention with the config's heads."""
+    """Attention with the config's heads."""
     heads = about.pop("heads", sizes["num_attention_heads"])
     kv_heads = about.pop("kv_heads", sizes["num_query_groups"])
     width = about.pop("head_dim", sizes["kv_channels"])
@@ -75,7 +75,7 @@ def attention(config: Config, sizes: Sizes, **about: Any) -> Attention:
 
 
 def head_width(config: Config, hidden: int, heads: int) -> int:
-    """Return how wide heads are where nothing says it, rounded down as transformers does."""
+    """The default width of heads, rounded down as in transformers."""
     if heads > hidden:
         problem = f"expected at most hidden_size, which is {hidden}; got {heads}"
         raise config.wrong("num_attention_heads", problem)
@@ -87,7 +87,7 @@ def head_width(config: Config, hidden: int, heads: int) -> int:
 
 
 def experts(config: Config, count: int, chosen: int, width: int, **about: Any) -> MoE:
-    """Return a mixture of `count` experts, of which a token meets `chosen`."""
+    """A mixture of `count` experts, `chosen` per token."""
     if chosen > count:
         problem = f"expected at most as many as there are experts, which is {count}; got {chosen}"
         raise config.wrong("num_experts_per_tok", problem)
@@ -99,7 +99,7 @@ def experts(config: Config, count: int, chosen: int, width: int, **about: Any) -
 
 
 def routed(config: Config, sizes: Sizes, **about: Any) -> MoE:
-    """Return the mixture of the usual keys, those of DeepSeek's and Qwen's kind."""
+    """The mixture of the usual keys, of DeepSeek's and Qwen's kind."""
     config.skip("norm_topk_prob", "routed_scaling_factor", "scoring_func", "topk_method")
     config.skip("moe_router_dtype", "aux_loss_alpha", "seq_aux", "ep_size")
     groups = config.size("n_group", "num_expert_group", default=1)
@@ -118,7 +118,7 @@ def routed(config: Config, sizes: Sizes, **about: Any) -> MoE:
 
 
 def has_experts(config: Config, layers: int, *, first_dense: int = 0) -> tuple[bool, ...]:
-    """Return which layers have experts: `mlp_layer_types`, `moe_layer_freq`, or but the first."""
+    """Which layers have experts: `mlp_layer_types`, `moe_layer_freq`, or all but the first."""
     dense = config.count("first_k_dense_replace", "num_dense_layers", default=first_dense)
     given = config.words("mlp_layer_types")
     if given:
@@ -142,9 +142,9 @@ def has_experts(config: Config, layers: int, *, first_dense: int = 0) -> tuple[b
 def kinds(
     config: Config, layers: int, usual: Callable[[int], str], known: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the kind of every layer: `layer_types`, or the usual one of each number.
+    """Every layer's kind: `layer_types`, or the usual one.
 
-    `known` maps the words that a config may have to those of this package.
+    `known` maps a config's words to those of this package.
     """
     given = config.words("layer_types", "layers_block_type")
     if not given:
@@ -158,7 +158,7 @@ def kinds(
 def windows(
     config: Config, layers: int, usual: Callable[[int], str], default: int = 0
 ) -> tuple[int | None, ...]:
-    """Return the window of every layer, None where attention is full."""
+    """Every layer's window, None where attention is full."""
     width = config.count("sliding_window", default=default)
     found = kinds(config, layers, usual, {SLIDING: SLIDING, FULL: FULL})
     if SLIDING in found and not width:
@@ -167,17 +167,17 @@ def windows(
 
 
 def every(number: int, last: str = FULL, others: str = SLIDING) -> Callable[[int], str]:
-    """Return the usual kind of layers of which every so many-th is another."""
+    """The usual kinds where every `number`-th layer differs."""
     return lambda at: last if (at + 1) % number == 0 else others
 
 
 def dense(config: Config, sizes: Sizes, **about: Any) -> MLP:
-    """Return the feed-forward of layers without experts."""
+    """The feed-forward of layers without experts."""
     return MLP(intermediate=about.pop("width", sizes["ffn_hidden_size"]), **about)
 
 
 def latent(config: Config, sizes: Sizes, **about: Any) -> MLA:
-    """Return latent attention of the usual keys; each head has keys of its own, made of one row."""
+    """Latent attention of the usual keys; each head has its own keys, made of one row."""
     heads = sizes["num_attention_heads"]
     config.must_be("num_key_value_heads", heads, because="every head has its keys and values")
     config.must_be("attention_bias", False, because="its projections have no biases")
@@ -196,7 +196,7 @@ def latent(config: Config, sizes: Sizes, **about: Any) -> MLA:
 def sparse_decoder(
     config: Config, sizes: Sizes, attention: Callable[[int], Block], mixture: Block, **about: Any
 ) -> Model:
-    """Return a model of the usual keys: experts in some layers, dense ones in the others."""
+    """A model of the usual keys: experts in some layers, the others dense."""
     sparse = has_experts(config, sizes["num_layers"], **about)
     plain = dense(config, sizes)
     return decoder(config, sizes, attention, lambda at: mixture if sparse[at] else plain)

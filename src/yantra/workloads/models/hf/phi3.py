@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `phi3`."""
+    """Read a `phi3` config."""
     config.must_be("attention_bias", False, because="its projections have no biases")
     return config.transformer(**decoder.sizes(config), **decoder.window(config))
 

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `phimoe`."""
+    """Read a `phimoe` config."""
     sizes = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     config.must_be("lm_head_bias", False, True, because="a truth value")

@@ -10,14 +10,14 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `qwen2`."""
+    """Read a `qwen2` config."""
     sizes = decoder.sizes(config)
     config.must_be("attention_bias", True, because="queries, keys and values have biases")
     return config.transformer(**sizes, **windows(config, sizes["num_layers"]), qkv_bias=True)
 
 
 def windows(config: Config, layers: int) -> dict[str, Any]:
-    """Return the window, which holds from layer `max_window_layers` on if it is used at all."""
+    """The window, which holds from layer `max_window_layers` on if it is used."""
     first = config.count("max_window_layers", default=28)
     if not config.flag("use_sliding_window", False):
         config.skip("sliding_window", "layer_types")

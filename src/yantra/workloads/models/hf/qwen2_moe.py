@@ -11,7 +11,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `qwen2_moe`."""
+    """Read a `qwen2_moe` config."""
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]
     windowed = qwen2.windows(config, layers)
@@ -28,11 +28,7 @@ def read(config: Config) -> Model:
 
 
 def mixtures(config: Config, sizes: parts.Sizes) -> Callable[[int], Block]:
-    """Return the feed-forward of each layer.
-
-    A layer, counted from 1, has experts if its number is a multiple of `decoder_sparse_step` and
-    `mlp_only_layers`, which counts from 0, does not name it.
-    """
+    """The feed-forward of each layer, with experts as in `qwen3_moe`."""
     step, plain = config.size("decoder_sparse_step", default=1), config.numbers("mlp_only_layers")
     shared = config.count("shared_expert_intermediate_size", default=0)
     mixture = parts.routed(config, sizes, shared_width=shared, shared_gate=shared > 0)

@@ -13,12 +13,12 @@ _HEAD = 128  # where head_dim is not given
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `qwen3`."""
+    """Read a `qwen3` config."""
     return config.transformer(**sizes(config))
 
 
 def sizes(config: Config) -> dict[str, Any]:
-    """Return the sizes that are those of a dense model."""
+    """The sizes of a dense model."""
     shared = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     return shared | {

@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `qwen3_5`."""
+    """Read a `qwen3_5` config."""
     sizes = decoder.sizes(config)
     config.skip("mlp_only_layers")
     plain = parts.dense(config, sizes)

@@ -10,7 +10,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `qwen3_5_moe`."""
+    """Read a `qwen3_5_moe` config."""
     width = config.size("moe_intermediate_size")
     sizes = decoder.sizes(config, ffn=width)
     return hybrid(config, sizes, mixtures(config, sizes), "each")

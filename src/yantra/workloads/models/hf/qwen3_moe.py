@@ -8,14 +8,14 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `qwen3_moe`.
+    """Read a `qwen3_moe` config.
 
     A layer, counted from 1, has experts if its number is a multiple of `decoder_sparse_step` and
     `mlp_only_layers`, which counts from 0, does not name it.
     """
     sizes = qwen3.sizes(config)
     if not config.has("head_dim"):
-        # Other than in dense models it follows from the other sizes.
+        # unlike in dense models, it follows from the other sizes
         heads, hidden = sizes["num_attention_heads"], sizes["hidden_size"]
         sizes["kv_channels"] = parts.head_width(config, hidden, heads)
     step = config.size("decoder_sparse_step", default=1)

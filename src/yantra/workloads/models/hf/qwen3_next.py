@@ -14,7 +14,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `qwen3_next`."""
+    """Read a `qwen3_next` config."""
     sizes = decoder.sizes(config)
     return hybrid(config, sizes, mixtures(config, sizes))
 
@@ -25,7 +25,7 @@ def hybrid(
     mlp: Callable[[int], Block],
     modules: Literal["pairs", "each"] = "pairs",
 ) -> Model:
-    """Return a model of gated attention and the gated delta rule with this feed-forward."""
+    """A model of gated attention and the gated delta rule with this feed-forward."""
     interval = config.size("full_attention_interval", default=4)
     usual = parts.every(interval, parts.FULL, parts.LINEAR)
     words = {parts.FULL: parts.FULL, parts.LINEAR: parts.LINEAR}

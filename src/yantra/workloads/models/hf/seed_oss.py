@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `seed_oss`."""
+    """Read a `seed_oss` config."""
     config.skip("residual_dropout")
     return config.transformer(
         **decoder.sizes(config),

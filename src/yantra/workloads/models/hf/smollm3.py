@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `smollm3`."""
+    """Read a `smollm3` config."""
     sizes = decoder.sizes(config, tied=True)
     layers = sizes["num_layers"]
     interval = config.size("no_rope_layer_interval", default=4)

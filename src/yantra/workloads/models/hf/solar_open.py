@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `solar_open`."""
+    """Read a `solar_open` config."""
     sizes = decoder.sizes(config, ffn=config.size("moe_intermediate_size"))
     sizes["kv_channels"] = sizes["kv_channels"] or 128
     config.must_be("use_qk_norm", False, because="norms of queries and keys")

@@ -8,7 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Return the model of a config of type `starcoder2`."""
+    """Read a `starcoder2` config."""
     bias = config.flag("use_bias", True)
     config.skip("mlp_type", "norm_type")
     return config.transformer(

@@ -9,7 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `step3p5`, without its prediction of more tokens.
+    """Read a `step3p5` config, without multi-token prediction.
 
     Layers with windows may have more heads: `attention_other_setting`.
     """
@@ -68,7 +68,7 @@ def read(config: Config) -> Model:
 
 
 def _windows(config: Config, layers: int) -> tuple[int | None, ...]:
-    """Return the windows; `layer_types` may go on with the modules that predict more tokens."""
+    # `layer_types` may go on with the modules that predict more tokens
     given = config.words("layer_types")
     if len(given) > layers:
         words = {parts.SLIDING: True, parts.FULL: False}
@@ -78,7 +78,7 @@ def _windows(config: Config, layers: int) -> tuple[int | None, ...]:
 
 
 def _named(config: Config) -> frozenset[int]:
-    """Return the layers with experts, written `3,4,5`, if they are named."""
+    """The named layers with experts, written `3,4,5`."""
     value = config.value("moe_layers_enum", "")
     words = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
     try:

@@ -1,7 +1,7 @@
-"""Model types that are another's by shape, and those that cannot be built, with the reason.
+"""Model types shaped like another, and those that cannot be built, with the reason.
 
 Sources: the classes of configurations and models of the package transformers, 5.24, and of the
-repositories of the models themselves.
+models' own repositories.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ TEXT_OF: Mapping[str, str] = {
     "smolvlm": "llama",
     "vipllava": "llama",
 }
-"""The type of the text in a config whose text does not say it; else it is the config's own."""
+"""The type of a text that does not give it; else it is the config's own."""
 
 
 def _sizes(*sizes: int | None, **more: int) -> dict[str, Any]:
@@ -129,7 +129,5 @@ LEFT_OUT: Mapping[str, Mapping[str, Any]] = {
     "qwen2": _sizes(4096, 22016, 32, 32, 32, 151_936, 32_768),
     "qwen3": _sizes(4096, 22016, 32, 32, 32, 151_936, 32_768, head_dim=128),
 }
-"""What the sizes are that a config within another one leaves out.
-
-Transformers writes such a config without what its class has by default.
-"""
+"""Sizes that a config within another one omits: Transformers writes such a config without its
+class's defaults."""

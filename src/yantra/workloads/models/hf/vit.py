@@ -13,7 +13,7 @@ _CLASSES = 2  # where a config names none
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `vit`."""
+    """Read a `vit` config."""
     hidden, heads = config.size("hidden_size"), config.size("num_attention_heads")
     image = config.size("image_size", default=224)
     patch = config.size("patch_size", default=16)

@@ -8,7 +8,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Return the model of a config of type `youtu`."""
+    """Read a `youtu` config."""
     sizes = decoder.sizes(config, tied=True)
     config.skip("embedding_initializer_range")
     attention, plain = parts.latent(config, sizes), parts.dense(config, sizes)

@@ -1,4 +1,4 @@
-"""Models and plans from Megatron-LM's arguments: a list, a line, or the script that gives them."""
+"""Models and plans from Megatron-LM's arguments: a list, a line, or a script."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from yantra.workloads.models.transformer import Transformer
 class Job(NamedTuple):
     """What the arguments describe.
 
-    `plan` has the fields of the plan by Megatron-LM's names. `ignored` are the arguments that cost
-    nothing; what the plan does not distinguish stands in the notes of the model.
+    `plan` has Megatron-LM's names. `ignored` arguments cost nothing; the model's notes have what
+    the plan does not distinguish.
     """
 
     model: Transformer
@@ -29,10 +29,10 @@ class Job(NamedTuple):
 
 
 def load(path: str | PathLike[str], more: Sequence[str] = ()) -> Job:
-    """Return the job of a shell script, or of a file with a list of arguments.
+    """The job of a shell script, or of a file with a list of arguments.
 
-    `more` are arguments behind those, such as `["--vocab-size", "50257"]` where a tokenizer says
-    it; of one given twice the last counts.
+    `more` arguments follow, such as `["--vocab-size", "50257"]` for a tokenizer; the last of a
+    repeated one counts.
     """
     return from_text(read_text(path), str(path), Path(path).stem, more)
 
@@ -40,10 +40,9 @@ def load(path: str | PathLike[str], more: Sequence[str] = ()) -> Job:
 def from_text(
     text: str, where: str = "arguments", name: str = "megatron", more: Sequence[str] = ()
 ) -> Job:
-    """Return the job of a script or of a line of arguments; `where` is what messages call it.
+    """The job of a script or of a line of arguments; `where` names it in messages.
 
-    Raises ConfigError for what is unknown, not covered, missing, wrong, or depends on something
-    that the text does not say.
+    Raises ConfigError for what is unknown, not covered, missing, wrong, or not decided by the text.
     """
     note_time(text, where, "a script", 0.8)
     launcher, program = training_arguments(text, where)
@@ -53,7 +52,7 @@ def from_text(
 def from_arguments(
     arguments: Sequence[str], where: str = "arguments", name: str = "megatron"
 ) -> Job:
-    """Return the job of a list of arguments such as `["--num-layers", "32", ...]`."""
+    """The job of a list of arguments such as `["--num-layers", "32", ...]`."""
     return _job([], [Word(argument) for argument in arguments], where, name)
 
 

@@ -1,10 +1,8 @@
-"""Megatron-LM's arguments, sorted by what they are about: the model, the plan, or neither.
+"""Megatron-LM's arguments by subject: the model, the plan, or neither.
 
-The names and their arity are those of `megatron/training/arguments.py` and of the dataclasses that
-it makes arguments of. An argument that is neither used nor known to cost nothing is refused.
-
-Trade-off: what costs nothing is known by the first words of its name (`--adam-*`, `--log-*`), so
-that a misspelt one of these passes; there are 700 of them and none changes a workload.
+Names and arity follow `megatron/training/arguments.py` and its dataclasses. Arguments neither used
+nor known to cost nothing are refused. Trade-off: free ones are known by their beginnings
+(`--adam-*`, `--log-*`), so a misspelt one passes; none of these 700 changes a workload.
 """
 
 from __future__ import annotations
@@ -103,14 +101,14 @@ PLAN_TOGETHER = {
     "use-megatron-fsdp": FLAG,
     "use-tp-pp-dp-mapping": FLAG,
 }
-"""Arguments that say something about the plan together with others."""
+"""Arguments that set plan fields only together with others."""
 
 LAUNCH = {
     "nnodes": "nnodes",
     "nodes": "nnodes",
     "nproc-per-node": "nproc-per-node",
 }
-"""Of `torchrun`, in front of the training script."""
+"""Of `torchrun`, before the training script."""
 
 _STATE = "the optimizer's state is in fp32"
 NOT_MODELLED = {
@@ -134,7 +132,7 @@ NOT_MODELLED = {
     "use-precision-aware-optimizer": _STATE,
     "use-nccl-ub": "collectives need no copies",
 }
-"""Arguments that change only what the plan does not distinguish, and how it is there."""
+"""Arguments that change only what the plan does not distinguish, and what it assumes."""
 
 REFUSED = {
     "apply-residual-connection-post-layernorm": "residuals that leave from behind the norm",
@@ -155,4 +153,4 @@ REFUSED = {
     "use-checkpoint-args": "a model described by its checkpoint",
     "yaml-cfg": "arguments in another file",
 }
-"""Arguments that change the model or the plan in a way that is not covered."""
+"""Arguments that change the model or the plan in a way not covered."""

@@ -1,8 +1,7 @@
-"""Which branch of a shell script's conditions is taken, where it can be known.
+"""Which branch of a shell script's conditions is taken, if known.
 
-Comparisons are: `[ "$A" = x ]`, `[[ $A == x ]]`, `!=`, `-eq`, `-ne`, `-gt`, `-ge`, `-lt`, `-le`,
-`-z`, `-n`, and these with `&&` or `||` between them. Any other condition, and every loop, leaves it
-open.
+Comparisons: `[ "$A" = x ]`, `[[ $A == x ]]`, `!=`, `-eq`, `-ne`, `-gt`, `-ge`, `-lt`, `-le`, `-z`,
+`-n`, joined by `&&` or `||`. All else, and loops, are unknown.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ _TESTS = {"[": "]", "[[": "]]"}
 
 
 class _Branch(NamedTuple):
-    """One open condition; None is what cannot be known."""
+    """One open condition; None is unknown."""
 
     taken: bool | None
-    """Whether the branch being read is."""
+    """Whether the current branch is."""
     before: bool | None
-    """Whether one before it was."""
+    """Whether an earlier one was."""
     line: int
 
 
 class Branches:
-    """The conditions around the command being read."""
+    """The conditions around the current command."""
 
     def __init__(self) -> None:
         self._open: list[_Branch] = []
@@ -53,9 +52,9 @@ class Branches:
         return f"line {lines[-1]} makes it depend on a condition" if lines else ""
 
     def enter(self, words: list[str], line: int, doubt: str) -> int:
-        """Follow the words that steer; return how many of a command's first words these are.
+        """Follow control words; return how many of a command's first words are.
 
-        `doubt` says what the command's words depend on.
+        `doubt` is what the command's words depend on.
         """
         at = 0
         while at < len(words):
@@ -79,7 +78,6 @@ class Branches:
         return at
 
     def _else(self, holds: bool | None, line: int) -> None:
-        """Go on to the next branch, which is taken if it holds and none before was."""
         last = self._open.pop()
         before = True if True in (last.taken, last.before) else last.before
         if last.taken is None and not before:
@@ -89,7 +87,6 @@ class Branches:
 
 
 def _holds(words: list[str], doubt: str) -> bool | None:
-    """Return whether a list of tests holds; None if it cannot be known."""
     if doubt:
         return None
     for between, decisive in (("||", True), ("&&", False)):

@@ -1,4 +1,4 @@
-"""A list of Megatron-LM's arguments, divided into those that are used and those that are not."""
+"""Megatron-LM's arguments, divided into used and unused."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _USED: Mapping[str, str] = MODEL | PLAN | PLAN_TOGETHER
 
 
 class Given(NamedTuple):
-    """The values of the arguments that are used, by name without dashes in front.
+    """Values of the used arguments, by name without dashes.
 
-    `ignored` are those that cost nothing, `notes` say what the plan does not distinguish.
+    `ignored` cost nothing; `notes` say what the plan does not distinguish.
     """
 
     values: dict[str, Any]
@@ -37,24 +37,24 @@ class Given(NamedTuple):
     where: str
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return the whole number of an argument."""
+        """An argument's whole number."""
         value: int = self.values.get(name, default)
         return value
 
     def flag(self, name: str) -> bool:
-        """Return whether a switch is given."""
+        """Whether a switch is given."""
         return name in self.values
 
     def wrong(self, name: str, problem: str) -> ConfigError:
-        """Return the error about an argument."""
+        """The error about an argument."""
         return ConfigError(f"{self.where}: --{name}", problem)
 
 
 def read(words: Iterable[Word], where: str) -> Given:
-    """Return what is given; `where` is what messages call the list.
+    """Read arguments; `where` names the list in messages.
 
-    Raises ConfigError for an argument that is unknown or not covered, and for a value that is
-    missing, wrong or in doubt. Of an argument given twice the last value counts, as in Megatron-LM.
+    Raises ConfigError for an unknown or uncovered argument, and a missing, wrong or doubtful value.
+    The last of a repeated argument counts, as in Megatron-LM.
     """
     values: dict[str, Any] = {}
     ignored: dict[str, None] = {}
@@ -82,9 +82,9 @@ def read(words: Iterable[Word], where: str) -> Given:
 
 
 def launched(words: Iterable[Word], where: str) -> dict[str, int]:
-    """Return the arguments of `torchrun` that say how many processes there are, where they do.
+    """The arguments of `torchrun` that give the number of processes.
 
-    Without a word of nodes there is one, as torchrun has it.
+    One node by default, as in torchrun.
     """
     found: dict[str, int] = {}
     named = set()
@@ -100,10 +100,7 @@ def launched(words: Iterable[Word], where: str) -> dict[str, int]:
 
 
 def _arguments(words: Iterable[Word], where: str) -> Iterator[tuple[str, list[str], str]]:
-    """Yield every argument: its name, the words behind it, what is in doubt about it.
-
-    Words before the first argument come with an empty name.
-    """
+    """Every argument: name, words after it, doubt; the first words have an empty name."""
     name, behind, doubt = "", [], ""
     for word in words:
         if not word.text.startswith("--"):

@@ -1,7 +1,7 @@
-"""Megatron-LM's arguments that no weight, operation or byte of a training step depends on.
+"""Megatron-LM's arguments that change no weight, operation or byte of a training step.
 
-Trade-off: most are known by how their name begins (`adam-*`), so that a misspelt one of these
-passes; there are 600 of them and none changes a workload.
+Trade-off: most are known by how they begin (`adam-*`), so a misspelt one passes; none of these 600
+changes a workload.
 """
 
 from __future__ import annotations
@@ -96,5 +96,5 @@ _BEGINNINGS = tuple(name.removesuffix("*") for name in _NAMES if name.endswith("
 
 
 def is_ignored(name: str) -> bool:
-    """Return whether an argument of this name, without dashes in front, costs nothing."""
+    """Whether an argument, without dashes, costs nothing."""
     return name in _EXACT or name.startswith(_BEGINNINGS)

@@ -1,7 +1,7 @@
 """The model that Megatron-LM builds from its arguments.
 
-Its defaults are those of `megatron/training/arguments.py`, `core_transformer_config_from_args` and
-`gpt_layer_specs.py`: learned positions, LayerNorm and biases unless the arguments say otherwise.
+Defaults are those of `megatron/training/arguments.py`, `core_transformer_config_from_args` and
+`gpt_layer_specs.py`: learned positions, LayerNorm and biases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ROTARY = ("rope", "yarn", "mrope")
 
 
 def model(given: Given, name: str) -> Transformer:
-    """Return the model; errors name the argument."""
+    """The model; errors name the argument."""
     bias = not given.flag("disable-bias-linear")
     layers = _needed(given, "num-layers")
     hidden = _needed(given, "hidden-size")
@@ -63,12 +63,11 @@ def _is_gated(given: Given) -> bool:
 
 
 def _intermediate(given: Given, hidden: int) -> int:
-    """Return Megatron's default: 4 h, and for SwiGLU two thirds of it in steps of 64."""
+    # Megatron's default: 4 h, for SwiGLU two thirds of it in steps of 64
     return 8 * hidden // 192 * 64 if given.flag("swiglu") else 4 * hidden
 
 
 def _vocabulary(given: Given) -> int:
-    """Return the rows of the embedding: padded for an equal part on every rank of tp."""
     if given.flag("padded-vocab-size"):
         return given.number("padded-vocab-size")
     if not given.flag("vocab-size"):
@@ -84,7 +83,6 @@ def _vocabulary(given: Given) -> int:
 
 
 def _positions(given: Given) -> dict[str, Any]:
-    """Return whether positions rotate, and the rows of their table if they are learned."""
     kind = given.values.get("position-embedding-type", "learned_absolute")
     if given.flag("use-rotary-position-embeddings"):
         kind = "rope"
@@ -113,7 +111,7 @@ def _heads(given: Given, sizes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _latent(given: Given, bias: bool) -> dict[str, Any]:
-    """Return the sizes of latent attention; its norms are those of `--qk-layernorm`."""
+    """Sizes of latent attention; its norms are those of `--qk-layernorm`."""
     if given.flag("group-query-attention"):
         raise given.wrong("group-query-attention", "excludes --multi-latent-attention")
     if bias or not given.flag("qk-layernorm") or given.values.get("normalization") != "RMSNorm":
@@ -132,7 +130,7 @@ def _latent(given: Given, bias: bool) -> dict[str, Any]:
 
 
 def _window(given: Given, layers: int) -> dict[str, Any]:
-    """Return the window: Megatron gives the keys before a query and those after it."""
+    """The window: Megatron gives the keys before and after a query."""
     if not given.flag("window-size"):
         return {}
     text = given.values["window-size"]
@@ -175,7 +173,7 @@ def _experts(given: Given, layers: int, bias: bool) -> dict[str, Any]:
 
 
 def _pattern(given: Given, name: str, layers: int) -> tuple[int, ...] | int:
-    """Return a frequency: a positive number, or a list such as `([1]*3+[0])*2`."""
+    """A frequency: a positive number, or a list such as `([1]*3+[0])*2`."""
     text = given.values[name]
     try:
         found = _evaluated(ast.parse(text, mode="eval").body)
@@ -190,7 +188,6 @@ def _pattern(given: Given, name: str, layers: int) -> tuple[int, ...] | int:
 
 
 def _evaluated(node: ast.expr) -> list[int] | int:
-    """Return a number, a list of numbers, a sum of lists, or a list times a number."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.List):

@@ -1,8 +1,7 @@
 """What Megatron-LM's arguments say about the plan, in its own names.
 
-Where Megatron-LM's default is not the plan's, the default is written out: it overlaps nothing and
-splits no sequence unless it is told to, trains in fp32 unless it is told not to, has dropout unless
-it is 0, and splits experts like everything else.
+Megatron-LM's defaults are written out where the plan's differ: no overlap, no split sequence, fp32,
+dropout, and experts split like all else.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from yantra.workloads.models.megatron.arguments import PLAN
 from yantra.workloads.models.megatron.given import Given
 from yantra.workloads.schedules.layout import layers_of
 
-_DROPOUT = 0.1  # hidden and attention dropout where they are not given
+_DROPOUT = 0.1  # default of hidden and attention dropout
 
 
 def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
-    """Return the plan's fields by Megatron-LM's names, and those that follow from several."""
+    """The plan's fields by Megatron-LM's names, and those that follow from several."""
     fields = {name.replace("-", "_"): given.values[name] for name in PLAN if given.flag(name)}
     tensor = given.number("tensor-model-parallel-size", 1)
     fields["sequence_parallel"] = given.flag("sequence-parallel") and tensor > 1
@@ -47,7 +46,7 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
 
 
 def _virtual_stages(given: Given) -> dict[str, Any]:
-    """Return the interleaving, which may be given as layers of a virtual stage."""
+    """The interleaving, which may be given as layers of a virtual stage."""
     stages = given.number("num-virtual-stages-per-pipeline-rank", 1)
     layout = "pipeline-model-parallel-layout"
     if given.flag(layout):

@@ -1,13 +1,10 @@
 """The arguments that a shell script gives to the training program.
 
-What is read of a script: assignments of words and lists (`A=1`, `A=(--x 1)`, `A+=(...)`), their use
-(`$A`, `${A}`, `${A[@]}`, `${A:-1}`), quotes, comments, continued lines, and `if` with comparisons;
-and the command that runs a Python program. Nothing is executed. A word that depends on what is not
-read - a parameter of the script, a calculation, a loop - is passed on with the doubt, which matters
-only if the word does.
-
-Trade-off: a part of the shell's language in one page. Quoted words are split at spaces like all
-others, which is what lists of quoted options need and what their authors mean.
+Nothing is executed. Read are assignments of words and lists (`A=1`, `A=(--x 1)`, `A+=(...)`), their
+use (`$A`, `${A}`, `${A[@]}`, `${A:-1}`), quotes, comments, continued lines, `if` with comparisons,
+and the command that runs a Python program. Words that depend on anything else carry the doubt,
+which matters only if they do. Quoted words are split at spaces too, as lists of quoted options
+need.
 """
 
 from __future__ import annotations
@@ -42,17 +39,17 @@ _IN_QUOTES = re.compile(
 
 
 class Word(NamedTuple):
-    """A word of a command; `doubt` says what it depends on that is not known, if anything."""
+    """A word of a command; `doubt` is the unknown that it depends on."""
 
     text: str
     doubt: str = ""
 
 
 def training_arguments(text: str, where: str) -> tuple[list[Word], list[Word]]:
-    """Return the arguments of the launcher and of the training program.
+    """The arguments of the launcher and of the training program.
 
-    A text that begins with an argument is a list of the program's arguments. Raises ConfigError
-    where a script does not run one program, or two; `where` is what messages call the text.
+    A text that begins with an argument is the program's list. Raises ConfigError unless exactly one
+    program runs; `where` is for messages.
     """
     script = _Script()
     script.read(text)
@@ -73,7 +70,6 @@ def training_arguments(text: str, where: str) -> tuple[list[Word], list[Word]]:
 
 
 def _split(words: Iterable[Word], where: str) -> tuple[list[Word], list[Word]] | None:
-    """Return what stands before and behind the Python program of a command, if it trains."""
     all_words = list(words)
     for at, word in enumerate(all_words):
         if word.text.endswith(".py"):
@@ -86,12 +82,12 @@ def _split(words: Iterable[Word], where: str) -> tuple[list[Word], list[Word]] |
 
 
 def _is_argument(word: Word) -> bool:
-    """Tell a word from where the command goes on to write to a file or another program."""
+    # not a redirection or the next command
     return not re.match(r"\d?[<>|&]", word.text)
 
 
 class _Script:
-    """The variables and the commands of a script, in the order of their lines."""
+    """A script's variables and commands, in order."""
 
     def __init__(self) -> None:
         self.variables: dict[str, list[Word]] = {}
@@ -141,7 +137,7 @@ class _Script:
             self._append(token)
 
     def _value(self, name: str) -> list[Word]:
-        """Return the words of a variable, a space between them; of an unknown one a doubt."""
+        """A variable's words, with spaces between; of an unknown one a doubt."""
         name, default, otherwise = re.sub(r"\[[@*]\]$", "", name).partition(":-")
         if not default:
             name, _, otherwise = name.partition("-")
@@ -153,7 +149,6 @@ class _Script:
         return [piece for word in known for piece in (Word(" "), word)][1:]
 
     def _append(self, text: str, doubt: str = "") -> None:
-        """Add to the word being read; it ends at spaces, which may stand in a variable."""
         pieces = re.split(r"\s+", text)
         before = self._word or Word("")
         self._word = Word(before.text + pieces[0], before.doubt or doubt)
@@ -182,7 +177,6 @@ class _Script:
             self.commands.append(kept)
 
     def _assign(self, target: str, words: list[Word]) -> None:
-        """Set a variable, or add to it; in a branch in doubt it keeps what it had."""
         if self._branches.skipped:
             return
         name = target.removesuffix("=").removesuffix("+")

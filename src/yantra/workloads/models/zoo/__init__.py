@@ -1,6 +1,6 @@
-"""The models known by name, one file per family; each ends with `PLUGIN = (model, ...)`.
+"""Models by name, one file per family; each ends with `PLUGIN = (model, ...)`.
 
-An entry is the sizes of a transformer, or a model of blocks.
+An entry is a transformer's sizes or a model of blocks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class _Families(Registry[tuple[Entry, ...]]):
         return bool(models) and all(isinstance(model, Transformer | Model) for model in models)
 
     def _checked(self, plugin: Any, place: str, prefix: str = "", expected: str = "") -> Any:
-        """Return the models as a tuple, also a single one."""
         models = super()._checked(plugin, place, prefix, expected)
         return tuple(models) if isinstance(models, tuple | list) else (models,)
 
@@ -42,12 +41,12 @@ families: Registry[tuple[Entry, ...]] = _Families()
 
 
 def names() -> tuple[str, ...]:
-    """Return the name of every model, family by family."""
+    """Names of all models, family by family."""
     return tuple(_known())
 
 
 def get(name: str, where: str = "model") -> Entry:
-    """Return what is known by a name; `where` is the field that an unknown one is reported at."""
+    """The model of a name; `where` is the field for errors."""
     known = _known()
     if name in known:
         return known[name]
@@ -66,13 +65,13 @@ def get(name: str, where: str = "model") -> Entry:
 
 
 def is_known(name: str) -> bool:
-    """Return whether `get` finds a model by this name."""
+    """Whether `get` finds this name."""
     known = _known()
     return name in known or len(_alike(name, known)) == 1
 
 
 def _instead_of_id(name: str, known: Mapping[str, Entry]) -> str:
-    """Return what to type in place of an id: the nearest name of its size, or its config."""
+    """What to type instead of an id: the nearest name of its size, or its config."""
     short = _TUNED.sub("", name.rpartition("/")[2])
     sizes = _sizes(short)
     hint = did_you_mean(short, [other for other in known if not sizes or _sizes(other) == sizes])
@@ -86,11 +85,8 @@ def _sizes(name: str) -> list[str]:
 
 
 def _alike(name: str, known: Mapping[str, Entry]) -> list[str]:
-    """Return the models that are called so but for case and dashes, or by an id of Hugging Face.
-
-    The id stands in the source of a model, in front of `config.json`. Those of tuned copies
-    (`-Instruct`), which have the same sizes, are of the same model.
-    """
+    # Equal but for case and dashes, or Hugging Face ids, which the source of a model has before
+    # `config.json`. Tuned copies (`-Instruct`) have the same sizes and are the same model.
     wanted = {_key(name), _key(_TUNED.sub("", name))}
     return [model for model, entry in known.items() if wanted & _keys(model, entry.source)]
 

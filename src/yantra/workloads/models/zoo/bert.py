@@ -1,4 +1,4 @@
-"""BERT: encoders with norms behind the residual sums, trained on masked words and sentence pairs.
+"""BERT: encoders with norms after the residual sums, trained on masked words and sentence pairs.
 
 Source: Devlin et al., "BERT: pre-training of deep bidirectional transformers for language
 understanding", 2018 (arXiv 1810.04805), section 3, and the published `config.json` of
@@ -24,7 +24,7 @@ def bert(
     positions: int,
     types: int = 2,
 ) -> Model:
-    """Return a BERT of these sizes."""
+    """Make a BERT of these sizes."""
     layer = PostNormLayer(
         hidden=hidden,
         attention=Attention(

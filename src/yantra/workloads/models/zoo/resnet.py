@@ -12,7 +12,7 @@ from yantra.workloads.models.blocks.resnet import Bottleneck, Pooled, Stem
 from yantra.workloads.models.model import Model
 
 _STAGES = ((3, 64, 56), (4, 128, 28), (6, 256, 14), (3, 512, 7))
-"""Bottlenecks, their width, and the size of their output."""
+"""Bottlenecks, width, and size of output."""
 
 
 def _bottlenecks() -> Iterator[Bottleneck]:

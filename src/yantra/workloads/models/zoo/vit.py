@@ -25,7 +25,7 @@ def vit(
     classes: int = 1000,
     qkv_bias: bool = True,
 ) -> Model:
-    """Return a vision transformer of these sizes."""
+    """Make a vision transformer of these sizes."""
     patches = (image // patch) ** 2
     layer = Layer(
         hidden=hidden,

@@ -1,11 +1,7 @@
-"""`Blocks`: what blocks of a model add to a graph, kept so that equal ones are built once.
+"""`Blocks`: what blocks add to a graph, kept so that equal ones are built once.
 
-A block that takes a tensor of the same sizes in the same placement adds the same operators under
-the name of its unit. So they are copied, with names and numbers of tensors moved on, which takes a
-quarter of the time.
-
-Trade-off: only a block that begins a unit of its own, takes one tensor and uses no other from
-outside is kept; any other is built.
+Copying operators takes a quarter of the time of building. Trade-off: only a block that begins a
+unit, takes one tensor and uses no other from outside is kept.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ class Buildable(Protocol):
 
 
 class _Added(NamedTuple):
-    """What a block added to one graph, which other graphs may hold as well."""
+    """A block's additions, which several graphs may share."""
 
     result: Tensor
     operators: tuple[Operator, ...]
@@ -36,9 +32,9 @@ class _Added(NamedTuple):
 
 
 class _Built(NamedTuple):
-    """What a block added: `numbers` of tensors behind the first `before`, all in `unit`.
+    """A block's additions: `numbers` of tensors after the first `before`, all in `unit`.
 
-    `copies` are those for other units and numbers, which graphs of other chunks need again.
+    `copies` are for other units and numbers, reused by graphs of other chunks.
     """
 
     unit: str
@@ -61,7 +57,7 @@ class Blocks:
         """Add a block that begins a unit; return its result."""
         if given is None:
             return block.build(g, given)
-        key = (block, g.setting.sequence_parallel, *given[2:])  # all but the number and the name
+        key = (block, g.setting.sequence_parallel, *given[2:])  # without number and name
         if key in self._known:
             built = self._known[key]
             return block.build(g, given) if built is None else _again(g, built, given)
@@ -77,7 +73,7 @@ class Blocks:
 
 
 def _can_move(built: _Built) -> bool:
-    """Return whether all names begin with the unit, and all tensors are the block's own."""
+    """Whether all names begin with the unit, and all tensors are the block's own."""
     own = range(built.before + 1, built.before + built.numbers + 1)
     tensors = [tensor for tensor in _tensors(built) if tensor.number != built.given.number]
     names = [weight.name for weight in built.weights] + [tensor.name for tensor in tensors]
@@ -106,7 +102,6 @@ def _tensors(built: _Built) -> Iterator[Tensor]:
 
 
 def _again(g: Graph, built: _Built, given: Tensor) -> Tensor:
-    """Add what was built before to the unit that begins here."""
     key = (g.current_unit, g.take_numbers(built.numbers) - built.before, given)
     added = built.copies.get(key)
     if added is None:
@@ -117,7 +112,6 @@ def _again(g: Graph, built: _Built, given: Tensor) -> Tensor:
 
 
 def _copy(built: _Built, unit: str, shift: int, given: Tensor) -> _Added:
-    """Return what was built for another unit, with numbers so much higher."""
     length = len(built.unit)
     known = {built.given.number: given}
 

@@ -1,7 +1,7 @@
-"""The sequences of one micro-batch: how many tokens, and how many pairs attention looks at.
+"""The sequences of one micro-batch: tokens, and pairs in attention.
 
 Training, prefill, decode and mixed iterations differ only here: a sequence adds `new` tokens to
-`past` tokens that are in the cache already.
+`past` cached ones.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ Causality = Literal["exact", "full", "megatron"]
 
 
 class Reach(NamedTuple):
-    """Which keys a query sees: all before it and itself, of those a window, or of all any.
+    """Which keys a query sees: it and all before, a window of those, or any.
 
-    `window` counts tokens, the query itself included. `chunked`: sequences are cut into chunks of
-    so many tokens, and a query sees those of its chunk.
+    `window` counts tokens, including the query. `chunked`: a query sees its chunk of `window`
+    tokens.
     """
 
     causal: bool = True
@@ -28,7 +28,7 @@ class Reach(NamedTuple):
 class Sequences(NamedTuple):
     """`number` sequences, each with `new` tokens after `past` ones.
 
-    `emits`: the head runs on the last token; a chunk that does not end its prompt emits nothing.
+    `emits`: the head runs on the last token; not so for a chunk that does not end its prompt.
     """
 
     number: int
@@ -37,10 +37,10 @@ class Sequences(NamedTuple):
     emits: bool = True
 
     def pairs(self, reach: Reach, causality: Causality) -> int:
-        """Return the number of (query, key) pairs.
+        """(query, key) pairs.
 
-        `exact` counts a token's view of itself and what precedes it, s (s + 1) / 2; `megatron`
-        counts half of the square; `full` ignores the mask.
+        `exact` counts s (s + 1) / 2, including a token itself; `megatron` half of the square;
+        `full` ignores the mask.
         """
         if not reach.causal or causality == "full":
             return self.number * self.new * (self.past + self.new)
@@ -50,10 +50,10 @@ class Sequences(NamedTuple):
         return self.number * pairs
 
     def cached(self, reach: Reach) -> int:
-        """Return the number of cached tokens that the new ones see.
+        """Cached tokens that the new ones see.
 
-        A window of w tokens, the query itself included, reaches w - 1 tokens behind the first; of a
-        chunk it is what of it is there already.
+        A window of w tokens, including the query, reaches w - 1 tokens before the first; of a
+        chunk, those already there.
         """
         if reach.window is None:
             return self.number * self.past
@@ -63,7 +63,6 @@ class Sequences(NamedTuple):
 
 
 def _seen(tokens: int, reach: Reach) -> int:
-    """Return the pairs of a sequence of `tokens` under a causal mask."""
     window = reach.window
     if window is None or tokens <= window:
         return tokens * (tokens + 1) // 2
@@ -79,8 +78,8 @@ EVERYTHING = Reach()
 class Batch(NamedTuple):
     """What one replica works on at once.
 
-    `all_logits`: the head runs on every new token (training), else on the last of each sequence
-    that emits one. `padding` tokens belong to no sequence: they fill up equal shares.
+    `all_logits`: the head runs on every new token (training), else on an emitting sequence's last.
+    `padding` tokens fill up equal shares.
     """
 
     groups: tuple[Sequences, ...]
@@ -90,62 +89,62 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, sequences: int, length: int, causality: Causality = "exact") -> Batch:
-        """Return a batch of training: `sequences` of `length` tokens."""
+        """A training batch: `sequences` of `length` tokens."""
         return cls((Sequences(sequences, length),), causality=causality)
 
     @property
     def tokens(self) -> int:
-        """The number of new tokens, padding included."""
+        """New tokens, with padding."""
         return self.stored + self.padding
 
     @property
     def stored(self) -> int:
-        """The number of new tokens whose keys and values go into the cache: no padding."""
+        """New tokens whose keys and values are cached: no padding."""
         return sum(group.number * group.new for group in self.groups)
 
     @property
     def sequences(self) -> int:
-        """The number of sequences."""
+        """Number of sequences."""
         return sum(group.number for group in self.groups)
 
     @property
     def context(self) -> int:
-        """The number of tokens whose keys and values are read: new and past."""
+        """Tokens whose keys and values are read: new and past."""
         return sum(group.number * (group.past + group.new) for group in self.groups)
 
     @property
     def past(self) -> int:
-        """The number of tokens whose keys and values lie in the cache before."""
+        """Tokens cached before."""
         return sum(group.number * group.past for group in self.groups)
 
     @property
     def logits(self) -> int:
-        """The number of tokens for which the head runs."""
+        """Tokens for which the head runs."""
         if self.all_logits:
             return self.tokens
         return sum(group.number for group in self.groups if group.emits)
 
     def cached(self, reach: Reach = EVERYTHING) -> int:
-        """Return the number of tokens whose keys and values are read from the cache."""
+        """Tokens whose keys and values are read from the cache."""
         return sum(group.cached(reach) for group in self.groups)
 
     def decodes(self) -> Batch:
-        """Return the part with one new token per sequence."""
+        """The sequences with one new token."""
         return self._replace(groups=tuple(g for g in self.groups if g.new == 1), padding=0)
 
     def prefills(self) -> Batch:
-        """Return the part with several new tokens per sequence."""
+        """The sequences with several new tokens."""
         return self._replace(groups=tuple(g for g in self.groups if g.new > 1), padding=0)
 
     def pairs(self, reach: Reach = EVERYTHING) -> int:
-        """Return the number of (query, key) pairs of one head over all sequences."""
+        """(query, key) pairs of one head over all sequences."""
         return sum(group.pairs(reach, self.causality) for group in self.groups)
 
     def ring_pairs(self, reach: Reach, steps: int) -> tuple[int, ...]:
-        """Return the pairs one rank of `steps` works on in each step of ring attention.
+        """Pairs of one of `steps` ranks in each step of ring attention.
 
-        Each rank holds chunks i and 2c-1-i of 2c, which makes ranks equal (zig-zag): u = s / 2c;
-        with its own keys 2 u^2 + u pairs, with those of any other rank 2 u^2.
+        A rank holds chunks i and 2c-1-i of 2c, which balances ranks (zig-zag): u = s / 2c; 2 u^2 +
+        u pairs with its own keys, 2 u^2 with any other rank's.
         """
         total = self.pairs(reach)
         if reach != EVERYTHING or self.causality != "exact" or steps == 1:

@@ -1,7 +1,6 @@
-"""Turns operators into operations, with the collectives that placements ask for.
+"""Turns operators into operations, with the collectives that placements need.
 
-One `Emitter` makes one pass. It knows which values exist in which placement and makes those that
-are asked for from those that exist.
+An `Emitter` makes one pass from the values that exist, by placement.
 """
 
 from __future__ import annotations
@@ -15,19 +14,18 @@ from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Operation, Phase
 
 Key = tuple[int, Placement]
-"""A tensor's number and a placement."""
+"""Tensor number, placement."""
 
 _SUMS = (CollectiveType.ALL_REDUCE, CollectiveType.REDUCE_SCATTER)
 EXTERNAL = -1
-"""The position of what comes from outside the pass while it runs: a neighbouring stage's tensor."""
+"""The position of what a neighbouring stage sends during the pass."""
 
 
 class Emitter:
     """Collects the operations of one pass.
 
-    `values` maps what exists to the position that makes it: None for what an earlier pass kept,
-    EXTERNAL for what another stage sends. Values made for weight gradients are kept apart, as
-    other phases must not wait for them.
+    `values` maps what exists to its maker's position: None for an earlier pass's, EXTERNAL for
+    another stage's. Those for weight gradients are apart, as other phases must not wait for them.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -44,7 +42,7 @@ class Emitter:
     def append(self, operation: Operation) -> int:
         """Add an operation; a collective that waits for nothing starts after the last compute.
 
-        Otherwise it would run as early as the step begins, and hold its result until it is needed.
+        Else it would run at the start of the step and hold its result until needed.
         """
         if operation.collective is not None and not operation.after:
             compute = self._last_compute(of_weights=operation.phase == "wgrad")
@@ -56,7 +54,7 @@ class Emitter:
         return len(self.operations) - 1
 
     def _behind_sums(self, operation: Operation) -> Operation:
-        """Let weight gradients wait for the sums over tp that were begun before them."""
+        """Make weight gradients wait for sums over tp begun before them."""
         if operation.phase == "dgrad" and operation.collective in _SUMS and operation.group == "tp":
             self._summed = len(self.operations)
         elif operation.phase == "wgrad" and self._summed is not None and not operation.communicates:
@@ -71,19 +69,19 @@ class Emitter:
         return None
 
     def provide(self, tensor: Tensor, position: int | None, placement: Placement) -> None:
-        """Note that a value exists from `position` on."""
+        """A value exists from `position` on."""
         self.values[tensor.number, placement] = position
         self._placements.setdefault(tensor.number, []).append(placement)
 
     def forget_copies(self, kept: Container[Key]) -> None:
-        """Forget values that are neither where they were made nor among those kept."""
+        """Forget copies of values, except those kept."""
         for number, placements in self._placements.items():
             for placement in placements[1:]:
                 if (number, placement) not in kept:
                     self.values.pop((number, placement), None)
 
     def available(self, use: Use, phase: Phase, unit: str) -> int | None:
-        """Return the position after which a value is there, adding collectives if needed."""
+        """The position after which a value is there, adding collectives if needed."""
         key = (use.tensor.number, use.placement)
         if key in self.values:
             return self.values[key]
@@ -118,9 +116,9 @@ class Emitter:
     def run(
         self, program: Iterable[Operation], waits: Iterable[int | None], phase: Phase | None = None
     ) -> int | None:
-        """Add a program that waits for positions; return the position of its last operation."""
+        """Add a program that waits for positions; return its last operation's position."""
         known = sorted({at for at in waits if at is not None})
-        is_external = bool(known) and known[0] == EXTERNAL  # it is less than any other
+        is_external = bool(known) and known[0] == EXTERNAL  # less than any other
         inputs = tuple(known[1:] if is_external else known)
         position: int | None = known[-1] if known else None
         start = len(self.operations)
@@ -142,7 +140,7 @@ class Emitter:
         return position
 
     def forward(self, operator: Operator, phase: Phase) -> None:
-        """Add an operator's forward, as itself or again for the backward pass."""
+        """Add an operator's forward, for the forward or the backward pass."""
         waits = [self.available(use, phase, operator.unit) for use in operator.inputs]
         position = self.run(operator.program, waits, phase)
         for tensor in operator.outputs:

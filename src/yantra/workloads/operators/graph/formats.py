@@ -5,9 +5,8 @@
 | `int4` (AWQ, GPTQ) | 4 | 128 weights of a column | 16 bits, and a zero point of 4 | embedding, head, router, norms, biases |
 | `fp8_block` (DeepSeek-V3) | 8 | block of 128 x 128 | 32 bits | the same |
 
-A type of one width (`fp8`, `int8`, `fp4`) is that width for every weight, without scales.
-
-Trade-off: scales are counted in proportion; a matrix whose sides 128 does not divide has a few more.
+Types of one width (`fp8`, `int8`, `fp4`) have no scales. Trade-off: scales are counted in
+proportion; a matrix not divisible by 128 has a few more.
 
 Sources: Lin et al., "AWQ", MLSys 2024 (groups of 128); AutoGPTQ's `qweight`, `qzeros` and `scales`;
 DeepSeek-V3 technical report, section 3.3.2, and its checkpoint's `weight_block_size` [128, 128].
@@ -24,7 +23,7 @@ WIDTHS = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4"
 
 
 class Format(NamedTuple):
-    """Bits of a weight, and the bits beside each block of so many."""
+    """Bits of a weight, and extra bits of each block of weights."""
 
     bits: int
     block: int
@@ -38,10 +37,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def stored_bytes(elements: int, kind: str, *, packs: bool) -> int:
-    """Return the bytes of weights of a type or a format; `packs` where the format has its blocks.
-
-    What a format does not pack takes 16 bits.
-    """
+    """Bytes of weights of a type or format; 16 bits each unless it `packs` them."""
     form = FORMATS.get(kind)
     if form is None:
         return ceil(elements * WIDTHS[kind])

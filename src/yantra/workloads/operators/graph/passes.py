@@ -1,9 +1,9 @@
 """Operator graph -> the forward and the backward pass of one micro-batch.
 
-The backward pass walks the operators in reverse. Gradients of a tensor that several operators use
-are added as soon as the last of one placement is there, then brought to the placement dual to the
-tensor's: partial sums are reduced once, after adding. (GSPMD, section 3.5, for the placements;
-Megatron-LM for the order: gradient of the input, its reduction, gradient of the weight.)
+The backward pass walks the operators in reverse. Gradients of a tensor used several times are added
+as soon as the last of a placement is there, then brought to the tensor's dual placement: partial
+sums are reduced once. (GSPMD, section 3.5, for the placements; Megatron-LM for the order: gradient
+of the input, its reduction, gradient of the weight.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from yantra.workloads.operators.operations import Operation, Pass, Phase
 
 
 class Passes:
-    """Makes both passes; `source` is the tensor from the previous stage, `result` that to the next.
+    """Makes both passes from the `source` tensor of the previous stage to the `result`.
 
     Either is None at the ends of the model.
     """
@@ -36,7 +36,7 @@ class Passes:
         self.saved = Saved(graph)
 
     def forward(self) -> Pass:
-        """Return the forward pass."""
+        """The forward pass."""
         emitter = Emitter(self.graph)
         if self.source is not None:
             emitter.provide(self.source, EXTERNAL, self.source.placement)
@@ -56,12 +56,12 @@ class Passes:
         return Pass(tuple(emitter.operations), tuple(sorted(emitter.entries)), exit)
 
     def backward(self) -> Pass:
-        """Return the backward pass: dgrad, wgrad and recomputed operations in order."""
+        """The backward pass: dgrad, wgrad and recomputed operations in order."""
         return Backward(self).run()
 
 
 class Backward:
-    """Walks the operators in reverse; one use each."""
+    """Walks the operators in reverse; use once."""
 
     def __init__(self, passes: Passes) -> None:
         self.graph = passes.graph
@@ -87,7 +87,7 @@ class Backward:
                     self.pending[operator.inputs[at].tensor.number, placement] += 1
 
     def run(self) -> Pass:
-        """Return the pass."""
+        """The pass."""
         if self.result is not None:
             self.summed[self.result.number] = [EXTERNAL]
         for operator in reversed(self.graph.operators):
@@ -104,7 +104,7 @@ class Backward:
         return Pass(tuple(self.emitter.operations), entries, exit)
 
     def _repeat(self, operators: list[Operator]) -> None:
-        """Run a part's forward again before its first gradient."""
+        """Repeat a part's forward before its first gradient."""
         operations = self.emitter.operations
         if self.by_operators:
             operators = self._up_to_the_last_needed(operators)
@@ -132,7 +132,7 @@ class Backward:
             self.emitter.provide(tensor, position, tensor.placement)
 
     def _up_to_the_last_needed(self, operators: list[Operator]) -> list[Operator]:
-        """Leave out what comes behind all that gradients need, as PyTorch stops early."""
+        # PyTorch stops early too
         needed = [
             at
             for at, operator in enumerate(operators)
@@ -144,19 +144,17 @@ class Backward:
         return [key for key in self.kept_forms.get(tensor.number, ()) if key in self.saved.inside]
 
     def _note_use(self, use: Use, position: int) -> None:
-        """Remember the last operation that reads a kept item, in whatever placement."""
         for key in self.kept_forms.get(use.tensor.number, ()):
             self.last_use[key] = max(position, self.last_use.get(key, 0))
 
     def _gradients(self, operator: Operator) -> None:
-        """Add an operator's gradients, after gathering what any of them needs."""
         gathered = [
             [self.emitter.available(use, _phase(gradient), operator.unit) for use in gradient.needs]
             for gradient in operator.gradients
         ]
         for gradient, needs in zip(operator.gradients, gathered, strict=True):
             self._gradient(operator, gradient, needs)
-        if self.by_operators:  # what is kept, whoever needs it, is freed behind its operator
+        if self.by_operators:  # kept for anyone, freed after its operator
             here = max(len(self.emitter.operations) - 1, 0)
             kept = kept_outputs(self.graph, operator)
             for tensor in (*kept, *(use.tensor for use in operator.inputs)):
@@ -174,7 +172,7 @@ class Backward:
             self._contribute(operator.inputs[at].tensor, placement, position, unit)
 
     def _gradient_of(self, tensor: Tensor, unit: str) -> int | None:
-        """Return when the whole gradient of a tensor is there, in the placement dual to its own."""
+        """When a tensor's whole gradient is there, in the dual placement."""
         positions = self.summed.get(tensor.number, [])
         if len(positions) > 1:
             whole = self._add(tensor, positions, tensor.placement.dual(), unit)
@@ -184,7 +182,7 @@ class Backward:
     def _contribute(
         self, tensor: Tensor, placement: Placement, position: int | None, unit: str
     ) -> None:
-        """Take one user's gradient; add and move once all of a placement are there."""
+        """Add and move gradients once all of a placement are there."""
         key = (tensor.number, placement)
         positions = self.contributions.setdefault(key, [])
         positions.append(position)
@@ -219,6 +217,5 @@ def _phase(gradient: Gradient) -> Phase:
 
 
 def _mark(operations: list[Operation], position: int, *, saves: int = 0, frees: int = 0) -> None:
-    """Add bytes to what an operation keeps or frees."""
     if saves or frees:
         operations[position] = operations[position].marked(saves, frees)

@@ -6,8 +6,9 @@
 | sharded d | all-gather | nothing if d is equal, else all-to-all | impossible |
 | partial | all-reduce | reduce-scatter | nothing |
 
-Axes change one after the other: reductions that shrink the tensor first, gathers that grow it
-last, so that every step moves the fewest bytes.
+Axes change one by one: reductions that shrink the tensor first, gathers that grow it last, to move
+the fewest bytes.
+
 Source: GSPMD (Xu et al., 2021), section 3.3; the table of STAGE's matcher.
 """
 
@@ -22,7 +23,7 @@ from yantra.workloads.operators.graph.tensor import Placement
 
 
 class Move(NamedTuple):
-    """One collective over `axis`; `size_bytes` is what each rank puts in."""
+    """One collective over `axis`; each rank puts in `size_bytes`."""
 
     type: CollectiveType
     axis: str
@@ -40,9 +41,9 @@ _ORDER = (
 def moves(
     source: Placement, target: Placement, total_bytes: int, axes: Mapping[str, int]
 ) -> tuple[Move, ...]:
-    """Return the collectives that bring a tensor of `total_bytes` from `source` to `target`.
+    """The collectives that bring a tensor of `total_bytes` from `source` to `target`.
 
-    `axes` gives the number of ranks of every axis; those of one rank move nothing.
+    `axes` gives the ranks of every axis; those of one rank move nothing.
     """
     if source == target:
         return ()

@@ -1,16 +1,15 @@
 """What the forward pass keeps for the backward pass, and for how long.
 
-A tensor that a gradient needs is kept once, however many need it. It is kept as it was made where
-the needed placement is a gather away (the backward gathers it again: Korthikanti et al., 2022,
-section 4.2.2), else in the needed placement. Recomputation drops what lies inside a unit (full) or
-inside the attention core (selective) and keeps what goes into it. By operators it drops what lies
-inside a unit but what some operators give: attention, every second product, reduce-scatters.
+A tensor is kept once, as it was made where the needed placement is a gather away (the backward pass
+gathers again: Korthikanti et al., 2022, section 4.2.2), else in the needed placement. Recomputation
+drops the inside of a unit (full) or of the attention core (selective). By operators it keeps inside
+a unit the results of attention, every second product and reduce-scatters.
 
-What products in fewer than 16 bits need is kept in their type, beside the tensor itself where
-another gradient reads that; products that are repeated make it again. Scales are not counted. So
-does Transformer Engine: its linear layers save the quantised input, one of its two layouts alone
-(NVIDIA/TransformerEngine at 0004dbd, `transformer_engine/pytorch/module/linear.py`,
-`saved_inputmat`; since 2025 `update_usage(rowwise_usage=False, columnwise_usage=True)`).
+Inputs of products in fewer than 16 bits are kept in that type, beside the tensor if another
+gradient reads it; repeated products make them again; scales are not counted. Transformer Engine's
+linear layers likewise save the quantised input, in one of its two layouts (NVIDIA/TransformerEngine
+at 0004dbd, `transformer_engine/pytorch/module/linear.py`, `saved_inputmat`; since 2025
+`update_usage(rowwise_usage=False, columnwise_usage=True)`).
 
 Source of recomputation by operators: torchtitan's selective checkpointing with the option `op`
 (Liang et al., "TorchTitan", ICLR 2025, section 2.2.1;
@@ -29,11 +28,11 @@ from yantra.workloads.operators.graph.operators.attention import CORE
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
 
 REPEATED_UNITS = "layers."
-"""Full recomputation repeats units of this prefix; embedding and head are kept."""
+"""Full recomputation repeats units of this prefix, not embedding and head."""
 
 
 def stored(use: Use, gathers_again: bool = True) -> Placement:
-    """Return the placement in which a tensor is kept for this use."""
+    """The placement in which a tensor is kept for this use."""
     home = use.tensor.placement
     if home == use.placement:
         return home
@@ -42,7 +41,7 @@ def stored(use: Use, gathers_again: bool = True) -> Placement:
 
 
 def is_repeated(graph: Graph, operator: Operator) -> bool:
-    """Return whether the backward pass runs this operator's forward again, or a part of it."""
+    """Whether the backward pass repeats some of this operator's forward."""
     recompute = graph.setting.recompute
     if recompute == "selective":
         return operator.region == CORE
@@ -52,7 +51,7 @@ def is_repeated(graph: Graph, operator: Operator) -> bool:
 
 
 def made_again(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
-    """Return the outputs of an operator that the backward pass makes again."""
+    """The outputs that the backward pass makes again."""
     if not is_repeated(graph, operator):
         return ()
     if graph.setting.recompute != "operators" or operator.again is None:
@@ -61,7 +60,7 @@ def made_again(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
 
 
 def kept_outputs(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
-    """Return what recomputation by operators keeps of an operator, whoever needs it."""
+    """What recomputation by operators keeps of an operator, whoever needs it."""
     is_kept_kind = operator.region == CORE or operator.again is not None
     by_operators = graph.setting.recompute == "operators"
     if not (by_operators and is_kept_kind and operator.unit.startswith(REPEATED_UNITS)):
@@ -71,7 +70,7 @@ def kept_outputs(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
 
 
 def part_of(graph: Graph, operator: Operator) -> str:
-    """Return what is repeated as a whole with this operator; empty if it is not repeated."""
+    """The part repeated as a whole with this operator; empty if it is not repeated."""
     selective = graph.setting.recompute == "selective"
     return f"{operator.unit}.{operator.region}" if selective else operator.unit
 
@@ -79,8 +78,8 @@ def part_of(graph: Graph, operator: Operator) -> str:
 class Saved:
     """Items kept by the forward pass: `sizes` in bytes by tensor and placement.
 
-    `inside` are those that repeated parts make again, so that the forward pass drops them. A tensor
-    that gradients read in several widths is kept in each of them.
+    Repeated parts make those `inside` again, so the forward pass drops them. A tensor that
+    gradients read in several widths is kept in each.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -103,7 +102,7 @@ class Saved:
             self.inside.pop(key, None)
 
     def _uses(self, operator: Operator) -> Iterable[tuple[Use, bool, float | None]]:
-        """Yield what the backward pass reads, whether a gradient reads it, and in which width."""
+        """What the backward pass reads, whether a gradient does, and in which width."""
         repeated = is_repeated(self.graph, operator)
         for gradient in operator.gradients:
             for use in gradient.needs:
@@ -113,7 +112,6 @@ class Saved:
                 yield use, False, None
 
     def _bytes(self, key: Key, tensor: Tensor, width: float | None) -> int:
-        """Return the bytes of a tensor in all widths in which it is kept, and in this one."""
         widths = self._widths.setdefault(key, set())
         widths.add(tensor.width if width is None else width)
         return ceil(self.graph.local(tensor, key[1]) * sum(widths))
@@ -126,7 +124,6 @@ class Saved:
         by_gradient: bool,
         width: float | None,
     ) -> None:
-        """Keep a tensor outside of the part that repeats it, or inside for its own users."""
         together = (
             maker is not None
             and use.tensor in made_again(self.graph, maker)
@@ -141,7 +138,7 @@ class Saved:
         (self.inside if together else self.sizes)[key] = self._bytes(key, use.tensor, width)
 
     def _keeps_scattered(self, use: Use) -> bool:
-        """Return whether the result of a reduce-scatter is kept although its operand is not."""
+        """Whether a reduce-scatter's result is kept although its operand is not."""
         if self.graph.setting.recompute != "operators" or not use.tensor.placement.partial:
             return False
         moves = self.graph.moves_of(use.tensor, use.tensor.placement, use.placement)

@@ -1,9 +1,9 @@
-"""Tensors of one micro-batch and where their parts lie.
+"""Tensors of one micro-batch and their placements.
 
-A tensor has named dimensions of global sizes (global within one replica of the model) and, for each
-axis of parallelism, one of three placements: it is replicated, a dimension is sharded, or the ranks
-hold partial sums. That is the notation of GSPMD (Xu et al., 2021, section 3) and of STAGE's
-spreadsheets ("hidden" dimensions), restricted to even shards.
+A tensor has named dimensions (global within one replica of the model) and, for each axis of
+parallelism, a placement: replicated, a dimension sharded, or partial sums. The notation is that of
+GSPMD (Xu et al., 2021, section 3) and of STAGE's spreadsheets ("hidden" dimensions), for even
+shards only.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from yantra.base.errors import InternalError
 class Placement(NamedTuple):
     """`shards` are (dimension, axis) pairs, outer axes first; `partial` the axes of partial sums.
 
-    An axis that stands in neither replicates the tensor.
+    Other axes replicate the tensor.
     """
 
     shards: tuple[tuple[str, str], ...] = ()
     partial: tuple[str, ...] = ()
 
     def dimension_of(self, axis: str) -> str | None:
-        """Return the dimension that `axis` shards, None where it shards none."""
+        """The dimension that `axis` shards, or None."""
         for dimension, by in self.shards:
             if by == axis:
                 return dimension
         return None
 
     def axes(self) -> set[str]:
-        """Return the axes along which ranks hold different values."""
+        """The axes along which ranks hold different values."""
         return {axis for _, axis in self.shards} | set(self.partial)
 
     def without(self, axis: str) -> Placement:
-        """Return the placement with `axis` replicating."""
+        """With `axis` replicating."""
         shards = tuple(pair for pair in self.shards if pair[1] != axis)
         return Placement(shards, tuple(other for other in self.partial if other != axis))
 
     def sharding(self, dimension: str, axis: str) -> Placement:
-        """Return the placement with `axis` sharding `dimension`, inside what shards it already."""
+        """With `axis` sharding `dimension`, inside its other shards."""
         rest = self.without(axis)
         return Placement((*rest.shards, (dimension, axis)), rest.partial)
 
     def adding(self, axes: set[str]) -> Placement:
-        """Return the placement with the ranks of `axes` holding partial sums."""
+        """With partial sums over `axes`."""
         return Placement(self.shards, tuple(sorted({*self.partial, *axes})))
 
     def dual(self) -> Placement:
-        """Return where the gradient lies: partial sums have whole gradients."""
+        """The gradient's placement: partial sums have whole gradients."""
         return Placement(self.shards)
 
 
@@ -56,7 +56,7 @@ REPLICATED = Placement()
 
 
 class Tensor(NamedTuple):
-    """One activation; `number` tells tensors of a graph apart, `width` is bytes per element."""
+    """One activation; `number` is unique in a graph, `width` is bytes per element."""
 
     number: int
     name: str
@@ -65,14 +65,14 @@ class Tensor(NamedTuple):
     width: int
 
     def size(self, dimension: str) -> int:
-        """Return the global size of a dimension."""
+        """The global size of a dimension."""
         for name, size in self.sizes:
             if name == dimension:
                 return size
         raise KeyError(dimension)
 
     def elements(self) -> int:
-        """Return the global number of elements."""
+        """The global number of elements."""
         elements = 1
         for _, size in self.sizes:
             elements *= size
@@ -80,7 +80,7 @@ class Tensor(NamedTuple):
 
 
 def local_size(size: int, ways: int, what: str) -> int:
-    """Return one rank's share of `size`; plans whose shares are uneven are refused before."""
+    """One rank's share of `size`; uneven plans are refused before."""
     if size % ways:
         raise InternalError(f"{what}: {size} is not divisible by {ways}")
     return size // ways

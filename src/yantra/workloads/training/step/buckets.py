@@ -1,10 +1,9 @@
-"""Weights -> buckets: what is reduced, updated and gathered together.
+"""Weights -> buckets, which are reduced, updated and gathered together.
 
 As in Megatron-LM's distributed data parallel: weights in reverse order of use, a bucket ends with
-the weight that fills it; experts have buckets of their own. Where the size is Megatron's default
-max(40e6, 1e6 x replicas), only the first chunk of the first pipeline stage is cut into buckets,
-the others have one each, as their reductions are not on the critical path. Without overlap there
-is nothing to cut for. ZeRO-3 has a bucket per unit of the model.
+the weight that fills it; experts have their own. With the default size, max(40e6, 1e6 x replicas),
+only the first pipeline stage's first chunk is cut, as other reductions are not on the critical
+path. Without overlap nothing is cut. ZeRO-3 has a bucket per unit of the model.
 
 Source: Megatron-LM, `core/distributed/distributed_data_parallel.py` and `param_and_grad_buffer.py`.
 """
@@ -22,11 +21,11 @@ DOMAINS: tuple[Domain, ...] = ("dense", "expert")
 
 
 HEAD = "head"
-"""The unit behind the last layer."""
+"""The unit after the last layer."""
 
 
 class Bucket(NamedTuple):
-    """Weights of one domain: the units they are of, in reverse order of use, and their number.
+    """Weights of one domain: their units, in reverse order of use, and elements.
 
     `elements` are trained; `frozen` ones are gathered with them where weights are sharded.
     """
@@ -38,19 +37,19 @@ class Bucket(NamedTuple):
 
     @property
     def gathered(self) -> int:
-        """Elements that are gathered together."""
+        """Elements gathered together."""
         return self.elements + self.frozen
 
     @property
     def name(self) -> str:
-        """How nodes call it: the units, the first used first."""
+        """Its name in nodes: the units, the first used first."""
         first, last = self.units[-1], self.units[0]
         what = " experts" if self.domain == "expert" else ""
         return f"{first}{what}" if first == last else f"{first} to {last}{what}"
 
 
 def with_layers(buckets: Sequence[Bucket], further: int) -> tuple[Bucket, ...]:
-    """Return buckets whose layers have numbers so much higher."""
+    """Buckets with layer numbers raised by `further`."""
     if not further:
         return tuple(buckets)
     text = Moved(layers=further).text
@@ -58,9 +57,9 @@ def with_layers(buckets: Sequence[Bucket], further: int) -> tuple[Bucket, ...]:
 
 
 def buckets_of(weights: Sequence[Weight], plan: Plan, *, is_first: bool) -> tuple[Bucket, ...]:
-    """Return the buckets of one chunk in the order in which gradients become ready.
+    """The buckets of one chunk in the order in which gradients become ready.
 
-    `is_first` for the first stage of the pipeline.
+    `is_first` for the pipeline's first stage.
     """
     made: list[Bucket] = []
     for domain in DOMAINS:
@@ -85,7 +84,7 @@ def _by_unit(domain: Domain, ordered: Sequence[Weight]) -> list[Bucket]:
     elements: dict[tuple[str, ...], int] = {}
     frozen: dict[tuple[str, ...], int] = {}
     for weight in ordered:
-        # An embedding that the head of the same chunk uses too must be there for both.
+        # An embedding that this chunk's head uses too must be there for both.
         is_shared = weight.is_tied and has_head and weight.unit != HEAD
         units = (HEAD, weight.unit) if is_shared else (weight.unit,)
         trained = 0 if weight.is_frozen else weight.elements

@@ -1,8 +1,7 @@
 """One device of the pipeline: its passes, in order -> the template of its ranks.
 
-Each pass is encoded once, whichever devices play it, and copied for every micro-batch
-(`yantra.chakra.playing`). Passes that overlap are encoded in the parts that take turns; what both
-send goes out when both are done.
+Passes are encoded once and copied for every micro-batch (`yantra.chakra.playing`), overlapping ones
+in parts that take turns; what they send goes out when both are done.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ _DIRECTIONS = {"F": FORWARD, "B": BACKWARD, "b": BACKWARD}  # nobody waits for w
 
 
 class Neighbours(NamedTuple):
-    """The chunks of the same device that hold the stage before and the stage after one."""
+    """The chunks of the same device that hold the stages before and after one."""
 
     before: int | None
     after: int | None
 
 
 class Encodings:
-    """Passes of a step that were encoded and added up, by what they are drafted as."""
+    """A step's encoded passes and their totals, by draft."""
 
     def __init__(self) -> None:
-        # What is shared knows the encoder only: with this object it would be a cycle.
+        # Shared objects know only the encoder: with this one it would be a cycle.
         encoder = self._encoder = PassEncoder()
         self.totals = Shared(lambda one: encoder.totals(one.parts))
         self.whole = Shared(lambda one: _encoded(encoder, one, one.chunk, overlaps=False))
@@ -42,18 +41,18 @@ class Encodings:
         self._programs: dict[int, Program] = {}
 
     def program(self, actions: Sequence[Action]) -> Program:
-        """Return the order of a device with the names of its actions."""
+        """A device's order with the names of its actions."""
         found = self._programs.get(id(actions))
-        if found is None:  # it keeps the actions, so no others come to be in their place
+        if found is None:  # keeps the actions, so no others get their ids
             found = self._programs[id(actions)] = Program.of(actions)
         return found
 
     def total(self, items: tuple[Item, ...]) -> PassTotals:
-        """Return what operations in this order are together."""
+        """Totals of operations in this order."""
         return self._encoder.totals(items)
 
     def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> EncodedPass:
-        """Encode a pass; `chunk` is None for what comes behind all passes."""
+        """Encode a pass; `chunk` is None for what comes after all passes."""
         return _encoded(self._encoder, drafted, chunk, overlaps=overlaps)
 
 
@@ -83,9 +82,8 @@ class Player:
         self._order: dict[tuple[PassKey, ...], list[tuple[int, int]]] = {}
 
     def play(self, actions: Sequence[Action], first_microbatch: int = 0) -> None:
-        """Add all passes of a step, one or two that overlap at a time.
-
-        Its micro-batches are numbered from `first_microbatch`.
+        """Add a step's passes, one or two overlapping at a time, micro-batches from
+        `first_microbatch`.
         """
         program = self._encodings.program(actions)
         if not program.has_pairs:
@@ -113,14 +111,14 @@ class Player:
         self._player.play(numbers, microbatches)
 
     def finish(self, drafted: Drafted) -> None:
-        """Add what happens once a step, behind all its passes."""
+        """Add what happens once per step, after its passes."""
         if self._end is None:
             encoded = self._encodings.encode(drafted, None, overlaps=False)
             self._end = self._player.add(encoded, drafted.blocking)
         self._player.finish(self._end)
 
     def template(self) -> Copies:
-        """Return all that was played."""
+        """All that was played."""
         return self._player.copies()
 
     def _add(self, key: PassKey, overlaps: bool) -> int:

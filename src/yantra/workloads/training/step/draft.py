@@ -1,11 +1,8 @@
-"""`Draft`: a pass of one chunk while things are added to it, and `Item`, what comes out.
+"""`Draft`: a pass of one chunk while things are added to it; `Item`, what comes out.
 
-Most operations of a pass are as the work has them, and come out as stretches of it, which the core
-reads; an item is made of each only where somebody asks for it.
-
-An operation keeps its position in the `StageWork` as its key, whatever is put before it, so the
-passes that add gathers, reductions, messages and memory accesses need not know of each other.
-What several of them put in one place stands in the order in which they ran.
+Unchanged operations come out as stretches, which the core reads; items are made on demand. An
+operation's key is its position in the `StageWork`, so gathers, reductions, messages and memory
+accesses can be added independently; several in one place keep their order.
 """
 
 from __future__ import annotations
@@ -18,16 +15,16 @@ from typing import Literal, NamedTuple
 from yantra.workloads.operators.operations import Operation
 
 Source = Literal["", "forward", "backward", "neighbour", "reductions"]
-"""Where an operation that is waited for is: in this pass; in the forward or the input-gradient pass
-of the same chunk and micro-batch; in the pass of the neighbouring stage on the same device; or all
-gradient collectives so far, whatever the key."""
+"""Where the awaited operation is: in this pass; in the forward or input-gradient pass of the same
+chunk and micro-batch; in the device's neighbouring stage's pass; or all gradient collectives so
+far."""
 
 LOAD = "mem_load"
 STORE = "mem_store"
 
 
 class Wait(NamedTuple):
-    """A dependency on the operation of some key."""
+    """A dependency on an operation's key."""
 
     key: int
     is_control: bool = False
@@ -37,9 +34,9 @@ class Wait(NamedTuple):
 class Item(NamedTuple):
     """An operation with what it waits for.
 
-    `starts`: it also waits for all that the device computes before it. `at_end`: it belongs behind
-    the pass, and behind the one that the pass overlaps with. `holds` and `releases` are bytes of
-    buffers, such as gathered weights, from this operation on and after it.
+    `starts`: also all that the device computes before. `at_end`: after the pass and the overlapping
+    one. `holds` and `releases` are bytes of buffers, such as gathered weights, from this operation
+    on and after it.
     """
 
     key: int
@@ -52,14 +49,14 @@ class Item(NamedTuple):
 
     @property
     def computes(self) -> bool:
-        """True for what occupies the device's compute units."""
+        """Whether it occupies the compute units."""
         return computes(self.operation)
 
 
 class Stretch(NamedTuple):
-    """Operations of a work as they are: those from place `first` on, before `end`.
+    """Unchanged operations of a work: from place `first` on, before `end`.
 
-    Each waits for those in its `after`, which are its only ones; its key is its place.
+    Each waits only for its own `after`; its key is its place.
     """
 
     operations: tuple[Operation, ...]
@@ -67,7 +64,7 @@ class Stretch(NamedTuple):
     end: int
 
     def items(self) -> list[Item]:
-        """Return the operations as items."""
+        """Its operations as items."""
         plain = self.operations[self.first : self.end]
         return [_plain_item(key, one) for key, one in enumerate(plain, self.first)]
 
@@ -76,13 +73,13 @@ Part = Item | Stretch
 
 
 def items_of(parts: Iterable[Part]) -> tuple[Item, ...]:
-    """Return the operations of some parts as items."""
+    """Operations of parts as items."""
     each = (one.items() if isinstance(one, Stretch) else (one,) for one in parts)
     return tuple(chain.from_iterable(each))
 
 
 def computes(operation: Operation) -> bool:
-    """Return whether an operation occupies the compute units: no communication, no offload."""
+    """Whether an operation occupies the compute units: no communication, no offload."""
     if operation.collective is not None or operation.peer:
         return False
     return operation.kind not in (LOAD, STORE)
@@ -91,8 +88,8 @@ def computes(operation: Operation) -> bool:
 class Span(NamedTuple):
     """Where a pass works on one unit of the model: keys.
 
-    `opening` ends with the first computation; `previous` is the computation before it, None where
-    there is none in the pass.
+    `opening` ends with the first computation; `previous` is the pass's computation before it, or
+    None.
     """
 
     opening: tuple[int, ...]
@@ -106,10 +103,10 @@ class Span(NamedTuple):
 
 
 class Draft:
-    """A pass under construction: operations of a pass of a `StageWork`, and what is added.
+    """A pass under construction: operations of a `StageWork`'s pass, and additions.
 
-    `keys` are the positions of those that belong to this pass, in order; what they need of the
-    others comes from the `rest`.
+    `keys` are the positions of its own operations, in order; what these need of others comes from
+    the `rest`.
     """
 
     def __init__(
@@ -135,61 +132,61 @@ class Draft:
         return key in self.keys
 
     def roots(self) -> Iterator[int]:
-        """Yield the operations that wait for nothing."""
+        """Operations that wait for nothing."""
         operations, more = self.operations, self._more_waits
         if self._own is None:
             return (key for key in _facts(operations).roots if key not in more)
         return (key for key in self.keys if not operations[key].after and key not in more)
 
     def spans(self) -> dict[str, Span]:
-        """Return where each unit is worked on, in the order of their first operations."""
+        """Where each unit is worked on, by their first operations."""
         if self._own is None:
             return _facts(self.operations).spans
         return _spans(self.operations, self.keys)
 
     def last_compute(self) -> int | None:
-        """Return the last computation of the pass, if it has one."""
+        """The last computation of the pass, if any."""
         return next((k for k in reversed(self.keys) if computes(self.operations[k])), None)
 
     def following_compute(self, key: int) -> int | None:
-        """Return the first computation behind an operation (-1: of all), if there is one."""
+        """The first computation after an operation (-1: of all), if any."""
         behind = self.keys[self.keys.index(key) + 1 if key >= 0 else 0 :]
         return next((k for k in behind if computes(self.operations[k])), None)
 
     def wait(self, key: int, wait: Wait) -> None:
-        """Let an operation wait for one more."""
+        """Make an operation wait for one more."""
         self._more_waits.setdefault(key, []).append(wait)
 
     def start(self, key: int) -> None:
-        """Let an operation wait for all that the device computes before this pass."""
+        """Make an operation wait for all that the device computes before this pass."""
         self._starts.add(key)
 
     def hold(self, key: int, size_bytes: int) -> None:
-        """Let a buffer come into being with an operation."""
+        """Create a buffer with an operation."""
         self._bytes.setdefault(key, [0, 0])[0] += size_bytes
 
     def release(self, key: int, size_bytes: int) -> None:
-        """Let a buffer end with an operation."""
+        """Free a buffer after an operation."""
         self._bytes.setdefault(key, [0, 0])[1] += size_bytes
 
     def put_first(self, operation: Operation, *waits: Wait, starts: bool = False) -> int:
-        """Add an operation at the start of the pass; return its key."""
+        """Add an operation at the start; return its key."""
         return self._add(self._first, operation, waits, starts)
 
     def put_before(self, key: int, operation: Operation, *waits: Wait, starts: bool = False) -> int:
-        """Add an operation in front of another; return its key."""
+        """Add an operation before another; return its key."""
         return self._add(self._before.setdefault(key, []), operation, waits, starts)
 
     def put_after(self, key: int, operation: Operation, *waits: Wait) -> int:
-        """Add an operation behind another; return its key."""
+        """Add an operation after another; return its key."""
         return self._add(self._after.setdefault(key, []), operation, waits)
 
     def put_last(self, operation: Operation, *waits: Wait, at_end: bool = False) -> int:
-        """Add an operation behind the pass; return its key."""
+        """Add an operation after the pass; return its key."""
         return self._add(self._last, operation, waits, at_end=at_end)
 
     def parts(self) -> tuple[Part, ...]:
-        """Return all operations in order, those that are as they were together."""
+        """All operations in order, unchanged ones as stretches."""
         finished = self._finished
         parts: list[Part] = [finished(item) for item in self._first]
         parts += self._own_parts() if self._own is None else self._chosen_items()
@@ -197,11 +194,10 @@ class Draft:
         return tuple(parts)
 
     def items(self) -> tuple[Item, ...]:
-        """Return the same as items."""
+        """All operations as items."""
         return items_of(self.parts())
 
     def _chosen_items(self) -> Iterator[Item]:
-        """Yield those of the work that belong to the pass, and what was put around each."""
         finished = self._finished
         for key in self.keys:
             yield from map(finished, self._before.get(key, ()))
@@ -209,7 +205,7 @@ class Draft:
             yield from map(finished, self._after.get(key, ()))
 
     def _own_parts(self) -> Iterator[Part]:
-        """Yield the operations of the work; stretches end where something was added."""
+        """The operations of the work; stretches end where something was added."""
         finished, operations = self._finished, tuple(self.operations)
         before, after = self._before, self._after
         changed = {*self._more_waits, *self._starts, *self._bytes}
@@ -252,7 +248,6 @@ class Draft:
         return Item(key, item.operation, unique, starts, item.at_end, holds, releases)
 
     def _own_waits(self, key: int) -> Sequence[Wait]:
-        """Return what an operation of the work waits for; nothing for one that was added."""
         if key >= len(self.operations):
             return ()
         after = self.operations[key].after
@@ -263,7 +258,7 @@ class Draft:
 
 
 class _Facts(NamedTuple):
-    """What follows from the operations of a whole pass, whatever a plan adds to it."""
+    """What follows from a whole pass, whatever a plan adds."""
 
     operations: Sequence[Operation]
     roots: tuple[int, ...]
@@ -272,7 +267,7 @@ class _Facts(NamedTuple):
 
 _KEPT = 64
 _known: dict[int, _Facts] = {}
-"""By the place in memory of the operations, which are kept with what is known of them."""
+"""By id of the operations, which are kept with it."""
 
 
 def _facts(operations: Sequence[Operation]) -> _Facts:
@@ -316,12 +311,10 @@ _make = tuple.__new__
 
 
 def _plain_item(key: int, operation: Operation) -> Item:
-    """Return an operation to which nothing is added."""
     waits = _plain_waits(operation.after)
     return _make(Item, (key, operation, waits, False, False, 0, 0))
 
 
 @lru_cache(maxsize=4096)
 def _plain_waits(after: tuple[int, ...]) -> tuple[Wait, ...]:
-    """Return waits for operations of the same pass; passes of one work have the same."""
     return tuple(map(Wait, dict.fromkeys(after)))

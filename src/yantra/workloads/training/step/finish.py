@@ -1,10 +1,10 @@
-"""What a device does once per step, behind all its passes.
+"""What a device does once per step, after all its passes.
 
-In order: gradients that were not reduced during the backward passes; those of the two copies of a
-stage in a bidirectional pipeline; the loss, averaged over the replicas; gradients of which each
-tensor-parallel rank has a part (norms under sequence parallelism); those of the tied embedding; the
-norm of all gradients, which every rank waits for; the optimizer; and the weights it changed, unless
-the next step gathers them.
+In order: gradients not reduced during the backward passes; those of a stage's two copies in a
+bidirectional pipeline; the loss, averaged over the replicas; gradients spread over tensor-parallel
+ranks (norms under sequence parallelism); those of the tied embedding; the norm of all gradients,
+which every rank waits for; the optimizer; and the changed weights, unless the next step gathers
+them.
 
 Source of the order: Megatron-LM, `core/distributed/finalize_model_grads.py` and
 `core/optimizer/distrib_optimizer.py`.
@@ -35,9 +35,9 @@ REDUCED = Wait(0, source="reductions")
 def draft_finish(
     chunks: Sequence[Chunk], plan: Plan, sharding: Sharding, groups: frozenset[str]
 ) -> Drafted:
-    """Return the end of the step; `groups` are the communicators of more than one rank."""
+    """The end of the step; `groups` are the communicators of more than one rank."""
     draft = Draft(())
-    chunks = sorted(chunks, key=lambda chunk: chunk.stage)  # as where the copies of stages are
+    chunks = sorted(chunks, key=lambda chunk: chunk.stage)  # the order of stages' copies
     reduced = [REDUCED]
     if sharding.zero <= 1 and not plan.overlap_gradients:
         for chunk in chunks:
@@ -67,7 +67,6 @@ def draft_finish(
 
 
 def _chain(draft: Draft, operations: Iterator[Operation]) -> list[Wait]:
-    """Add collectives on each other's results, behind all that was computed; return the last."""
     last: list[Wait] = []
     for operation in operations:
         last = [Wait(draft.put_last(operation, *last, at_end=not last))]
@@ -77,9 +76,9 @@ def _chain(draft: Draft, operations: Iterator[Operation]) -> list[Wait]:
 def _partial(
     chunks: Sequence[Chunk], sharding: Sharding, groups: frozenset[str]
 ) -> Iterator[Operation]:
-    """Yield the sums of gradients that are spread otherwise than over replicas."""
+    """Sums of gradients that are not spread over replicas."""
     parts: dict[str, int] = {}
-    # Most weights are neither: a norm's are spread, and only the embedding's may be tied.
+    # Most weights are neither: norms are spread, only embeddings may be tied.
     special = [
         weight
         for chunk in chunks
@@ -104,7 +103,6 @@ def _kept(weight: Weight, sharding: Sharding) -> int:
 def _update(
     draft: Draft, chunks: Sequence[Chunk], plan: Plan, sharding: Sharding, norm: int
 ) -> tuple[int, ...]:
-    """Add the optimizer; return the gathers of weights that a further step must wait for."""
     gathered = []
     stores: list[int] = []
     for chunk in chunks:
@@ -127,7 +125,7 @@ def _update(
 
 
 def _pieces(elements: int, plan: Plan) -> Iterator[int]:
-    """Cut what is updated at once: with offload, the state of two pieces is on the device."""
+    # With offload, the state of two pieces is on the device.
     most = plan.bucket_size if plan.offload_optimizer else elements
     if elements > most * _MOST_PIECES:
         problem = f"{most} elements at a time move the optimizer's state of {elements} in more than"

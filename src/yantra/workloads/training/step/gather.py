@@ -1,7 +1,7 @@
 """Adds all-gathers of sharded weights to a pass, a bounded number of units ahead of their use.
 
-The gather of a unit starts when the device begins to work on the unit `ahead` places before it, so
-that at most `ahead` + 1 units are there in full. With `ahead` 0 it is exposed.
+A unit's gather starts when the device begins the unit `ahead` places before it, so at most `ahead`
++ 1 units are there in full. With `ahead` 0 it is exposed.
 
 Sources: Zhao et al., "PyTorch FSDP", VLDB 2023, sections 3.3.2 and 3.3.3 (prefetching, rate
 limiter); Megatron-LM, `overlap_param_gather` (the next bucket is gathered when one is first used).
@@ -19,12 +19,12 @@ from yantra.workloads.training.step.sharding import Sharding
 
 
 def gathers(bucket: Bucket, sharding: Sharding) -> bool:
-    """Return whether the weights of a bucket must be gathered from other ranks."""
+    """Whether a bucket's weights come from other ranks."""
     return sharding.sync(bucket.domain).size > 1
 
 
 def gather_operation(bucket: Bucket, sharding: Sharding, phase: Phase) -> Operation:
-    """Return the all-gather of a bucket's weights; its size is the shard of one rank, in bytes."""
+    """The all-gather of a bucket's weights; its size is one rank's shard, in bytes."""
     return Operation(
         f"gather {bucket.name}",
         "all_gather",
@@ -39,7 +39,7 @@ def gather_operation(bucket: Bucket, sharding: Sharding, phase: Phase) -> Operat
 def add_gathers(
     draft: Draft, buckets: Sequence[Bucket], sharding: Sharding, phase: Phase, ahead: int
 ) -> None:
-    """Gather every bucket that the pass uses and that is sharded; its first users wait for it."""
+    """Gather every sharded bucket that the pass uses; its first users wait for it."""
     spans = _reading(draft)
     place = {key: number for number, key in enumerate(draft.keys)}
     uses = []
@@ -60,7 +60,7 @@ def add_gathers(
 
 
 def release_gathered(draft: Draft, buckets: Sequence[Bucket], sharding: Sharding) -> None:
-    """Give up the gathered weights of every unit where the pass is done with it."""
+    """Free each unit's gathered weights after its last use in the pass."""
     spans = _reading(draft)
     for bucket in buckets:
         used = [spans[unit] for unit in bucket.units if unit in spans]
@@ -70,7 +70,7 @@ def release_gathered(draft: Draft, buckets: Sequence[Bucket], sharding: Sharding
 
 
 def _reading(draft: Draft) -> dict[str, Span]:
-    """Return where units are worked on that read their weights; a weight's gradient does not."""
+    """Where units' weights are read; computing a weight's gradient does not read it."""
     spans = draft.spans()
     reading: set[str] = set()
     for one in map(draft.operations.__getitem__, draft.keys):

@@ -1,13 +1,11 @@
 """Layers -> stages: contiguous ranges, as even as whole layers allow.
 
-A remainder goes to the middle stages first, then to the first stage, then to the last: these two
-also hold the embedding and the head. For Llama 3 405B, 126 layers on 16 stages, that is 7 layers
-on the first and the last stage and 8 on the others, as it was trained (Llama 3 paper, arXiv
-2407.21783, section 3.3.2).
-
-Where the embedding or the head with the loss count as layers, all stages get the same number of
-them (Megatron-LM: account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). The
-first or the last stage may then have no other layer. A plan may also say what each stage has.
+A remainder goes to the middle stages, then the first, then the last: these two also hold embedding
+and head. Llama 3 405B's 126 layers on 16 stages give 7 on the first and last and 8 on the others,
+as it was trained (Llama 3 paper, arXiv 2407.21783, section 3.3.2). Where embedding or head count as
+layers, all stages get equally many (Megatron-LM: account_for_embedding_in_pipeline_split,
+account_for_loss_in_pipeline_split); an end stage may then have no other. A plan may also give each
+stage's layers.
 """
 
 from __future__ import annotations
@@ -26,11 +24,11 @@ def layer_ranges(
     tail: bool = False,
     shares: Sequence[int] | None = None,
 ) -> tuple[tuple[int, int], ...]:
-    """Return (first, end) of the layers of each stage; `end` is not in it.
+    """(first, end) of the layers of each stage; `end` is excluded.
 
-    With `front` and `tail` the embedding and the head count as layers; `shares` are the layers of
-    each stage where they are given (`yantra.workloads.plan.split`). Raises ConfigError where
-    some stage would have no layer, or stages could not have equally many.
+    With `front` and `tail` the embedding and the head count as layers; `shares` are given layers
+    (`yantra.workloads.plan.split`). Raises ConfigError for a stage without a layer, or unequal
+    stages that must be equal.
     """
     if shares is not None:
         ends = list(accumulate(shares, initial=0))

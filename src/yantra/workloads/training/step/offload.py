@@ -1,8 +1,7 @@
 """Adds the offload of saved activations to memory outside the device, unit by unit.
 
-After a unit's forward pass its activations are stored; before its backward pass they are loaded.
-Both are bounded: the forward pass is at most `ahead` + 1 units ahead of the stores, and loads are
-at most `ahead` units ahead of the backward pass.
+The forward pass is at most `ahead` + 1 units ahead of the stores, loads at most `ahead` units ahead
+of the backward pass.
 
 Source: Rajbhandari et al., "ZeRO-Infinity", SC 2021, section 5.1.2 (activation checkpoints in CPU
 memory, moved while the device computes).
@@ -18,14 +17,14 @@ from yantra.workloads.training.step.draft import LOAD, STORE, Draft, Wait
 
 
 class Stored(NamedTuple):
-    """What the forward pass stores of one unit: the key of the store, and bytes."""
+    """What a forward pass stores of a unit: the store's key, and bytes."""
 
     key: int
     size_bytes: int
 
 
 def stores_of(operations: Sequence[Operation]) -> dict[str, Stored]:
-    """Return what a forward pass stores, by unit."""
+    """What a forward pass stores, by unit."""
     sizes: dict[str, int] = {}
     for operation in operations:
         sizes[operation.unit] = sizes.get(operation.unit, 0) + operation.saves - operation.frees
@@ -34,7 +33,7 @@ def stores_of(operations: Sequence[Operation]) -> dict[str, Stored]:
 
 
 def add_stores(draft: Draft, ahead: int) -> None:
-    """Store what each unit saves; before anything else is added to the draft, see `stores_of`."""
+    """Store what each unit saves; call before other additions, see `stores_of`."""
     spans = draft.spans()
     order: list[int] = []
     for unit, (_, size) in stores_of(draft.operations).items():

@@ -22,7 +22,7 @@ _FLOPS = {"adam": 14, "sgd": 6}
 
 
 def update_operation(elements: int, name: str, plan: Plan, sharding: Sharding) -> Operation:
-    """Return the kernel that updates so many elements of this rank."""
+    """The kernel that updates `elements` of this rank."""
     copy = 0 if sharding.weight_bytes == 4 else sharding.weight_bytes
     state = sharding.state_bytes + (4 if sharding.weight_bytes == 4 else 0)  # fp32 weight, moments
     return Operation(
@@ -38,7 +38,7 @@ def update_operation(elements: int, name: str, plan: Plan, sharding: Sharding) -
 
 
 def norm_operation(elements: int, sharding: Sharding) -> Operation:
-    """Return the kernel that squares and sums the gradients this rank updates by."""
+    """The kernel that squares and sums the gradients this rank updates by."""
     return Operation(
         "gradient norm",
         "reduction",

@@ -1,8 +1,6 @@
-"""The passes of one chunk: drafts of its `StageWork` with all that the plan adds to them.
+"""The passes of one chunk: drafts of its `StageWork` with the plan's additions.
 
-A pass receives its tensor, gathers or loads what it needs, computes, reduces, and sends its result
-when the device is done with it: a joint backward pass sends after its weight gradients, as a
-framework does whose backward call returns then.
+A joint backward pass sends after its weight gradients, as a framework's backward call returns then.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from yantra.workloads.training.step.sharding import Sharding
 
 
 class Message(NamedTuple):
-    """A tensor that crosses a stage boundary: the peer expression, the tag, and bytes."""
+    """A tensor that crosses a stage boundary: peer expression, tag, bytes."""
 
     peer: str
     tag: int
@@ -30,10 +28,10 @@ class Message(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Where the tensor of a pass comes from and goes to.
+    """Where a pass's tensor comes from and goes to.
 
-    A message; or a key, that of the operation in the neighbouring stage on the same device that
-    makes the tensor (0 for where it goes to); or None at the end of the pipeline.
+    A message; or the key of the operation that makes it in the neighbouring stage on the same
+    device (0 for where it goes to); or None at the end of the pipeline.
     """
 
     source: Message | int | None
@@ -43,8 +41,8 @@ class Ends(NamedTuple):
 class Chunk(NamedTuple):
     """One chunk of layers of a device, and what its passes need to know.
 
-    `first_tag` is that of the messages inside a pass, such as those of context parallelism, and
-    `tags` how many a pass may have. Layers have numbers `layers` above those that `work` names.
+    `first_tag` begins the tags of messages inside a pass, such as context parallelism's; a pass may
+    have `tags` of them. Layers have numbers `layers` above those that `work` names.
     """
 
     number: int
@@ -59,10 +57,10 @@ class Chunk(NamedTuple):
 
 
 class PassKey(NamedTuple):
-    """Which pass it is: passes of equal keys are copies of each other, but for the micro-batch.
+    """Which pass it is: passes of equal keys differ only in the micro-batch.
 
-    `gathers` weights; `reshards` gives up gathered weights; `last`: no further pass adds to the
-    chunk's gradients.
+    `gathers` weights; `reshards` frees gathered weights; `last`: no later pass adds to the chunk's
+    gradients.
     """
 
     kind: str
@@ -75,9 +73,8 @@ class PassKey(NamedTuple):
 class Drafted:
     """A finished pass; what the device computes next waits for the operations in `blocking`.
 
-    It may be like another, `like`, whose layers have other numbers: `moved` says by what it differs
-    then. `chunk` is that of `like`, and `parts` are those of a pass that is like no other. Items
-    are made when they are asked for.
+    It may repeat another, `like`, with layer numbers moved by `moved`; then `chunk` is that of
+    `like`, which has the `parts`. Items are made on demand.
     """
 
     def __init__(
@@ -93,16 +90,16 @@ class Drafted:
         self._items: tuple[Item, ...] = ()
         self.blocking = blocking
         self.chunk = chunk
-        self._like = like  # not itself: such a cycle would keep it until one searches for cycles
+        self._like = like  # not itself: a cycle would live until the garbage collector finds it
         self.moved = moved
 
     @property
     def like(self) -> Drafted:
-        """The pass that it is like; itself where it was drafted on its own."""
+        """The pass that it repeats, or itself."""
         return self if self._like is None else self._like
 
     def at(self, moved: Moved) -> Drafted:
-        """Return the same pass of other layers."""
+        """The same pass of other layers."""
         return Drafted((), self.blocking, self.chunk, like=self, moved=moved)
 
     @property
@@ -123,10 +120,10 @@ class Drafted:
         return sum([one.end - one.first if isinstance(one, Stretch) else 1 for one in parts])
 
     def operations_at(self, places: Sequence[int]) -> list[Operation]:
-        """Return the operations at ascending places of a pass that is like no other."""
+        """Operations at ascending places of a pass without `like`."""
         found = []
         parts = iter(self.parts)
-        first = end = 0  # places of the part that is looked at
+        first = end = 0  # places of the current part
         one: Part = Stretch((), 0, 0)
         for place in places:
             while place >= end:
@@ -148,7 +145,7 @@ def _moved(item: Item, moved: Moved) -> Item:
 
 
 def draft_pass(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
-    """Return the operations of a pass: F, B, b or W."""
+    """The operations of a pass: F, B, b or W."""
     drafted = _draft(chunk, key, plan, sharding)
     drafted.chunk = chunk.number
     return drafted
@@ -163,7 +160,7 @@ def _draft(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafte
 
 
 def ahead_of(plan: Plan) -> int:
-    """Return how many units ahead of its use a sharded weight is gathered."""
+    """How many units ahead of its use a sharded weight is gathered."""
     if not plan.overlap_parameters:
         return 0
     return plan.prefetch if plan.zero == 3 else 1
@@ -218,10 +215,7 @@ def _weight_gradients(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding
 def _reduce(
     draft: Draft, chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding
 ) -> tuple[int, ...]:
-    """Reduce gradients: ZeRO-0 and 1 in the last pass only, ZeRO-2 and 3 in each.
-
-    Whoever keeps no whole gradients cannot wait for the last micro-batch to reduce them.
-    """
+    """ZeRO-0 and 1 reduce in the last pass; ZeRO-2 and 3, without whole gradients, in each."""
     if sharding.zero <= 1 and not (key.last and plan.overlap_gradients):
         return ()
     how = Reducing(over_copies=key.last, overlaps=plan.overlap_gradients)
@@ -229,7 +223,7 @@ def _reduce(
 
 
 def _receive(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> None:
-    """Let the first operations wait for their tensor, and messages for those before."""
+    """Make the first operations wait for their tensor, and messages for those before."""
     source = ends.source
     if isinstance(source, Message):
         operation = Operation(
@@ -249,14 +243,13 @@ def _receive(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> 
 
 
 def _start_messages(draft: Draft) -> None:
-    """Keep collectives that need nothing of the pass from starting long before it."""
+    # Collectives that need nothing of the pass must not start long before it.
     for root in draft.roots():
         if draft.operations[root].communicates:
             draft.start(root)
 
 
 def _send(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> tuple[int, ...]:
-    """Send the result; return what the device must wait for after the pass."""
     target = ends.target
     if not isinstance(target, Message):
         return ()
@@ -269,7 +262,6 @@ def _send(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> tup
 
 
 def _tagged(operations: tuple[Operation, ...], first_tag: int) -> tuple[Operation, ...]:
-    """Tell the messages of this pass from those of other passes."""
     if not any(operation.peer for operation in operations):
         return operations
     return tuple(

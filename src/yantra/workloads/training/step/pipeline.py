@@ -1,7 +1,7 @@
-"""A training step as a whole: what each device of the pipeline holds and plays, before encoding.
+"""A whole training step, before encoding: what each pipeline device holds and plays.
 
-All ranks with the same pipeline coordinate do the same, so a device of the pipeline stands for a
-class of ranks. The first and the last stage differ from the others only by their work.
+Ranks with the same pipeline coordinate do the same, so a device is a class of ranks. The end stages
+differ only by their work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TAGS = 500_000_000  # ASTRA-sim takes tags modulo this
 
 
 class Job(NamedTuple):
-    """One training step; `programs`, `chunks` and what follows from them go by device."""
+    """One training step; `programs`, `chunks` and derived fields are by device."""
 
     plan: Plan
     orders: Orders
@@ -42,24 +42,24 @@ class Job(NamedTuple):
     def passes(
         self, device: int, drafts: Drafts, keys: Iterable[PassKey]
     ) -> dict[PassKey, Drafted]:
-        """Return the drafts of the passes that a device plays, by their `keys`.
+        """The drafts of a device's passes, by their `keys`.
 
-        `drafts` has those of other devices, which are not made again where layers alone differ.
+        `drafts` has those of other devices, reused where only layers differ.
         """
         chunks = self.chunks[device]
         return {key: drafts.of(chunks[key.chunk], key) for key in keys}
 
     def drafts(self) -> Drafts:
-        """Return where the devices of this step share their drafts."""
+        """Where this step's devices share drafts."""
         return Drafts(self.plan, self.sharding, 2 * self.stages.chunks)
 
     def finish(self, device: int) -> Drafted:
-        """Return what a device does once, behind all its passes."""
+        """What a device does once, after its passes."""
         groups = frozenset(self.groups)
         return draft_finish(self.chunks[device], self.plan, self.sharding, groups)
 
     def neighbours(self, device: int) -> tuple[Neighbours, ...]:
-        """Return which chunks of a device hold stages next to each other."""
+        """Which chunks of a device hold adjacent stages."""
         return tuple(
             Neighbours(
                 _own(device, self.stages.before(device, chunk.number)),
@@ -85,7 +85,7 @@ class Job(NamedTuple):
 
 
 class Drafts:
-    """Passes that were drafted, for chunks that differ by the numbers of their layers alone.
+    """Drafted passes, for chunks that differ only in layer numbers.
 
     `first_inner` is the first tag of messages within a pass.
     """
@@ -98,7 +98,7 @@ class Drafts:
         self._made: dict[tuple[int, PassKey], Drafted] = {}
 
     def of(self, chunk: Chunk, key: PassKey) -> Drafted:
-        """Return the pass of a chunk: drafted, or that of a chunk alike with other numbers."""
+        """The pass of a chunk: drafted, or an equal chunk's with other numbers."""
         like, moved = self._like_this(chunk)
         same_number = chunk.number == like.number
         variant = (id(like), key if same_number else key._replace(chunk=like.number))
@@ -110,15 +110,14 @@ class Drafts:
         return drafted if moved is None else drafted.at(moved)
 
     def _like_this(self, chunk: Chunk) -> tuple[Chunk, Moved | None]:
-        """Return the first chunk that differs from this one by numbers alone, and by which."""
+        """The first chunk that differs only in numbers, and by which."""
         found = self._like_of.get(id(chunk))
-        if found is None:  # a chunk that is kept keeps its id
+        if found is None:  # a kept chunk keeps its id
             like = self._like.setdefault(_form(chunk), chunk)
             found = self._like_of[id(chunk)] = (chunk, like, self._moved(chunk, like))
         return found[1:]
 
     def _moved(self, chunk: Chunk, like: Chunk) -> Moved | None:
-        """Return by what the passes of a chunk differ from those of the chunk that it is like."""
         further = chunk.number - like.number
         if not chunk.layers and not further:
             return None
@@ -127,14 +126,13 @@ class Drafts:
 
 
 def _form(chunk: Chunk) -> tuple[Any, ...]:
-    """Return what tells chunks apart whose passes differ by more than numbers."""
     ends = (*chunk.forward, *chunk.backward)
     own = 2 * chunk.number
     relative = (
         one._replace(tag=one.tag - own) if isinstance(one, Message) else one for one in ends
     )
     work = chunk.work
-    parts = (id(work.forward), id(work.backward), id(work.weights))  # which the chunk keeps
+    parts = (id(work.forward), id(work.backward), id(work.weights))  # the chunk keeps these
     return (*parts, chunk.stage == 0, *relative)
 
 
@@ -145,10 +143,10 @@ def job_of(
     stages: Stages,
     layers: Sequence[int] | None = None,
 ) -> Job:
-    """Return the training step of stages with these works, by number of the stage.
+    """The training step of stages with these works, by stage.
 
-    `layers` are by how much the layers of each stage have higher numbers than its work says, 0 by
-    default; stages of equal layers may then share one work, which must be the same object.
+    `layers` are how far each stage's layer numbers are above those of its work, 0 by default;
+    stages of equal layers may share one work, the same object.
     """
     if len(works) != stages.count:
         raise ValueError(f"expected {stages.count} works, got {len(works)}")
@@ -179,14 +177,14 @@ def job_of(
 
 
 class _Buckets:
-    """The buckets of works, made once for stages that share a work."""
+    """Buckets of works, made once for stages that share one."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._made: dict[tuple[int, bool], tuple[StageWork, tuple[Bucket, ...]]] = {}
 
     def of(self, work: StageWork, *, is_first: bool) -> tuple[Bucket, ...]:
-        """Return the buckets of a work, which is kept, so that no other has its place."""
+        # the work is kept, so no other gets its id
         found = self._made.get((id(work), is_first))
         if found is None:
             made = buckets_of(work.weights, self._plan, is_first=is_first)
@@ -195,7 +193,7 @@ class _Buckets:
 
 
 def groups_of(plan: Plan, stages: Stages, *, is_tied: bool) -> dict[str, Group]:
-    """Return the communicators of a plan by name, those of one rank left out."""
+    """A plan's communicators by name, without those of one rank."""
     dense = {
         "tp": ("tp",),
         "cp": ("cp",),
@@ -226,7 +224,6 @@ def groups_of(plan: Plan, stages: Stages, *, is_tied: bool) -> dict[str, Group]:
 
 
 def _copies(stages: Stages) -> Iterator[tuple[int, ...]]:
-    """Yield the devices that hold each stage, where several routes lead through it."""
     for number in range(stages.count):
         devices = [stages.place(number, route)[0] for route in range(len(stages.routes))]
         if len(set(devices)) < len(devices):
@@ -252,7 +249,7 @@ def _chunk(
     before, after = stages.before(*place), stages.after(*place)
     embedding = stages.place(0, stages.route(*place))
     if stage and stage == stages.count - 1 and embedding[0] == device and plan.zero < 3:
-        # The head uses the tensor that the embedding has on this device; shards would be two.
+        # The head uses this device's embedding tensor; shards would be two.
         work = work._replace(weights=tuple(w for w in work.weights if not w.is_tied))
     made = works[stage - 1].forward.exit if before else None
     gradient = works[stage + 1].backward.exit if after else None
@@ -298,7 +295,6 @@ def _own(device: int, place: Place | None) -> int | None:
 
 
 def _tags_of_a_pass(works: Iterable[StageWork]) -> int:
-    """Return how many tags the messages within any pass take."""
     tags = (
         operation.tag
         for work in works

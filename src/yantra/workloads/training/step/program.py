@@ -1,9 +1,8 @@
 """A device's order of passes -> which variant of each pass it plays.
 
-Passes of one kind and chunk differ only where the plan does something in the first or the last of
-them: gathering weights before the first forward pass (ZeRO-1 and 2), reducing gradients in the
-last backward pass, and keeping gathered weights while micro-batches are in flight (ZeRO-3 that does
-not reshard after the forward pass).
+Variants: the first forward pass gathers weights (ZeRO-1 and 2), the last backward pass reduces
+gradients, and gathered weights stay while micro-batches are in flight (ZeRO-3 without resharding
+after the forward pass).
 """
 
 from __future__ import annotations
@@ -25,18 +24,16 @@ class Play(NamedTuple):
 
 
 Action = tuple[Play, ...]
-"""One pass, or a forward and a backward pass that overlap."""
+"""One pass, or an overlapping forward and backward pass."""
 
 
 Name = int | tuple[int, ...]
-"""What tells passes that are played at once apart from others of the same step.
-
-Of equal keys there is one object in a step, and its place in memory is faster to look up.
-"""
+"""Distinguishes passes played at once from others of the step. A step has one object per key, whose
+id is faster to look up."""
 
 
 class Program(NamedTuple):
-    """The order of a device: its actions, the name of each, and of each name the first action."""
+    """A device's order: its actions, each one's name, and each name's first action."""
 
     actions: Sequence[Action]
     names: list[Name]
@@ -44,26 +41,26 @@ class Program(NamedTuple):
 
     @classmethod
     def of(cls, actions: Sequence[Action]) -> Program:
-        """Return the program of some actions."""
+        """The program of some actions."""
         names: list[Name] = [
             id(action[0].key) if len(action) == 1 else tuple([id(play.key) for play in action])
             for action in actions
         ]
-        latest = dict(zip(reversed(names), reversed(actions), strict=True))  # so the first stays
+        latest = dict(zip(reversed(names), reversed(actions), strict=True))  # the first stays
         return cls(actions, names, {name: latest[name] for name in dict.fromkeys(names)})
 
     @property
     def has_pairs(self) -> bool:
-        """Whether any two passes overlap."""
+        """Whether any passes overlap."""
         return any(len(action) > 1 for action in self.first.values())
 
     @property
     def microbatches(self) -> list[int]:
-        """The micro-batch of each action, of two that overlap that of the first."""
+        """The micro-batch of each action, of two that overlap the first's."""
         return [action[0].microbatch for action in self.actions]
 
     def times(self) -> Counter[PassKey]:
-        """Return how often each pass is played."""
+        """How often each pass is played."""
         found: Counter[PassKey] = Counter()
         for name, count in Counter(self.names).items():
             for play in self.first[name]:
@@ -72,20 +69,19 @@ class Program(NamedTuple):
 
 
 class Programs:
-    """What the devices of a pipeline do, in order; equal keys and plays are one object.
+    """What a pipeline's devices do, in order; equal keys and plays are one object.
 
-    Most passes of a chunk are neither its first nor its last, and are the same on all devices.
+    Most passes of a chunk are neither first nor last, and equal on all devices.
     """
 
     def __init__(self, plan: Plan, chunks: int) -> None:
-        """`chunks` is how many a device has."""
         self._plan = plan
         self._chunks = chunks
         self._keys: dict[tuple[str, int, bool, bool, bool], PassKey] = {}
-        self._usual: dict[int, Action] = {}  # by the place of an action that the orders keep
+        self._usual: dict[int, Action] = {}  # by id of an action that the orders keep
 
     def of(self, order: Order) -> tuple[Action, ...]:
-        """Return what a device does, in order."""
+        """What a device does, in order."""
         last = _numbers(order, "BW", self._chunks, backwards=True)
         if self._plan.zero == 3:
             return self._sharded(order, last)
@@ -112,7 +108,6 @@ class Programs:
         return tuple(plays)
 
     def _sharded(self, order: Order, last: dict[int, int]) -> tuple[Action, ...]:
-        """Return what a device does that gathers weights for each pass, or while some are there."""
         in_flight: dict[int, int] = {}
         program = []
         for number, action in enumerate(order):
@@ -144,7 +139,6 @@ class Programs:
 
 
 def _numbers(order: Order, kinds: str, chunks: int, *, backwards: bool = False) -> dict[int, int]:
-    """Return the number of the first action with a pass of these kinds, or the last, by chunk."""
     found: dict[int, int] = {}
     numbers = range(len(order))
     for number in reversed(numbers) if backwards else numbers:

@@ -1,4 +1,4 @@
-"""Adds gradient reductions to a backward pass: each bucket's as soon as its gradients are there.
+"""Adds gradient reductions to a backward pass: each bucket's when its gradients are ready.
 
 ZeRO-0 sums a bucket over all replicas; ZeRO-1 to 3 leave each rank its shard. Copies of a shard
 (HSDP's replicas) are summed after that, once per step. Without overlap the device computes nothing
@@ -25,7 +25,7 @@ class Reducing(NamedTuple):
 
 
 def reductions(bucket: Bucket, sharding: Sharding, *, over_copies: bool) -> Iterator[Operation]:
-    """Yield the collectives that a bucket's gradients need, each on the result of the one before.
+    """A bucket's collectives, each on the result of the one before.
 
     A reduce-scatter has the size of the padded bucket, a sum over copies that of a shard; bytes per
     rank.
@@ -43,7 +43,7 @@ def reductions(bucket: Bucket, sharding: Sharding, *, over_copies: bool) -> Iter
 
 
 def sum_of_copies(bucket: Bucket, sharding: Sharding, group: str) -> Operation:
-    """Return the sum of what a rank updates of a bucket over those that update the same."""
+    """The sum of a rank's updated part of a bucket over the ranks that update the same."""
     size = sharding.updated(bucket.elements, bucket.domain) * sharding.gradient_bytes
     return _reduction(bucket, f"sum over {group}", CollectiveType.ALL_REDUCE, group, size)
 
@@ -51,7 +51,7 @@ def sum_of_copies(bucket: Bucket, sharding: Sharding, group: str) -> Operation:
 def add_reductions(
     draft: Draft, buckets: Sequence[Bucket], sharding: Sharding, how: Reducing
 ) -> tuple[int, ...]:
-    """Reduce every bucket in this pass; return what the device must wait for after the pass."""
+    """Reduce every bucket in this pass; return what the device must wait for after it."""
     spans = draft.spans()
     place = {key: number for number, key in enumerate(draft.keys)}
     blocking = []
@@ -85,7 +85,6 @@ def _put(draft: Draft, operation: Operation, at: int | None, needs: int | None) 
 def _hold(
     draft: Draft, bucket: Bucket, sharding: Sharding, used: Sequence[Span], reduced: int
 ) -> None:
-    """Count the whole gradients from the first computation of the bucket to their reduction."""
     if not used or sharding.sync(bucket.domain).size == 1:
         return
     place = {key: number for number, key in enumerate(draft.keys)}

@@ -1,9 +1,8 @@
-"""How weights, gradients and optimizer state lie on the replicas, in elements and bytes.
+"""How weights, gradients and optimizer state are spread over replicas, in elements and bytes.
 
-ZeRO-1 shards the optimizer state over the ranks that hold the same weights, ZeRO-2 the gradients
-too, ZeRO-3 the weights too. With `shard` (HSDP; Megatron's distributed-optimizer instances) the
-shards repeat, and are summed over their copies. Shards of one bucket are equal: a size that the
-ranks do not divide is padded, as Megatron and PyTorch do.
+ZeRO-1 shards optimizer state over the ranks with the same weights, ZeRO-2 also gradients, ZeRO-3
+also weights. With `shard` (HSDP; Megatron's distributed-optimizer instances) shards repeat and are
+summed over their copies. Shards of a bucket are equal, padded as in Megatron and PyTorch.
 
 Sources: Rajbhandari et al., "ZeRO", SC 2020, section 5; Zhao et al., "PyTorch FSDP", VLDB 2023,
 section 3.2.2; Liu et al., "MoE Parallel Folding", arXiv 2504.14960 (experts over edp).
@@ -21,8 +20,8 @@ from yantra.workloads.plan.plan import Plan
 class Sync(NamedTuple):
     """Who sums the gradients of one domain.
 
-    `group` of `size` ranks reduces them (and shares the shards, where there are any); if `repeats`
-    the group `replica` then sums the shards over further copies.
+    `group` of `size` ranks reduces them (and has the shards); if `repeats`, `replica` then sums the
+    shards over further copies.
     """
 
     group: str
@@ -45,32 +44,32 @@ class Sharding(NamedTuple):
     mirrored: bool
 
     def sync(self, domain: Domain) -> Sync:
-        """Return who sums the gradients of a domain."""
+        """Who sums a domain's gradients."""
         return self.dense if domain == "dense" else self.expert
 
     def shard(self, elements: int, domain: Domain) -> int:
-        """Return the elements of one rank's shard, padding included."""
+        """Elements of one rank's shard, padded."""
         return -(-elements // self.sync(domain).size)
 
     def padded(self, elements: int, domain: Domain) -> int:
-        """Return the elements of all shards together."""
+        """Elements of all shards together."""
         return self.shard(elements, domain) * self.sync(domain).size
 
     def updated(self, elements: int, domain: Domain) -> int:
-        """Return the elements that one rank's optimizer updates."""
+        """Elements that one rank's optimizer updates."""
         return self.shard(elements, domain) if self.zero >= 1 else elements
 
     def gradients(self, elements: int, domain: Domain) -> int:
-        """Return the gradient elements that one rank keeps over the step."""
+        """Gradient elements that one rank keeps over the step."""
         return self.shard(elements, domain) if self.zero >= 2 else elements
 
     def weights(self, elements: int, domain: Domain) -> int:
-        """Return the weight elements that one rank keeps over the step."""
+        """Weight elements that one rank keeps over the step."""
         return self.shard(elements, domain) if self.zero == 3 else elements
 
 
 def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False) -> Sharding:
-    """Return how a plan shards; `mirrored` where a pipeline holds two copies of every stage."""
+    """How a plan shards; `mirrored` where a pipeline holds two copies of every stage."""
     replicas = plan.dp * plan.cp
     dense = Sync("dp_cp", replicas)
     if plan.zero and plan.shard is not None and plan.shard < replicas:
@@ -80,7 +79,7 @@ def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False
                 f"dense weights are sharded over dp x cp = {replicas} and experts over edp"
             )
         dense = Sync("fsdp", plan.shard, repeats=True)
-    # In fp8 and fp4 weights have 16 bits, or 8 and the transposed copy that Hopper's products need
+    # fp8 and fp4 weights have 16 bits, or 8 and the transposed copy that Hopper's products need
     # (NVIDIA/TransformerEngine, pull request 2514: "Hopper only supports TN GEMMs for FP8").
     weight = 4 if plan.dtype == "fp32" else 2
     moments = 8 if plan.optimizer == "adam" else 4

@@ -1,4 +1,4 @@
-"""`Shared`: what follows from a pass whatever its layers are called, found once for all alike."""
+"""`Shared`: what follows from a pass whatever its layers' numbers, found once."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Found = TypeVar("Found")
 
 
 class Shared(Generic[Found]):
-    """Answers of a function of a pass as it is drafted, kept by the draft."""
+    """Answers of a function of a drafted pass, kept by draft."""
 
     def __init__(self, find: Callable[[Drafted], Found]) -> None:
         self._find = find
         self._found: dict[int, tuple[Drafted, Found]] = {}
 
     def of(self, drafted: Drafted) -> Found:
-        """Return the answer for a pass; `find` is given the draft that it is like."""
+        """The answer for a pass; `find` gets the draft that it repeats."""
         like = drafted.like
         known = self._found.get(id(like))
-        if known is None:  # a draft that is kept keeps its id
+        if known is None:  # a kept draft keeps its id
             known = self._found[id(like)] = (like, self._find(like))
         return known[1]

@@ -1,8 +1,7 @@
-"""Which operations come when: a pass by itself, and two that overlap, taking turns.
+"""Which operations come when: one pass alone, or two that overlap and take turns.
 
-A pass that overlaps with another is cut where computing resumes after communication. The two then
-alternate part by part, so that what one waits for is hidden by the computing of the other. What
-they send goes out when both are done.
+An overlapping pass is cut where computing resumes after communication, so that each hides the
+other's waits. What they send goes out when both are done.
 
 Source: DeepSeek-V3 technical report (2024), section 3.2.1, figure 4.
 """
@@ -17,12 +16,12 @@ Part = tuple[Item, ...]
 
 
 def parts_of(items: Sequence[Item], *, overlaps: bool) -> tuple[Part, ...]:
-    """Return a pass in parts: one, or those that take turns and then that which it ends with."""
+    """A pass in parts: one, or those that take turns and then its end."""
     return tuple(_cut(items)) if overlaps else (tuple(items),)
 
 
 def in_turns(passes: Sequence[Sequence[Part]]) -> Iterator[tuple[int, int]]:
-    """Yield which pass's turn it is and with which of its parts."""
+    """Whose turn it is, and with which part."""
     ends = [[_is_end(part) for part in parts] for parts in passes]
     bodies = [[at for at, is_end in enumerate(one) if not is_end] for one in ends]
     for turn in range(max(map(len, bodies), default=0)):

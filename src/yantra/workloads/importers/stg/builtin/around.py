@@ -1,4 +1,4 @@
-"""What stands around attention and the feed-forward network: norms and residuals."""
+"""Around attention and the feed-forward network: norms and residuals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def norm(form: Form) -> Module:
 
 
 def residual(form: Form) -> Module:
-    """The sum of a branch and what went past it; the gradient goes both ways."""
+    """The sum of a branch and its skip; the gradient goes both ways."""
     shard = f"{form.tokens}, Dmodel"
     sketch = Sketch("residual")
     branch, past = sketch.take("x1", shard), sketch.take("x2", shard)

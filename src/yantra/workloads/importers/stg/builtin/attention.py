@@ -1,7 +1,7 @@
 """Attention: one product for q, k and v, a fused core, one product out; heads over tp.
 
-Keys and values are gathered over cp for the core. The core counts three operations per element of
-its output forward, and six for each of the three gradients, whatever the length of the sequence.
+Keys and values are gathered over cp for the core, which counts three operations per output element
+forward, and six for each of the three gradients, whatever the sequence's length.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _EVERY_HEAD_WHOLE = "Batch/dp, Seq, Dmodel/Head, Head/tp"
 
 
 def projections(form: Form) -> Module:
-    """What is around the core: x -> q, k, v, and its result -> o."""
+    """Around the core: x -> q, k, v, and its result -> o."""
     kv = form.kv_heads
     kv_shard = f"{GATHERED}, Dmodel/Head, {kv}/tp"
     whole = f"{GATHERED}, Dmodel"

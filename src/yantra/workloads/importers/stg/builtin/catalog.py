@@ -1,4 +1,4 @@
-"""The built-in modules under the names the assemblies of `models.py` use."""
+"""The built-in modules under the names that `models.py` uses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _INFERENCE: Mapping[str, Mapping[str, Maker]] = {
 
 
 def builtin(settings: Settings) -> Library:
-    """Return the modules of a model type."""
+    """The modules of a model type."""
     makers = _INFERENCE.get(settings.family, _TRAINING)
     form = Form(
         splits_sequence=settings.splits_sequence,

@@ -1,8 +1,8 @@
 """Embedding, head and loss.
 
-The embedding is a product with one-hot rows, and the head is the same module with other sizes; both
-keep whole weights on every rank when the sequence is split, and rows over tp when it is not. The
-loss counts five operations per element of the hidden size, forward and backward.
+The embedding is a product with one-hot rows, the head the same with other sizes; weights are whole
+if the sequence is split, else rows over tp. The loss counts five operations per element of the
+hidden size, forward and backward.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def embedding(form: Form) -> Module:
 
 
 def loss(form: Form) -> Module:
-    """Five operations per element on the way in and on the way back."""
+    """Five operations per element, forward and backward."""
     sketch = Sketch("loss")
     y = sketch.take("y", f"{form.tokens}, Dmodel")
     value = sketch.each("loss", y, operations=5)

@@ -1,6 +1,6 @@
-"""Mixture of experts: a router, and what each expert takes of the tokens of its rank.
+"""Mixture of experts: a router, and each expert's tokens of its rank.
 
-The hidden size is split over ep outside of the experts and the tokens inside; what is between is an
+ep splits the hidden size outside of the experts and the tokens inside; between them is an
 all-to-all. Every token goes to KExperts experts, evenly.
 """
 
@@ -58,7 +58,7 @@ def routing(form: Form) -> Module:
 
 
 def share(form: Form) -> Module:
-    """The tokens of one expert out of those of its rank, and back."""
+    """One expert's tokens out of its rank's, and back."""
     sketch = Sketch("expert's share")
     routed = sketch.take("x", _ROUTED)
     sketch.resize("x_expert", routed, 1, _EXPERT_SEQUENCE)

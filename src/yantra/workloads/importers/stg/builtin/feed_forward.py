@@ -1,4 +1,4 @@
-"""The feed-forward network: columns of the first weights and rows of the last one over tp.
+"""The feed-forward network: columns of the first weights and rows of the last over tp.
 
 With `gated` the first product exists twice and the results are multiplied.
 """

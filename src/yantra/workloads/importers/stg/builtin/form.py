@@ -1,4 +1,4 @@
-"""What the modules of the models have in common and where they differ."""
+"""What the models' modules share, and where they differ."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from yantra.base.records import Record
 class Form(Record):
     """How a model is built and sharded.
 
-    `splits_sequence` shards tokens over tp wherever no matrix product needs them whole; then a pair
-    of all-gather and reduce-scatter stands where an all-reduce would. `shards_weights` is for the
-    inference models; the others shard layers as a whole.
+    `splits_sequence` shards tokens over tp outside of products that need them whole, with
+    all-gather and reduce-scatter instead of all-reduce. `shards_weights` is for the inference
+    models; others shard layers as a whole.
     """
 
     splits_sequence: bool = True
@@ -20,7 +20,7 @@ class Form(Record):
 
     @property
     def tokens(self) -> str:
-        """Batch and sequence of activations between products, as a rank holds them."""
+        """A rank's batch and sequence of activations between products."""
         return "Batch/dp, Seq/(cp*tp)" if self.splits_sequence else GATHERED
 
     @property

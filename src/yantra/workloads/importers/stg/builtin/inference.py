@@ -1,8 +1,7 @@
 """The inference models: forward passes of a prompt, and of one token with its cache.
 
-Activations are split over tp along the hidden size, so every product gathers its input or scatters
-its sum. The sequence is split over sp. With `shards_weights` weights are split over dp and sp too
-and gathered where they are used.
+tp splits activations along the hidden size, so products gather their input or scatter their sum; sp
+splits the sequence. `shards_weights` also splits weights over dp and sp.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def feed_forward(form: Form, sequence: str) -> Module:
 
 
 def prefill_attention(form: Form) -> Module:
-    """Attention of a prompt to itself: queries gathered over sp, keys and values where they are."""
+    """A prompt's attention to itself: queries gathered over sp, keys and values in place."""
     sketch = Sketch("attention of a prompt")
     x, weights = _inputs(sketch, "Seq", "Dmodel/dp, Dmodel/(Head*sp), Head/tp", form)
     q, k, v = _projected(sketch, x, weights, "Seq", ("q", "k", "v"))
@@ -52,7 +51,7 @@ def prefill_attention(form: Form) -> Module:
 
 
 def decode_attention(form: Form) -> Module:
-    """Attention of one new token to itself and the cache of those before."""
+    """A new token's attention to itself and the cache."""
     sketch = Sketch("attention with a cache")
     x, weights = _inputs(sketch, "1", "Dmodel/(dp*sp), Dmodel/Head, Head/tp", form)
     q, k_new, v_new = _projected(sketch, x, weights, "1", ("q", "k_new", "v_new"))

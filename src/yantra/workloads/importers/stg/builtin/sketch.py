@@ -19,8 +19,8 @@ from yantra.workloads.importers.stg.tensors import WHOLE, Graph, Spec, Tensor
 class Sketch:
     """Collects tensors in order; every method that adds one returns it.
 
-    An input is read as the shard it is unless `reads` says which one is needed. What follows
-    `backward()` belongs to the backward pass.
+    Inputs are read as they are sharded unless `reads` says otherwise. What follows `backward()` is
+    in the backward pass.
     """
 
     def __init__(self, name: str) -> None:
@@ -29,7 +29,7 @@ class Sketch:
         self._is_backward = False
 
     def module(self) -> Module:
-        """Return what was written."""
+        """The module as written."""
         return Module(self._name, self._graph)
 
     def backward(self) -> None:
@@ -74,7 +74,7 @@ class Sketch:
     def each(
         self, name: str, x: Tensor, operations: int, gradient_of: Tensor | None = None
     ) -> Tensor:
-        """Add some operations per element."""
+        """Add operations per element."""
         amount = number(operations)
         spec = Spec(operators.ELEMENTWISE, _shape(x), amount=amount, where=self._name)
         return self._add(Tensor(name, spec, x), gradient_of)
@@ -118,7 +118,7 @@ class Sketch:
         return self._add(Tensor(name, spec, x, joined), gradient_of)
 
     def scale(self, name: str, x: Tensor, axis: int, factor: str, reads: str = "") -> Tensor:
-        """Add a tensor of which one size is multiplied: repeated, or summed if below 1."""
+        """Multiply one size of a tensor: repeated, or summed if below 1."""
         spec = Spec(
             operators.BROADCAST,
             _shape(x, reads),
@@ -135,7 +135,7 @@ class Sketch:
         return self._add(Tensor(name, spec, x), None)
 
     def concatenate(self, name: str, a: Tensor, b: Tensor, axis: int, reads: str) -> Tensor:
-        """Add two tensors joined along an axis; the second is read as `reads`."""
+        """Join two tensors along an axis; the second is read as `reads`."""
         shapes = _shape(a), WHOLE, parse_shape(reads), WHOLE
         spec = Spec(operators.CONCATENATE, *shapes, axis=axis, where=self._name)
         return self._add(Tensor(name, spec, a, b), None)
@@ -151,7 +151,7 @@ class Sketch:
         also: tuple[Tensor, ...] = (),
         gradient_of: Tensor | None = None,
     ) -> Tensor:
-        """Add an operation of its own, with a number of operations and partial sums it leaves."""
+        """Add an operation with its own number of operations and partial sums."""
         shapes = _shape(x), WHOLE, _shape(x, shard), parse_shape(partial)
         spec = Spec(operators.CUSTOM, *shapes, amount=operations, where=self._name)
         return self._add(Tensor(name, spec, x, also=also), gradient_of)

@@ -1,14 +1,12 @@
 """Low-rank adapters beside frozen products: y = x W + (x A) B.
 
-A maps the input to `rank` columns, B maps these to what is adapted. Where the product is split by
-columns, A is whole on every rank and B is split likewise; where it is split by rows, A is split
-likewise, its small result is summed, and B is whole. The collectives that this needs follow from
-the placements; they are `rank` columns wide. Each expert has an A and a B of its own, as each is a
-module of its own in PEFT.
+A maps the input to `rank` columns, B these to the output. Beside a product split by columns B is
+split; by rows A is, its small result summed. Collectives are `rank` columns wide. Each expert has
+its own A and B, as in PEFT.
 
-Weights without an adapter have no gradients; the gradients of activations go back to the first
-layer, as with gradient checkpointing (`enable_input_require_grads` of PEFT). The factor alpha /
-rank costs an operation per element; dropout of adapters is not counted.
+Weights without an adapter have no gradients; activations' go back to the first layer, as with
+gradient checkpointing (PEFT's `enable_input_require_grads`). The factor alpha / rank costs an
+operation per element; adapters' dropout is not counted.
 
 Source: Hu et al., "LoRA", ICLR 2022, section 4.1; the split as in vLLM and Megatron-Bridge
 (`peft/lora.py`).
@@ -27,11 +25,11 @@ from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Domain
 
 _SCALED_SUM = 2
-"""Operations of an element: times alpha / rank, and the sum."""
+"""Operations per element: times alpha / rank, and the sum."""
 
 
 class Beside(NamedTuple):
-    """The frozen product: its name for `PRODUCTS`, and how its weights are split and copied."""
+    """The frozen product: its name in `PRODUCTS`, how its weights are split and copied."""
 
     product: str
     split: Split
@@ -41,12 +39,12 @@ class Beside(NamedTuple):
 
     @property
     def others(self) -> Mapping[str, Any]:
-        """What the products of an adapter have of it."""
+        """What the adapter's products share with it."""
         return {"axis": self.axis, "domain": self.domain, "copies": self.copies}
 
 
 def adapted(g: Graph, x: Tensor, made: tuple[Tensor, ...], beside: Beside) -> tuple[Tensor, ...]:
-    """Return the results of a frozen product, those of targets with their adapters added."""
+    """A frozen product's results, with the targets' adapters added."""
     results = {tensor.sizes[-1][0]: tensor for tensor in made}
     for target, named in PRODUCTS.get(beside.product, {}).items():
         outputs = tuple(results) if named == EVERY else named
@@ -65,7 +63,7 @@ def adapted(g: Graph, x: Tensor, made: tuple[Tensor, ...], beside: Beside) -> tu
 
 
 def _rows(g: Graph, x: Tensor, beside: Beside) -> Placement | None:
-    """Return where the results of a product split by rows are whole; None for other splits."""
+    """Where a row-split product's results are whole; None for other splits."""
     if beside.split != "in":
         return None
     if beside.domain == "dense":

@@ -7,10 +7,10 @@
 | fused (FlashAttention, Dao et al., 2022) | reads Q, K, V, writes O, keeps a number per row |
 | unfused | scores, softmax, dropout and context are kernels; scores go through memory |
 
-Context parallelism splits the sequence: `p2p` passes keys and values around a ring (Liu et al.,
-Ring Attention, 2023), hiding each step behind the computation of the one before; `all_gather`
-collects them (Llama 3, section 3.3.2); `a2a` exchanges sequence against heads (Jacobs et al.,
-DeepSpeed Ulysses, 2023). The last two follow from placements.
+Context parallelism: `p2p` passes keys and values around a ring, each step hidden by the one before
+(Liu et al., Ring Attention, 2023); `all_gather` collects them (Llama 3, section 3.3.2); `a2a`
+exchanges sequence against heads (Jacobs et al., DeepSpeed Ulysses, 2023). The last two follow from
+placements.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CORE = "attention_core"
 class Heads(NamedTuple):
     """Head counts and widths of one attention: `kv` heads of keys and values.
 
-    `chunked`: a query sees its chunk of `window` tokens, not the last `window` ones. `chosen`: it
-    sees `window` tokens, wherever they are.
+    `chunked`: a query sees its chunk of `window` tokens, not the last `window`. `chosen`: it sees
+    `window` tokens anywhere.
     """
 
     query: int
@@ -51,7 +51,7 @@ class Heads(NamedTuple):
 
 
 def attention(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
-    """Add the core; inputs have dimensions tokens and heads x width, `q`, `k` and `v` alike."""
+    """Add the core; `q`, `k` and `v` have dimensions tokens and heads x width."""
     fused = g.setting.flash_attention or not g.setting.training
     if heads.causal and not g.setting.training:
         store(g, (k, v))
@@ -75,18 +75,14 @@ def _key_placement(g: Graph, k: Tensor) -> Placement:
 
 
 def _flops(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> tuple[int, int]:
-    """Return the operations of Q K^T and of the whole core on one rank."""
     ways = prod(g.setting.ways(axis) for _, axis in placement.shards)
-    # Shares are uneven only where a window meets sharded tokens: the largest counts.
+    # Uneven only where a window meets sharded tokens: the largest share counts.
     pairs = -(-heads.query * g.setting.batch.pairs(heads.reach) // ways)
     return 2 * heads.qk_width * pairs, 2 * (heads.qk_width + heads.v_width) * pairs
 
 
 def _sizes(g: Graph, q: Placement, k: Placement, heads: Heads) -> tuple[tuple[str, int], ...]:
-    """Return the shape of a fused kernel on one rank, for models of compute.
-
-    Sequences of a batch that differ in length are told by their mean.
-    """
+    """Sequences of different lengths count by their mean."""
     batch = g.setting.batch
     number = max(batch.sequences, 1)
     return (
@@ -117,7 +113,7 @@ def _output(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> Tensor:
 
 
 def _statistics(g: Graph, out: Tensor, heads: Heads) -> int:
-    """Bytes of one fp32 number per row and head, which the fused backward needs."""
+    # one fp32 number per row and head, for the fused backward
     return 4 * g.local(out) // heads.v_width if g.setting.training else 0
 
 
@@ -157,7 +153,6 @@ def _fused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
 
 
 def _gathered(g: Graph, use: Use) -> tuple[str, ...]:
-    """Return the axes whose ranks hold keys together that their queries use apart."""
     before, after = use.tensor.placement.axes(), use.placement.axes()
     return tuple(axis for axis in ("cp",) if axis in before - after)
 
@@ -175,10 +170,7 @@ def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
 
 
 def _cache_bytes(g: Graph, k: Tensor, v: Tensor, heads: Heads) -> int:
-    """Bytes read of keys and values that earlier iterations left in the cache.
-
-    Tokens of one chunk choose different ones, so together they read them all.
-    """
+    # Tokens of a chunk choose different ones, so together they read all.
     batch = g.setting.batch
     rows = batch.cached(heads.reach)
     if heads.chosen:
@@ -188,7 +180,6 @@ def _cache_bytes(g: Graph, k: Tensor, v: Tensor, heads: Heads) -> int:
 
 
 def _unfused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
-    """Scores, softmax, dropout and context as kernels; what lies between goes through memory."""
     placement = _query_placement(g, q)
     kv = tuple(_key_placement(g, tensor) for tensor in (k, v))
     scores_flops, core = _flops(g, q, placement, heads)
@@ -221,7 +212,6 @@ def _scores_placement(placement: Placement, q: Tensor) -> Placement:
 def _product(
     g: Graph, name: str, uses: tuple[Use, Use], out: Tensor, flops: int, shape: tuple[int, ...]
 ) -> None:
-    """Add a batched product of two activations; its gradient is two products of this shape."""
     sizes = [g.bytes(*use) for use in uses]
     made = g.bytes(out)
     forward = Operation(
@@ -240,7 +230,6 @@ def _product(
 
 
 def _ring(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
-    """Ring attention: keys and values go round, each step hides the next message."""
     placement = q.placement.dual()
     out = _output(g, q, placement, heads)
     uses = (Use(q, placement), Use(k, k.placement.dual()), Use(v, v.placement.dual()))
@@ -313,7 +302,7 @@ def _forward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]
 
 
 def _backward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]:
-    """Keys and values go round again, and their gradients one step behind them."""
+    """Keys and values go round again, their gradients one step behind."""
     program: list[Operation] = []
     arrived: tuple[int, ...] = ()
     computed: tuple[int, ...] = ()

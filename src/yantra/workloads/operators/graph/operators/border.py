@@ -1,9 +1,8 @@
 """A tensor at the border of two stages, whole on every tp rank or a part on each.
 
-Sliced messages: a rank sends one tp-th of the tensor, all of which is on it, and the ranks of the
-next stage gather the parts, so that links between stages carry each byte once. Scattered ones: the
-last layer of a stage works as with sequence parallelism, so that its result is in parts already.
-The gradient goes back the same way. Both pay with collectives over tp, whose links are faster.
+Sliced: ranks send one tp-th of a whole tensor, and the next stage gathers, so that links between
+stages carry each byte once. Scattered: a stage's last layer works as with sequence parallelism, so
+its result is in parts. Both pay with collectives over tp, whose links are faster.
 
 Sources: Narayanan et al., "Efficient large-scale language model training on GPU clusters using
 Megatron-LM", SC 2021, section 4.1 (sliced); Isaev et al., "Calculon", SC 2023 (scattered, there
@@ -20,27 +19,27 @@ from yantra.workloads.operators.graph.tensor import Placement, Tensor
 
 
 def message(g: Graph) -> Placement:
-    """Return where a tensor is when it crosses a border."""
+    """A tensor's placement when it crosses a border."""
     if g.setting.messages == "whole":
         return g.tokens()
     return g.split(g.tokens(), "tokens", "tp")
 
 
 def gathered(g: Graph, x: Tensor, *, for_last: bool = False) -> Tensor:
-    """Return a tensor that came over a border as the first layer, or the only one, takes it."""
+    """The received tensor as the first (or only) layer takes it."""
     if for_last and g.setting.messages == "scattered":
         return x
     return _placed(g, x, "received", g.tokens())
 
 
 def scattered(g: Graph, x: Tensor) -> Tensor:
-    """Return what goes over a border of the tensor that the last layer gives."""
+    """What is sent of the last layer's tensor."""
     return _placed(g, x, "sent", message(g))
 
 
 @contextmanager
 def before_last(g: Graph, x: Tensor | None) -> Iterator[Tensor | None]:
-    """Give the last layer of a stage its input, in parts where it works on parts."""
+    """Give a stage's last layer its input, in parts where it works on parts."""
     whole = g.setting
     if whole.messages == "scattered" and x is not None:
         x = scattered(g, x)

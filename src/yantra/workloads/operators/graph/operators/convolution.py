@@ -1,11 +1,8 @@
-"""Two-dimensional convolution as the matrix product it is computed as (im2col).
+"""Two-dimensional convolution as a matrix product (im2col).
 
-Every output position is a row, every output channel a column, and a window of input channels what
-is summed over: m = images x height x width of the output, n = output channels, k = input channels x
-window. The windows are gathered inside the kernel (implicit GEMM), so that memory sees the input
-once. (Chellapilla et al., 2006; Chetlur et al., cuDNN, 2014.)
-
-Split over images alone.
+m = images x height x width of the output, n = output channels, k = input channels x window. Windows
+are gathered inside the kernel (implicit GEMM), so memory sees the input once. (Chellapilla et al.,
+2006; Chetlur et al., cuDNN, 2014.) Split over images alone.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from yantra.workloads.operators.operations import Operation
 
 
 def images(g: Graph, size: int, channels: int, name: str = "image") -> Tensor:
-    """Return the pictures of the micro-batch, `size` x `size` pixels each."""
+    """The micro-batch's pictures, `size` x `size` pixels each."""
     sizes = {"images": g.setting.batch.sequences, "pixels": size * size, "channels": channels}
     return g.tensor(name, sizes)
 
@@ -35,7 +32,7 @@ def convolution(
 ) -> Tensor:
     """Convolve to `channels` maps of `size` x `size` with a square window.
 
-    `is_first`: the input is data, whose gradient nobody needs.
+    `is_first`: the input is data, without gradient.
     """
     refuse_splits(g)
     count, pixels = x.size("images"), x.size("pixels")

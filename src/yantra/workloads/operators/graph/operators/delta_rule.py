@@ -1,6 +1,6 @@
 """The gated delta rule in chunks: linear attention that overwrites what a key held before.
 
-Each head has a state of d_k x d_v numbers. With q tokens in a chunk, per head:
+Each head has a state of d_k x d_v numbers. Per head and chunk of q tokens:
 
 | part | operations |
 |---|---|
@@ -11,11 +11,12 @@ Each head has a state of d_k x d_v numbers. With q tokens in a chunk, per head:
 | what the masked q k^T takes of the new values | 2 q^2 d_v |
 | what the chunk adds to the state | 2 q d_k d_v |
 
-One token takes 6 d_k d_v and little more. Masked halves are computed, as the kernels do. The
-backward pass repeats all but what makes the output: the states between chunks are not kept.
+One token takes little more than 6 d_k d_v. Masked halves are computed, as in the kernels. The
+backward pass repeats all but what makes the output: states between chunks are not kept.
+
 Sources: Yang, Kautz and Hatamizadeh, "Gated Delta Networks", ICLR 2025 (arXiv 2412.06464), section
 3.3; Yang et al., "Parallelizing linear transformers with the delta rule", 2024, section 3.2; Kimi
-Linear, 2025 (arXiv 2510.26692), section 3 (a gate of its own for each channel: the same products).
+Linear, 2025 (arXiv 2510.26692), section 3 (a gate per channel: the same products).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Delta(NamedTuple):
     chunk: int
 
     def cost(self, tokens: int) -> Cost:
-        """Return the operations of a chunk of so many tokens."""
+        """Operations of a chunk of `tokens`."""
         k, v, square = self.key_dim, self.value_dim, tokens**2
         state = 2 * tokens * k * v
         made = 2 * square * k + 2 * tokens**3 // 3 + 2 * square * (k + v) + 2 * state
@@ -45,7 +46,7 @@ class Delta(NamedTuple):
 
 
 def delta_rule(g: Graph, inputs: tuple[Tensor, ...], sizes: Delta) -> Tensor:
-    """Add the rule over queries, keys and values beside each other, and their gates."""
+    """Add the rule over adjacent queries, keys and values, and their gates."""
     return recurrence(
         g, "delta_rule", inputs,
         width=sizes.heads * sizes.value_dim,

@@ -1,9 +1,8 @@
-"""Operators that treat every element by itself, or every row: activations, norms, residuals.
+"""Operators on single elements or rows: activations, norms, residuals.
 
-They are bound by memory: each reads its inputs and writes its output once. A fused kernel of the
-usual libraries is one operator (SwiGLU; bias, dropout and residual).
-Operations per element are counts of the plain formula, so they matter little: RMS norm 4, layer
-norm 7, GELU 8 (tanh form), SiLU times gate 5, rotary embedding 3, addition 1.
+Bound by memory: inputs are read and the output written once. A usual fused kernel is one operator
+(SwiGLU; bias, dropout and residual). Operations per element, by the plain formula: RMS norm 4,
+layer norm 7, GELU 8 (tanh form), SiLU times gate 5, rotary embedding 3, addition 1.
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ def elementwise(
     weights: Mapping[str, int] | None = None,
     state_bytes: int = 0,
 ) -> Tensor:
-    """Add an operator over `inputs`, all needed whole where `placement` (the first's) says so.
+    """Add an operator over `inputs`, whole where `placement` (the first's) says so.
 
-    `flops` are operations per element of the output. `saves` are the inputs its gradient reads
-    again (`saves_output`: its output), `keeps_per_element` bytes it also keeps (a mask). For
-    inputs in `costless_gradient` the gradient is that of the output itself: nothing is computed.
-    `weights` are trained vectors it applies, seen by every rank whole. `state_bytes` are read and
-    written beside: what it keeps of sequences from one token to the next.
+    `flops` are per output element. The gradient reads the inputs `saves` (`saves_output`: the
+    output) and `keeps_per_element` bytes (a mask); for `costless_gradient` inputs it is the
+    output's. `weights` are trained vectors, whole on every rank. `state_bytes` are read and written
+    too.
     """
     first = inputs[0]
     where = first.placement.dual() if placement is None else placement
@@ -81,11 +79,8 @@ def elementwise(
 
 
 def _within(where: Placement, tensor: Tensor, out: Tensor) -> Placement:
-    """Return the placement of the output, or that of the input if it has other dimensions.
-
-    So an input split over dimensions of its own (gate and up beside each other, tokens that become
-    rows of experts) is taken as it lies.
-    """
+    # An input with dimensions of its own (gate and up side by side, tokens that become rows of
+    # experts) keeps its placement.
     if {name for name, _ in out.sizes} <= {name for name, _ in tensor.sizes}:
         return where
     return tensor.placement.dual()
@@ -108,7 +103,7 @@ def norm(g: Graph, x: Tensor, name: str, kind: str, *, bias: bool | None = None)
 
 
 def residual(g: Graph, name: str, branch: Tensor, skip: Tensor) -> Tensor:
-    """Add a branch to the stream it left, after dropout where the setting has it."""
+    """Add a branch to its stream, after dropout where the setting has it."""
     dropout = g.setting.dropout and g.setting.training
     return elementwise(
         g, name, [branch, skip], flops=3 if dropout else 1, kind="residual",
@@ -120,7 +115,7 @@ def residual(g: Graph, name: str, branch: Tensor, skip: Tensor) -> Tensor:
 def view(
     g: Graph, inputs: Sequence[Tensor], name: str, sizes: Mapping[str, int], where: Placement
 ) -> Tensor:
-    """Look at tensors as one of other sizes: nothing is computed or moved.
+    """Reshape tensors at no cost.
 
     Only for graphs without training, as it has no gradient.
     """
@@ -130,7 +125,7 @@ def view(
 
 
 def settle(g: Graph, x: Tensor, name: str, placement: Placement) -> Tensor:
-    """Bring a tensor to a placement at this point, at the cost of the collectives alone."""
+    """Bring a tensor to a placement here, at the cost of the collectives alone."""
     if x.placement == placement:
         return x
     out = g.tensor(name, dict(x.sizes), placement, x.width)

@@ -1,8 +1,8 @@
 """All-to-all exchanges that no placement expresses: routed tokens to experts and back.
 
-Expert parallelism runs over ranks that hold different tokens (it is folded into data parallelism),
-so the exchange is an operator with a size, the same one in the backward pass. (Lepikhin et al.,
-GShard, 2020; Megatron Core's MoE parallel folding, Liu et al., 2025.)
+Expert parallelism spans ranks with different tokens (folded into data parallelism), so the exchange
+is an operator with a size, the same in the backward pass. (Lepikhin et al., GShard, 2020; Megatron
+Core's MoE parallel folding, Liu et al., 2025.)
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ def exchange(
     busiest: int = 0,
     row_bytes: int | None = None,
 ) -> Tensor:
-    """Exchange the rows of `x` over `axis`; `rows` arrive, as many as went by default.
+    """Exchange the rows of `x` over `axis`; `rows` arrive, by default as many as left.
 
-    The size of the collective is that of the rank that sends or receives most, as all wait for it:
-    `busiest` rows, if that is more than this rank's own. `row_bytes` is what a row takes on the
-    wire, by default what it takes in memory.
+    The collective has the size of the busiest rank, which all wait for: `busiest` rows, if more
+    than this rank's. `row_bytes` is a row's size on the wire, by default as in memory.
     """
     if g.setting.ways(axis) == 1:
         return x

@@ -1,13 +1,12 @@
 """A matrix product with a trained weight, split over tensor parallelism or not.
 
-`out` splits the weight by columns: every rank needs the whole input and makes a part of the output,
-so the gradient of the input is a partial sum. `in` splits it by rows: every rank needs a part of
-the input and makes partial sums. (Shoeybi et al., Megatron-LM, 2019, section 3.) The collectives
-follow: all-gather, reduce-scatter or all-reduce, also of the saved input for the weight's gradient
+`out` splits the weight by columns: whole input, part of the output, so the input's gradient is a
+partial sum. `in` splits by rows: part of the input, partial sums. (Shoeybi et al., Megatron-LM,
+2019, section 3.) Collectives follow, also for the saved input that the weight's gradient needs
 (Korthikanti et al., 2022, section 4.2.2).
 
-Costs: 2 m n k operations; w (mk + kn + mn) bytes; the weight's gradient is written in the
-gradients' width. Of many experts' weights no more are read than there are rows.
+Costs: 2 m n k operations; w (mk + kn + mn) bytes; the weight's gradient has the gradients' width.
+At most as many experts' weights are read as there are rows.
 """
 
 from __future__ import annotations
@@ -43,12 +42,10 @@ def linear(
 ) -> tuple[Tensor, ...]:
     """Multiply the last dimension of `x` by a weight; return one tensor per entry of `outputs`.
 
-    `outputs` maps names of new last dimensions to their sizes; all come from one product. `copies`
-    products are made with different weights, the rows shared evenly among them (experts). A `tied`
-    weight also stands in another stage, for `none` it was added before. `is_first`: the input is
-    data, whose gradient nobody needs. `precise`: it is not computed in 8 bits or less.
-    `sizes` are what else models of compute may know. `product` is what adapters know it as, where
-    that is not `name`.
+    `outputs` maps last dimensions to sizes, all from one product. `copies` (experts) share the rows
+    evenly. A `tied` weight is also in another stage; `none` was added before. `is_first`: the input
+    is data, without gradient. `precise`: never 8 bits or less. `sizes` are for models of compute,
+    `product` for adapters if not `name`.
     """
     feature, k = x.sizes[-1]
     needed = _needed(g, x, feature, split, axis)
@@ -88,7 +85,6 @@ def linear(
 def _adapted(
     g: Graph, x: Tensor, made: list[Tensor], beside: tuple[Any, ...]
 ) -> tuple[Tensor, ...]:
-    """Return the results, with adapters added where the product is frozen."""
     if not g.is_frozen:
         return tuple(made)
     from yantra.workloads.operators.graph.operators.adapter import Beside, adapted
@@ -119,10 +115,7 @@ def _outputs(
 
 
 def _again(g: Graph, made: list[Tensor], copies: int) -> tuple[int, ...]:
-    """Return the outputs that recomputation by operators makes again.
-
-    Grouped products are not of the kind that PyTorch's policy keeps.
-    """
+    # PyTorch's policy does not keep grouped products.
     return g.every_second(len(made)) if copies == 1 else tuple(range(len(made)))
 
 
@@ -135,7 +128,7 @@ def _needed(g: Graph, x: Tensor, feature: str, split: Split, axis: str) -> Place
 
 
 def _add_bias(g: Graph, count: int, split: Split, ways: int, domain: Domain) -> None:
-    """Add a bias; under sequence parallelism ranks see different tokens of an unsplit one."""
+    # under sequence parallelism ranks see different tokens of an unsplit bias
     if split == "out":
         g.weight("bias", count, ways=ways, domain=domain)
         return
@@ -153,7 +146,6 @@ def _programs(
     *,
     packs: bool,
 ) -> tuple[Operation, Operation, Operation]:
-    """Return the forward product, that of the input's gradient and that of the weight's."""
     m, n, k = shape
     w, setting = g.setting.width, g.setting
     kind = "gemm" if copies == 1 else "grouped_gemm"

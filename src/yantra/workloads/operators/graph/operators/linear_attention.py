@@ -1,8 +1,9 @@
 """Linear attention with a decay per head, in chunks (lightning attention).
 
-Each head has a state of d x d numbers. With q tokens in a chunk, per head: q k^T and its masked
-product with the values, 2 x 2 q^2 d; what the state before gives, and what the chunk adds to it,
-2 x 2 q d^2. The backward pass repeats the latter: the states between chunks are not kept.
+Each head has a state of d x d numbers. Per head and chunk of q tokens: q k^T and its masked product
+with the values, 2 x 2 q^2 d; what the state gives and what the chunk adds to it, 2 x 2 q d^2. The
+backward pass repeats the latter: states between chunks are not kept.
+
 Sources: Qin et al., "Lightning Attention-2", 2024 (arXiv 2401.04658), section 3; MiniMax-01, 2025
 (arXiv 2501.08313), section 2.2.
 """
@@ -24,7 +25,7 @@ class Lightning(NamedTuple):
     chunk: int
 
     def cost(self, tokens: int) -> Cost:
-        """Return the operations of a chunk of so many tokens."""
+        """Operations of a chunk of `tokens`."""
         d = self.head_dim
         state = 2 * tokens * d * d
         return Cost(self.heads * (4 * tokens**2 * d + 2 * state), self.heads * state)

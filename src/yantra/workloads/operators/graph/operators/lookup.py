@@ -1,8 +1,8 @@
 """A table of trained rows, looked up by index: embeddings.
 
-No arithmetic: a row is read and written per token; the gradient is added into the table's rows.
-Split over `tp` by rows of the vocabulary, every rank finds some of the rows and the sum of all is
-the result. (Shoeybi et al., Megatron-LM, 2019, section 3.)
+No arithmetic: a row is read and written per token; the gradient is added to the table's rows. Split
+over `tp` by rows, every rank finds some, and the result is the sum. (Shoeybi et al., Megatron-LM,
+2019, section 3.)
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def lookup(
 ) -> Tensor:
     """Look up `tokens` rows of `width` elements in a table of `rows`.
 
-    `tied`: the head uses the table too. `placement` is where tokens lie when they are looked up;
-    by default over cp alone, so that a split table sees all tokens of the tensor-parallel group.
+    `tied`: the head uses the table too. `placement` is that of the tokens; by default over cp
+    alone, so that a split table sees all tokens of the tensor-parallel group.
     """
     cp = g.split(REPLICATED, "tokens", "cp") if placement is None else placement
     ways = g.setting.ways("tp") if split else 1

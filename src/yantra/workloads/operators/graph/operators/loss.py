@@ -1,12 +1,12 @@
 """Cross entropy over a vocabulary split over tensor parallelism.
 
-Three all-reduces of one fp32 number per token make the largest logit, the label's logit and the sum
-of exponentials known; logits never leave their rank. (Shoeybi et al., Megatron-LM, 2019, section
-3; Megatron-LM's vocab_parallel_cross_entropy.) The exponentials stay in fp32 for the gradient.
+Three all-reduces of one fp32 number per token give the largest logit, the label's logit and the sum
+of exponentials; logits never leave their rank. (Shoeybi et al., Megatron-LM, 2019, section 3;
+Megatron-LM's vocab_parallel_cross_entropy.) The exponentials stay in fp32 for the gradient.
 
-Memory of the logits, in bytes per token and entry of the vocabulary: fused, the 4 of the
-exponentials. Otherwise, as PyTorch's cross_entropy of logits that are cast to fp32, those of the
-activations' type (2), of the cast (4) and of log_softmax (4), all until the gradient.
+Bytes of logits per token and entry of the vocabulary: fused, the exponentials' 4. Else, as in
+PyTorch's cross_entropy of logits cast to fp32, the activations' (2), the cast's (4) and
+log_softmax's (4), all until the gradient.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""A recurrence along the sequence, computed in chunks: what scans and linear attention share.
+"""A recurrence along the sequence in chunks: what scans and linear attention share.
 
-The kernel reads its inputs, and the state before each chunk; it writes the result and the state
-behind each chunk, in fp32. The last chunk of a sequence may be shorter, and a sequence that adds
-one token is a chunk of one. The backward pass takes twice as many operations and repeats those
-that give what is not kept. How many there are is the matter of each kind: `scan.py`,
-`delta_rule.py`, `linear_attention.py`, `selective_scan.py`.
+The kernel reads inputs and states and writes results and states, in fp32; one new token is a chunk
+of one. The backward pass takes twice the operations and repeats those whose results are not kept.
 """
 
 from __future__ import annotations
@@ -18,13 +15,13 @@ from yantra.workloads.operators.graph.tensor import Tensor
 from yantra.workloads.operators.operations import Operation
 
 STATE_BYTES = 4
-"""Bytes of an element of a state: fp32, as its sums are long."""
+"""fp32, as its sums are long."""
 
 
 class Cost(NamedTuple):
-    """Operations of a chunk of some tokens, over all heads; `vector` ones are not on matrix units.
+    """Operations of a chunk over all heads; `vector` ones are not on matrix units.
 
-    `again` are those among `tensor` that the backward pass repeats.
+    The backward pass repeats `again` of `tensor`.
     """
 
     tensor: int
@@ -32,11 +29,11 @@ class Cost(NamedTuple):
     vector: int = 0
 
     def times(self, number: int) -> Cost:
-        """Return that of so many chunks."""
+        """Of `number` chunks."""
         return Cost(self.tensor * number, self.again * number, self.vector * number)
 
     def plus(self, other: Cost) -> Cost:
-        """Return the sum."""
+        """The sum."""
         return Cost(*(a + b for a, b in zip(self, other, strict=True)))
 
 
@@ -52,8 +49,8 @@ def recurrence(
 ) -> Tensor:
     """Add the kernel `name`; `inputs` are split like the first, over heads.
 
-    The result is `width` wide, the state of a sequence has `state` elements, both over all heads;
-    `cost` gives the operations of a chunk of so many tokens.
+    Over all heads the result is `width` wide and a sequence's state has `state` elements; `cost`
+    gives the operations of a chunk of tokens.
     """
     if g.setting.ways("cp") > 1:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""A loss that looks at every output by itself: squared errors, binary cross entropy."""
+"""A loss of each output by itself: squared errors, binary cross entropy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def pointwise_loss(g: Graph, x: Tensor, *, flops: int, name: str = "loss") -> No
     where = x.placement.dual()
     size, count = g.bytes(x, where), g.local(x, where)
     use = Use(x, where)
-    # The targets are as large as the outputs and are read beside them.
+    # The targets, as large as the outputs, are read too.
     forward = Operation(
         "", "loss", "forward", "", vector_flops=flops * count, bytes_read=2 * size, bytes_written=4
     )

@@ -1,6 +1,6 @@
 """The next token of each sequence: the largest of its logits.
 
-One comparison per logit; other ways to choose read the same bytes, which is what takes time.
+One comparison per logit; other choices read the same bytes, which is what takes time.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from yantra.workloads.operators.graph.tensor import Tensor
 from yantra.workloads.operators.operations import Operation
 
 TOKEN_BYTES = 4
-"""A token's number (int32)."""
+"""int32."""
 
 
 def sample(g: Graph, logits: Tensor) -> None:
-    """End an inference graph with one token per row of `logits`, which are whole."""
+    """End an inference graph with one token per row of whole `logits`."""
     rows = logits.elements() // logits.sizes[-1][1]
     choose = Operation(
         "", "sampling", "forward", "", vector_flops=g.local(logits),

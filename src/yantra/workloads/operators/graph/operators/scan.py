@@ -1,7 +1,6 @@
 """The state-space scan of Mamba-2 in chunks (state-space duality), over the heads of one rank.
 
-With q tokens in a chunk, n states, heads of p channels, and b and c shared by the heads of a group,
-a chunk takes these operations:
+With n states, heads of p channels, and b and c per group of heads, a chunk of q tokens takes:
 
 | part | operations |
 |---|---|
@@ -10,8 +9,9 @@ a chunk takes these operations:
 | the state the chunk leaves, per head | 2 q n p |
 | what the state before adds to the output, per head | 2 q n p |
 
-The masked half is computed, as the kernels do. The backward pass computes the states and c b^T
-again, which are not kept.
+The masked half is computed, as in the kernels. The backward pass repeats the states and c b^T,
+which are not kept.
+
 Source: Dao and Gu, "Transformers are SSMs", 2024, section 6; state-spaces/mamba.
 """
 
@@ -25,7 +25,7 @@ from yantra.workloads.operators.graph.tensor import Tensor
 
 
 class States(NamedTuple):
-    """Sizes of a scan: `heads` of `head_dim` channels with `state` states, `groups` of b and c."""
+    """`heads` of `head_dim` channels with `state` states, `groups` of b and c."""
 
     heads: int
     head_dim: int
@@ -35,18 +35,18 @@ class States(NamedTuple):
 
     @property
     def channels(self) -> int:
-        """Those of all heads."""
+        """Of all heads."""
         return self.heads * self.head_dim
 
     def cost(self, tokens: int) -> Cost:
-        """Return the operations of a chunk of so many tokens."""
+        """Operations of a chunk of `tokens`."""
         outer = 2 * tokens * self.channels * self.state
         shared = 2 * tokens**2 * self.groups * self.state
         return Cost(shared + 2 * tokens**2 * self.channels + 2 * outer, shared + outer)
 
 
 def scan(g: Graph, xbc: Tensor, dt: Tensor, sizes: States) -> Tensor:
-    """Add the scan of `xbc`, the channels of x, b and c beside each other, with time steps `dt`."""
+    """Add the scan of `xbc`, adjacent channels of x, b and c, with time steps `dt`."""
     return recurrence(
         g, "scan", (xbc, dt),
         width=sizes.channels, state=sizes.channels * sizes.state, chunk=sizes.chunk,

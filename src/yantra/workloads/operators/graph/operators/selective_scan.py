@@ -1,7 +1,8 @@
-"""The selective scan of Mamba-1: a state of n numbers for each channel, computed token by token.
+"""The selective scan of Mamba-1: a state of n numbers per channel, token by token.
 
-No matrix units: 9 operations for each token, channel and state. The kernel keeps the state on chip
-along a sequence, so a pass reads and writes it once.
+No matrix units: 9 operations per token, channel and state. The state stays on chip along a
+sequence, so a pass reads and writes it once.
+
 Source: Gu and Dao, "Mamba", 2023 (arXiv 2312.00752), section 3.3; the count is that of
 state-spaces/mamba's reference scan.
 """
@@ -17,7 +18,7 @@ _WHOLE = 1 << 40  # a sequence is one chunk
 
 
 def selective_scan(g: Graph, inputs: tuple[Tensor, ...], channels: int, state: int) -> Tensor:
-    """Add the scan of `channels`, with `state` numbers each, and what steers it."""
+    """Add the scan of `channels` with `state` numbers each."""
     return recurrence(
         g, "scan", inputs,
         width=channels, state=channels * state, chunk=_WHOLE,

@@ -1,6 +1,6 @@
-"""A causal convolution of each channel by itself over the last few tokens.
+"""A causal convolution of each channel over the last few tokens.
 
-For the next token the `window` - 1 last inputs of every channel are kept.
+The `window` - 1 last inputs of every channel are kept for the next token.
 """
 
 from __future__ import annotations

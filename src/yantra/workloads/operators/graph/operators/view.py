@@ -1,4 +1,4 @@
-"""Parts of a tensor, and a tensor of parts: names for memory that exists already, at no cost.
+"""Parts of a tensor and a tensor of parts, at no cost: names for existing memory.
 
 The gradient of a part is a part of the gradient.
 """
@@ -12,7 +12,7 @@ from yantra.workloads.operators.graph.tensor import Tensor
 
 
 def parts(g: Graph, x: Tensor, sizes: Mapping[str, Mapping[str, int]]) -> tuple[Tensor, ...]:
-    """Return parts of `x` by name, with their dimensions; together they are all of it."""
+    """All parts of `x` by name, with their dimensions."""
     where = x.placement.dual()
     made = tuple(g.tensor(name, part, where, x.width) for name, part in sizes.items())
     gradient = Gradient((), tuple(range(len(made))), gives=((0, where),))
@@ -21,7 +21,7 @@ def parts(g: Graph, x: Tensor, sizes: Mapping[str, Mapping[str, int]]) -> tuple[
 
 
 def joined(g: Graph, inputs: Sequence[Tensor], name: str, sizes: Mapping[str, int]) -> Tensor:
-    """Return the tensor of `sizes` that the inputs are parts of."""
+    """The tensor of `sizes` that the inputs are parts of."""
     where = inputs[0].placement.dual()
     out = g.tensor(name, sizes, where, inputs[0].width)
     uses = tuple(Use(tensor, where) for tensor in inputs)

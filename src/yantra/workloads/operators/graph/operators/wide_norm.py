@@ -1,7 +1,7 @@
-"""An RMS norm over all heads together, whose columns tensor parallelism splits.
+"""An RMS norm over all heads, whose columns tensor parallelism splits.
 
-Every rank adds up the squares of its columns; the sums, one fp32 number a token, are added over the
-ranks, and their gradients likewise. (OLMo 2, 2024, section 3; MiniMax-M2; vLLM's `RMSNormTP`.)
+Ranks sum the squares of their columns; the sums, one fp32 number a token, are added over the ranks,
+also in the backward pass. (OLMo 2, 2024, section 3; MiniMax-M2; vLLM's `RMSNormTP`.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from yantra.workloads.operators.operations import Operation
 
 
 def wide_norm(g: Graph, x: Tensor, name: str) -> Tensor:
-    """Normalise over the last dimension, which may be split over tp; the weight is split alike."""
+    """Normalise over the last dimension; it and the weight may be split over tp."""
     feature, size = x.sizes[-1]
     where = x.placement.dual()
     ways = g.setting.ways("tp") if where.dimension_of("tp") == feature else 1
@@ -26,7 +26,6 @@ def wide_norm(g: Graph, x: Tensor, name: str) -> Tensor:
 
 
 def _sums(g: Graph, x: Tensor, name: str, where: Placement) -> Tensor:
-    """Add up the squares of each row, over all ranks; its gradient is all that of `x`."""
     feature = x.sizes[-1][0]
     rows = Placement(tuple(pair for pair in where.shards if pair[0] != feature))
     sizes = {**dict(x.sizes[:-1]), "one": 1}
@@ -47,7 +46,7 @@ def _sums(g: Graph, x: Tensor, name: str, where: Placement) -> Tensor:
 
 
 def _scaled(g: Graph, x: Tensor, sums: Tensor, name: str, where: Placement) -> Tensor:
-    """Scale the rows; its gradient is that of the sums, which `_sums` makes into that of `x`."""
+    """Scale the rows; its gradient is that of the sums, see `_sums`."""
     out = g.tensor(name, dict(x.sizes), where, x.width)
     uses = (Use(x, where), Use(sums, sums.placement))
     read = sum(g.bytes(*use) for use in uses)
