@@ -1,7 +1,7 @@
 """ASTRA-sim 2's input files, unchanged, to a Scenario with its semantics.
 
-What ASTRA-sim silently ignores or bends comes back as warnings; where it crashes or behaves without
-definition, a ConfigError says which key to mend. Only what configuration can tell is checked here.
+What ASTRA-sim silently ignores or bends comes back as warnings; where it crashes or is undefined, a
+ConfigError names the key. Only configuration is checked here.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def from_files(
     """Read the files of one ASTRA-sim run; return the scenario and the warnings.
 
     `workload` is the prefix of the traces (`<prefix>.<rank>.et`). `groups` is None, or a path; one
-    that contains `empty` means none. Relative paths start from `directory`. With a
-    `logical_topology` the files are those of the ns-3 front end, whatever `network_backend` says.
-    Raises ConfigError, or UnsupportedError for what no model here covers.
+    that contains `empty` means none. Relative paths start from `directory`. A `logical_topology`
+    means the ns-3 front end, whatever `network_backend` says. Raises ConfigError, or
+    UnsupportedError for what no model covers.
     """
     _check_options(num_queues_per_dim, injection_scale, network_backend, scheduling_keys)
     folder = fspath(directory)
@@ -102,7 +102,7 @@ def from_files(
 def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
     """Read the files a command line names; return the scenario and all warnings.
 
-    `flags.quirks` is left to the caller, who knows the quirks there are.
+    The caller checks `flags.quirks`.
     """
     scenario, warnings = from_files(
         workload=flags.workload,
@@ -126,7 +126,7 @@ def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
 def _network(
     at: Callable[[Path], str], path: Path, logical: Path | None, backend: str
 ) -> tuple[Topology, Plugin | None, PluginChoice, list[str]]:
-    """Return the dimensions, the fabric if there is one, the network, and the warnings."""
+    """The dimensions, the fabric if any, the network, and the warnings."""
     if logical:
         from yantra.astra_sim.ns3 import read_ns3
 
@@ -151,7 +151,6 @@ def _check_options(queues: int, injection_scale: float, backend: str, scheduling
 def _workload(
     at: Callable[[Path], str], workload: Path, groups: Path | None, ranks: int
 ) -> tuple[ChakraFiles, list[str]]:
-    """Return the traces and their groups, and the warnings."""
     prefix = at(workload)
     if not paths.exists(f"{prefix}.0.et") and paths.isfile(prefix):
         _refuse_version_one(prefix)
@@ -173,7 +172,7 @@ def _refuse_version_one(workload: str) -> None:
 
 
 def groups_named(prefix: str, ranks: int) -> set[str] | None:
-    """Return the names of groups in the traces of all ranks, None where one cannot be read."""
+    """Names of groups in all ranks' traces, None if one cannot be read."""
     from yantra.base.errors import TraceError
     from yantra.chakra import read
 
@@ -181,7 +180,7 @@ def groups_named(prefix: str, ranks: int) -> set[str] | None:
     for rank in range(ranks):
         try:
             trace = read(f"{prefix}.{rank}.et")
-        except TraceError:  # which `compile` reports
+        except TraceError:  # `compile` reports it
             return None
         names |= {name for node in trace if isinstance(name := node.get("pg_name"), str)}
     return names

@@ -1,9 +1,8 @@
 """The collective implementations of a system file -> algorithms by collective and by node.
 
-Three levels, the later before the earlier: a list of names per dimension, a trace prefix per
-collective (`...-implementation-custom`), and a YAML file of trace prefixes per node id. A list
-shorter than the network covers its first dimensions only; a `one...` algorithm covers all ranks
-and ends the list.
+By precedence: a YAML file of trace prefixes per node id, a trace prefix per collective
+(`...-implementation-custom`), a list of names per dimension. A short list covers the first
+dimensions only; a `one...` algorithm covers all ranks and ends the list.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ class AlgorithmTable(Record):
     per_node: tuple[tuple[int, str], ...]
 
     def any(self) -> bool:
-        """Return whether a collective can run at all."""
+        """Whether a collective can run at all."""
         return bool(self.per_node) or any(self.by_type.values())
 
     def any_custom(self) -> bool:
-        """Return whether a collective can run from traces."""
+        """Whether a collective can run from traces."""
         return bool(self.per_node) or any(isinstance(a, Custom) for a in self.by_type.values())
 
 
 def read_algorithms(keys: Keys, dimensions: int, directory: str) -> AlgorithmTable:
-    """Read all implementation keys; prefixes and files are taken relative to `directory`."""
+    """Read all implementation keys; paths are relative to `directory`."""
     by_type: dict[str, Algorithms] = {}
     for collective in COLLECTIVE_TYPES:
         key = f"{collective.replace('_', '-')}-implementation"
@@ -64,7 +63,7 @@ def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str,
             f"which has {dimensions}",
         )
     if f"{key}-custom" in keys:
-        return names  # which do not run
+        return names  # these do not run
     over_all = [
         name.startswith("one") and not is_added for name, is_added in zip(names, added, strict=True)
     ]
@@ -84,14 +83,13 @@ def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str,
 
 
 def _is_added(name: str) -> bool:
-    """Return whether an algorithm is that of a file, or of a plug-in given by --plugin."""
     from yantra.collectives.algorithms import algorithms
 
     return algorithms.file_of(name) is not None
 
 
 def _algorithm(keys: Keys, key: str, name: str) -> str:
-    """Return the name in its plain spelling: ASTRA-sim cuts what follows the window's digits."""
+    """The plain name: ASTRA-sim cuts what follows the window's digits."""
     if name in _PLAIN or name in _WINDOWED:
         return name
     family = next((family for family in _WINDOWED if name.startswith(family)), None)

@@ -1,8 +1,8 @@
 """The command line of ASTRA-sim's analytical binaries, or of its ns-3 front end -> Flags.
 
-Long options as `--option=value` or `--option value`, the last one counts, as cxxopts 3.0 reads
-them. ASTRA-sim silently ignores what it does not know; here a warning says so. No package
-but the standard library is imported, as this stands in the way of every run.
+Long options as `--option=value` or `--option value`, the last one counts, as in cxxopts 3.0.
+Unknown ones, which ASTRA-sim silently ignores, are warned of. Only the standard library is
+imported, to start fast.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ NetworkBackend = Literal["congestion-unaware", "congestion-aware"]
 
 
 class Flags(Record):
-    """What a command line asks for; `warnings` names what of it was ignored.
+    """What a command line asks for; `warnings` names what was ignored.
 
-    `quirks` holds (name, on) in the order given, `plugins` the files of plug-ins.
+    `quirks` holds (name, on) in order, `plugins` files.
     """
 
     workload: str = ""
@@ -97,7 +97,7 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
 
 
 def help_text(program: str) -> str:
-    """Return the text of `--help`."""
+    """The text of `--help`."""
     from textwrap import wrap
 
     gap = " " * (max(len(option) for option in OPTIONS) + 6)
@@ -176,7 +176,7 @@ def _require(values: dict[str, Any]) -> None:
 
 
 def _of_version_one(values: dict[str, Any]) -> str:
-    """Say which of the files named are of ASTRA-sim 1.0, which takes fewer of them."""
+    """Which of the files are of ASTRA-sim 1.0."""
     from yantra.astra_sim.version_one import Given, found
 
     named = {field: values.get(field, "") for field in ("network", "system", "workload")}

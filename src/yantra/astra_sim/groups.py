@@ -1,9 +1,8 @@
 """ASTRA-sim's communicator-group file (JSON) -> groups.
 
-An object of id -> ranks. The order of the ranks is the order of the group's ring. The id 0 and the
-empty name stand for all ranks in traces, so a file may not define them (ASTRA-sim aborts). Ids are
-read as C++'s `stoi` reads them: `+51` is 51, and what follows the digits does not count. Of two
-keys with one id the later in the order of their bytes counts.
+An object of id -> ranks, in the order of the group's ring. Id 0 and the empty name are all ranks in
+traces, so a file may not define them (ASTRA-sim aborts). Ids are read as C++'s `stoi` does: `+51`
+is 51, and text after digits is ignored. Of two keys with one id the later in byte order counts.
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ def read_groups(
 ) -> tuple[Groups, list[str]]:
     """Read a group file for a cluster of `ranks`; also return the warnings.
 
-    `used` gives the names of groups that the traces name, as they name them, or None. A group whose
-    members are wrong is an error if they name it or nobody knows; else it is left out, with a
-    warning.
+    `used` gives the group names in the traces, or None if unknown. A group with wrong members is an
+    error if used or unknown, else left out with a warning.
     """
     name = str(path)
     tree, warnings = parse_json(read_text(path), name)
@@ -49,7 +47,6 @@ def _one_by_one(
     used: Callable[[], set[str] | None] | None,
     warnings: list[str],
 ) -> Groups:
-    """Read groups of which one is not as it should be, to say which."""
     groups: dict[int, tuple[int, ...]] = {}
     errors: dict[int, ConfigError] = {}
     for key in sorted(tree, key=str.encode):

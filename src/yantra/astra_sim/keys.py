@@ -1,8 +1,7 @@
 """Typed access to a JSON object with the conversions of nlohmann::json 3.10 to C++ types.
 
-An `int` or a `float` takes any number or truth value (a fraction is cut off), a `double` or an
-unsigned 64-bit integer takes numbers only. What C++ leaves undefined, such as a number that does
-not fit, is an error here.
+An `int` or `float` takes any number or truth value (fractions are cut off), a `double` or unsigned
+64-bit integer numbers only. What C++ leaves undefined, such as overflow, is an error.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ class Keys:
         return key in self.tree
 
     def error(self, key: str, problem: str) -> ConfigError:
-        """Return the error that names the file and the key."""
+        """The error that names the file and the key."""
         return ConfigError(self.place(key), problem)
 
     def place(self, key: str) -> str:
-        """Return what errors call a key: the file and the key."""
+        """A key in errors: the file and the key."""
         return f"{self.name}: {show(key)}"
 
     def warn(self, key: str, problem: str) -> None:
@@ -56,14 +55,14 @@ class Keys:
                 self.warn(key, f"unknown key, ignored as ASTRA-sim does{hint}")
 
     def text(self, key: str) -> str:
-        """Return a required text."""
+        """A required text."""
         value = self._required(key, "a text")
         if not isinstance(value, str):
             raise self.error(key, expected_got("a text", value))
         return value
 
     def choice(self, key: str, names: Iterable[str]) -> str:
-        """Return the text of a required key, which is one of `names`."""
+        """A required text that is one of `names`."""
         names = list(names)
         value = self.tree.get(key)
         if isinstance(value, str) and value in names:
@@ -76,27 +75,27 @@ class Keys:
         raise self.error(key, f"unknown name; {expected_got(expected, value)}{hint}")
 
     def texts(self, key: str) -> list[str]:
-        """Return a list of texts; empty if the key is absent."""
+        """A list of texts; empty if the key is absent."""
         values = self.tree.get(key, [])
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
             raise self.error(key, expected_got('a list of texts such as ["ring"]', values))
         return values
 
     def int32(self, key: str, default: int, at_least: int | None = None) -> int:
-        """Return a C++ `int`: a fraction is cut off, a truth value is 0 or 1."""
+        """A C++ `int`: a fraction is cut off, a truth value is 0 or 1."""
         value = self._number(key, default, or_bool=True)
         return self._whole(key, value, at_least, 2**31)
 
     def uint64(self, key: str, default: int) -> int:
-        """Return an unsigned 64-bit integer: a fraction is cut off."""
+        """An unsigned 64-bit integer: a fraction is cut off."""
         return self._whole(key, self._number(key, default, or_bool=False), 0, 2**64)
 
     def double(self, key: str, default: float) -> float:
-        """Return a C++ `double` that is not negative."""
+        """A C++ `double` that is not negative."""
         return self._not_negative(key, float(self._number(key, default, or_bool=False)))
 
     def float32(self, key: str, default: float) -> float:
-        """Return a C++ `float` that is not negative, as the double of equal value."""
+        """A C++ `float` that is not negative, as the double of equal value."""
         value = self._not_negative(key, float(self._number(key, default, or_bool=True)))
         try:
             return _single(value)
@@ -104,7 +103,7 @@ class Keys:
             raise self.error(key, expected_got("a 32-bit float", value)) from None
 
     def not_zero(self, key: str) -> bool:
-        """Return whether a switch is on: anything that is not the number 0, even `false`."""
+        """Whether a switch is on: anything but the number 0, even `false`."""
         value = self.tree.get(key, 0)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number and value is not True:
@@ -142,7 +141,7 @@ class Keys:
 
 
 def _single(value: float) -> float:
-    """Return a number as a 32-bit float; OverflowError if it is none."""
+    """A number as a 32-bit float; OverflowError if it is none."""
     if value == 0:
         return value
     from struct import pack, unpack

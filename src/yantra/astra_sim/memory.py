@@ -1,7 +1,7 @@
 """ASTRA-sim's remote memory file (JSON) -> RemoteMemory.
 
-A GB/s of this file is 10^9 bytes per second (1 byte per ns), unlike that of the network file, and
-both numbers are unsigned integers: a fraction is cut off. Bandwidth 0 or absent charges nothing.
+A GB/s is 10^9 bytes/s, unlike in the network file; both numbers are unsigned integers: fractions
+are cut off. Bandwidth 0 or absent charges nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """ASTRA-sim's analytical network file (YAML) -> Topology.
 
-Four lists of equal length, one entry per dimension, innermost first. A GB/s of this file is 2^30
-bytes per 10^9 ns, computed in doubles in the order written here. Numbers are read as yaml-cpp
-does: `010` is octal and `0x10` hexadecimal where an integer stands. Of a key given twice the first
-value counts, of several documents the first.
+Four lists of equal length, one entry per dimension, innermost first. A GB/s is 2^30 bytes per 10^9
+ns, computed in doubles in the order written here. As in yaml-cpp, integers may be octal (`010`) or
+hexadecimal (`0x10`), and the first of repeated keys or documents counts.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def _refuse_version_one(tree: dict[str, Any], name: str) -> None:
 
 
 def bytes_per_ns(gigabytes_per_s: float) -> float:
-    """Return ASTRA-sim's link bandwidth: its GB is 2^30 bytes, its s is 10^9 ns."""
+    """ASTRA-sim's link bandwidth: its GB is 2^30 bytes, its s is 10^9 ns."""
     return min(gigabytes_per_s * 1073741824 / 1000000000, LARGEST)
 
 
@@ -106,7 +105,7 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
 
 
 def _added(kind: str, name: str) -> str | None:
-    """Return a topology that ASTRA-sim lacks: that of a file, or of a plug-in given by --plugin."""
+    """A topology that ASTRA-sim lacks: a file's, or a --plugin's."""
     from yantra.fabric.topologies import topologies
 
     given = read_name(kind, paths.dirname(name), f'{name}: "topology"')
@@ -114,7 +113,7 @@ def _added(kind: str, name: str) -> str | None:
 
 
 def _beyond_upstream(topology: Topology, name: str) -> list[str]:
-    """Say where ASTRA-sim's congestion-aware network would not run."""
+    """Where ASTRA-sim's congestion-aware network would not run."""
     first, *others = topology.dimensions
     if others:
         return [

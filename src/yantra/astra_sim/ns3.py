@@ -1,12 +1,12 @@
 """The files of ASTRA-sim's ns-3 front end -> logical dimensions, a fabric and a packet network.
 
-The logical topology is JSON, `{"logical-dims": ["8", "2"]}`: over these dimensions collectives go.
-The network is the text of HPCC's simulator, words in pairs of a key and its values, of which
-TOPOLOGY_FILE names the cables. Keys and defaults are those of the front end; what would change a
-result and is not modelled is refused, and what changes none is reported where it was asked for.
+The logical topology, JSON `{"logical-dims": ["8", "2"]}`, has the collectives' dimensions. The
+network is HPCC's text of keys and values; TOPOLOGY_FILE names the cables. Keys and defaults are the
+front end's. Unmodelled keys that would change a result are refused; those that change none are
+reported.
 
-Trade-off: next hops of equal length are chosen by a hash of our own, once for each pair of hosts.
-The fork's choice depends on addresses in memory (docs/reference/astra-sim.md).
+Trade-off: equal next hops are chosen by our own hash, once for each pair of hosts; the fork's
+choice depends on addresses in memory (docs/reference/astra-sim.md).
 
 Source: astra-sim/astra-network-ns3 scratch/common.h, astra-sim network_frontend/ns3.
 """
@@ -53,7 +53,6 @@ def _real(word: str, where: str) -> float:
 
 
 def _rate(word: str, where: str) -> float:
-    """Return bits per second; a rate without a unit has that, as ns-3 reads it."""
     return units.parse(word if not word.isdigit() else f"{word} b/s", "bandwidth", "b/s", where)
 
 
@@ -84,7 +83,7 @@ _KEYS: dict[str, tuple[Callable[[str, str], Any], Any]] = {
     "QLEN_MON_START": (_whole, 0),
     "ALPHA_RESUME_INTERVAL": (_real, 55.0),
     "RP_TIMER": (_real, 0.0),
-    "EWMA_GAIN": (_real, 0.0),  # the default of the front end is 1 / 16 of whole numbers
+    "EWMA_GAIN": (_real, 0.0),  # the front end's is 1 / 16 of whole numbers
     "FAST_RECOVERY_TIMES": (_whole, 5),
     "RATE_AI": (_rate, None),
     "RATE_HAI": (_rate, None),
@@ -113,7 +112,7 @@ _MAPS: dict[str, Callable[[str, str], Any]] = {
     "KMIN_MAP": _whole,
     "PMAX_MAP": _real,
 }
-_SWEEP_NS = 100.0  # between two looks at all queues; the front end has no key for it
+_SWEEP_NS = 100.0  # between looks at all queues; the front end has no key for it
 _WITHOUT_EFFECT = (
     *("FLOW_FILE", "TRACE_FILE", "SIMULATOR_STOP_TIME", "ENABLE_TRACE", "DATA_RATE", "LINK_DELAY"),
     *("QLEN_MON_END",),
@@ -122,7 +121,7 @@ _WITHOUT_EFFECT = (
 
 
 class Ns3(NamedTuple):
-    """The logical dimensions, the fabric and the network of a run of the front end."""
+    """A run's logical dimensions, fabric and network."""
 
     topology: Topology
     fabric: Plugin
@@ -155,7 +154,7 @@ def read_ns3(config: str, logical: str) -> Ns3:
 
 
 class Outputs(NamedTuple):
-    """The files that a configuration wants written, empty for none, and what they depend on."""
+    """The files to write, empty for none, and what they depend on."""
 
     completed: str
     pauses: str
@@ -165,7 +164,7 @@ class Outputs(NamedTuple):
 
 
 def outputs(config: str) -> Outputs:
-    """Return what a configuration that was read wants written."""
+    """What a configuration wants written."""
     values, _ = _read_config(config, [])
     graph = files.read(_topology_file(values["TOPOLOGY_FILE"], config, []))
     return Outputs(
@@ -201,7 +200,7 @@ def _words(path: str) -> Iterator[tuple[str, int]]:
 def _read_config(
     path: str, warnings: list[str]
 ) -> tuple[dict[str, Any], dict[str, dict[int, float]]]:
-    """Return the value of every key, those of the front end where it is not given, and the maps."""
+    """The value of every key, by default the front end's, and the maps."""
     values = {key: default for key, (_, default) in _KEYS.items()}
     maps: dict[str, dict[int, float]] = {key: {} for key in _MAPS}
     words = _words(path)
@@ -279,7 +278,7 @@ def _check_modelled(values: dict[str, Any], path: str, warnings: list[str]) -> N
 
 
 def _topology_file(name: str, config: str, warnings: list[str]) -> str:
-    """Return the path of the topology: from where the command runs, or beside the configuration."""
+    """The topology's path: relative to the command, or to the configuration."""
     beside = paths.join(paths.dirname(config), name)
     if paths.exists(name) or not paths.exists(beside):
         return paths.abspath(name)
@@ -305,7 +304,7 @@ def _check_hosts(graph: Graph, sizes: list[int], logical: str, path: str) -> Non
 def _options(
     values: dict[str, Any], maps: dict[str, dict[int, float]], graph: Graph, config: str
 ) -> dict[str, Any]:
-    """Return the options of the packet network, every one that a preset would set among them."""
+    """The options of the packet network, including all that a preset would set."""
     mode = values["CC_MODE"]
     window = "unlimited" if not values["HAS_WIN"] else "variable" if values["VAR_WIN"] else "static"
     options: dict[str, Any] = {
@@ -332,7 +331,7 @@ def _options(
 
 
 def _of_scheme(values: dict[str, Any]) -> dict[str, float]:
-    """Return the options of the congestion control that is chosen."""
+    """The options of the congestion control."""
     additive, hyper = values["RATE_AI"], values["RATE_HAI"]
     hpcc = {
         "target_utilisation": values["U_TARGET"],
@@ -372,7 +371,7 @@ def _of_scheme(values: dict[str, Any]) -> dict[str, float]:
 
 
 def _marks(maps: dict[str, dict[int, float]], graph: Graph, config: str) -> dict[str, Any]:
-    """Return kmin, kmax and pmax by rate; thresholds of the file are in units of 1,000 bytes."""
+    """kmin, kmax and pmax by rate; the file's thresholds are in 1,000 bytes."""
     links = graph.links
     of_switches = links.bytes_per_ns[links.start >= graph.ranks]
     for key, given in maps.items():
@@ -393,10 +392,7 @@ def _marks(maps: dict[str, dict[int, float]], graph: Graph, config: str) -> dict
 
 
 def _largest(graph: Graph, payload: int) -> tuple[int, int]:
-    """Return the largest round trip (ns) and the largest window (bytes) of all pairs of hosts.
-
-    By the ways of `FirstWays`.
-    """
+    """The largest round trip (ns) and window (bytes) of all pairs of hosts, by `FirstWays`."""
     if graph.ranks > _MOST_HOSTS_OF_ALL_PAIRS:
         raise UnsupportedError(
             f"GLOBAL_T 1 and CC_MODE 10 look at all pairs of at most {_MOST_HOSTS_OF_ALL_PAIRS} "
@@ -412,17 +408,17 @@ def _largest(graph: Graph, payload: int) -> tuple[int, int]:
 
 
 class Pair(NamedTuple):
-    """Two hosts: the base round trip in ns, and the narrowest link in bit/s."""
+    """Two hosts: base round trip in ns, and narrowest link in bit/s."""
 
     rtt_ns: int
     bits_per_s: int
 
 
 class FirstWays:
-    """The first shortest way that a search from a host finds to each other, as in the fork."""
+    """The first shortest way that a search from a host finds, as in the fork."""
 
     def __init__(self, graph: Graph, payload: int) -> None:
-        """Take a fabric, and the bytes of a packet that a round trip sends over each link."""
+        """`payload` is the bytes of a packet that a round trip sends over each link."""
         links = graph.links
         self._ranks = graph.ranks
         self._ends: list[int] = links.end.tolist()
@@ -436,7 +432,7 @@ class FirstWays:
             own.sort(key=lambda link: self._ends[link])
 
     def pairs_from(self, host: int) -> dict[int, Pair]:
-        """Return what lies between a host and each that it reaches."""
+        """The pairs of a host with each that it reaches."""
         reached = {host: (0, 0, 2**63)}
         queue = [host]
         for device in queue:

@@ -1,6 +1,6 @@
 """Numbers as the text readers of ASTRA-sim take them (yaml-cpp, cxxopts, stoi), and nothing looser.
 
-Python's own conversions also take underscores, spaces, `nan` and digits of other scripts.
+Python's conversions also take underscores, spaces, `nan` and digits of other scripts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from sys import float_info
 
 from yantra.base.errors import ConfigError, expected_got
 
-_LONGEST = 4000  # digits: Python converts no more
+_LONGEST = 4000  # digits; Python's limit
 _OF_A_NUMBER = set("0123456789.eE+-")
 
 
@@ -45,7 +45,7 @@ def read_number(text: str, where: str) -> float:
 
 _ENDLESS = (".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF")
 LARGEST = float_info.max
-"""The largest number, in place of an infinite rate: what goes at it takes no time, too."""
+"""Replaces an infinite rate: what goes at it takes no time either."""
 
 
 def read_rate(text: str, where: str) -> float:
@@ -54,7 +54,7 @@ def read_rate(text: str, where: str) -> float:
 
 
 def read_beginning(text: str, where: str) -> tuple[float, str]:
-    """Read the number that a text begins with, as a C++ stream does; return what is behind it."""
+    """Read a text's leading number, as a C++ stream does; return also the rest."""
     import re
 
     found = re.match(r"\s*([+-]?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]*)?)", text, re.ASCII)
@@ -66,7 +66,7 @@ def read_beginning(text: str, where: str) -> tuple[float, str]:
 
 
 def as_stoi(text: str) -> int | None:
-    """Return the integer that a text begins with, as C++'s `stoi` does; None if there is none."""
+    """A text's leading integer, as C++'s `stoi`; None if there is none."""
     digits = text.lstrip(" \t\n\v\f\r")
     sign = digits[:1] if digits[:1] in ("+", "-") else ""
     end = len(sign)

@@ -1,7 +1,7 @@
 """Errors about a scenario that came from ASTRA-sim's files, at the keys of these files.
 
-Checks behind the readers know the fields of a scenario alone. Here each field has the file and the
-key that gave it; what no file gave keeps its name. Trade-off: one table, written by hand.
+Later checks know only fields of a scenario. Trade-off: one table, written by hand, maps them to
+files and keys; other fields keep their name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KEYS = (
 
 
 def in_files(error: ConfigError, files: Mapping[str, str]) -> ConfigError:
-    """Return an error that names the file and its key; `files` are by kind, as in `_KEYS`."""
+    """An error that names the file and its key; `files` are by kind, as in `_KEYS`."""
     place = _place(error.where, files)
     return error if place is None else type(error)(place, error.problem)
 

@@ -1,9 +1,8 @@
 """ASTRA-sim's system file (JSON) -> collectives, device and switches of a Scenario.
 
-Defaults and conversions are those of ASTRA-sim 2, where unknown keys do nothing; here they are
-warned of. The keys of ASTRA-sim 1.0 that 2 still compiles but cannot select are read on request
-(`honour`). A GB/s of `local-mem-bw` is 10^9 bytes per second, a TFLOPS of `peak-perf` 10^12 per
-second.
+Defaults and conversions are ASTRA-sim 2's; unknown keys, which do nothing there, are warned of.
+Keys of ASTRA-sim 1.0 that 2 compiles but cannot select are read on request (`honour`). A GB/s of
+`local-mem-bw` is 10^9 bytes/s, a TFLOPS of `peak-perf` 10^12 per second.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ def _device(keys: Keys) -> Device:
 
 
 def _peak_tflops(keys: Keys, roofline: bool) -> float:
-    """Read the peak; one below 0, with which no kernel of the roofline ends, matters only there."""
+    """The peak; one below 0, with which no roofline kernel ends, matters only there."""
     key = "peak-perf"
     value = keys.tree.get(key, 0.0)
     if (
@@ -189,7 +188,6 @@ def _priority(keys: Keys, used: bool) -> Priority:
 
 
 def _shape(keys: Keys, matters: bool) -> AllReduceShape:
-    """Read the shape of an all-reduce; over one dimension and one queue both agree."""
     if not matters and "collective-optimization" not in keys:
         return "baseline"
     return _SHAPES[keys.choice("collective-optimization", _SHAPES)]

@@ -1,9 +1,8 @@
 """Files of ASTRA-sim 1.0, known by their form, and what to write in their place for ASTRA-sim 2.
 
-1.0 took a network of dimensions as JSON (or a text for Garnet), a system as lines `key: value`, and
-a workload as a table of layers. Nothing here runs; each function returns None or what to say.
-
-Source: the branch ASTRA-sim-1.0 and the scripts of its tutorials.
+1.0 took a network as JSON (or a text for Garnet), a system as lines `key: value`, and a workload as
+a table of layers. Functions return None or what to say. Source: the branch ASTRA-sim-1.0 and the
+scripts of its tutorials.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PAGE = "docs/reference/astra-sim.md, Files of ASTRA-sim 1.0"
 
 
 class Given(Record):
-    """The paths that a command line names; empty where it names none."""
+    """Paths of a command line; empty where not named."""
 
     network: str = ""
     system: str = ""
@@ -38,7 +37,7 @@ class Given(Record):
 
 
 def network(tree: Any) -> str | None:
-    """Say what a network file of 1.0 is for ASTRA-sim 2; `tree` has scalars as text or as JSON."""
+    """What a 1.0 network file is for ASTRA-sim 2; `tree` has scalars as text or as JSON."""
     if not isinstance(tree, dict) or ("topology" in tree and "npus_count" in tree):
         return None
     if any(key in tree for key in _OF_GARNET):
@@ -53,12 +52,12 @@ def network(tree: Any) -> str | None:
 
 
 def _as_yaml(tree: dict[str, Any]) -> str | None:
-    """Return the four lists, None where the file is not whole."""
+    """The four lists, None for an incomplete file."""
     keys = ("topologies-per-dim", "units-count", "links-count", "link-bandwidth", "link-latency")
     try:
         columns = [list(tree[key]) for key in keys]
         rows = list(zip(*columns, strict=True))
-        # A direct exchange uses the links of a full mesh side by side, others use theirs as one.
+        # A direct exchange uses a full mesh's links side by side, others theirs as one.
         rates = [
             float(rate) * (1 if kind == "FullyConnected" else int(links))
             for kind, _, links, rate, _ in rows
@@ -74,7 +73,7 @@ def _as_yaml(tree: dict[str, Any]) -> str | None:
 
 
 def system(text: str) -> str | None:
-    """Say what a system file of 1.0 is for ASTRA-sim 2."""
+    """What a 1.0 system file is for ASTRA-sim 2."""
     if text.lstrip()[:1] == "{" or not any(key in text for key in _OF_SYSTEM):
         return None
     made: dict[str, Any] = {}
@@ -102,7 +101,7 @@ def _as_json(key: str, value: str) -> Any:
 
 
 def workload(path: str) -> str | None:
-    """Say how to run the text workload at a path, if one is there."""
+    """How to run the text workload at a path, or None."""
     try:
         first = read_text(path).split(maxsplit=1)
     except ConfigError:
@@ -116,7 +115,7 @@ def workload(path: str) -> str | None:
 
 
 def found(given: Given) -> list[str]:
-    """Return what to say of each of some files that is of 1.0; the others are left out."""
+    """What to say of each file that is of 1.0."""
     texts: list[tuple[str, str | None]] = []
     for path, look in ((given.network, _network_at), (given.system, _system_at)):
         try:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def find(name: Named, where: str | None = None) -> CollectiveAlgorithm:
-    """Return the algorithm of a name such as `ring`, `direct` or `direct4` (a window of 4).
+    """The algorithm of a name (`ring`, `direct4` with a window of 4), a file (`./mine.py:4`) or a
+    class.
 
-    It may also be a file (`./mine.py`, or `./mine.py:4` with a window) or a class. `where` is the
-    field that an unknown name or an impossible window is reported at.
+    Errors name the field `where`.
     """
     if isinstance(name, type):
         return algorithms.get(name, where)()

@@ -1,8 +1,7 @@
-"""What a collective algorithm is: the kinds it offers, its schedule, and its programs.
+"""What a collective algorithm is: `kinds`, `schedule`, and programs, by default lowered from it.
 
-A new algorithm needs `kinds` and `schedule`; its programs are lowered from the schedule. An
-algorithm overrides `programs` when the exchange machine can run it (fewer, larger steps), and with
-faithful=True returns what ASTRA-sim runs, oddities included.
+Override `programs` where the exchange machine can run it (fewer, larger steps); faithful=True
+returns what ASTRA-sim runs, oddities included.
 """
 
 from __future__ import annotations
@@ -20,34 +19,25 @@ if TYPE_CHECKING:
 
 
 class CollectiveAlgorithm(ABC):
-    """One collective algorithm over the positions 0..n-1 of a group.
-
-    `kinds` are the collectives it performs. `window` bounds the messages a position has under way;
-    only algorithms with `windowed` take one, and None leaves it to them. Where the number counts
-    something else, `number_is` says what, and `without_number` what it is if it is not given.
-    `in_astra_sim` says that it has faithful programs,
-    `in_network` that it runs over the switches of a fabric.
-    """
+    """One collective algorithm over the positions 0..n-1 of a group."""
 
     kinds: ClassVar[frozenset[Kind]]
     """The collectives that it performs."""
     windowed: ClassVar[bool] = False
-    """Whether it takes a number that bounds the messages a position has under way."""
+    """Whether it takes a number, usually the most messages under way per position."""
     number_is: ClassVar[str] = "messages"
     """What the number counts."""
     without_number: ClassVar[str] = "no limit"
-    """What holds where no number is given."""
+    """The meaning of no number."""
     in_network: ClassVar[bool] = False
-    """Whether it runs over the switches of a fabric."""
     in_astra_sim: ClassVar[bool] = False
-    """Whether it has programs faithful to ASTRA-sim."""
 
     def __init__(self, window: int | None = None) -> None:
         self.window = window
-        """The most messages that a position has under way; None leaves it to the algorithm."""
+        """Most messages under way per position; None: the algorithm's choice."""
 
     def supports(self, kind: Kind, n: int, *, faithful: bool = False) -> str | None:
-        """Return None, or why it cannot perform `kind` over n positions."""
+        """Why it cannot perform `kind` over n positions, or None."""
         if n < 2:
             return f"a collective needs at least 2 positions, got {n}"
         if kind not in self.kinds:
@@ -58,21 +48,21 @@ class CollectiveAlgorithm(ABC):
 
     @abstractmethod
     def schedule(self, kind: Kind, n: int) -> Schedule:
-        """Return who sends which block to whom."""
+        """Who sends which block to whom."""
 
     def programs(
         self, kind: Kind, n: int, *, faithful: bool = False, ring_kind: RingKind = "usual"
     ) -> tuple[Program, ...]:
-        """Return what the core runs; the k-th phase of a rank runs the (k mod len)-th program.
+        """What the core runs; the k-th phase of a rank runs the (k mod len)-th program.
 
-        `ring_kind` is "usual" for ASTRA-sim's ring of all ranks along a dimension and "group" for
-        that of a communicator group; it matters only when faithful.
+        `ring_kind` is for faithful programs: ASTRA-sim's "usual" ring of all ranks along a
+        dimension, or a communicator "group"'s.
         """
         self.require(kind, n, faithful=faithful)
         return (lower(self.schedule(kind, n)),)
 
     def require(self, kind: Kind, n: int, *, faithful: bool = False) -> None:
-        """Raise UnsupportedError unless `kind` over n positions is supported."""
+        """Raises UnsupportedError for an unsupported `kind` over n."""
         reason = self.supports(kind, n, faithful=faithful)
         if reason:
             raise UnsupportedError(f"{type(self).__name__}: {reason}")

@@ -1,13 +1,10 @@
-"""How fast a collective was, as everybody says it: algorithm and bus bandwidth.
+"""Algorithm and bus bandwidth of a collective.
 
-The *buffer* of a collective is what nccl-tests call its size: the buffer of a rank, of an
-all-gather, gather, reduce-scatter, scatter and all-to-all the whole one, which has a part for each
-rank. The *algorithm bandwidth* is the buffer over the time. The *bus bandwidth* is that times a
-factor of the kind and the number of ranks, such that it is the rate of each rank's links where they
-are the limit, whatever the number of ranks; so it is the one to hold against a link.
-
-A trace's `comm_size` is the buffer, but of an all-gather and gather the part that a rank gives.
-Messages between two ranks have the factor 1. Switches that add make both exceed a link's rate.
+The *buffer* is nccl-tests' size: a rank's; for an all-gather, gather, reduce-scatter, scatter and
+all-to-all the whole. *Algorithm bandwidth* is buffer over time; *bus bandwidth* that times a factor
+which makes it the rate of a rank's links where they are the limit. A trace's `comm_size` is the
+buffer, or one rank's part of an all-gather or gather. Messages of pairs have factor 1. Switches
+that add make both exceed a link's rate.
 
 Source: NVIDIA, nccl-tests, doc/PERFORMANCE.md and the `GetBw` of each test (v2.13.9).
 """
@@ -30,17 +27,17 @@ _ONCE = ("broadcast", "reduce", "send", "recv", "receive")
 
 
 def buffer_bytes(kind: str, comm_size: int, ranks: int) -> int:
-    """Return what nccl-tests call the size, of a collective of which a trace says `comm_size`."""
+    """The buffer of a trace's `comm_size`."""
     return comm_size * ranks if kind in _OF_PARTS else comm_size
 
 
 def comm_size(kind: str, buffer: int, ranks: int) -> int:
-    """Return what a trace says of a collective of a buffer; parts are rounded up to a byte."""
+    """A trace's size of a buffer; parts are rounded up to a byte."""
     return -(-buffer // ranks) if kind in _OF_PARTS else buffer
 
 
 def bus_factor(kind: str, ranks: int) -> Fraction | None:
-    """Return bus bandwidth over algorithm bandwidth; None of what has no such thing: a barrier."""
+    """Bus bandwidth over algorithm bandwidth; None for a barrier."""
     if kind == "all_reduce":
         return Fraction(2 * (ranks - 1), ranks)
     if kind in _BUT_OWN_PART:
@@ -49,9 +46,6 @@ def bus_factor(kind: str, ranks: int) -> Fraction | None:
 
 
 def bus_rate(kind: str, ranks: int, buffer: float, time: float) -> float:
-    """Return the bus bandwidth of a buffer in a time, in the unit of their quotient.
-
-    Of a kind that has none it is not a number.
-    """
+    """Bus bandwidth, in the unit of buffer / time; NaN for a kind without one."""
     factor = bus_factor(kind, ranks)
     return float("nan") if factor is None or not time else float(factor) * buffer / time

@@ -2,9 +2,8 @@
 
     charges("Ring", "all_reduce", 16, 8)
 
-Members in ascending order are nodes of `local` each. What one sends goes to the one so many nodes
-and places further on, as a share of the bytes that the collective states; only the trees between
-nodes have roots, so their nodes differ.
+Members in ascending order are nodes of `local`. A member sends a share of the stated bytes some
+nodes and places further on; only trees between nodes distinguish nodes.
 
 | algorithm | a member sends |
 | --- | --- |
@@ -14,12 +13,11 @@ nodes have roots, so their nodes differ.
 | Tree | shares along the chain of a node and back, and between nodes over two binary trees |
 | NVLSTree | NVLS in the node, trees between nodes |
 
-Over nodes each place of a node begins a ring (`rail_rings`): of each of them a member sends to the
-next place of its node, and of its own to that place of the next node.
+Over nodes each place begins a ring (`rail_rings`): a member sends each to its node's next place,
+and its own to that place of the next node.
 
-Trade-off: NCCL cuts what it sends into slices; messages are counted as the algorithm has them, one
-for each step. Sources: `yantra.collectives.node_stages`, `algorithms/rail_rings.py`, whose
-schedules put the same bytes on each pair.
+Trade-off: one message a step, not NCCL's slices. Sources: `yantra.collectives.node_stages`,
+`algorithms/rail_rings.py`, whose schedules have the same bytes on each pair.
 """
 
 from __future__ import annotations
@@ -40,10 +38,10 @@ _FACTORS = {"all_reduce": 2, "reduce_scatter": 1, "all_gather": 1}
 
 
 class Charge(NamedTuple):
-    """What each member sends to the one `node` nodes and `place` places further on.
+    """What each member sends `node` nodes and `place` places further on.
 
-    `share` is of the bytes that the collective states, of an all-gather those of one rank. With
-    `from_node` only members of that node send, and `node` is where to.
+    `share` is of the stated bytes (all-gather: one rank's). With `from_node` only its members send,
+    to node `node`.
     """
 
     node: int
@@ -54,7 +52,6 @@ class Charge(NamedTuple):
 
 
 def knows(algorithm: str, kind: str) -> bool:
-    """Return whether `charges` knows what an algorithm sends for a kind of collective."""
     if algorithm in _DIRECT:
         return kind == "all_to_all"
     if algorithm == "Ring":
@@ -66,8 +63,7 @@ def knows(algorithm: str, kind: str) -> bool:
 def charges(
     algorithm: str, kind: str, ranks: int, local: int, once: float = 1.0, near: float = 1.0
 ) -> tuple[Charge, ...]:
-    """Return what the members of a group send; of an all-to-all `once` of what leaves a node, and
-    `near` of what stays there.
+    """What members send; of an all-to-all `once` of what leaves a node, `near` of what stays.
 
     Precondition: `knows(algorithm, kind)`, and `local` divides `ranks`.
     """
@@ -90,7 +86,6 @@ def charges(
 
 
 def _rings(kind: str, ranks: int, local: int) -> tuple[Charge, ...]:
-    """Return the hops of rings: with several nodes each place begins one of its own."""
     steps = _FACTORS[kind] * (ranks - 1)
     share = steps * (1.0 if kind == "all_gather" else 1.0 / ranks)
     if local == ranks:
@@ -100,19 +95,17 @@ def _rings(kind: str, ranks: int, local: int) -> tuple[Charge, ...]:
 
 
 def _switches(local: int) -> Charge:
-    """Return what goes up and comes down a member's link to the switches that add."""
     return Charge(0, 1, 1.0 + 1.0 / local, 2)
 
 
 def _chain(local: int) -> tuple[Charge, ...]:
-    """Return shares on their way to the places that they belong to, and back."""
     hops = local - 1
     share = hops / local
     return tuple(Charge(0, way, share, hops) for way in (1, local - 1))
 
 
 def _trees(nodes: int, local: int) -> list[Charge]:
-    """Return the share of each place between equal places of all nodes, half on each tree."""
+    """Each place's share, half on each tree."""
     sent: dict[tuple[int, int], int] = {}
     for round_ in DoubleBinaryTree().schedule(Kind.ALL_REDUCE, nodes).rounds:
         for move in round_.moves:
@@ -125,7 +118,7 @@ def _trees(nodes: int, local: int) -> list[Charge]:
 
 
 class Above(NamedTuple):
-    """A measured time in which links would carry more than they can: how many times as much."""
+    """How many times more a measured time asks of links than they carry."""
 
     size_bytes: int
     times: float
@@ -136,9 +129,9 @@ def above(
     points: Sequence[tuple[int, float]], runs: Sequence[tuple[int, str]], kind: str, ranks: int,
     local: int, rates: tuple[float, float], once: float = 1.0, near: float = 1.0,
 ) -> Above | None:  # fmt: skip
-    """Return the point at which most is charged for its time; None where links carry all of it.
+    """The point that overloads links most, if any.
 
-    `rates` are the bytes per ns of a member's links in a node and to others.
+    `rates` are bytes/ns of a member's links in a node and to others.
     """
     worst: Above | None = None
     starts = [start for start, _ in runs]
@@ -156,7 +149,6 @@ def above(
 def _of_member(
     algorithm: str, kind: str, ranks: int, local: int, once: float, near: float
 ) -> tuple[float, float]:
-    """Return what the member that sends most sends in its node and to others."""
     inside = across = 0.0
     by_node: dict[int, float] = {}
     for one in charges(algorithm, kind, ranks, local, once, near):

@@ -1,12 +1,11 @@
 """Proof that a schedule performs its collective, by playing it over sets of contributions.
 
-Every position holds, per block, the set of positions whose data is summed in it. A copy replaces
-the set, a reduction unites two sets that must not overlap (else a value would be added twice; a
-barrier may). The schedule is right when every position ends with the sets its collective promises.
-A switch begins with no sets, keeps the first that it is to add, and promises nothing.
+A position holds, per block, the positions whose data is summed in it. A copy replaces the set; a
+reduction unites two disjoint ones (a barrier's may overlap). All must end with the sets promised. A
+switch begins with none, keeps the first it is to add, and promises nothing.
 
-Trade-off: every position and block is written out, so proofs are for tests and new algorithms at n
-up to a few hundred; nothing here runs when a scenario does.
+Trade-off: everything is written out, so only for tests and new algorithms up to a few hundred
+positions.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _Held = list[list[int]]  # [position][block] -> set of positions, as bits
 
 
 def find_violation(schedule: Schedule) -> str | None:
-    """Return the first thing wrong with a schedule, in words, or None when it is proven."""
+    """What is wrong with a schedule first, in words, or None when it is proven."""
     wrong = next(_malformed(schedule), None)
     if wrong:
         return wrong

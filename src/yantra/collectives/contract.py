@@ -1,11 +1,10 @@
-"""The laws that every collective algorithm keeps, and its contract, which checks one.
+"""The laws that every collective algorithm keeps, and the contract that checks them.
 
     yantra contract collective ring
     yantra contract collective path/to/my_algorithm.py
 
-Each law takes an algorithm, a kind and a number of positions it supports, and returns what is
-wrong, in words, or None. They check the schedule by proof, and the programs against the schedule;
-that a faithful program is ASTRA-sim's is a matter of other tests.
+A law returns what is wrong at a kind and supported number of positions, or None. Other tests check
+that faithful programs are ASTRA-sim's.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def schedule_is_proven(algorithm: CollectiveAlgorithm, kind: Kind, n: int) -> st
 def programs_send_what_the_schedule_says(
     algorithm: CollectiveAlgorithm, kind: Kind, n: int
 ) -> str | None:
-    """Programs that take turns share the data; together they send the messages of the schedule."""
+    """Programs that take turns share the data, and together send the schedule's messages."""
     schedule = algorithm.schedule(kind, n)
     for programs in _program_sets(algorithm, kind, n):
         data = _divisible_size(schedule, programs)
@@ -54,7 +53,7 @@ def programs_send_what_the_schedule_says(
 
 
 def every_send_has_its_receive(algorithm: CollectiveAlgorithm, kind: Kind, n: int) -> str | None:
-    """What a program sends is what it receives, from whom it expects it."""
+    """What a program sends, it receives from the expected source."""
     schedule = algorithm.schedule(kind, n)
     for programs in _program_sets(algorithm, kind, n):
         data = _divisible_size(schedule, programs)
@@ -69,9 +68,8 @@ def every_send_has_its_receive(algorithm: CollectiveAlgorithm, kind: Kind, n: in
 def every_added_byte_is_charged_once(
     algorithm: CollectiveAlgorithm, kind: Kind, n: int
 ) -> str | None:
-    """At every position the plain program charges reductions of what the schedule adds there.
-
-    Switches add at no cost.
+    """Plain programs charge the reductions that the schedule adds at each position; switches add
+    free.
     """
     schedule = algorithm.schedule(kind, n)
     added = [Fraction(0)] * schedule.members
@@ -90,7 +88,7 @@ def every_added_byte_is_charged_once(
 def programs_leave_the_size_of_the_collective(
     algorithm: CollectiveAlgorithm, kind: Kind, n: int
 ) -> str | None:
-    """Every program says how much data a position has afterwards, and is for n positions."""
+    """Every program is for n positions and says how much data each has afterwards."""
     for programs in _program_sets(algorithm, kind, n):
         for program in programs:
             told = (program.final_num, program.final_den)
@@ -109,12 +107,12 @@ LAWS: tuple[Law, ...] = (
 
 
 def supported_sizes(algorithm: CollectiveAlgorithm, kind: Kind) -> list[int]:
-    """Return those of SIZES that an algorithm supports."""
+    """Those of SIZES that an algorithm supports."""
     return [n for n in SIZES if algorithm.supports(kind, n) is None]
 
 
 def violations(algorithm: CollectiveAlgorithm) -> Iterator[str]:
-    """Yield what is wrong with an algorithm, for every kind, size and law."""
+    """What is wrong with an algorithm, for every kind, size and law."""
     if not algorithm.kinds:
         yield "its kinds are empty; expected the collectives that it performs"
     for kind in sorted(algorithm.kinds):
@@ -130,7 +128,7 @@ def violations(algorithm: CollectiveAlgorithm) -> Iterator[str]:
 
 
 def summary(algorithm: CollectiveAlgorithm) -> str:
-    """Return over which sizes each of its kinds is proven."""
+    """The sizes over which each kind is proven."""
     return "\n".join(
         f"{kind}: proven over {', '.join(map(str, supported_sizes(algorithm, kind)))} positions"
         for kind in sorted(algorithm.kinds)
@@ -163,7 +161,6 @@ def _program_sets(
 
 
 def _divisible_size(schedule: Schedule, programs: tuple[Program, ...]) -> int:
-    """Return a size that no program and no schedule needs to round."""
     dens = {step.den for program in programs for step in _steps(program)}
     return lcm(schedule.parts, *dens) * len(programs)
 
@@ -190,7 +187,6 @@ Messages = Counter[tuple[int, int, int]]
 
 
 def _difference(ours: Messages, theirs: Messages) -> tuple[str, str]:
-    """Return one message that only we have and one that only they have, "" if there is none."""
     return _first(ours - theirs), _first(theirs - ours)
 
 

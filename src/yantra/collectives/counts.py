@@ -1,21 +1,17 @@
 """All-to-alls in which pairs exchange unequal counts (MPI: alltoallv), as tokens go to experts.
 
-Traces state one size for a collective; counts say what share of it each pair exchanges. The size is
-that of the member that sends or gets most, its own part included, as generated workloads state it:
-with counts c of n members and L the largest sum of a row or a column, member s sends d the share
-c[s][d] / L. So every byte of the matrix is sent once, and where messages share links it takes at
-least, and exactly if all send alike,
+A trace's one size is of the member that sends or gets most, its own part included: with counts c
+and L the largest row or column sum, s sends d the share c[s][d] / L. Where messages share links it
+takes at least, with equal senders exactly,
 
     max over members of max(what it sends to others, what it gets of others) / bandwidth of its link
 
-Every member sends all its messages at once and is done when all have come: a direct exchange.
-Trade-off: an operation for each pair that exchanges anything, so at most `MOST` members. One matrix
-serves all all-to-alls of groups of its size: what comes back from experts is its transpose, which
-has the same loads in the other direction.
+It is a direct exchange. Trade-off: an operation per pair, so at most `MOST` members. One matrix
+serves all groups of its size: the way back is the transpose, with the same loads reversed.
 
-A file has a line for each member, with what it sends to members 0, 1, ... as whole numbers with
-commas between them. Routing `zipf:a` gives expert e of E the share 1 / (e + 1)^a of every member's
-tokens; a member has E / n of them, as in generated workloads (largest remainders).
+A file has a line for each member: whole numbers sent to members 0, 1, ..., with commas. `zipf:a`
+gives expert e of E the share 1 / (e + 1)^a of every member's tokens, a member E / n experts
+(largest remainders).
 """
 
 from __future__ import annotations
@@ -35,16 +31,16 @@ if TYPE_CHECKING:
 Counts = tuple[tuple[int, ...], ...]
 
 MOST = 1024
-"""Members of a group whose counts differ; a million operations."""
+"""Members of a group with unequal counts; a million operations."""
 
 ROWS = 1 << 16
-"""Of each member, which routing spreads over the members."""
+"""Rows of each member to spread."""
 
 _MOST_COUNT = 1 << 40
 
 
 def load(path: Path) -> Counts:
-    """Return the counts of a file. Raises ConfigError with the line."""
+    """The counts of a file. Raises ConfigError with the line."""
     return _parsed(read_text(path), str(path))
 
 
@@ -75,7 +71,7 @@ def _count(word: str, where: str) -> int:
 
 
 def exponent_of(routing: str, where: str) -> float:
-    """Return the exponent of `zipf:a`. Raises ConfigError."""
+    """The exponent of `zipf:a`. Raises ConfigError."""
     kind, _, number = routing.partition(":")
     try:
         alpha = float(number)
@@ -87,7 +83,7 @@ def exponent_of(routing: str, where: str) -> float:
 
 
 def of_routing(exponent: float, experts: int, members: int) -> Counts:
-    """Return what members of a group send each other; `members` divides `experts`."""
+    """What members of a group send each other; `members` divides `experts`."""
     inside = experts // members
     shares = [(expert + 1.0) ** -exponent for expert in range(experts)]
     exact = [
@@ -101,18 +97,18 @@ def of_routing(exponent: float, experts: int, members: int) -> Counts:
 
 
 def largest(counts: Counts) -> int:
-    """Return what the member has that sends or gets most, its own part included."""
+    """The most that a member sends or gets, its own part included."""
     sums: list[int] = [sum(row) for row in (*counts, *zip(*counts, strict=True))]
     return max(sums)
 
 
 def program_of(counts: Counts) -> GraphProgram:
-    """Return what the core runs."""
+    """What the core runs."""
     return lower_counts(counts, largest(counts))
 
 
 def loads(counts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Return what each member sends to others, and what it gets of them."""
+    """What each member sends to others, and gets from them."""
     members = range(len(counts))
     sent = [sum(counts[s][d] for d in members if d != s) for s in members]
     got = [sum(counts[s][d] for s in members if s != d) for d in members]

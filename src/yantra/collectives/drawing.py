@@ -1,9 +1,7 @@
-"""A collective as a picture: a line for each position, and an arrow for each message.
+"""A collective as a picture: a line for each position, an arrow for each message, red if it adds.
 
-Rounds go from left to right. Arrows of a round start apart, in the order of their senders, so that
-those between the same lines do not lie on each other. Red ones are added to what is there.
-
-Trade-off: of a collective with many messages nothing could be read, so it is refused.
+Rounds go from left to right; their arrows start apart, by sender, to not overlap. Too many messages
+are refused, as unreadable.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ _STYLE = (
 
 
 def drawing(of: Rounds, title: str) -> str:
-    """Return the SVG of a collective. Raises ConfigError where it has too many messages."""
+    """The SVG of a collective. Raises ConfigError where it has too many messages."""
     count = sum(len(round_) for round_ in of.rounds)
     if count > MOST_MESSAGES:
         problem = f"{count} messages are too many to draw"

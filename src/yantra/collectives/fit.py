@@ -1,16 +1,14 @@
 """Terms of collectives from measured times: three numbers of each algorithm and protocol.
 
-Fits take the logarithm of the time, so that a small collective counts as much as a large one, and
-count large residuals less than in proportion. Ten sizes do not tell four terms apart, so terms are
-drawn to those of a usual machine, or to those of a machine that is like this one: all latencies
-together may move far, and all bandwidths, but one against the others little. In a node steps move
-with latencies, since a GPU makes both. Over nodes latencies are those of GPUs, which hardly differ,
-and steps are those of a network, which may be anything: so one number of nodes tells them apart.
+Fitted in the logarithm of time, with large residuals damped. Ten sizes do not separate four terms,
+so terms are drawn to a usual or similar machine's: all latencies together may move far, and all
+bandwidths, but little against each other. In a node steps move with latencies (both the GPU's).
+Over nodes latencies hardly differ, and steps, the network's, may be anything: one node count
+separates them.
 
-Trade-off: which term a size takes changes by jumps, so there are several least errors; the least
-from several starts is taken, the same each time. Source: Levenberg (1944) and Marquardt (1963),
-with weights of pseudo-Huber loss; shared and own deviations are those of a hierarchical normal
-prior (Gelman et al., "Bayesian data analysis", chapter 5).
+Trade-off: jumps between terms make local minima; the best of several fixed starts is taken. Source:
+Levenberg (1944) and Marquardt (1963), with pseudo-Huber weights; shared and own deviations as in a
+hierarchical normal prior (Gelman et al., "Bayesian data analysis", chapter 5).
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from yantra.collectives.terms import Points, Term, features
 
 Reals = NDArray[np.float64]
 
-_ROUND = 0.03  # residuals below this count less than in proportion
+_ROUND = 0.03  # residuals below this have full weight
 _STARTS = 6
 _SPREAD = 0.6
 _TURNS = 80
@@ -33,9 +31,8 @@ _TRIES = 8
 
 
 class Width(NamedTuple):
-    """Standard deviations of the logarithms of numbers: of all together, and of each beside it.
-
-    Without `step` steps move together with latencies.
+    """Deviations of logarithms: of all together, and of each; without `step` steps move with
+    latencies.
     """
 
     latency: float
@@ -47,34 +44,34 @@ class Width(NamedTuple):
 
 
 USUAL = Width(1.0, 0.4, 1.5, 0.3)
-"""Of any machine, from a usual one. Errors at sizes left out hardly change from half to twice."""
+"""From a usual machine. Half or twice hardly changes errors at left-out sizes."""
 
 ALIKE = Width(1.0, 0.2, 0.5, 0.15)
-"""Of another site, from the machine of the same name."""
+"""From the machine of the same name to another site."""
 
 USUAL_OVER_NODES = Width(0.2, 0.2, 1.5, 0.3, step=1.5, own_step=0.4)
-"""The same over nodes. Latencies differ by 0.28 in all, as those in a node do from A100 to GB300;
-steps as much as bandwidths."""
+"""Over nodes: latencies differ by 0.28 in all, as in a node from A100 to GB300, steps as much as
+bandwidths.
+"""
 
 ALIKE_OVER_NODES = Width(0.2, 0.2, 0.5, 0.15, step=1.0, own_step=0.2)
 
 _BEYOND_LARGER = 1.2
-"""A size that took so many times as long as a larger one of as many ranks does not count."""
+"""A size this many times slower than a larger one of as many ranks is dropped."""
 
 
 class Measured(NamedTuple):
     """Collectives and their times in microseconds.
 
-    Times of one size and number of ranks count as one: more of them tell no more of other sizes.
-    Those of a size that took far longer than a larger one count nothing: no term does so, and the
-    first size of a log often has it, while connections are made.
+    Repeats of a size and number of ranks count as one. A size far slower than a larger one is
+    dropped: it is usually a log's first, while connections are made.
     """
 
     at: Points
     us: Reals
 
     def weights(self) -> Reals:
-        """Return what each time counts."""
+        """The weight of each time."""
         places = np.stack([self.at.ranks, self.at.nodes, self.at.size])
         each, which, times = np.unique(places, axis=1, return_inverse=True, return_counts=True)
         which = which.ravel()
@@ -88,14 +85,14 @@ class Measured(NamedTuple):
 
 
 def width_of(where: str, alike: bool) -> Width:
-    """Return how far terms in a `node` or over `nodes` may be from those of a machine, or alike."""
+    """How far terms in a `node` or over `nodes` may be from those of a machine."""
     if where == "nodes":
         return ALIKE_OVER_NODES if alike else USUAL_OVER_NODES
     return ALIKE if alike else USUAL
 
 
 def fitted(prior: Sequence[Term], runs: Sequence[Measured], width: Width = USUAL) -> list[Term]:
-    """Return the terms that fit measured times best; those of no time at all are the prior's."""
+    """The terms that fit best; the prior's where nothing was measured."""
     drawn_to = np.log([[one.latency_us, max(one.step_us, 1e-3), one.bytes_per_us] for one in prior])
     drawn_to[:, 2] *= -1.0
     given = np.concatenate([features(prior, run.at) for run in runs], axis=1)
@@ -117,8 +114,6 @@ def fitted(prior: Sequence[Term], runs: Sequence[Measured], width: Width = USUAL
 
 
 class _Loss:
-    """Errors of the times of terms, and how far the terms are from what they are drawn to."""
-
     def __init__(
         self, given: Reals, wanted: Reals, counted: Reals, drawn_to: Reals, width: Width
     ) -> None:
@@ -139,7 +134,7 @@ class _Loss:
         return parts, best, us[best, self.rows]
 
     def _slope(self, at: Reals) -> tuple[Reals, Reals]:
-        """Return the gradient, and the matrix of Gauss and Newton."""
+        """The gradient and the Gauss-Newton matrix."""
         parts, best, us = self._taken(at)
         off = np.log(us) - self.wanted
         weight = self.counted / np.sqrt(off * off + _ROUND**2) / _ROUND
@@ -151,7 +146,6 @@ class _Loss:
         return gradient, (flat * weight[:, None]).T @ flat + self.pull
 
     def least(self, at: Reals) -> Reals:
-        """Return where the loss is least near a start."""
         damping, value = 1.0, self.of(at)
         for _ in range(_TURNS):
             gradient, matrix = self._slope(at)
@@ -170,7 +164,7 @@ class _Loss:
 
 
 def _pull(terms: int, width: Width) -> Reals:
-    """Return the inverse of the covariance of latencies, steps and bandwidths of terms."""
+    """The inverse covariance of latencies, steps and bandwidths of terms."""
     number = np.arange(3 * terms) % 3
     covariance = np.zeros((3 * terms, 3 * terms))
     groups = [(number == 2, width.bandwidth, width.own_bandwidth)]

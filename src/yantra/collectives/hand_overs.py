@@ -1,12 +1,8 @@
 """Which hand-overs of the exchange machine are charged a reduction, and how they use a shared bus.
 
-The plain order charges each received part that must be added once. ASTRA-sim's order counts in
-groups instead: `window` packets that are free ("z"), then `group` packets that may be charged
-("nz"), and so on, with a toggle that turns at every group; the groups need not line up with what
-has been received.
-
-Source of the second: behaviour of ASTRA-sim 2 (master of 2026-03), its algorithms Ring, AllToAll
-and HalvingDoubling.
+The plain order charges each received part to be added once. ASTRA-sim's counts groups, whatever was
+received: `window` free packets ("z"), `group` that may be charged ("nz"), and so on, with a toggle
+at every group (ASTRA-sim 2, master of 2026-03: Ring, AllToAll and HalvingDoubling).
 """
 
 from __future__ import annotations
@@ -31,15 +27,12 @@ class HandOvers(NamedTuple):
     reduce: bool
 
     def singly(self) -> Iterator[HandOvers]:
-        """Yield them one by one."""
         return repeat(self._replace(length=1), self.length)
 
 
 def plain(total: int, window: int, reduced: int) -> Iterator[HandOvers]:
-    """Yield the order in which, of `total` hand-overs, the first `window` are of own data.
-
-    The next `reduced` are of received data to be added, the rest of received data to be kept. The
-    last `window` are never sent on.
+    """The plain order: the first `window` of `total` are own data, the next `reduced` added, the
+    rest kept, the last `window` never sent on.
     """
     cuts = (0, window, window + reduced, total - window, total)
     for first, last in pairwise(sorted(cut for cut in cuts if cut <= total)):
@@ -54,7 +47,7 @@ def plain(total: int, window: int, reduced: int) -> Iterator[HandOvers]:
 
 
 def astra_sim(kind: Kind, total: int, window: int, group: int) -> Iterator[HandOvers]:
-    """Yield ASTRA-sim's order: every nz packet but the last `window` of its group travels back."""
+    """ASTRA-sim's order: every nz packet but the last `window` of its group travels back."""
     left, odd_group = total, False
     while left > 0:
         odd_group = not odd_group

@@ -1,12 +1,10 @@
-"""Algorithms that know the switches of a fabric, so that these add and copy, or nodes are known.
+"""Algorithms that use a fabric's switches, to add and copy, or its nodes.
 
-Such an algorithm asks for two things: trees of switches over some of its positions, and nodes,
-which are positions with switches of their own. A fabric answers (`yantra.fabric.graphs.switches`).
-Without a fabric, as where a schedule is checked alone, nodes are as many as each has positions, or
-there is one, and one switch joins whoever asks.
+A fabric answers for trees of switches and nodes (`yantra.fabric.graphs.switches`). Without one
+there is one node, or as many as members of each, and one switch joins all.
 
-Trade-off: trees and nodes are those of all ranks of a job; what a rate or a buffer of a switch
-would bound is not modelled (`yantra.collectives.switch_tree`).
+Trade-off: trees and nodes are of all ranks of a job; switches have no rates and buffers
+(`yantra.collectives.switch_tree`).
 """
 
 from __future__ import annotations
@@ -23,24 +21,24 @@ if TYPE_CHECKING:
     from typing import ClassVar, Protocol, Self
 
     class Switches(Protocol):
-        """What a fabric says of its switches; positions are those of the collective."""
+        """A fabric's switches; positions are the collective's."""
 
         def trees(self, positions: Sequence[int]) -> tuple[Tree, ...]:
-            """Return trees over some positions, which share no switch; none if nothing joins."""
+            """Trees over some positions that share no switch; none if unjoined."""
 
         def nodes(self) -> tuple[Node, ...]:
-            """Return the nodes, which have all positions between them."""
+            """The nodes, which together have all positions."""
 
 
 class Node(NamedTuple):
-    """Positions of one node, and the switches inside that each of them has links to."""
+    """Positions of one node, and the switches that each links to."""
 
     positions: tuple[int, ...]
     switches: tuple[str, ...]
 
 
 class InNetwork(CollectiveAlgorithm):
-    """An algorithm over switches. `by_nodes` says that it tells nodes apart."""
+    """An algorithm over switches; with `by_nodes` it distinguishes nodes."""
 
     in_network = True
     by_nodes: ClassVar[bool] = False
@@ -50,7 +48,7 @@ class InNetwork(CollectiveAlgorithm):
         self._switches: Switches | None = None
 
     def on(self, switches: Switches) -> Self:
-        """Return the same over the switches of a fabric."""
+        """The same over the switches of a fabric."""
         made = type(self)(self.window)
         made._switches = switches
         return made
@@ -59,18 +57,18 @@ class InNetwork(CollectiveAlgorithm):
         return super().supports(kind, n, faithful=faithful) or self.lacks(n)
 
     def lacks(self, n: int) -> str | None:
-        """Return what the fabric lacks for it over n positions, None for nothing."""
+        """What the fabric lacks for n positions, or None."""
         return None
 
     def trees(self, n: int, positions: Sequence[int] | None = None) -> tuple[Tree, ...]:
-        """Return the trees over some positions, or all: those of the fabric, else one switch."""
+        """The fabric's trees over some positions, or all; else one switch."""
         asked = range(n) if positions is None else positions
         if self._switches is not None:
             return self._switches.trees(asked)
         return (Tree(f"switch {asked[0]}", tuple(asked)),)
 
     def nodes(self, n: int) -> tuple[Node, ...]:
-        """Return the nodes: those of the fabric, else some of equal size with one switch each."""
+        """The fabric's nodes; else equal ones with one switch each."""
         if self._switches is not None:
             return self._switches.nodes()
         local = usual_local(n) if self.by_nodes else n

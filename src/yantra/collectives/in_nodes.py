@@ -1,10 +1,8 @@
 """Collectives of members that share nodes: inside them, across them on every rail, inside again.
 
-`nodes` are the positions of each node. As many rails as the node with the fewest members has them
-go from node to node: the k-th member of every node is on rail k, and its adapter carries it. What a
-node has for a rail goes to that member over the links inside the node, each of which carries each
-byte once; so does what comes over a rail to the others. Where the members of a node are no multiple
-of the rails, the block of each is cut for all of them.
+The smallest node's members are the rails: the k-th member of every node is on rail k. Inside a node
+each link carries each byte once, to and from these. Where members are no multiple of the rails,
+each block is cut for all rails.
 
 | stage | all-reduce | broadcast from position 0 |
 | --- | --- | --- |
@@ -12,16 +10,14 @@ of the rails, the block of each is cut for all of them.
 | across | a ring of nodes on each rail | a chain of nodes on each rail |
 | inside | each share goes round the node | each share goes round the other nodes |
 
-A reduce is a broadcast backwards, a gather a scatter backwards, an all-gather a reduce-scatter
-backwards. Bytes: an adapter carries 2 (N - 1) / N of its share of an all-reduce over N nodes, and
-its share once of a broadcast; the links of the root carry a broadcast once.
+A reduce is a broadcast backwards, a gather a scatter, an all-gather a reduce-scatter. An adapter
+carries 2 (N - 1) / N of its share of an all-reduce over N nodes, and a broadcast's once, as do the
+root's links.
 
-Trade-off: chains inside nodes, where some members are on no rail, take as many steps as a node has
-members; chunks make them overlap.
-It suits whatever lies unevenly, and what starts or ends at one member; where members fill a grid,
-symmetric algorithms on its dimensions need far less work. Sources: NCCL 2.30.7, src/graph/rings.cc
-(a ring for each rail) and src/graph/paths.cc (PXN, which passes data to a member on the right
-rail); van de Geijn and Watts, "SUMMA", Concurrency 9 (1997), for pipelined broadcasts.
+Trade-off: chains in nodes with members on no rail take a step a member; chunks overlap them. For
+uneven groups and roots; a grid's symmetric algorithms are far less work. Sources: NCCL 2.30.7,
+src/graph/rings.cc (a ring for each rail) and src/graph/paths.cc (PXN); van de Geijn and Watts,
+"SUMMA", Concurrency 9 (1997), for pipelined broadcasts.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MOST_MOVES = 1 << 20
-"""More than these moves are not written out; one ring of the members takes their place."""
+"""With more moves, one ring of the members is used instead."""
 
 Nodes = tuple[tuple[int, ...], ...]
 """The positions of each node, those on rails first, in the order of the rails."""
@@ -45,25 +41,23 @@ _Moves = list[list[Move]]
 
 
 class Stages(NamedTuple):
-    """The rounds inside nodes, across them and inside again, over so many blocks."""
-
     kind: Kind
     n: int
     blocks: int
     parts: tuple[tuple[Round, ...], tuple[Round, ...], tuple[Round, ...]]
 
     def schedule(self) -> Schedule:
-        """Return all of it as one schedule."""
+        """All stages as one schedule."""
         rounds = tuple(round_ for part in self.parts for round_ in part)
         return Schedule(self.kind, self.n, self.blocks, rounds, lockstep=False, in_turn=True)
 
     def part(self, at: int) -> Schedule:
-        """Return one stage, of the data of the whole collective."""
+        """One stage, of the whole collective's data."""
         return self.schedule()._replace(rounds=self.parts[at])
 
 
 def stages(kind: Kind, nodes: Nodes) -> Stages | None:
-    """Return the stages of a collective; None where they are more moves than are written out."""
+    """The stages of a collective; None for more than `MOST_MOVES`."""
     n = sum(len(node) for node in nodes)
     if _moves(kind, nodes, n) > MOST_MOVES:
         return None
@@ -107,8 +101,6 @@ def _backwards(moves: _Moves, adds: bool) -> _Moves:
 
 
 class _Nodes:
-    """Where positions are, and how shares go about in a node."""
-
     def __init__(self, nodes: Nodes, n: int) -> None:
         self.n = n
         self.nodes = nodes
@@ -119,32 +111,26 @@ class _Nodes:
         }
 
     def ring_blocks(self) -> list[tuple[int, int]]:
-        """Return the node and the rail of each block of an all-reduce: one for every pair."""
         return [(node, rail) for rail in range(self.rails) for node in range(len(self.nodes))]
 
     def reduce_scatter(self, homes: Sequence[tuple[int, int]]) -> tuple[int, list[_Moves]]:
-        """Return the moves that sum up each block on its rail, at a node."""
         of_rail = self.of_rails(homes)
         inside = _side_by_side(self._to_rail(node, of_rail) for node in range(len(self.nodes)))
         return len(homes), [inside, self._ring(homes), []]
 
     def all_to_rails(self, apart: int) -> _Moves:
-        """Return how the block of each rail is summed up at its member of all nodes but one."""
         blocks = [(rail,) for rail in range(self.rails)]
         nodes = (node for node in range(len(self.nodes)) if node != apart)
         return _side_by_side(self._to_rail(node, blocks) for node in nodes)
 
     def _to_rail(self, node: int, of_rail: Sequence[Sequence[int]]) -> _Moves:
-        """Return the chains that sum up the blocks of each rail at its member of a node."""
         return _side_by_side(
             self._to_member(node, rail, blocks) for rail, blocks in enumerate(of_rail) if blocks
         )
 
     def _to_member(self, node: int, rail: int, blocks: Sequence[int]) -> _Moves:
-        """Return how blocks are summed up at the member of a rail: by each, or along a chain.
-
-        Where all members are on rails each sends to all others, in turns that keep one message on
-        every link. Else a chain keeps the links of the few that are from carrying more than others.
+        """If all members are on rails each sends to all others, in turns that keep one message on
+        every link; else a chain spares the few.
         """
         members = self.nodes[node]
         m = len(members)
@@ -156,7 +142,6 @@ class _Nodes:
         return [[Move(one, to, blocks, True)] for one, to in pairwise(chain)]
 
     def _ring(self, homes: Sequence[tuple[int, int]]) -> _Moves:
-        """Return the ring of nodes on each rail at whose end a block is summed up at its node."""
         count = len(self.nodes)
         rounds: _Moves = []
         for step in range(1, count):
@@ -174,15 +159,14 @@ class _Nodes:
 
     @property
     def parts(self) -> int:
-        """Into how many blocks the data of a position is cut, so that rails carry equal shares."""
+        """How many blocks a position's data is cut into, for equal rails."""
         even = all(len(node) % self.rails == 0 for node in self.nodes)
         return 1 if even or self.n * self.rails * len(self.nodes) > MOST_MOVES else self.rails
 
     def homes(self) -> list[tuple[int, int]]:
-        """Return the node and the rail of each block, those of a position after each other.
+        """The node and the rail of each block, by position.
 
-        They are on its rail, or one on each where the members of its node do not share rails
-        evenly.
+        One on each rail where its node's members share rails unevenly.
         """
         found = []
         for position in range(self.n):
@@ -192,14 +176,12 @@ class _Nodes:
         return found
 
     def of_rails(self, homes: Sequence[tuple[int, int]]) -> list[list[int]]:
-        """Return the blocks of each rail."""
         of_rail: list[list[int]] = [[] for _ in range(self.rails)]
         for block, (_, rail) in enumerate(homes):
             of_rail[rail].append(block)
         return of_rail
 
     def all_around(self, of_rail: Sequence[Sequence[int]]) -> _Moves:
-        """Return how the blocks of each rail go round every node."""
         return _side_by_side(
             self.around(node, rail, blocks)
             for node in range(len(self.nodes))
@@ -208,7 +190,6 @@ class _Nodes:
         )
 
     def around(self, node: int, rail: int, blocks: Sequence[int]) -> _Moves:
-        """Return how the blocks of a rail go from its member of a node to all others."""
         members = self.nodes[node]
         m = len(members)
         along = [members[(rail + step) % m] for step in range(m)]
@@ -269,7 +250,7 @@ def _scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
 
 
 def _side_by_side(several: Iterable[_Moves]) -> _Moves:
-    """Return the rounds of what goes on at once: the k-th of each together."""
+    """Rounds that go on at once: the k-th of each together."""
     joined: _Moves = []
     for moves in several:
         for at, round_ in enumerate(moves):
@@ -285,4 +266,4 @@ _FORTH = {
     Kind.SCATTER: _scatter,
 }
 KINDS = frozenset(Kind) - {Kind.BARRIER, Kind.ALL_TO_ALL}
-"""What it performs: in an all-to-all each member has an adapter of its own for what is its own."""
+"""Not an all-to-all: there each member's own adapter carries its data."""

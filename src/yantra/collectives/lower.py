@@ -1,14 +1,11 @@
 """From a schedule to the graph machine's program: what a position waits for before each message.
 
-Every received block is handed over to memory once, and charged a reduction once if it is added.
-In lockstep, a position starts the messages of a round when all it received in earlier rounds is
-handed over. Otherwise a message waits for the data it carries, and messages to one peer keep their
-order; in turn, a position's messages wait for each other. A message that waits for no received data
-is handed over first, as its own data.
+Every received block is one hand-over, charged a reduction if added. In lockstep, a round starts
+when all received earlier is handed over. Otherwise a message waits for its data, and for earlier
+ones to its peer, `in_turn` for all. Own data is handed over before it is sent.
 
-A schedule whose rounds are all symmetric in the same way becomes one list of operations, whatever
-n. A switch that takes part has a list, too; its host is the rank whose data comes to it first, by
-way of other switches or not. Its operations begin with the host's.
+If all rounds share a symmetry, one list of operations serves any n. A switch's host is the rank
+whose data reaches it first; its operations begin with the host's.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def lower(schedule: Schedule) -> GraphProgram:
-    """Return the program of a schedule, sizes rounded up."""
+    """The program of a schedule, sizes rounded up."""
     symmetry = _common_symmetry(schedule)
     count = schedule.members if symmetry == "none" else 1
     pace = _Lockstep if schedule.lockstep else _InTurn if schedule.in_turn else _Dataflow
@@ -45,9 +42,9 @@ def lower(schedule: Schedule) -> GraphProgram:
 
 
 def lower_counts(counts: Sequence[Sequence[int]], whole: int) -> GraphProgram:
-    """Return the all-to-all in which s sends d the share counts[s][d] / whole, all at once.
+    """The all-to-all in which s sends d the share counts[s][d] / whole, all at once.
 
-    What a position sends is handed over together, what it gets message by message.
+    Sending is one hand-over, each receipt another.
     """
     ops = tuple(_exchange(counts, position, whole) for position in range(len(counts)))
     return GraphProgram(len(counts), ops, "none", 1, 1, True)
@@ -70,7 +67,6 @@ def _exchange(counts: Sequence[Sequence[int]], position: int, whole: int) -> tup
 
 
 def _hosts(schedule: Schedule) -> tuple[int, ...]:
-    """Return for each switch the position whose data comes to it first."""
     hosts = {position: position for position in range(schedule.n)} if schedule.switches else {}
     for round_ in schedule.rounds if schedule.switches else ():
         for move in round_.moves:
@@ -79,7 +75,7 @@ def _hosts(schedule: Schedule) -> tuple[int, ...]:
 
 
 def final_fraction(kind: Kind, n: int) -> tuple[int, int]:
-    """Return what part of `data` a position holds after a collective, as numerator, denominator."""
+    """The part of `data` a position holds after a collective, as numerator, denominator."""
     if kind in (Kind.ALL_GATHER, Kind.GATHER):
         return n, 1
     return (1, n) if kind in (Kind.REDUCE_SCATTER, Kind.SCATTER) else (1, 1)
@@ -91,13 +87,12 @@ def _common_symmetry(schedule: Schedule) -> Symmetry:
 
 
 def _to_position_0(schedule: Schedule, move: Move, symmetry: Symmetry) -> Move:
-    """Return the copy of a move of position 0 that ends at position 0."""
     by = move.dst if symmetry == "xor" else -move.dst % schedule.n
     return schedule.moved(move, by, symmetry)
 
 
 def _mark_back(ops: list[Op]) -> tuple[Op, ...]:
-    """Mark the received data that is sent on: only its hand-overs travel back to the device."""
+    """Only hand-overs of data that is sent on travel back to the device."""
     sent_on = {dep for op in ops if op.kind == "send" for dep in op.deps}
     return tuple(
         op._replace(back=True) if op.side == "nz" and index in sent_on else op
@@ -106,8 +101,6 @@ def _mark_back(ops: list[Op]) -> tuple[Op, ...]:
 
 
 class _Writer:
-    """The operations of one position, as far as they are written."""
-
     def __init__(self, parts: int) -> None:
         self.parts = parts
         self.ops: list[Op] = []
@@ -149,7 +142,7 @@ class _Lockstep(_Writer):
 
 
 class _Block:
-    """Who made the present value of a block, who has read it, and what a new value must await."""
+    """Who made a block's value, who has read it, what a new value must await."""
 
     def __init__(self) -> None:
         self.makers: set[int] = set()
@@ -164,7 +157,7 @@ class _Dataflow(_Writer):
         self.last_send_to: dict[int, int] = {}
 
     def line_of(self, move: Move) -> int:
-        """Return in which line a message waits for those before it."""
+        """The line that a message waits in."""
         return move.dst
 
     def play_round(self, sends: list[Move], receives: list[Move]) -> None:

@@ -1,7 +1,7 @@
 """The messages of a collective in rounds, for people: of an algorithm, or of an MSCCL program.
 
-A message of a program is in the round after the last message that it waits for. So a round is a
-step of the critical path if all messages take the same time.
+A message follows the last it waits for by a round, so with equal messages rounds are the critical
+path.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from yantra.collectives.schedule import Schedule
 
 
 class Message(NamedTuple):
-    """From, to, the share of the collective's data that it carries, and whether it is added."""
+    """From, to, its share of the collective's data, and whether it is added."""
 
     src: int
     dst: int
@@ -29,7 +29,7 @@ class Rounds(NamedTuple):
     rounds: tuple[tuple[Message, ...], ...]
 
     def sent(self) -> list[Fraction]:
-        """Return what each member sends, in shares of the data."""
+        """What each member sends, in shares of the data."""
         sums = [Fraction(0)] * len(self.members)
         for round_ in self.rounds:
             for each in round_:
@@ -38,7 +38,7 @@ class Rounds(NamedTuple):
 
 
 def of_schedule(schedule: Schedule) -> Rounds:
-    """Return the messages of a schedule; a share is of `data`, as the schedule defines it."""
+    """A schedule's messages, in shares of its `data`."""
     rounds = tuple(
         tuple(
             Message(move.src, move.dst, Fraction(len(move.blocks), schedule.parts), move.reduce)
@@ -51,7 +51,7 @@ def of_schedule(schedule: Schedule) -> Rounds:
 
 
 def of_program(proof: Proof) -> Rounds:
-    """Return the messages of a proven program; a share is of the size of the collective."""
+    """A proven program's messages, in shares of the collective's size."""
     order = proof.order
     receiver = {send: receive for receive, send in order.sender.items()}
     level = [0] * len(order.events)

@@ -1,7 +1,6 @@
 """How collective algorithms are spelled: windows (`direct4`), and ASTRA-sim's names.
 
-ASTRA-sim's `one...` forms run the same algorithm over one flat ring of all ranks instead of one
-dimension.
+ASTRA-sim's `one...` forms run over one flat ring of all ranks.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
 
 ProtocolName = Literal["ll", "ll128", "simple"]
-"""NCCL's protocols, as a scenario names them."""
+"""NCCL's protocols, as in a scenario."""
 
 _ALGORITHMS = {
     "ring": "ring",
@@ -27,7 +26,7 @@ _OVER_ALL_RANKS = {
 }
 _NAMES = (*_ALGORITHMS, *_OVER_ALL_RANKS)
 _WITH_WINDOW = ("direct", "oneDirect")
-_LONGEST_WINDOW = 5  # digits; ASTRA-sim ignores what follows
+_LONGEST_WINDOW = 5  # digits; ASTRA-sim ignores the rest
 
 
 class Implementation(NamedTuple):
@@ -39,7 +38,7 @@ class Implementation(NamedTuple):
 
 
 def parse_implementation(text: str, where: str = "collective implementation") -> Implementation:
-    """Return what ASTRA-sim's name stands for; `where` is the field errors are reported at."""
+    """What ASTRA-sim's name means; `where` is the field errors are reported at."""
     name, window = split_window(text, where)
     if name not in _NAMES or (window is not None and name not in _WITH_WINDOW):
         raise ConfigError(
@@ -53,13 +52,13 @@ def parse_implementation(text: str, where: str = "collective implementation") ->
 
 
 def spelled_for_astra_sim(name: str) -> str:
-    """Return ASTRA-sim's name of an algorithm; one that ASTRA-sim lacks stays as it is."""
+    """ASTRA-sim's name of an algorithm; one it lacks is unchanged."""
     spelled = {ours: theirs for theirs, ours in _ALGORITHMS.items()}
     return spelled.get(name, name)
 
 
 def astra_sim_has(name: str) -> bool:
-    """Return whether ASTRA-sim has an algorithm, under its own name of it."""
+    """Whether ASTRA-sim has an algorithm, under its own name of it."""
     try:
         parse_implementation(spelled_for_astra_sim(name))
     except ConfigError:
@@ -68,7 +67,7 @@ def astra_sim_has(name: str) -> bool:
 
 
 def split_window(text: str, where: str) -> tuple[str, int | None]:
-    """Split `direct4` into `direct` and 4; no digits at the end mean no window."""
+    """Split `direct4` into `direct` and 4 (or None)."""
     name = text.rstrip("0123456789")
     digits = text[len(name) :]
     if not name or not digits:
@@ -83,9 +82,9 @@ def window_of(
     where: str,
     words: tuple[str, str] = ("messages", "no limit"),
 ) -> int:
-    """Return the window that the digits behind a name give, or raise ConfigError at `where`.
+    """The window in the digits behind a name. Raises ConfigError at `where`.
 
-    `words` are what they count, and what holds without them.
+    `words`: what they count, and what holds without them.
     """
     counted, otherwise = words
     if not digits.isdecimal() or len(digits) > _LONGEST_WINDOW or int(digits) == 0:

@@ -1,8 +1,7 @@
-"""Stages of collectives over nodes: what goes on inside each node, and what goes on between them.
+"""Stages of collectives over nodes: inside each node, and between them.
 
-Data is cut into a share for each place of a node, and what a node has of the share of place k is
-summed up at place k, or spread from there; then equal places of all nodes exchange their shares,
-on a rail-optimised network each on its own rail.
+Data has a share for each place of a node, summed at that place or spread from it; equal places of
+all nodes exchange shares, each on its own rail.
 
 | inside | how |
 | --- | --- |
@@ -18,9 +17,9 @@ on a rail-optimised network each on its own rail.
 Every pair of them is an algorithm of NCCL: Tree is Chain with Trees, CollNetChain Chain with Sharp,
 CollNetDirect Direct with Sharp, NVLSTree Nvls with Trees, NVLS over nodes Nvls with Sharp.
 
-Trade-off: a stage begins with what has arrived whole, so several chunks of a collective overlap
-where one does not. Source: NCCL 2.30.7, src/device/all_reduce.h; Hu et al., "Demystifying NCCL",
-arXiv 2507.04786 (2025), section IV.
+Trade-off: a stage begins with what has arrived whole, so several chunks overlap. Source: NCCL
+2.30.7, src/device/all_reduce.h; Hu et al., "Demystifying NCCL", arXiv 2507.04786 (2025), section
+IV.
 """
 
 from __future__ import annotations
@@ -46,27 +45,26 @@ _Rounds = list[list[Leg]]
 
 
 class Shares(NamedTuple):
-    """How blocks are numbered: `each` of them for every place, one place after the other.
-
-    A block goes over a switch of its node and a tree between nodes, in turns.
+    """How blocks are numbered: `each` for every place, by place; they take switches and trees in
+    turns.
     """
 
     places: int
     each: int
 
     def of(self, place: int, one: int = 0, several: int = 1) -> tuple[int, ...]:
-        """Return the blocks of a place: the `one`-th of every `several` of them."""
+        """The blocks of a place: the `one`-th of every `several`."""
         return tuple(range(place * self.each + one, (place + 1) * self.each, several))
 
     def of_all(self, one: int, several: int) -> tuple[int, ...]:
-        """Return these of all places."""
+        """The same of all places."""
         return tuple(
             block for place in range(self.places) for block in self.of(place, one, several)
         )
 
 
 def summed_up(inside: Inside, node: Node, shares: Shares) -> _Rounds:
-    """Return the rounds that sum up each share of a node at the place that it belongs to."""
+    """Sum each share of a node at its place."""
     at, places = node.positions, range(len(node.positions))
     if inside == "nvls":
         count = len(node.switches)
@@ -92,7 +90,7 @@ def summed_up(inside: Inside, node: Node, shares: Shares) -> _Rounds:
 
 
 def spread(inside: Inside, node: Node, shares: Shares) -> _Rounds:
-    """Return the rounds that spread each share of a node from the place that it belongs to."""
+    """Spread each share of a node from its place."""
     if inside == "nvls":
         at, count = node.positions, len(node.switches)
         stored = [
@@ -111,7 +109,7 @@ def spread(inside: Inside, node: Node, shares: Shares) -> _Rounds:
 
 
 def over_trees(rail: Sequence[int], blocks: Sequence[int]) -> _Rounds:
-    """Return the all-reduce of a share between equal places over two binary trees."""
+    """All-reduce a share between equal places over two binary trees."""
     if len(rail) == 1:
         return []
     made = DoubleBinaryTree().schedule(Kind.ALL_REDUCE, len(rail))
@@ -126,7 +124,7 @@ def over_trees(rail: Sequence[int], blocks: Sequence[int]) -> _Rounds:
 
 
 def over_switches(trees: Sequence[Tree], blocks: Sequence[int]) -> _Rounds:
-    """Return the all-reduce of a share up and down trees of switches."""
+    """All-reduce a share up and down trees of switches."""
     parts = [[tuple(blocks[one :: len(trees)])] for one in range(len(trees))]
     return at_once(
         [*switch_tree.up(tree, part), *switch_tree.down(tree, part)]

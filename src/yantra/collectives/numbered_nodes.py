@@ -1,6 +1,5 @@
-"""Algorithms that a number tells the ranks of a node, which follow each other: `two_level8`.
-
-Trade-off: nodes are told by number alone; what a fabric has them as is `in_network`'s.
+"""Algorithms whose number is a node's consecutive ranks: `two_level8`; a fabric's nodes are
+`in_network`'s.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ class OfNodes(CollectiveAlgorithm):
         return super().supports(kind, n, faithful=faithful)
 
     def local(self, n: int) -> int:
-        """Return the positions of a node; all of them where they are no more than one has."""
+        """The positions of a node, at most n."""
         return usual_local(n) if self.window is None else min(self.window, n)
 
 
 def usual_local(n: int) -> int:
-    """Return the positions of a node where nobody says: the divisor of n next to its root."""
+    """The default positions of a node: the divisor of n next to its root."""
     return max(g for g in range(1, isqrt(n) + 1) if n % g == 0)

@@ -1,11 +1,10 @@
 """What the core executes for one phase of a collective: no time in it, only sizes and order.
 
-Two machines. The exchange machine runs symmetric algorithms in which every position does the same
-j-th step: a windowed loop of hand-overs, sends and receipts, written as runs of equal steps. The
-graph machine runs anything else: a small dependency graph per position.
+The exchange machine runs symmetric algorithms, the same j-th step at every position: a windowed
+loop of hand-overs, sends and receipts. The graph machine runs anything else.
 
-Sizes are fractions of the phase's `data`: num * floor(data / den), or num * ceil(data / den) where
-the program rounds up, so that nothing is lost. Programs are plain frozen values: equal means equal.
+Sizes are fractions of the phase's `data`: num * floor(data / den), or ceil where the program rounds
+up, to lose nothing. Programs are frozen values.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ RingKind = Literal["usual", "group"]
 
 
 class Run(NamedTuple):
-    """`count` equal injections, each one hand-over to memory and then one send with its receive.
+    """`count` equal injections, each one hand-over to memory, then one send with its receive.
 
     A position sends to pos + dir * out and receives from pos + dir * into (mod n; peer "add", dir
-    is +1 or -1, chosen by the caller), or to pos ^ out and from pos ^ into (peer "xor"; if n is no
-    power of two, positions pair up one after the other: out 3 is 0 and 3, 1 and 4, 2 and 5). Each
-    message and each hand-over has size num / den. The hand-over is charged a reduction of
-    reduce_num / reduce_den, none if reduce_num is 0. On a shared bus it enters at the side of the
-    device ("z") or of memory ("nz"), and travels `back` before it is done.
+    is +1 or -1, the caller's choice), or to pos ^ out and from pos ^ into (peer "xor"; if n is no
+    power of two, positions pair up consecutively: out 3 is 0 and 3, 1 and 4, 2 and 5). Messages and
+    hand-overs have size num / den. A hand-over is charged a reduction of reduce_num / reduce_den,
+    none if reduce_num is 0. On a shared bus it enters at the side of the device ("z") or of memory
+    ("nz"), and travels `back` before it is done.
     """
 
     count: int  # type: ignore[assignment]  # a run needs no tuple's count
@@ -49,14 +48,14 @@ class Run(NamedTuple):
 class ExchangeProgram(NamedTuple):
     """The exchange machine's program, the same for every position.
 
-    The first `window` injections start with the phase, and each receipt starts the next one. A
-    finished hand-over frees one slot; a free slot lets the oldest unsent injection go, and its
-    receive is posted. After `sends` sends, the phase ends when `window` slots are free (so the last
-    `window` injections are handed over and never sent).
+    The first `window` injections start with the phase; each receipt starts the next. A finished
+    hand-over frees a slot, which releases the oldest unsent injection and posts its receive. After
+    `sends` sends, the phase ends when `window` slots are free (the last `window` injections are
+    never sent).
 
-    With `barrier_at` > 0: once no more than that many sends are left, nothing goes until n - 1
-    receipts have come and, if `barrier_counts` says so, are handed over; then each finished
-    hand-over lets up to `window` injections go.
+    With `barrier_at` > 0: once at most that many sends are left, nothing goes until n - 1 receipts
+    have come and, with `barrier_counts`, are handed over; then each finished hand-over releases up
+    to `window` injections.
     """
 
     n: int
@@ -70,7 +69,7 @@ class ExchangeProgram(NamedTuple):
     barrier_counts: Literal["receipts", "hand_overs"] = "receipts"
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
-        """Yield source, destination and bytes of every message (dir = +1)."""
+        """Source, destination and bytes of every message (dir = +1)."""
         for position in range(self.n):
             left = self.sends
             for run in self.runs:
@@ -81,7 +80,7 @@ class ExchangeProgram(NamedTuple):
                 left -= min(run.count, left)
 
     def receives(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
-        """Yield source, destination and bytes of every receive posted (dir = +1)."""
+        """Source, destination and bytes of every receive posted (dir = +1)."""
         for position in range(self.n):
             left = self.sends
             for run in self.runs:
@@ -93,13 +92,13 @@ class ExchangeProgram(NamedTuple):
 
 
 class Op(NamedTuple):
-    """One operation of a position; `deps` are indices of earlier operations of the same position.
+    """One operation of a position; `deps` are indices of its earlier operations.
 
     "send" gives num / den of the data to `peer` and is done at once. "recv" is done when as much
-    has come from `peer`. "local" is a hand-over of that size to memory (`peer` is then 0 and means
-    nothing), charged the endpoint delay and a reduction of reduce_num / reduce_den, none if
-    reduce_num is 0; `side` and `back` are those of `Run`. Of the hand-overs of a position with
-    `back_if_last`, the last one to start goes back.
+    has come from `peer`. "local" is a hand-over of that size to memory (`peer` is 0, unused),
+    charged the endpoint delay and a reduction of reduce_num / reduce_den, none if reduce_num is 0;
+    `side` and `back` as in `Run`. Of a position's hand-overs with `back_if_last`, the last to start
+    goes back.
     """
 
     kind: Literal["send", "recv", "local"]
@@ -117,12 +116,12 @@ class Op(NamedTuple):
 class GraphProgram(NamedTuple):
     """The graph machine's program.
 
-    With symmetry "none", ops[p] are the operations of position p. Otherwise ops[0] are those of
-    position 0, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor").
-    An operation that is done starts those it makes ready at once, in the order of the list. The
-    k-th receive of one size from a peer gets that peer's k-th send of that size. The phase ends on
-    a position when all of its are done. Positions from n on are `switches`, by the names of
-    devices; `hosts[k]` is the position with whose operations those of the k-th begin.
+    With symmetry "none", ops[p] are the operations of position p. Otherwise ops[0] are position
+    0's, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor"). A finished
+    operation at once starts those it makes ready, in list order. The k-th receive of one size from
+    a peer gets that peer's k-th send of that size. The phase ends on a position when all of its
+    operations are done. Positions from n on are `switches`, by device name; `hosts[k]` is the
+    position whose operations begin the k-th's.
     """
 
     n: int
@@ -135,17 +134,17 @@ class GraphProgram(NamedTuple):
     hosts: tuple[int, ...] = ()
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
-        """Yield source, destination and bytes of every message."""
+        """Source, destination and bytes of every message."""
         for position, op, peer in self.transfers("send"):
             yield position, peer, scaled(data_bytes, op.num, op.den, self.round_up)
 
     def receives(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
-        """Yield source, destination and bytes of every receive posted."""
+        """Source, destination and bytes of every receive posted."""
         for position, op, peer in self.transfers("recv"):
             yield peer, position, scaled(data_bytes, op.num, op.den, self.round_up)
 
     def transfers(self, kind: str) -> Iterator[tuple[int, Op, int]]:
-        """Yield position, operation and peer of every operation of a kind."""
+        """Position, operation and peer of every operation of a kind."""
         for position in range(self.n + len(self.switches)):
             for op in self.ops[0 if self.symmetry != "none" else position]:
                 if op.kind == kind:
@@ -156,5 +155,5 @@ Program: TypeAlias = ExchangeProgram | GraphProgram
 
 
 def scaled(data: int, num: int, den: int, round_up: bool) -> int:
-    """Return num * (data / den), the quotient rounded down or up."""
+    """Num * (data / den), the quotient rounded down or up."""
     return num * (-(-data // den) if round_up else data // den)

@@ -6,13 +6,12 @@
 | LL128 | 128 B | 120 B | 1.3 us |
 | Simple | 1 B | 1 B; flags are apart, and both ends fence and poll for whole slices | 2.8 us |
 
-A message has whole lines for every block. A step is one hand-over of received data: the times are
-by what NCCL's tuner has a hop of a ring over NVLink take longer than with LL; a scenario may state
-its own.
+Messages have whole lines for every block. A step is a hand-over of received data; its time is what
+NCCL's tuner adds to LL for a ring's hop over NVLink, or the scenario's.
 
-Trade-off: a sender is not held up by the eight slots of a channel's buffer, and all hops of a
-collective have one time, those over a network too. Source: Hu et al., "Demystifying NCCL", arXiv
-2507.04786 (2025), table I; NCCL 2.30.7, src/graph/tuning.cc.
+Trade-off: no sender waits for a channel's eight slots, and all hops, network ones too, have one
+time. Source: Hu et al., "Demystifying NCCL", arXiv 2507.04786 (2025), table I; NCCL 2.30.7,
+src/graph/tuning.cc.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from yantra.collectives.program import GraphProgram, Op
 
 
 class Line(NamedTuple):
-    """The bytes of a line on the wire, those of data in it, and what a step waits beyond LL."""
+    """A line's bytes, its data, and a step's wait beyond LL."""
 
     bytes: int
     data: int
@@ -38,7 +37,7 @@ LINES: dict[ProtocolName, Line] = {
 
 
 def on_the_wire(program: GraphProgram, protocol: ProtocolName) -> GraphProgram:
-    """Return a program with its messages in lines; what positions hold and add stays."""
+    """A program with its messages in lines, otherwise the same."""
     line = LINES[protocol]
     ops = tuple(tuple(_in_lines(op, line) for op in of_one) for of_one in program.ops)
     return program._replace(ops=ops)

@@ -1,11 +1,10 @@
 """Who sends which block to whom, in which round: a collective algorithm as a provable object.
 
-A schedule knows positions 0..n-1 of a group and numbered blocks of data, and no time and no bytes.
-All moves of a round happen at once: each carries what its source held when the round began. A round
-in which all positions do the same is written once, as the moves of position 0, so that a ring of
-4096 is 8190 moves and not 33 million.
+Positions 0..n-1 and numbered blocks, without time or bytes. A round's moves happen at once, with
+what sources held when it began. A round equal at all positions is written as position 0's moves: a
+ring of 4096 is 8190 moves, not 33 million.
 
-What `data` means (the size a program scales), how blocks divide it, and what a position p holds:
+`data` (the size a program scales), its blocks, and what a position p holds:
 
     kind            data                    blocks divide  p holds at first     p must hold at last
     all_reduce      input of a position     the input      its part of each     the sum, all blocks
@@ -18,12 +17,12 @@ What `data` means (the size a program scales), how blocks divide it, and what a 
     scatter         input of position 0     that input     p = 0: all blocks    own blocks
     barrier         one signal              one signal     its arrival          everybody's arrival
 
-The blocks of a position are consecutive: c blocks for each of n positions make block // c the
-owner. In an all-to-all, block (s * n + d) * c + i is the i-th of c blocks that s has for d.
+A position's c blocks are consecutive: block // c is the owner. In an all-to-all, block (s * n + d)
+* c + i is the i-th of c that s has for d.
 
-Switches of the fabric may take part, named as the fabric names them: they are the positions from n
-on. A switch holds nothing at first and need hold nothing at last. What it is first sent to add it
-keeps; what it sends to several is a message to each, and links below it carry it once.
+Positions from n on are switches, by the fabric's names. They hold nothing at first and need hold
+nothing at last, keep what they are first sent to add, and send one message to each of several,
+which links below carry once.
 """
 
 from __future__ import annotations
@@ -62,82 +61,73 @@ class Kind(StrEnum):
 
 
 class Move(NamedTuple):
-    """One message: `src` sends `blocks` to `dst`, which adds them to its own or replaces them."""
+    """One message: `dst` adds `blocks` of `src` to its own or replaces them."""
 
     src: int
-    """The position that sends."""
     dst: int
-    """The position that receives."""
     blocks: Sequence[int]
-    """The numbers of the blocks that it carries."""
+    """The numbers of its blocks."""
     reduce: bool = False
-    """Whether the receiver adds them to its own; else they replace those."""
+    """Whether the receiver adds them to its own instead of replacing those."""
 
 
 class Round(NamedTuple):
     """Moves that happen at once.
 
-    With symmetry "add" or "xor" they are those of position 0 (so `src` is 0), and stand for the
-    same moves of every position p with x + p mod n, or x ^ p, for each position x, owners of blocks
-    included.
+    With symmetry "add" or "xor" they are those of position 0 (so `src` is 0), and mean the same for
+    every position p with x + p mod n, or x ^ p, for each position x, owners of blocks included.
     """
 
     moves: tuple[Move, ...]
-    """The moves, of all positions or of position 0."""
     symmetry: Symmetry = "none"
-    """How moves of position 0 stand for those of all others."""
+    """How moves of position 0 map to all others."""
 
 
 class Schedule(NamedTuple):
-    """The rounds of one collective over `n` positions and `blocks` blocks.
+    """The rounds of one collective.
 
-    Blocks have owners when their number is a multiple of n (n * n in an all-to-all); otherwise a
-    symmetric round moves the same block numbers at every position. `lockstep` says how a position
-    is paced: True: it enters a round when it has finished its earlier ones; False: a message goes
-    as soon as the data it carries is there; `in_turn` then lets a position send one message at a
-    time, in the order of the rounds. `switches` are positions n, n + 1 and so on.
+    Blocks have owners if a multiple of n (all-to-all: n * n); otherwise a symmetric round moves the
+    same numbers everywhere. Without `lockstep` a message goes once its data has arrived.
     """
 
     kind: Kind
-    """The collective."""
     n: int
     """Positions."""
     blocks: int
     """Blocks that the data is divided into."""
     rounds: tuple[Round, ...]
-    """The rounds, in their order."""
     lockstep: bool = True
     """Whether a position enters a round only when it has finished its earlier ones."""
     switches: tuple[str, ...] = ()
-    """The names of switches that take part: positions n, n + 1 and so on."""
+    """Switches that take part: positions n, n + 1 and so on."""
     in_turn: bool = False
-    """Whether a position sends one message at a time; without `lockstep` alone."""
+    """Whether a position sends one message at a time, in order; only without `lockstep`."""
 
     @property
     def members(self) -> int:
-        """The positions, those of switches included."""
+        """The positions, switches included."""
         return self.n + len(self.switches)
 
     def called(self, position: int) -> str:
-        """Return how errors call a position."""
+        """The name of a position in errors."""
         is_switch = self.n <= position < self.members
         return f"switch {self.switches[position - self.n]}" if is_switch else f"position {position}"
 
     @property
     def parts(self) -> int:
-        """Into how many blocks `data` is divided."""
+        """How many blocks `data` is divided into."""
         per_position = self.kind in (Kind.ALL_GATHER, Kind.GATHER, Kind.ALL_TO_ALL)
         return self.blocks // self.n if per_position else self.blocks
 
     def owners(self, block: int) -> tuple[int, int]:
-        """Return the source and the destination of a block; both are the owner if it has one."""
+        """The source and the destination of a block; both are the owner if it has one."""
         if self.kind is Kind.ALL_TO_ALL:
             return divmod(block // (self.blocks // self.n**2), self.n)
         owner = block // max(1, self.blocks // self.n)
         return owner, owner
 
     def moves(self, round_: Round) -> Iterator[Move]:
-        """Yield every move of a round, symmetric ones written out."""
+        """Every move of a round, symmetric ones written out."""
         if round_.symmetry == "none":
             yield from round_.moves
             return
@@ -146,7 +136,7 @@ class Schedule(NamedTuple):
                 yield self.moved(move, by, round_.symmetry)
 
     def moved(self, move: Move, by: int, symmetry: Symmetry) -> Move:
-        """Return position `by`'s copy of a move of position 0."""
+        """Position `by`'s copy of a move of position 0."""
         return Move(
             shifted(move.src, by, self.n, symmetry),
             shifted(move.dst, by, self.n, symmetry),
@@ -155,7 +145,7 @@ class Schedule(NamedTuple):
         )
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
-        """Yield source, destination and bytes of every message; `parts` must divide the data."""
+        """Source, destination and bytes of every message; `parts` must divide the data."""
         block_bytes = data_bytes // self.parts
         for round_ in self.rounds:
             for move in self.moves(round_):
@@ -176,12 +166,12 @@ class Schedule(NamedTuple):
 
 
 def shifted(position: int, by: int, n: int, symmetry: Symmetry) -> int:
-    """Return the position that `position` seen from position 0 is when seen from `by`."""
+    """Position `by`'s counterpart of what `position` is to position 0."""
     if symmetry == "xor":
         return position ^ by
     return (position + by) % n if symmetry == "add" else position
 
 
 def doublings(n: int) -> list[int]:
-    """Return 1, 2, 4 and so on, as far as they are below n."""
+    """1, 2, 4 and so on, below n."""
     return [1 << bit for bit in range((n - 1).bit_length())]

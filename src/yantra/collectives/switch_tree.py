@@ -3,12 +3,9 @@
     tree = Tree("spine 0", children=(Tree("leaf 0", ranks=(0, 1)), Tree("leaf 1", ranks=(2, 3))))
     schedule = all_reduce(4, tree)
 
-A rank sends its data once and receives the result once, whatever the number of ranks; a link of a
-tree carries each block once each way. A switch adds what it has received whole, and takes no time
-for it, so the time of an all-reduce alone over a tree of h levels of links with latency l and
-bandwidth B is 2 h (l + S / B) and the hand-overs at the ranks, for one block on an idle network.
-
-Trade-off: no rate, no buffer and no table of the switch bounds it, and no switch is cut-through.
+A link carries each block once each way. Switches add what has arrived whole, in no time: one block
+over h levels of links of latency l and bandwidth B takes 2 h (l + S / B) and hand-overs. Trade-off:
+switches have no rate, buffer, table or cut-through.
 
 Source: Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture
 for efficient data reduction", COMHPC 2016.
@@ -31,7 +28,7 @@ class Tree(NamedTuple):
     children: tuple[Tree, ...] = ()
 
     def walk(self) -> Iterator[Tree]:
-        """Yield all switches of the tree, this one first."""
+        """All switches of the tree, this one first."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -48,7 +45,7 @@ class Tree(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A move between ends that are positions of ranks, or switches by their names."""
+    """A move between positions of ranks, or switches by name."""
 
     src: int | str
     dst: int | str
@@ -57,21 +54,18 @@ class Leg(NamedTuple):
 
 
 def all_reduce(n: int, tree: Tree, blocks: int = 1) -> Schedule:
-    """Return the all-reduce of n positions that adds on the way up and copies on the way down."""
+    """All-reduce: add on the way up, copy on the way down."""
     each = _singly(blocks)
     return _of_tree(Kind.ALL_REDUCE, n, tree, blocks, [*up(tree, each), *down(tree, each)])
 
 
 def barrier(n: int, tree: Tree) -> Schedule:
-    """Return the barrier that gathers arrivals on the way up and releases on the way down."""
+    """Barrier: gather arrivals on the way up, release on the way down."""
     return _of_tree(Kind.BARRIER, n, tree, 1, [*up(tree, [(0,)]), *down(tree, [(0,)])])
 
 
 def broadcast(n: int, tree: Tree, blocks: int = 1) -> Schedule:
-    """Return the broadcast of position 0: up to the top, then one copy to each child.
-
-    What goes down to where it came from is left out.
-    """
+    """Broadcast of position 0: up to the top, then to each child, but never back."""
     stops: list[int | str] = [0, *(one.switch for one in reversed(_way_to(tree, 0)))]
     carried = tuple(range(blocks))
     rounds = [[Leg(a, b, carried)] for a, b in pairwise(stops)]
@@ -81,10 +75,7 @@ def broadcast(n: int, tree: Tree, blocks: int = 1) -> Schedule:
 
 
 def up(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
-    """Return the rounds in which ranks' data is added up to the top, level by level.
-
-    `parts` are the blocks of each message.
-    """
+    """Rounds that add ranks' data up to the top; `parts` are each message's blocks."""
     return [
         [
             Leg(below, one.switch, part, reduce=True)
@@ -97,7 +88,7 @@ def up(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
 
 
 def down(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
-    """Return the rounds in which data is copied from the top to the ranks, level by level."""
+    """Rounds that copy data from the top to the ranks."""
     return [
         [Leg(one.switch, below, part) for one in level for below in one.below for part in parts]
         for level in _levels(tree)
@@ -105,7 +96,7 @@ def down(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
 
 
 def at_once(several: Iterable[list[list[Leg]]]) -> list[list[Leg]]:
-    """Return rounds that have those of several lists side by side."""
+    """Several lists of rounds side by side."""
     return [
         [leg for legs in round_ for leg in legs]
         for round_ in zip_longest(*several, fillvalue=list[Leg]())
@@ -115,10 +106,9 @@ def at_once(several: Iterable[list[list[Leg]]]) -> list[list[Leg]]:
 def scheduled(
     kind: Kind, n: int, blocks: int, rounds: Iterable[list[Leg]], names: Iterable[str] = ()
 ) -> Schedule:
-    """Return the schedule of legs: switches are positions from n on, in the order of `names`.
+    """The schedule of legs: switches are positions from n on, by `names`, then as reached.
 
-    Those not named follow in the order in which they are reached. A message goes as soon as the
-    data that it carries is there.
+    A message goes once its data has arrived.
     """
     at = {name: n + number for number, name in enumerate(names)}
     placed: list[Round] = []
@@ -143,7 +133,6 @@ def _of_tree(kind: Kind, n: int, tree: Tree, blocks: int, rounds: list[list[Leg]
 
 
 def _levels(tree: Tree) -> list[list[Tree]]:
-    """Return the switches by how far they are from the top."""
     levels, level = [], [tree]
     while level:
         levels.append(level)
@@ -152,7 +141,6 @@ def _levels(tree: Tree) -> list[list[Tree]]:
 
 
 def _way_to(tree: Tree, rank: int) -> list[Tree]:
-    """Return the switches from the top to the one that a rank is at; none if it is nowhere."""
     if rank in tree.ranks:
         return [tree]
     for child in tree.children:

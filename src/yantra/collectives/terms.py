@@ -2,9 +2,9 @@
 
     T(n, S) = min over terms of  latency + step x hops(n) + wire(n, S) / bandwidth
 
-A term is an algorithm with a protocol: three numbers for a machine and a collective. LL sends a
-flag with every 4 bytes, LL128 one with every 120, Simple waits for whole slices: each is best at
-other sizes. What the algorithms differ in is known, not fitted:
+A term, an algorithm with a protocol, has three numbers for a machine and a collective. LL sends a
+flag with every 4 bytes, LL128 one with every 120, Simple waits for whole slices. Algorithms differ,
+unfitted, by:
 
 | in a node | hops | wire |
 | --- | --- | --- |
@@ -16,23 +16,18 @@ other sizes. What the algorithms differ in is known, not fitted:
 | Ring | nodes, of an all-reduce twice as much, in crossings with 8 ranks a node | the same |
 | Sends | half of log2(nodes) | (n - local) / n S |
 
-S / 2 n is what a rank does with its own part beside what it sends; with it one bandwidth holds for
-2 to 8 ranks, on A100, H100 and B200.
-S is in bytes as nccl-tests count them: of an all-gather what all ranks have together, else what one
-has. Over nodes the bandwidth is what a rank's adapters have together with those of its node-mates,
-or that of the links within a node if that is less. Beyond 8 ranks of a node, or the
-most that were measured, hops grow with the logarithm, as trees and switches spare the chain.
+S / 2 n is a rank's own part; with it one bandwidth holds for 2 to 8 ranks, on A100, H100 and B200.
+S is in bytes as in nccl-tests: all ranks' together for an all-gather, else one's. Over nodes the
+bandwidth is that of the node's adapters, or of its links if less. Beyond 8 ranks of a node, or the
+most measured, hops grow with the logarithm, as trees and switches spare the chain.
 
-**Other links** (`Faster`). The constant is the launch: it stays. Steps are latency: x k with that
-of the links that they cross. The wire is bandwidth: / k; over nodes B is at most what the links in
-the node reach. A collective takes the best of its terms there, but never less than launch and steps
-of the term that was measured at its size, so an infinite bandwidth leaves these, and a network
-without latency as well leaves the launch. So times never grow with bandwidth nor fall with latency.
+**Other links** (`Faster`). The launch stays, steps scale with latency, the wire with 1 / bandwidth,
+over nodes at most what links in the node reach. The best term counts, but never less than launch
+and steps of the one measured at the size, so times never grow with bandwidth nor fall with latency.
 
-Trade-off: NCCL takes what its tuner expects to be best, which is not always so; a term is what runs
-where it is best. It holds for the machine that was measured: another site of the same machine
-differs by 20 to 30 %. Sources: Hu et al., "Demystifying NCCL", arXiv 2507.04786 (2025), for the
-protocols; NCCL 2.30.7, src/graph/tuning.cc, for hops and what crossings weigh beside them.
+Trade-off: a term is what runs where it is best, though NCCL's tuner may err. Another site of the
+same machine differs by 20 to 30 %. Sources: Hu et al., "Demystifying NCCL", arXiv 2507.04786
+(2025), for the protocols; NCCL 2.30.7, src/graph/tuning.cc, for hops and the weight of crossings.
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ FACTORS = {"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "all_to_
 """Bytes on the wire of a rank, as multiples of (n - 1) / n S; nccl-tests, PERFORMANCE.md."""
 
 ALGORITHMS = ("Ring", "Tree", "NVLS", "Sends")
-_OWN_PART = 0.5  # bytes sent in the time that a rank takes for one of its own part; see above
+_OWN_PART = 0.5  # bytes sent in the time of a rank's own part; see above
 USUAL_LOCAL = 8
 """Ranks of a node that a ring's crossings are counted with."""
 
@@ -69,15 +64,15 @@ class Term(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return both names: `Ring LL128`."""
+        """Both names: `Ring LL128`."""
         return f"{self.algorithm} {self.protocol}"
 
 
 class Points(NamedTuple):
     """Collectives of one kind, in a node or over nodes: columns of equal length.
 
-    `most` are the ranks of a node up to which its hops are counted one by one, at most 8. `once` is
-    the share of the bytes of an all-to-all over nodes that is sent.
+    `most` ranks of a node (at most 8) have hops counted one by one; `once` is the share sent of an
+    all-to-all's bytes over nodes.
     """
 
     kind: str
@@ -89,9 +84,9 @@ class Points(NamedTuple):
 
 
 class Faster(NamedTuple):
-    """Links by what was measured on: factors of bandwidth and latency in a node and between nodes.
+    """Links over the measured ones: factors of bandwidth and latency, in a node and between.
 
-    `most_in_node` is the bandwidth that links in the node reach, in bytes per microsecond.
+    `most_in_node`: bytes/us that links in the node reach.
     """
 
     bandwidth: float = 1.0
@@ -102,7 +97,6 @@ class Faster(NamedTuple):
 
     @property
     def is_as_measured(self) -> bool:
-        """Return whether nothing is faster or slower."""
         return self[:4] == (1.0, 1.0, 1.0, 1.0)
 
 
@@ -110,7 +104,7 @@ def points(
     kind: str, ranks: int, nodes: float, sizes: Sequence[float] | Reals, most: int = USUAL_LOCAL,
     once: float = 1.0,
 ) -> Points:  # fmt: skip
-    """Return one collective of several sizes, in bytes."""
+    """One collective of several sizes, in bytes."""
     import numpy as np
 
     size = np.asarray(sizes, dtype=float)
@@ -121,9 +115,9 @@ def points(
 def taken(
     terms: Sequence[Term], at: Points, faster: Faster | None = None
 ) -> tuple[Reals, NDArray[np.intp]]:
-    """Return the microseconds of each collective, and which of the terms it takes.
+    """The microseconds of each collective, and the index of its term.
 
-    With `faster` on links that are by that much faster than those that were measured.
+    `faster`: the links over the measured ones.
     """
     import numpy as np
 
@@ -146,7 +140,7 @@ def taken(
 
 
 def _slower_steps(term: Term, at: Points, faster: Faster) -> Reals:
-    """Return by how much longer steps take: those of a ring over nodes cross a node as well."""
+    """Factor on steps; a ring's over nodes also cross a node."""
     import numpy as np
 
     over = np.full_like(at.size, faster.latency_over)
@@ -158,7 +152,7 @@ def _slower_steps(term: Term, at: Points, faster: Faster) -> Reals:
 
 
 def _slower_bytes(term: Term, at: Points, faster: Faster) -> Reals:
-    """Return by how much longer bytes take: over nodes links in the node may be what bounds."""
+    """Factor on bytes; over nodes, links in the node may be the bound."""
     import numpy as np
 
     most = max(faster.most_in_node, term.bytes_per_us)
@@ -168,7 +162,7 @@ def _slower_bytes(term: Term, at: Points, faster: Faster) -> Reals:
 
 
 def features(terms: Sequence[Term], at: Points) -> Reals:
-    """Return what latency, step and the inverse of the bandwidth are multiplied by: (k, n, 3)."""
+    """Factors of latency, step and inverse bandwidth: (k, n, 3)."""
     import numpy as np
 
     one = np.ones_like(at.size)
@@ -178,7 +172,7 @@ def features(terms: Sequence[Term], at: Points) -> Reals:
 
 
 def hops(term: Term, at: Points) -> Reals:
-    """Return the steps of a term."""
+    """The steps of a term."""
     import numpy as np
 
     over = at.nodes > 1
@@ -196,22 +190,21 @@ def hops(term: Term, at: Points) -> Reals:
 
 
 def crossing(protocol: str, local: Reals) -> Reals:
-    """Return the time of a ring's way through a node and to the next, of that with 8 ranks a node.
+    """The time of a ring through a node and to the next, relative to 8 ranks a node.
 
-    A network hop counts as many hops of NVLink as in the tables of NCCL's tuner; of Simple twice.
+    A network hop is as many of NVLink as in NCCL's tuner; for Simple twice.
     """
     across = _across(protocol)
     return (local - 1.0 + across) / (USUAL_LOCAL - 1.0 + across)
 
 
 def _across(protocol: str) -> float:
-    """Return as how many hops of NVLink a network hop of a ring counts."""
     at = PROTOCOLS.index(protocol)
     return NETWORK["Ring"][at] / NVLINK["Ring"][at] * (2.0 if protocol == "Simple" else 1.0)
 
 
 def wire(term: Term, at: Points) -> Reals:
-    """Return the bytes that a rank sends."""
+    """The bytes that a rank sends."""
     import numpy as np
 
     if term.algorithm == "NVLS":
@@ -225,11 +218,11 @@ def wire(term: Term, at: Points) -> Reals:
 
 
 def usual(kind: str, over_nodes: bool, switches_add: bool) -> tuple[Term, ...]:
-    """Return the terms of a usual machine, which a fit starts from and is drawn to.
+    """The terms of a usual machine, which a fit starts from and is drawn to.
 
-    In a node they are near the medians of what was measured on A100 to GB300. Over nodes latencies
-    and hops are those of NCCL's tuner (2.30.7) with 8 ranks a node; bandwidths are of 150 GB/s, of
-    which LL and LL128 reach what they reach in a node. `switches_add` is whether there is NVLS.
+    In a node near medians measured on A100 to GB300; over nodes latencies and hops of NCCL's tuner
+    (2.30.7) with 8 ranks a node, and 150 GB/s, LL and LL128 with their shares in a node.
+    `switches_add`: NVLS.
     """
     if not over_nodes:
         name = "Sends" if kind == "all_to_all" else "Ring"

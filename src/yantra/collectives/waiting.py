@@ -1,7 +1,7 @@
 """Events that wait for others: an order in which all can happen, or a cycle in which none does.
 
-`before` has for each event those that it waits for. The order is that of Kahn ("Topological sorting
-of large networks", CACM 1962), by number where several can happen at once.
+By Kahn ("Topological sorting of large networks", CACM 1962), the lowest ready number first;
+`before` has what each waits for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def ordered(before: Sequence[Sequence[int]]) -> tuple[list[int], set[int]]:
-    """Return the events that can happen, in order, and those that never do."""
+    """The events that can happen, in order, and those that never do."""
     left = [len(earlier) for earlier in before]
     after: list[list[int]] = [[] for _ in before]
     for event, awaited in enumerate(before):
@@ -26,9 +26,8 @@ def ordered(before: Sequence[Sequence[int]]) -> tuple[list[int], set[int]]:
 
 
 def cycle_in(before: Sequence[Sequence[int]], stuck: set[int]) -> list[int]:
-    """Return events of which each waits for the next and the last for the first.
-
-    Of those that never happen: from the lowest back until one comes again.
+    """A cycle, found from the lowest stuck event backwards: each waits for the next, the last for
+    the first.
     """
     at = min(stuck)
     walked: dict[int, int] = {}

@@ -12,7 +12,7 @@ models: Registry[type[ComputeModel]] = Registry(
 
 
 def model_of(choice: PluginChoice, where: str | None = None) -> ComputeModel:
-    """Return the model that a scenario chooses, with its options."""
+    """The model that a scenario chooses, with its options."""
     return made(models, choice, where)
 
 

@@ -1,4 +1,4 @@
-"""What a model answers, checked: one place for built-in models and for those of strangers."""
+"""What a model answers, checked."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 def ask(
     model: ComputeModel, kernels: Kernels, device: Device, name: str, where: str = "compute model"
 ) -> Estimates:
-    """Return the estimates of a model, as columns of float64.
+    """A model's estimates, as columns of float64.
 
-    Raises ConfigError at `where` with the model's `name` and the row, where the answer is none.
+    Raises ConfigError at `where` with the model's `name` and the row.
     """
     try:
         with np.errstate(all="ignore"):
@@ -34,7 +34,7 @@ def ask(
 
 
 def fault(kernels: Kernels, columns: list[np.ndarray]) -> str | None:
-    """Return what is wrong with low, middle and high, with the first row where it is so."""
+    """What is wrong with low, middle and high, and the first such row."""
     if len(columns) != len(Estimates._fields):
         return f"expected low, middle and high, got {len(columns)} columns"
     for name, column in zip(Estimates._fields, columns, strict=True):

@@ -3,8 +3,8 @@
     python -m yantra.compute.contract fixed_efficiency
     python -m yantra.compute.contract path/to/my_model.py
 
-Each law takes a model and a device, and returns what is wrong, in words, or None. They are about
-what any simulation takes for granted; whether durations are right, only measurements say.
+A law returns what is wrong with a model on a device, or None. Only measurements show whether
+durations are right.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Law = Callable[[ComputeModel, Device], str | None]
 
 
 def probes() -> Kernels:
-    """Return kernels of many kinds; equal but for their bytes where those stand side by side."""
+    """Kernels of many kinds; neighbours that differ only in bytes."""
     rows = list(product(_CLASSES, _TYPES, _FLOPS, _BYTES))
     classes, types, flops, sizes = zip(*rows, strict=True)
     side = [_PRODUCT if name == "gemm" and work == 10**12 else 0 for name, _, work, _ in rows]
@@ -48,7 +48,7 @@ def probes() -> Kernels:
 
 
 def every_kernel_has_a_duration(model: ComputeModel, device: Device) -> str | None:
-    """There are low, middle and high for each row, finite, from 0 up, in this order."""
+    """Low, middle and high of each row are finite, at least 0, and in this order."""
     rows = probes()
     try:
         ask(model, rows, device, "it")
@@ -65,7 +65,7 @@ def the_same_is_said_twice(model: ComputeModel, device: Device) -> str | None:
 
 
 def the_order_of_rows_does_not_matter(model: ComputeModel, device: Device) -> str | None:
-    """Each row has its answer wherever it stands."""
+    """Each row has its answer at any place."""
     rows = probes()
     order = np.arange(len(rows))[::-1]
     answer, other = _answer(model, rows, device), _answer(model, rows.take(order), device)
@@ -74,7 +74,7 @@ def the_order_of_rows_does_not_matter(model: ComputeModel, device: Device) -> st
 
 
 def a_kernel_does_not_see_the_others(model: ComputeModel, device: Device) -> str | None:
-    """A row alone has the answer that it has among others, and so has one that runs more often."""
+    """A row has the same answer alone, among others, and with another count."""
     rows = probes()
     answer = _answer(model, rows, device)
     for row in range(0, len(rows), 41):
@@ -100,7 +100,7 @@ def no_kernel_beats_the_roofline(model: ComputeModel, device: Device) -> str | N
 
 
 def more_bytes_never_take_less(model: ComputeModel, device: Device) -> str | None:
-    """Of two kernels that differ in their bytes alone, that with more takes no less time."""
+    """Of kernels that differ in bytes alone, that with more takes no less time."""
     rows = probes()
     middle = _answer(model, rows, device).middle.reshape(-1, len(_BYTES))
     wrong = (np.diff(middle) < 0).any(axis=1)
@@ -123,13 +123,13 @@ LAWS: tuple[Law, ...] = (
 
 
 def example_of(name: str, where: str | None = None) -> ComputeModel:
-    """Return a model with its defaults, and what it gives as example where it has none."""
+    """A model with its defaults, and its example for options without one."""
     example = models.get(name, where).example
     return model_of(Plugin(kind=name, options=tuple(example.items())) if example else name, where)
 
 
 def violations(model: ComputeModel) -> Iterator[str]:
-    """Yield what is wrong with a model, for every device and law."""
+    """What is wrong with a model, for every device and law."""
     for device in DEVICES:
         for law in LAWS:
             wrong = asked(law, model, device)
@@ -140,7 +140,7 @@ def violations(model: ComputeModel) -> Iterator[str]:
 
 
 def summary(model: ComputeModel) -> str:
-    """Return what was checked, and how far from the roofline two kernels are."""
+    """What was checked, and how far from the roofline two kernels are."""
     held = f"every law holds over {len(probes())} kernels on {len(DEVICES)} devices"
     return f"{held}\n{_figures(model)}" if model.needs else held
 

@@ -1,10 +1,8 @@
 """A described device: kernels by tiles on what a file says a device is made of.
 
-For devices that nobody has built or measured. The file holds cores, lanes, arrays, buffers and
-memory; peak and bandwidth follow from it, those of the scenario's device do not count here. Bounds:
-without launches below; above, compute and traffic one after the other. Trade-off: made of the
-description alone, so it knows nothing of a library's habits.
-Source: Zhang et al., "LLMCompass", ISCA 2024; see `yantra.compute.devices.tiles`.
+For devices nobody has measured. Peak and bandwidth follow from the file, not the scenario. Bounds:
+without launches; compute and traffic in sequence. Trade-off: no habits of a library. Source: Zhang
+et al., "LLMCompass", ISCA 2024; see `yantra.compute.devices.tiles`.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Options(Record):
-    """Which device: a built-in name, or the path of a file."""
+    """A built-in device's name, or the path of a file."""
 
     device: str
 
 
 class _Device(Text):
-    """The name of a described device, or a path, which starts from the scenario's folder."""
+    """The name of a described device, or a path relative to the scenario's folder."""
 
     expected = "the name of a described device, or the path of a .yaml file"
 
@@ -69,7 +67,7 @@ class Described(ComputeModel):
         self._device = load(self.given.device, "cluster.device.compute.options.device")
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return the best tiles after a launch; see the base."""
+        """The best tiles after a launch; see the base."""
         from yantra.compute.devices.tiles import seconds
 
         described = self._without_what_is_free(device)
@@ -79,7 +77,7 @@ class Described(ComputeModel):
         return Estimates(busy, middle, middle + moved)
 
     def _without_what_is_free(self, device: Device) -> Description:
-        """Return the description, as fast as a what-if makes peak or memory."""
+        """A what-if scales the file's peak or memory."""
         described = self._device
         if device.peak_flops == inf:
             buffer = described.global_buffer.replace(bytes_per_s=inf)

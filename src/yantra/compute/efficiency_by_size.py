@@ -1,12 +1,11 @@
 """Efficiency by size: a roofline of which larger kernels reach more, in steps.
 
-From so many operations on a kernel reaches such a fraction of the peak, from so many bytes on such
-a fraction of the bandwidth; below the first step, the first. Arithmetic and traffic take place
-together or, with `together: false`, one after the other. A kernel just above a step may be faster
-than one just below it: steps are as coarse as whoever measured them made them.
+Steps by operations are fractions of the peak, by bytes of the bandwidth; below the first step, the
+first. Arithmetic and traffic overlap or, with `together: false`, add. Just above a step a kernel
+may be faster than just below.
 
 Source: Isaev et al., "Calculon: a methodology and tool for high-level co-design of systems and
-large language models", SC 2023, section 3 (its processing modes and efficiency tables).
+large language models", SC 2023, section 3 (processing modes, efficiency tables).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ALL: Steps = ((0, 1.0),)
 
 
 class Curves(Record):
-    """Fractions by size: of the peak for products and for other kernels, and of the bandwidth."""
+    """Fractions by size: of the peak for products and others, and of the bandwidth."""
 
     products: Steps = _ALL
     others: Steps = _ALL
@@ -52,7 +51,7 @@ class EfficiencyBySize(ComputeModel):
     )
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return the longer of arithmetic and traffic, or their sum; see the base."""
+        """The longer of arithmetic and traffic, or their sum; see the base."""
         import numpy as np
 
         given: Curves = self.given

@@ -1,10 +1,8 @@
 """Fixed efficiency: a roofline whose peak and bandwidth are reached to a stated fraction.
 
-A fraction for each class of operator: large matrix products come closer to the peak than attention.
-Simple, and easy to fit to a profile; but a small kernel reaches as much as a large one, which no
-device does.
-Source: the efficiencies of Calculon, Isaev et al., "Calculon: a methodology and tool for high-level
-co-design of systems and large language models", SC 2023, without its steps by size.
+One for each class of operator, easy to fit to a profile; unlike on devices, small kernels reach as
+much as large ones. Source: Isaev et al., "Calculon: a methodology and tool for high-level co-design
+of systems and large language models", SC 2023, without its steps by size.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
 
 class Fractions(Record):
-    """The fraction of the peak that kernels of a class reach, and of the memory's bandwidth.
+    """Fractions of the peak by class, and of the memory's bandwidth.
 
-    A class of None reaches `default`, as does every class without an option of its own.
+    None is `default`, for every class without its own.
     """
 
     gemm: float | None = None
@@ -47,7 +45,7 @@ class FixedEfficiency(ComputeModel):
     )
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return the longer of arithmetic and traffic; see the base."""
+        """The longer of arithmetic and traffic; see the base."""
         import numpy as np
 
         fractions = np.array([self._of(name) for name in kernels.op_classes])

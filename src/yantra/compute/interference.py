@@ -1,18 +1,16 @@
 """How much slower kernels are while collectives run beside them, for whole columns.
 
-Of U units (SMs, compute units) collectives have s, and of the memory's bandwidth B they want c.
-A kernel that moves Q bytes in T alone, so wants w = Q / T of it, takes
+Collectives have s of U units (SMs, compute units), and want c of the memory's bandwidth B. A kernel
+that moves Q bytes in T alone, so wants w = Q / T, takes
 
     max(T (w < 0.8 B ? U / (U - s) : 1),  Q / b),  b what max-min fairness leaves it of B
 
-times as a run takes with `collectives.interference` (native/memory/local_bandwidth.hpp), where
-several kernels may share what is left. Collectives keep their units whatever runs beside them, as
-their blocks stay until the end; of memory they get less where kernels want it.
+times, as with `collectives.interference` (native/memory/local_bandwidth.hpp), where several kernels
+may share the rest. Collectives' blocks keep their units; their memory shrinks.
 
-That is for kernels of many waves of blocks. One of few may need a wave more, at worst
-ceil(n / (U - s)) / ceil(n / U) times as long with n blocks: `high` of an interval whose `low` is
-the law. Nothing here is fitted. Sources: the roofline of Williams et al., CACM 2009; waves:
-NVIDIA, "Matrix Multiplication Background User's Guide" (2023), section 4.
+Few blocks may need a wave more: `high`, at worst ceil(n / (U - s)) / ceil(n / U) with n blocks.
+Nothing is fitted. Sources: Williams et al., CACM 2009 (roofline); NVIDIA, "Matrix Multiplication
+Background User's Guide" (2023), section 4 (waves).
 """
 
 from __future__ import annotations
@@ -26,11 +24,11 @@ Reals = NDArray[np.float64]
 Amount = float | Reals
 
 MEMORY_BOUND = 0.8
-"""The share of the memory's bandwidth from which on a kernel waits for bytes and not for units."""
+"""Share of memory's bandwidth above which a kernel waits for bytes, not units."""
 
 
 class Slowdown(NamedTuple):
-    """Factors on the time of kernels: `low` of many waves, `high` where blocks need a wave more."""
+    """Factors on kernels' time: `low` of many waves, `high` where blocks need a wave more."""
 
     low: Reals
     high: Reals
@@ -45,11 +43,10 @@ def slowdown(
     taken_bandwidth: Amount = 0.0,
     blocks: Amount = 0.0,
 ) -> Slowdown:
-    """Return by what factors kernels are slower while collectives take `taken` of `units`.
+    """Factors by which kernels slow while collectives take `taken` of `units`.
 
-    `wanted`, `bandwidth` and `taken_bandwidth` are in one unit, as are all rates; `blocks` of a
-    kernel, as many as are resident at once to a unit, are 0 where they are not known: then both
-    factors are the law's.
+    `wanted`, `bandwidth` and `taken_bandwidth` share one unit; `blocks` of a kernel, in residents
+    per unit, are 0 if unknown: then both factors are the law's.
     """
     some = (units, taken, wanted, bandwidth, taken_bandwidth, blocks)
     u, s, w, b, c, n = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in some))

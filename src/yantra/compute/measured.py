@@ -1,14 +1,11 @@
 """Measured: kernels take as long as ones like them took on a real GPU.
 
-Products of matrices, attention and kernels bound by memory have tables of published measurements,
-made smooth by a formula of tiles, waves and bytes; see `families`. A GPU without tables takes those
-of the nearest one, scaled by its rates, and intervals say so. The type of each operation decides
-its rate, not that of the scenario. With a `profile`, kernels that were measured on the very machine
-correct the tables; see `profiles`.
+Published measurements, smoothed by formulas (`families`). A GPU without tables takes the nearest
+one's, scaled by its rates, with wider intervals. Each operation's type decides its rate. A
+`profile` of the very machine corrects them (`profiles`).
 
-Trade-off: tables are of one lab's machines and libraries (2025); another machine of the same name
-differs, by a few per cent up to a third. Nothing here overlaps anything.
-Sources: NOTICE names the measurements; each family its formula.
+Trade-off: one lab's machines and libraries (2025); others of the same name differ by a few per cent
+up to a third. Nothing overlaps. Sources: NOTICE, and each family.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Options(Record):
-    """Whose tables are taken, and what else the data sheet of the device states."""
+    """Whose tables are taken, and what else the device's data sheet states."""
 
     gpu: str | None = None
     dtype: str = "bf16"
@@ -91,14 +88,14 @@ class Measured(ComputeModel):
     splits_by_rates = True
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return what each kernel's family says, as the profile corrects it; see the base."""
+        """What each kernel's family says, corrected by the profile; see the base."""
         kernels = retyped(kernels, self.given.products)
         made = by_tables(kernels, self._machine(device))
         found = self._correction(device)
         return made if found is None else found.of(kernels, made)
 
     def basis(self, kernels: Kernels, device: Device) -> str:
-        """Return whose tables the families of these kernels have."""
+        """Whose tables the families of these kernels have."""
         import numpy as np
 
         from yantra.compute.families import DEFAULT, families, family_of
@@ -126,7 +123,7 @@ class Measured(ComputeModel):
         return f"{count} kernels measured on {profile.device}{told}, between them {tables}"
 
     def _correction(self, device: Device) -> Correction | None:
-        """Return what the profile says of the machine itself, whatever rates a what-if gives it."""
+        """The profile's correction at the machine's own rates, whatever a what-if gives it."""
         given: Options = self.given
         if given.profile is None:
             return None
@@ -150,7 +147,7 @@ class Measured(ComputeModel):
 
 
 def by_tables(kernels: Kernels, machine: Machine) -> Estimates:
-    """Return what the family of each kernel says of it."""
+    """The estimates of each kernel's family."""
     import numpy as np
 
     from yantra.compute.families import DEFAULT, families, family_of
@@ -168,7 +165,7 @@ def by_tables(kernels: Kernels, machine: Machine) -> Estimates:
 
 
 def _beyond(kernels: Kernels, machine: Machine) -> str:
-    """Return the share of kernels that are larger or smaller than any measured; empty if none."""
+    """The share of kernels larger or smaller than any measured; empty if none."""
     from yantra.compute.families import families
     from yantra.compute.profiles.correct import families_of
 
@@ -183,7 +180,7 @@ def _beyond(kernels: Kernels, machine: Machine) -> str:
 
 @cache
 def _corrections(given: Options, device: Device) -> Correction:
-    """Return the correction of a profile for a device; made once for each."""
+    """A profile's correction for a device; made once for each."""
     from yantra.compute import profiles
     from yantra.compute.profiles.correct import correction_of
 

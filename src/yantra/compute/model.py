@@ -1,8 +1,7 @@
 """What a compute model is: a column of durations for a column of kernels.
 
-A new one needs `estimate`. It is asked once for each device of a job, for all kernels that differ,
-so that a job of a million nodes costs what its few hundred kernels cost. Trade-off: a model sees a
-kernel alone. What runs beside it, and what ran before, it does not know.
+A new one needs `estimate`, asked once for each device of a job with all distinct kernels, a few
+hundred for a million nodes. Trade-off: a kernel alone, not what runs beside or before it.
 """
 
 from __future__ import annotations
@@ -29,33 +28,33 @@ Need = Literal["flops", "bytes", "peak", "memory_bandwidth"]
 
 
 class Device(NamedTuple):
-    """What a model knows of a device; either rate is infinite where a what-if removes its time."""
+    """A device; either rate is infinite where a what-if removes its time."""
 
     peak_flops: float
     memory_bytes_per_s: float
 
 
 class Kernels(Record):
-    """Kernels that differ, as columns of equal length.
+    """Distinct kernels, as columns of equal length.
 
     `op_class`, `dtype` and `phase` (forward, dgrad, wgrad, recompute, optimizer) are codes: places
-    in the names beside them, 0 where a trace says nothing. `flops` are floating-point operations
-    (`num_ops`), `bytes` what moves to and from the device's memory (`tensor_size`), `recorded_ns`
-    the duration in the trace. Sizes are 0 where a trace does not say:
+    in the names beside them, 0 if unknown. `flops` are floating-point operations (`num_ops`),
+    `bytes` what moves to and from the device's memory (`tensor_size`), `recorded_ns` the trace's
+    duration. Sizes that a trace does not say are 0:
 
-    * A product of matrices has `m`, `n` and `k`, and a `batch` of them. `accumulated` are the bytes
-      of the tensor that its result is added to, 0 where it is written. `stored` are the bytes of
-      its weight where that is stored in fewer bits than it is multiplied in, 0 elsewhere.
-    * A norm or softmax has `m` rows.
-    * Of products of `batch` experts on a device, `inner` is the width between both products of a
-      layer, `experts` how many it has on all devices, `top_k` how many a token is sent to, and
-      `skew` hundredths of the exponent by which tokens are spread over them, 0 if evenly.
-    * Attention has a `batch` of sequences, each of `queries` that look at `keys`, through `heads`
-      of `head_dim` numbers (`value_dim` of values) that share `kv_heads`. `window` is how many keys
-      a query sees at most, `cache_bits` what a number of the cache of keys and values has.
+    * A product of matrices: `m`, `n`, `k`, and a `batch` of them. `accumulated` are bytes of the
+      tensor that its result is added to, 0 where it is written; `stored` those of its weight if
+      stored in fewer bits than it is multiplied in, else 0.
+    * A norm or softmax: `m` rows.
+    * Products of `batch` experts on a device: `inner`, the width between a layer's two products,
+      `experts` on all devices, `top_k` that a token goes to, `skew`, hundredths of the exponent
+      that spreads tokens over them, 0 if evenly.
+    * Attention: a `batch` of sequences, each of `queries` that look at `keys`, through `heads` of
+      `head_dim` numbers (`value_dim` of values) that share `kv_heads`. `window` is the most keys a
+      query sees, `cache_bits` those of a cached number.
 
-    `count` is how many nodes of all ranks are this kernel. Whole numbers have a sign, so that
-    `bytes - knee` may be negative.
+    `count` is how many nodes of all ranks are this kernel. Whole numbers are signed, so `bytes -
+    knee` may be negative.
     """
 
     op_class: NDArray[np.uint32]
@@ -88,11 +87,11 @@ class Kernels(Record):
     count: Wholes
 
     def __len__(self) -> int:
-        """Return the number of rows."""
+        """The number of rows."""
         return len(self.flops)
 
     def take(self, rows: Any) -> Kernels:
-        """Return some rows, in the order of `rows`: places, or a truth value for each row."""
+        """Some rows, in the order of `rows`: places, or a truth value for each row."""
         taken: dict[str, Any] = {
             name: part if isinstance(part, tuple) else part[rows]
             for name, part in self.__dict__.items()
@@ -100,13 +99,13 @@ class Kernels(Record):
         return Kernels(**taken)
 
     def describe(self, row: int) -> str:
-        """Return a row in words, for errors."""
+        """A row in words, for errors."""
         name = self.op_classes[int(self.op_class[row])] or "no class"
         return f"row {row} ({name}, {self.flops[row]} FLOPs, {self.bytes[row]} bytes)"
 
 
 WHOLE_COLUMNS = Kernels.field_names[Kernels.field_names.index("flops") :]
-"""The columns of whole numbers: amounts first, then sizes, then the count."""
+"""Columns of whole numbers: amounts, sizes, the count."""
 
 SIZES = WHOLE_COLUMNS[WHOLE_COLUMNS.index("batch") : -1]
 """The columns that hold sizes of a kernel, named as the attributes of a trace."""
@@ -120,7 +119,7 @@ def kernels(
     phase: Sequence[str] | str = "",
     **columns: Sequence[int],
 ) -> Kernels:
-    """Return kernels of these columns; those not given are 0, and each row counts once."""
+    """Kernels of these columns; those not given are 0, and each row counts once."""
     import numpy as np
 
     size = len(flops)
@@ -148,7 +147,7 @@ def _coded(texts: Sequence[str]) -> tuple[NDArray[np.uint32], tuple[str, ...]]:
 
 
 class Estimates(NamedTuple):
-    """Durations in nanoseconds by row: the middle one is simulated, the others bound it."""
+    """Nanoseconds by row: the middle is simulated, the others bound it."""
 
     low: Reals
     middle: Reals
@@ -156,19 +155,18 @@ class Estimates(NamedTuple):
 
     @classmethod
     def exact(cls, ns: Reals) -> Estimates:
-        """Return durations without an interval."""
+        """Durations without an interval."""
         return cls(ns, ns, ns)
 
 
 class ComputeModel(ABC):
-    """One way to tell how long kernels take.
+    """One way to estimate how long kernels take.
 
-    `options` describes what a scenario may set, None for nothing. `needs` are what the model cannot
-    answer without: a trace whose kernels lack it is refused, and so is a device. `native` names the
-    form the core computes itself, to the same ticks. `may_beat_the_roofline` says that the device's
-    peak and bandwidth bound nothing here. `splits_by_rates` says that either rate may be infinite,
-    and what is left is what the other roof and the launch take. `example` has options by name to
-    check a model with, where some have no default.
+    `options` describes what a scenario may set, None for nothing. Traces and devices that lack what
+    the model `needs` are refused. `native` names the form the core computes itself, to the same
+    ticks. `may_beat_the_roofline`: the device's peak and bandwidth bound nothing.
+    `splits_by_rates`: either rate may be infinite, which leaves the other roof and the launch.
+    `example` has options by name to check a model with, where some have no default.
     """
 
     options: ClassVar[Section | None] = None
@@ -183,9 +181,9 @@ class ComputeModel(ABC):
         self.given = options
 
     def basis(self, kernels: Kernels, device: Device) -> str:
-        """Return what the estimates rest on, in a few words for a summary; empty by default."""
+        """What the estimates rest on, in a few words for a summary."""
         return ""
 
     @abstractmethod
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return how long each kernel takes on the device, for all rows at once."""
+        """How long each kernel takes on the device, for all rows at once."""

@@ -1,9 +1,8 @@
 """Products of matrices among kernels: how many there are of what size, one by one.
 
-A trace says `batch`, `m`, `n` and `k`. Products of a batch are alike; of those of experts (a
-grouped product) it says the rows of all together, or for gradients of weights the sums of all
-together. The operations tell which it is, and the bytes which of both. Trade-off: experts get equal
-shares.
+A batch's products are equal; a grouped product of experts has the rows of all, or for gradients of
+weights the sums. Operations distinguish batches and groups, bytes the two kinds of groups.
+Trade-off: experts get equal shares.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
     Reals = NDArray[np.float64]
 
-_WORD_BYTES = 2  # only to tell both kinds of grouped products apart
-_FEWER = 1.5  # operations of a batch over those of a group, which are half or less
+_WORD_BYTES = 2  # only to distinguish the two kinds of grouped products
+_FEWER = 1.5  # operations of a batch over a group's, which are half or less
 
 
 class Products(NamedTuple):
-    """Products by row: `batch` of m x k by k x n; reals, for sizes of them do not wrap."""
+    """Products by row: `batch` of m x k by k x n; reals, which do not wrap."""
 
     m: Reals
     n: Reals
@@ -46,11 +45,10 @@ _PRODUCTS = ("gemm", "grouped_gemm")
 
 
 def retyped(kernels: Kernels, wanted: str | None) -> Kernels:
-    """Return kernels whose products are of another type than the trace has them in.
+    """Kernels with products of another type than in the trace.
 
     In 8 bits or less those that it has in 16, unless it chose a type for some itself; in 16 bits
-    and more those that it has in fewer, or in the other of bf16 and fp16. None leaves all as they
-    are.
+    and more those in fewer, or in the other of bf16 and fp16. None changes nothing.
     """
     if wanted is None:
         return kernels
@@ -75,12 +73,12 @@ def retyped(kernels: Kernels, wanted: str | None) -> Kernels:
 
 
 def is_product(kernels: Kernels) -> Any:
-    """Return for each kernel whether a trace says that it is a product, with its sizes."""
+    """Whether each kernel is a product with its sizes."""
     return (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
 
 
 def products_of(rows: Kernels) -> Products:
-    """Return the products of kernels that are products, those of experts each for itself."""
+    """The products of kernels that are products, those of experts one by one."""
     import numpy as np
 
     m, n, k, given = (part.astype(np.float64) for part in (rows.m, rows.n, rows.k, rows.batch))

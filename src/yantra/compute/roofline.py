@@ -1,15 +1,13 @@
 """Roofline: arithmetic at the device's peak, or bytes at its bandwidth, whichever takes longer.
 
-A lower bound: no kernel of these operations and bytes is faster. Without options every kernel runs
-at the device's one peak; the core computes that itself, node by node, and operations here are in
-the core's order (native/workload/lower_compute.cpp), so that both round alike. The quirks of
-ASTRA-sim's roofline are the core's alone.
+A lower bound. Without options all kernels run at the device's one peak, in the core, whose order of
+operations (native/workload/lower_compute.cpp) is kept here to round equally. ASTRA-sim's quirks are
+the core's alone.
 
-With the rates of several types a kernel runs at the rate of its own: of a step in 8 bits the
-products do, and attention, router and head run in 16 (`Setting.precise_dtype`). A type without a
-rate runs at that of 16 bits, and a kernel that says none at the device's peak.
-Source: Williams, Waterman and Patterson, "Roofline: an insightful visual performance model for
-multicore architectures", CACM 2009.
+With rates of types a kernel runs at its own, else 16 bits', or the peak without a type: in a step
+in 8 bits only products do, attention, router and head run in 16 (`Setting.precise_dtype`). Source:
+Williams et al., "Roofline: an insightful visual performance model for multicore architectures",
+CACM 2009.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ RATE = Quantity("flops", "FLOP/s", above=0)
 
 
 class Options(Record):
-    """The type that the device's peak is of, that of products, and the rate of each type."""
+    """The type of the device's peak, that of products, and the rate of each type."""
 
     dtype: str | None = None
     products: str | None = None
@@ -64,7 +62,7 @@ class Roofline(ComputeModel):
     )
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return the bound; see the base."""
+        """The bound; see the base."""
         import numpy as np
 
         peak = self._peaks(kernels, device)
@@ -79,8 +77,7 @@ class Roofline(ComputeModel):
         return Estimates.exact(np.where(operations == 0, only_bytes, ns))
 
     def _peaks(self, kernels: Kernels, device: Device) -> NDArray[np.float64] | float:
-        """Return the rate of each kernel; they scale with the device's peak, of which a what-if
-        may be."""
+        """Rates scale with the device's peak, which may be a what-if's."""
         given: Options | None = self.given
         if given is None or given == Options():
             return device.peak_flops
@@ -94,7 +91,7 @@ class Roofline(ComputeModel):
 
 
 def shares_of(given: Options, dtypes: Sequence[str]) -> list[float]:
-    """Return the rates of kernels of some types over the device's peak.
+    """The rates of some types over the device's peak.
 
     Raises ConfigError for options without the type of that peak, or its rate.
     """

@@ -1,13 +1,12 @@
 """Systolic arrays: products of matrices in folds, as on a TPU; every other kernel by the roofline.
 
-A product takes the cycles of its folds (`arrays.law`) on the best, or the stated, division over the
-arrays of a device. Memory is double buffered: while one fold computes, the next one's operands come
-in, so the longer of both counts, after the first fold's operands. With a scratchpad, operands that
-its half cannot hold are read again. Bounds: everything overlapped, and nothing. Trade-off: one
-clock, no conflicts between banks; a shape that fits badly shows, which no efficiency can do.
-Sources: Samajdar et al., ISPASS 2020 (SCALE-Sim); Jouppi et al., "In-datacenter performance
-analysis of a tensor processing unit", ISCA 2017, for weights that are loaded while others compute;
-Raj et al., "SCALE-Sim v3", arXiv 2504.15377, for the division over arrays.
+The cycles of a product's folds (`arrays.law`) on the best, or stated, division over arrays. Double
+buffered: after the first fold's operands the longer of computing and loading counts. What half of a
+scratchpad cannot hold is read again. Bounds: everything overlapped, and nothing. Trade-off: one
+clock, no bank conflicts; badly fitting shapes show. Sources: Samajdar et al., ISPASS 2020
+(SCALE-Sim); Jouppi et al., "In-datacenter performance analysis of a tensor processing unit", ISCA
+2017 (weights loaded while others compute); Raj et al., "SCALE-Sim v3", arXiv 2504.15377 (division
+over arrays).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _ACCUMULATOR_BYTES = 4  # partial sums are fp32 or int32 (Jouppi et al. 2017, se
 
 
 class Arrays(Record):
-    """The arrays of a device; without a clock, that at which they reach the device's peak."""
+    """The arrays of a device; by default at the clock that reaches its peak."""
 
     rows: int = 128
     columns: int = 128
@@ -49,7 +48,7 @@ class Arrays(Record):
 
 
 class _Options(Section):
-    """The options, of which one is only for arrays that something is loaded into."""
+    """The options; one is only for arrays that load something."""
 
     def read(self, tree: Any, where: str, folder: str) -> Any:
         record = super().read(tree, where, folder)
@@ -106,7 +105,7 @@ class Systolic(ComputeModel):
         self._load: WeightLoad = given.weight_load or "hidden"
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return the folds beside the traffic for products, the roofline for others."""
+        """Folds beside traffic for products, the roofline for others."""
         import numpy as np
 
         least = Roofline().estimate(kernels, device).middle
@@ -132,7 +131,7 @@ class Systolic(ComputeModel):
         return device.peak_flops / (2.0 * elements)
 
     def _cycles(self, of: Products) -> Reals:
-        """Return the cycles of the fastest division over the arrays that is allowed."""
+        """Cycles of the fastest allowed division over the arrays."""
         import numpy as np
 
         best = None
@@ -146,7 +145,6 @@ class Systolic(ComputeModel):
         return result
 
     def _first(self, of: Products) -> Reals:
-        """Return the words that one fold of every array begins with."""
         import numpy as np
 
         on = mapped(of.m, of.n, of.k, self._array.dataflow)
@@ -157,7 +155,7 @@ class Systolic(ComputeModel):
         return most
 
     def _bytes(self, rows: Kernels, of: Products, word: Reals) -> Reals:
-        """Return what memory moves: the trace's bytes, and again what does not fit."""
+        """Memory's traffic: the trace's bytes, and again what does not fit."""
         import numpy as np
 
         bytes = rows.bytes.astype(np.float64)
@@ -172,11 +170,10 @@ class Systolic(ComputeModel):
 
 
 def _again(m: Any, n: Any, k: Any, array: Array, words: Reals) -> Any:
-    """Return the words of operands that are read more than once, per product.
+    """The words of operands that are read more than once, per product.
 
-    Folds run down the rows of the array first. So what streams is read once per column of folds,
-    unless all of it fits, and for output stationary the weights of one column once per fold, unless
-    they fit.
+    Folds run down the array's rows first. So what streams is read once per column of folds unless
+    all fits, and for output stationary the weights of one column once per fold, unless they fit.
     """
     import numpy as np
 
@@ -190,7 +187,6 @@ def _again(m: Any, n: Any, k: Any, array: Array, words: Reals) -> Any:
 
 
 def _sums_again(m: Any, n: Any, k: Any, array: Array, half_bytes: float) -> Any:
-    """Return the partial sums that are stored and loaded again, per product."""
     import numpy as np
 
     if array.dataflow == "os":
@@ -201,7 +197,6 @@ def _sums_again(m: Any, n: Any, k: Any, array: Array, half_bytes: float) -> Any:
 
 
 def _divisions(arrays: int, partition: Partition) -> Iterator[tuple[int, int, int]]:
-    """Yield over how many arrays products, rows and columns are divided."""
     if partition == "input":
         yield 1, arrays, 1
     elif partition == "weight":

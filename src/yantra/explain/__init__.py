@@ -1,8 +1,8 @@
 """Why a run takes as long as it does, and what changed from one run to another.
 
-`what_if` runs a scenario without each cause of time; `explain` puts a result into words; `compare`
-says how two results differ, `side_by_side` how several do; `advice` ranks what to change by what it
-gains. All say what the engine says; none of them estimates.
+`what_if` runs a scenario without each cause of time, `explain` puts a result into words, `compare`
+and `side_by_side` say how results differ, `advice` ranks changes by gain. All is simulated, nothing
+estimated.
 """
 
 from __future__ import annotations

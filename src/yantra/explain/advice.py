@@ -1,13 +1,10 @@
 """What to change, ranked by what a simulation says it gains: faster parts, and other plans.
 
-Each row is a run of its own. Rates are those of the scenario's cluster, each 10 % lower, 10 %
-higher, twice as high and infinite, of a latency its inverse. Plans are variations of the one that a
-workload file carries: smaller and more micro-batches, virtual stages, other schedules, less
-recomputing.
-
-A plan with more micro-batches of the same size has a larger batch, so plans are compared by the
-time of a sequence. One that the devices cannot hold is marked. Trade-off: one change at a time;
-which change is best together with another is for a search.
+Each row is a run. Rates of the cluster are 10 % lower, 10 % higher, twice and infinite, latencies
+the inverse. Plans vary the workload's: smaller and more micro-batches, virtual stages, other
+schedules, less recomputing. They are compared by time per sequence, as more micro-batches of a size
+are a larger batch; one that devices cannot hold is marked. Trade-off: one change at a time;
+combinations are for a search.
 """
 
 from __future__ import annotations
@@ -39,14 +36,14 @@ _SCHEDULES = ("zb-h1",)
 
 
 class Rate(NamedTuple):
-    """How much shorter the run is with a rate times FACTORS, as shares; None if it cannot run."""
+    """What a rate times FACTORS saves, as shares; None if it cannot run."""
 
     text: str
     gains: tuple[float | None, ...]
 
 
 class Change(NamedTuple):
-    """What a sequence takes less with another plan, as a share, and the memory of the fullest."""
+    """What another plan saves a sequence, as a share, and the memory of the fullest."""
 
     text: str
     gain: float
@@ -54,20 +51,18 @@ class Change(NamedTuple):
     fits: bool = True
 
     def memory(self) -> str:
-        """Return the memory in words."""
+        """The memory in words."""
         return format_size(self.memory_bytes) + ("" if self.fits else ", does not fit")
 
 
 class Advice(NamedTuple):
-    """Rates and plans, each with the largest gain first."""
-
     rates: tuple[Rate, ...]
-    """What other rates of parts gain, the largest gain first."""
+    """Gains of other rates, the largest first."""
     changes: tuple[Change, ...]
-    """What other plans gain, the largest gain first."""
+    """Gains of other plans, the largest first."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as JSON."""
+        """The JSON form."""
         return {
             "factors": list(_HEADS),
             "rates": [row._asdict() for row in self.rates],
@@ -75,7 +70,7 @@ class Advice(NamedTuple):
         }
 
     def text(self) -> str:
-        """Return the tables of what there is."""
+        """The tables."""
         heads = ("with another rate", *_HEADS)
         rates: list[tuple[str, ...]] = [(row.text, *map(_percent, row.gains)) for row in self.rates]
         changes: list[tuple[str, ...]] = [
@@ -93,14 +88,14 @@ class Advice(NamedTuple):
 
 
 def advice(result: Result) -> Advice:
-    """Return what to change about the run of a result, by runs of each change."""
+    """What to change about a result's run, by runs of each change."""
     rates = sorted(_rates(result), key=lambda row: -(row.gains[FACTORS.index(2.0)] or 0))
     changes = sorted(_changes(result), key=lambda row: -row.gain)
     return Advice(tuple(rates), tuple(changes))
 
 
 def in_words(data: Mapping[str, Any]) -> str:
-    """Return the tables of advice in its JSON form."""
+    """The tables of advice in its JSON form."""
     rates = (Rate(row["text"], tuple(row["gains"])) for row in data["rates"])
     return Advice(tuple(rates), tuple(Change(**row) for row in data["plans"])).text()
 
@@ -122,7 +117,7 @@ def _rates(result: Result) -> Iterator[Rate]:
 
 
 def _scalings(scenario: Scenario) -> Iterator[tuple[str, str, Callable[[float], Scenario]]]:
-    """Yield the rates of a scenario: the cause each is, and the scenario with it times a factor."""
+    """A scenario's rates by cause: the scenario with it times a factor."""
     if PEAK.applies(scenario):
         for text, cause, rate in (
             ("peak performance", "peak", "peak_flops"),
@@ -177,7 +172,7 @@ def _changes(result: Result) -> Iterator[Change]:
             workload = train(about["model"], plan.replace(**changed), about["sequence"])
             model = compile(result.model.scenario.replace(workload=Templates(workload=workload)))
             other = run(model, fold=fold_like(result, model))
-        except YantraError:  # a plan that is impossible, or a model that only its file describes
+        except YantraError:  # an impossible plan, or a model that only its file describes
             continue
         batch = changed.get("global_batch", plan.global_batch)
         share = other.makespan_ns * plan.global_batch / (batch * result.makespan_ns)
@@ -185,7 +180,7 @@ def _changes(result: Result) -> Iterator[Change]:
 
 
 def _plans(plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield plans that differ in one thing; whoever makes a workload of them checks them."""
+    """Plans that differ in one thing, unchecked."""
     for factor in (2, 4):
         batch = factor * plan.global_batch
         count = factor * plan.micro_batches

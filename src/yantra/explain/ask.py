@@ -1,9 +1,7 @@
 """From a file, a scenario or a result to its explanation: what is run, and what is only read.
 
-A result knows its scenario, so it is run again, recorded, and then without each cause of time. The
-files that the scenario names must be those of the result, and so must what the run gives: else the
-explanation would be that of another run. Where a result cannot be run again, what it holds is
-explained, and the explanation says what is missing.
+A result's scenario is run again, recorded, then without each cause of time. Its files and the run's
+answer must be the result's. Where it cannot run again, the explanation says what is missing.
 """
 
 from __future__ import annotations
@@ -39,11 +37,10 @@ def explain(
 ) -> Explanation:
     """Explain a run: a result, a scenario, or the path of a file with either.
 
-    A `yantra.scenario.Case` is a file with the cluster that it runs on, or settings.
-    With `runs`, what is not recorded is run again, recorded, and the bounds are run. Without, only
-    what a result holds is explained. Raises ConfigError for a file that is neither, and where the
-    files that a result names are no longer those it was made from. With `advise`, what to change is
-    run, too (`yantra.explain.advice`).
+    A `yantra.scenario.Case` is a file with its cluster, or settings. With `runs`, the run is
+    recorded if it was not, and bounds are run; with `advise`, also what to change
+    (`yantra.explain.advice`). Raises ConfigError for any other file, and where a result's files
+    have changed.
     """
     if isinstance(of, Result):
         return _of_result(of, runs, progress, advise)
@@ -78,7 +75,7 @@ def explain(
 
 
 def _scenario_of(text: str, name: str) -> Scenario:
-    """Return the scenario of a result. Raises ConfigError, also for code that may not run."""
+    """The scenario of a result. Raises ConfigError, also for code that may not run."""
     try:
         return scenario_of_result(text, name, folder_of(name))
     except NotTrustedError as error:
@@ -87,7 +84,7 @@ def _scenario_of(text: str, name: str) -> Scenario:
 
 
 def check_inputs(form: Form, name: str) -> None:
-    """Raise ConfigError where a file that a result names is not the one it was made from."""
+    """Raises ConfigError where a result's file has changed."""
     problems = changed(form.get("inputs", {}), folder_of(name))
     if problems:
         more = f" ({count(len(problems) - 1, 'more file')} changed)" if len(problems) > 1 else ""
@@ -118,7 +115,7 @@ def _missing(form: Form) -> tuple[str, ...]:
 
 
 def _cannot_run(form: Form, name: str) -> str:
-    """Return why a result cannot be run again; empty where it can be tried."""
+    """Why a result cannot be run again; empty where it can be tried."""
     if "scenario" not in form:
         version = form.get("yantra_version", "?")
         return f"it was written by Yantra {version}, which left its scenario out"

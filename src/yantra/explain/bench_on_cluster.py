@@ -1,10 +1,7 @@
 """Collectives of all ranks of a cluster by size, as any job there runs them, beside the cut bound.
 
-The scenario is that of `yantra run` with the same collective: algorithms, chunks and speeds are the
-cluster's, so the time is the same to the tick.
-
-Trade-off: the bound is that of the dimensions, and known up to `MOST_RANKS` ranks
-(yantra.explain.collectives).
+Algorithms, chunks and speeds are the cluster's, so times equal `yantra run`'s to the tick.
+Trade-off: the bound is of dimensions, up to `MOST_RANKS` ranks (yantra.explain.collectives).
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from yantra.scenario.settings import Settings
 
 
 class Asked(NamedTuple):
-    """A collective of all ranks, or of one innermost domain where `ranks` is None, by size."""
+    """A collective by size: of all ranks, or of one innermost domain if `ranks` is None."""
 
     kind: str
     sizes: Sequence[int]
@@ -33,7 +30,7 @@ class Asked(NamedTuple):
 
 
 class Benched(NamedTuple):
-    """The network that the cluster's jobs run on, and a row for each size."""
+    """The network of the cluster's jobs, and a row for each size."""
 
     network: str
     rows: list[Row]

@@ -1,15 +1,12 @@
 """Which algorithm and protocol ran each collective, and what the best possible would gain.
 
-The best possible is a run in which every collective takes its cut bound (yantra.collectives.
-synthesis.bound; Zhao et al., "ForestColl", arXiv 2402.06787): the bytes that have to cross some cut
-of the network, over what crosses it at once. It has no latency, and collectives at the same time do
-not share links, so no algorithm gains more. Where switches added, they may at the bound, too. A
-collective that is measured to take less keeps its time. Groups that span several dimensions
-and are not a product of whole ones have no bound here, nor have groups of more than `MOST_RANKS`;
-they run as they did.
+At best every collective takes its cut bound (yantra.collectives.synthesis.bound; Zhao et al.,
+"ForestColl", arXiv 2402.06787): the bytes that must cross a cut over the cut's rate, without
+latency or sharing with others, so no algorithm gains more. Where switches added, they may at the
+bound. A collective measured to be faster keeps its time. Groups over several dimensions that are no
+product of whole ones, or larger than `MOST_RANKS`, have no bound and run as they did.
 
-Trade-off: what runs is given by kind and size of group, not for each node; the table of
-collectives has those.
+Trade-off: by kind and size of group, not node; the table of collectives has those.
 """
 
 from __future__ import annotations
@@ -37,16 +34,16 @@ from yantra.scenario import Scenario
 from yantra.scenario.types import Custom
 
 MOST_RANKS = 256
-"""Of a group that is bounded; so many take seconds."""
+"""The largest bounded group; it takes seconds."""
 
 _BOUNDED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _LARGEST = 1 << 43
-_OF_SWITCHES = ("NVLS", "CollNet")  # as NCCL names its algorithms
-_IN_ONE = ("switch", "fully_connected")  # of which some members are one of fewer ranks
+_OF_SWITCHES = ("NVLS", "CollNet")  # in NCCL's algorithm names
+_IN_ONE = ("switch", "fully_connected")  # some of their members are one of fewer ranks
 
 
 def told(result: Result) -> dict[str, Any]:
-    """Return what ran each kind of collective, and the run with all at their bounds."""
+    """What ran each kind of collective, and the run with all at their bounds."""
     model = result.model
     ran = [_ran(one) for one in model.chosen if one.ranks > 1]
     best = at_best(result) if ran else None
@@ -54,7 +51,7 @@ def told(result: Result) -> dict[str, Any]:
 
 
 def at_best(result: Result) -> dict[str, Any] | None:
-    """Return the run with collectives at their bounds; None where no bound is known or may be."""
+    """The run with collectives at their bounds; None without any."""
     scenario = result.model.scenario
     if scenario.semantics != "yantra":
         return None
@@ -75,7 +72,7 @@ def _ran(one: Chosen) -> dict[str, Any]:
 
 
 def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[str]:
-    """Return what runs, and from which size on where that changes."""
+    """What runs, and the sizes where that changes."""
     pieces: list[tuple[int, str]] = []
     for (size, chosen), cut in zip(by_size, chunks, strict=True):
         of_it = f" in {cut} chunks" if cut > 1 else ""
@@ -87,7 +84,7 @@ def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[st
 
 
 def text_at(one: Chosen, size_bytes: int) -> str:
-    """Return what runs a collective of a size that a trace states."""
+    """What runs a collective of a size that a trace states."""
     at = max(number for number, (size, _) in enumerate(one.by_size) if size <= size_bytes)
     return _texts(((0, one.by_size[at][1]),), one.chunks[at : at + 1])[0]
 
@@ -106,7 +103,7 @@ def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
 
 
 def _adds_in_switches(chosen: Any) -> bool:
-    """Return whether switches add in what runs, by its name where it is a measured time."""
+    """Whether switches add in what runs; of measured times, by name."""
     if isinstance(chosen, Custom | str) or chosen == ("counts",):
         return False
     if is_timed(chosen):
@@ -128,7 +125,7 @@ class Bounds:
         ] = {}
 
     def some(self, chosen: Sequence[Chosen]) -> bool:
-        """Return whether any kind that runs has a bound."""
+        """Whether any kind that runs has a bound."""
         return any(
             self.ns_per_byte(one.kind, one.ranks, one.whole, one.lowest, one.local) is not None
             for one in chosen
@@ -142,7 +139,7 @@ class Bounds:
         lowest: int | None,
         local: int,
     ) -> float | None:
-        """Return the bound per byte that a trace states; None where none is known."""
+        """The bound per byte that a trace states; None if unknown."""
         dimensions = None if whole is None else tuple(sorted(whole))
         key = (kind, ranks, dimensions, lowest, local)
         if key not in self._found:
@@ -169,7 +166,7 @@ class Bounds:
     def _of_group(
         self, ranks: int, whole: tuple[int, ...] | None, lowest: int | None, local: int
     ) -> Graph | None:
-        """Return the network of a group alone."""
+        """The network of a group alone."""
         dimensions = self._scenario.topology.dimensions
         if ranks == self._scenario.topology.ranks:
             whole = tuple(range(len(dimensions)))
@@ -196,7 +193,7 @@ class Bounds:
             return None
 
     def selection(self) -> type[Selection]:
-        """Return a selection that takes a bound for every collective that has one."""
+        """A selection that takes a bound for every collective that has one."""
         given = self._scenario.collectives.selection
         usual = None if given is None else selection_of(given)
         bounds = self

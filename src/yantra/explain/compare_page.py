@@ -1,8 +1,7 @@
 """Results beside each other as one HTML file that opens offline: words, bars, timelines, tables.
 
-The page is that of the report of a run (`yantra.export.report.shell`): light and dark, printable,
-tables that sort and are saved as CSV. Bars and timelines have one scale for all results, so a
-shorter run is a shorter picture. Every change is against the first result.
+The page is the run report's (`yantra.export.report.shell`). Bars and timelines share one scale.
+Changes are against the first result.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ _STYLES = ("report.css", STYLE)
 
 
 def page(pairs: Sequence[Data], forms: Sequence[Form] = ()) -> str:
-    """Return the file of comparisons with one first result (`Comparison.data`).
+    """The file of comparisons with one first result (`Comparison.data`).
 
-    `forms` are the results, the first among them; without them the page has no timelines.
+    `forms` are all results; without them there are no timelines.
     """
     names = names_of(pairs)
     pictures = drawn(names, forms)
@@ -64,12 +63,11 @@ _MEANS = "Times are those of the average rank."
 
 
 def names_of(pairs: Sequence[Data]) -> list[str]:
-    """Return the names of the results, the first among them."""
+    """Names of the results."""
     return [pairs[0]["a"]["name"], *(data["b"]["name"] for data in pairs)]
 
 
 def _titled(name: str, side: Mapping[str, Any]) -> str:
-    """Return the name of a result, with the model and the cluster where it says them."""
     ran = side.get("what_ran") or {}
     told = " on ".join(str(ran[key]) for key in ("model", "cluster") if ran.get(key))
     return f"{name} ({told})" if told else name
@@ -109,12 +107,11 @@ def _ran(pairs: Sequence[Data]) -> list[str]:
 
 
 def _titles(pairs: Sequence[Data]) -> list[str]:
-    """Return what heads of columns call the results."""
     return ["first", "second"] if len(pairs) == 1 else names_of(pairs)
 
 
 def _heads(pairs: Sequence[Data], head: str) -> list[Head]:
-    """Return the heads of a table: what, the first, then each other and its change."""
+    """A table's heads: what, the first, then each other and its change."""
     first, *others = _titles(pairs)
     heads = [Head(head, False), Head(first)]
     for name in others:
@@ -180,7 +177,7 @@ def _changes(
     text_of: Callable[[Row], str],
     left_out: int = 0,
 ) -> Html:
-    """Return a table of times in each result, which sorts by each."""
+    """A sortable table of times in each result."""
     cells = [[_texts(one, text_of), *_times(one)] for one in rows]
     more = f"{left_out} more changed less." if left_out else None
     whole = table(name, _heads(pairs, head), cells)

@@ -13,7 +13,7 @@ from yantra.result.critical_path import kind_text
 from yantra.result.parts import text_of
 
 _SHOWN = 8
-_NAMED_FROM = 0.05  # of the change: kinds that a sentence names
+_NAMED_FROM = 0.05  # of the change: kinds in sentences
 _BOUNDS = {
     "bubble": "the pipeline bubble",
     "latency": "latency",
@@ -22,12 +22,12 @@ _BOUNDS = {
     "uneven": "uneven work",
     "waiting": "waiting for other ranks",
 }
-"""How a sentence calls what bounds a run; other kinds by their own name."""
+"""What bounds a run, in sentences; other kinds by their own name."""
 _ARITHMETIC = "the rate of arithmetic"
 
 
 def words(data: Mapping[str, Any]) -> str:
-    """Return the text of a comparison (`Comparison.data`)."""
+    """The text of a comparison (`Comparison.data`)."""
     blocks = ["\n".join(filled(text) for text in names_of(data))] if names_of(data) else []
     blocks.append(filled(" ".join(sentences(data))))
     grids = [
@@ -48,7 +48,7 @@ def words(data: Mapping[str, Any]) -> str:
 
 
 def names_of(data: Mapping[str, Any]) -> list[str]:
-    """Return a line for each result that says what ran; one where both are of the same."""
+    """A line for each result with what ran; one if it is the same."""
     ran = [(data[side]["name"], ran_text(data[side])) for side in ("a", "b")]
     if ran[0][1] == ran[1][1]:
         ran = [("both", ran[0][1])]
@@ -56,7 +56,7 @@ def names_of(data: Mapping[str, Any]) -> list[str]:
 
 
 def sentences(data: Mapping[str, Any]) -> list[str]:
-    """Return what changed and what explains it."""
+    """What changed and what explains it."""
     return [text for text in (_opening(data), _bounds(data), _causes(data), _place(data)) if text]
 
 
@@ -81,7 +81,7 @@ def _bounds(data: Mapping[str, Any]) -> str:
 
 
 def _called(bound: Mapping[str, Any]) -> str:
-    """Return what the summary of a run calls its bound, without what it gains or where it is.
+    """The bound's name in a run's summary, without gain or place.
 
     Kernels are "compute" or, under a roofline, "the rate of arithmetic": only the text knows.
     """
@@ -92,7 +92,6 @@ def _called(bound: Mapping[str, Any]) -> str:
 
 
 def _causes(data: Mapping[str, Any]) -> str:
-    """Say on what the critical path spends more and less; the table below adds up to the change."""
     path = data["critical_path"]
     if not path:
         return ""
@@ -121,7 +120,7 @@ def _more_or_less(change_ns: float, on: str) -> str:
 
 
 def signed(change_ns: float) -> str:
-    """Write a change with its sign."""
+    """A change with its sign."""
     if not change_ns:
         return "0 ns"
     return ("+" if change_ns > 0 else "-") + format_time(abs(change_ns))
@@ -147,7 +146,7 @@ def _fields(data: Mapping[str, Any]) -> Grid:
 
 
 def value_of(value: str | None) -> str:
-    """Write the value of a field of a scenario."""
+    """A scenario field's value."""
     return "(default)" if value is None else value
 
 
@@ -183,7 +182,7 @@ def _ranks(data: Mapping[str, Any]) -> Grid:
 
 
 def _by_rank(data: Mapping[str, Any]) -> Grid:
-    """Show the ranks that changed; if all did alike, the opening has said it."""
+    """The ranks that changed; empty if all changed equally, as the opening says."""
     rows = data["by_rank"]
     if len({row["change_ns"] for row in rows}) < 2:
         return _grid("rank", [])
@@ -192,7 +191,7 @@ def _by_rank(data: Mapping[str, Any]) -> Grid:
 
 
 def ranges_of(ranges: Sequence[Sequence[int]]) -> str:
-    """Return `0-3, 8`, cut to a few."""
+    """`0-3, 8`, cut to a few."""
     texts = [f"{first}-{last}" if last > first else f"{first}" for first, last in ranges]
     return ", ".join(texts[:3]) + (", ..." if len(texts) > 3 else "")
 
@@ -206,12 +205,12 @@ def _collectives(data: Mapping[str, Any]) -> Grid:
 
 
 def count_of(row: Mapping[str, Any]) -> str:
-    """Write how many of something the average rank of two results has: `3 x`."""
+    """How many the average rank of two results has: `3 x`."""
     return times_of([row[side] for side in ("a_per_rank", "b_per_rank")])
 
 
 def times_of(counts: Sequence[float]) -> str:
-    """Write how many of something the average rank of each result has: `3 x`, `3 and 4 x`."""
+    """How many the average rank of each result has: `3 x`, `3 and 4 x`."""
     texts = [f"{count:g}" for count in counts]
     return f"{listed(texts) if len(set(texts)) > 1 else texts[0]} x"
 
@@ -227,7 +226,7 @@ def _dimensions(data: Mapping[str, Any]) -> Grid:
 
 
 def carried(use: Mapping[str, Any] | None) -> str:
-    """Write what a dimension is and carried."""
+    """What a dimension is and carried."""
     if use is None:
         return "none"
     busy = f"{100 * use['busy']:.1f} %"

@@ -1,13 +1,10 @@
 """Two results compared: what changed, by how much, and what of the critical path explains it.
 
-Both are JSON forms, of any two runs: of one scenario before and after a change, or of two clusters
-of different sizes. Parts are matched by what they are: ranks by number where both have as many and
-as means where not, collectives by kind, group and size, dimensions by place, nodes by name. Times
-per rank are means over all ranks of a result.
+Any two JSON forms. Ranks match by number if equally many, else as means; collectives by kind, group
+and size, dimensions by place, nodes by name. Times per rank are means over all.
 
-A critical path is as long as its run. So the difference of two makespans is the sum of the
-differences of the paths by kind, or by phase, or by name: that sum is exact, in picoseconds. It
-says which causes the longer wait consists of; what made them grow, the scenario fields say.
+A critical path is as long as its run, so differences by kind, phase or name sum exactly, in ps, to
+that of the makespans. The scenario's fields say what made a cause grow.
 """
 
 from __future__ import annotations
@@ -43,17 +40,17 @@ class Comparison:
 
     def __init__(self, data: dict[str, Any], forms: Sequence[Form] = ()) -> None:
         self.data = data
-        """All that was found, as plain values; `yantra compare --json` prints it."""
+        """Plain values; `yantra compare --json` prints them."""
         self._forms = forms
 
     def text(self) -> str:
-        """Return the words and tables, at most 100 columns wide, without a last end of line."""
+        """Words and tables, at most 100 columns wide, without a final newline."""
         from yantra.explain.compare_words import words
 
         return words(self.data)
 
     def to_report(self, path: Path) -> None:
-        """Write the same as one HTML file that opens offline; it appears whole or not at all."""
+        """Write one HTML file that opens offline; it appears whole or not at all."""
         from yantra.explain.compare_page import page
 
         write_text(path, page([self.data], self._forms))
@@ -62,18 +59,18 @@ class Comparison:
 def compare(
     a: Path | Case | Result, b: Path | Case | Result, names: Names | None = None
 ) -> Comparison:
-    """Return what changed from one result to another; each is a `Result` or its file in JSON.
+    """What changed from one result to another.
 
-    Or a file that is run for it, recorded: a scenario, or a `yantra.scenario.Case`. `names` is what
-    texts call them; else the names of the files. Raises ConfigError for a file that is not a
-    result, or newer than this version reads.
+    Each is a `Result`, its JSON file, or a file that is then run, recorded: a scenario or a
+    `yantra.scenario.Case`. `names` are for texts, else the files'. Raises ConfigError for another
+    file, or one newer than this version reads.
     """
     shown = names or (called(a, "a"), called(b, "b"))
     return compared(form_of(a), form_of(b), shown)
 
 
 def form_of(of: Path | Case | Result) -> Form:
-    """Return a result as compared: itself, that of a file, or of the run that a file describes."""
+    """A result to compare: itself, a file's, or of the run that a file describes."""
     if isinstance(of, Result):
         return _of_result(of)
     case = of if isinstance(of, Case) else Case(of)
@@ -92,13 +89,12 @@ def _of_result(result: Result) -> Form:
 
 
 def _is_own_json(known: Known) -> bool:
-    """Return whether a file is JSON that is no scenario; reading it as a result says what it is."""
     is_scenario = isinstance(known.tree, dict) and "workload" in known.tree
     return known.kind == "scenario" and not is_scenario
 
 
 def called(of: Path | Case | Result, otherwise: str) -> str:
-    """Return what texts call a result: its file, `otherwise` where it has none."""
+    """A result's name in texts: its file, else `otherwise`."""
     if isinstance(of, Result):
         return otherwise
     return os.fspath(of.path if isinstance(of, Case) else of)
@@ -107,9 +103,9 @@ def called(of: Path | Case | Result, otherwise: str) -> str:
 def compared(
     a: Form, b: Form, names: Names = ("a", "b"), most: int | None = MOST_ROWS
 ) -> Comparison:
-    """Return what changed from `a` to `b`; `names` is what texts call them.
+    """What changed from `a` to `b`; `names` are for texts.
 
-    `most` is how many rows of each table of collectives and nodes are kept, None for all.
+    `most` rows are kept of each table of collectives and nodes, None for all.
     """
 
     def grouped(noted: list[str], table: str, *keys: str) -> Row:
@@ -164,7 +160,7 @@ def _largest_first(rows: list[Row], by: str = "change_ns") -> list[Row]:
 
 
 def _paths(a: Form, b: Form, names: Names, missing: list[str]) -> Row | None:
-    """Return the paths by kind, and by phase or name; None where one of the two has none."""
+    """Paths by kind, and by phase or name; None where one is missing."""
     lacking = [name for form, name in zip((a, b), names, strict=True) if not _path(form)]
     if lacking:
         missing.append(
@@ -204,7 +200,7 @@ def _by_part(
 
 
 def _scenarios(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
-    """Return the fields that differ; one that a file leaves to its default is None."""
+    """The fields that differ; None is a default."""
     lacking = [name for form, name in zip((a, b), names, strict=True) if "scenario" not in form]
     if lacking:
         missing.append(f"the scenario of {' and '.join(lacking)}: written by an older version")
@@ -229,7 +225,7 @@ def _leaves(tree: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _inputs(a: Form, b: Form) -> list[Row]:
-    """Return the files of the same name whose content differs."""
+    """Files of the same name with other content."""
     before, after = a.get("inputs", {}), b.get("inputs", {})
     return [
         {"file": file, "a": before[file], "b": after[file]}
@@ -244,7 +240,7 @@ def _inputs(a: Form, b: Form) -> list[Row]:
 def _both(
     a: Form, b: Form, names: Names, missing: list[str], table: str, needs: tuple[str, ...]
 ) -> bool:
-    """Return whether both results have the columns of a table, and note who lacks them."""
+    """Whether both results have a table's columns; notes which lacks them."""
     lacking = [
         name for form, name in zip((a, b), names, strict=True) if not _has(form, table, needs)
     ]
@@ -260,12 +256,12 @@ def _has(form: Form, name: str, columns: tuple[str, ...]) -> bool:
 
 def _table(form: Form, name: str) -> Table:
     table = table_in(form, name)
-    assert table is not None  # `_both` has seen to it
+    assert table is not None  # `_both` has checked it
     return table
 
 
 def _ranks(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
-    """Return where the time of the average rank went; the rows add up to the makespans."""
+    """Where the average rank's time went; rows add up to the makespans."""
     if not _both(a, b, names, missing, "ranks", ("rank", "finish_ns")):
         return []
     means = _means(a), _means(b)
@@ -281,9 +277,9 @@ def _means(form: Form) -> dict[str, float]:
 
 
 def _by_rank(a: Form, b: Form) -> list[Row]:
-    """Return the finishes that changed, where both results have the same ranks.
+    """Changed finishes, where both results have the same ranks.
 
-    Ranks of equal finishes share a row, with `ranks` as a list of their first and last numbers.
+    Ranks of equal finishes share a row; `ranks` lists their first and last numbers.
     """
     needs = ("rank", "finish_ns")
     if not (_has(a, "ranks", needs) and _has(b, "ranks", needs)):
@@ -313,7 +309,7 @@ def _grouped(
     keys: tuple[str, ...],
     most: int | None,
 ) -> Row:
-    """Return equal rows of a table together: how many a rank has, and their time on one."""
+    """Equal rows of a table together: how many a rank has, and their time on one."""
     if not _both(a, b, names, missing, table, (*keys, "rank", "start_ns", "end_ns")):
         return {"rows": [], "in_all": 0}
     sums = _sums(a, table, keys), _sums(b, table, keys)
@@ -327,7 +323,7 @@ def _grouped(
 
 
 def _sums(form: Form, name: str, keys: tuple[str, ...]) -> dict[Any, tuple[float, float]]:
-    """Return by key the time on the average rank in ns, and how many of it that rank has."""
+    """By key the average rank's time in ns, and its count."""
     table, of_ranks = _table(form, name), table_in(form, "ranks")
     ranks = len(of_ranks or ()) or len(set(table.values("rank"))) or 1
     sums = time_by(table, keys)
@@ -335,7 +331,6 @@ def _sums(form: Form, name: str, keys: tuple[str, ...]) -> dict[Any, tuple[float
 
 
 def _dimensions(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
-    """Return what each dimension carried and how busy it was, in the order of the dimensions."""
     needs = ("dimension", "kind", "size", "bytes", "messages", "busy")
     if not _both(a, b, names, missing, "dimensions", needs):
         return []

@@ -1,12 +1,8 @@
 """Why a run takes as long as it does: the facts that a result's JSON form and its bounds hold.
 
-An explanation is data (`Explanation.data`, what `yantra explain --json` prints) and the same in
-words (`Explanation.text`). Nothing in it is a guess: times are sums over the steps of the critical
-path or over the table of ranks, and every bound is a run.
-
-Phases of the path are those that the traces name (the attribute `phase` of generated workloads:
-forward, backward, ...). Where they name none, the time of the run is cut into four equal windows,
-which says what bounds its beginning, its middle and its end.
+`Explanation.data` is what `yantra explain --json` prints, `Explanation.text` the same in words.
+Times are sums over the critical path or the table of ranks, and every bound is a run. Phases are
+the traces' attribute `phase` (forward, backward, ...); without it, four equal windows.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ class Explanation:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
-        """All that was found, as plain values; `yantra explain --json` prints it."""
+        """Plain values; `yantra explain --json` prints them."""
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.data['bound_by']['text']}; .text() says it all>"
@@ -42,14 +38,14 @@ class Explanation:
         return f"<pre>{escape(self.text())}</pre>"
 
     def text(self) -> str:
-        """Return the words and tables, at most 80 columns wide, without a last end of line."""
+        """Words and tables, at most 80 columns wide, without a final newline."""
         from yantra.explain.words import words
 
         return words(self.data)
 
 
 def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] = ()) -> Explanation:
-    """Return the explanation of a result in its JSON form, with bounds where they were run."""
+    """The explanation of a result's JSON form, with bounds if they were run."""
     path = form.get("critical_path")
     return Explanation(
         {
@@ -71,7 +67,7 @@ def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] =
 
 
 def phases(path: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the path is made of in each phase, in the order of `by_phase` or of time."""
+    """The path in each phase, in the order of `by_phase` or of time."""
     named: Mapping[str, Mapping[str, float]] = path.get("by_phase") or {}
     parts = {name or _NO_PHASE: kinds for name, kinds in named.items()} or _windows(path)
     return [
@@ -82,7 +78,7 @@ def phases(path: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _windows(path: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Cut the steps into windows of equal time; a step that crosses a border counts in both."""
+    """Windows of equal time; a step across a border counts in both."""
     steps = path.get("steps")
     length = ps_of(path["length_ns"])
     if not steps or not length:
@@ -99,7 +95,7 @@ def _windows(path: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _path(path: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of the path that an explanation shows; the largest names and ranks."""
+    """The path as shown; the largest names and ranks."""
     told = {name: path[name] for name in ("length_ns", "by_kind") if name in path}
     told |= {name: path[name] for name in ("crossings", "step_count", "folded") if name in path}
     for name, most in (("by_name", _MOST_NAMES), ("by_rank", _MOST_RANKS)):
@@ -110,7 +106,7 @@ def _path(path: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ranks(form: Form) -> dict[str, Any] | None:
-    """Return where the time of the average rank goes, and who computes longest."""
+    """Where the average rank's time goes, and who computes longest."""
     table = table_in(form, "ranks")
     if not table or "rank" not in table.columns:
         return None
@@ -136,7 +132,7 @@ def _bounds(bounds: WhatIf) -> list[dict[str, Any]]:
 
 
 def _next(bounds: WhatIf) -> dict[str, Any] | None:
-    """Return what bounds the run that is left when the best removal is done."""
+    """What bounds the run after the best removal."""
     if bounds.best is None or bounds.next is None:
         return None
     told = {

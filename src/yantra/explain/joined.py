@@ -1,4 +1,4 @@
-"""Comparisons of several results with one, joined: what each table of them says, side by side."""
+"""Comparisons of several results with one, joined side by side."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Data = Mapping[str, Any]
 
 
 class Joined(NamedTuple):
-    """A part: its time in the first result and in each other, the changes against the first.
+    """A part: its time in each result, and changes against the first.
 
-    `rows` are the rows of each comparison; None where it has none, for nothing changed there.
+    `rows` are of each comparison; None where nothing changed.
     """
 
     times: list[float]
@@ -25,7 +25,7 @@ class Joined(NamedTuple):
         return next(row for row in self.rows if row is not None)
 
     def counts(self) -> list[float]:
-        """Return how many of it the average rank of each result has."""
+        """How many the average rank of each result has."""
         first = self.known["a_per_rank"]
         return [first, *(first if row is None else row["b_per_rank"] for row in self.rows)]
 
@@ -35,9 +35,9 @@ def joined(
     rows_of: Callable[[Data], Iterable[Row]],
     key_of: Callable[[Row], Hashable],
 ) -> list[Joined]:
-    """Return the rows of comparisons with one first result by their keys, largest change first.
+    """Rows of comparisons with one first result by key, largest change first.
 
-    A row that a comparison lacks is one that did not change there.
+    A row that a comparison lacks did not change there.
     """
     found: dict[Hashable, list[Row | None]] = {}
     for at, data in enumerate(pairs):
@@ -54,7 +54,7 @@ def _of(rows: list[Row | None]) -> Joined:
 
 
 def values(pairs: Sequence[Data], member: str, key: str) -> list[list[Any]]:
-    """Return for each key of a list of `a` and `b` the key, the first value and the others."""
+    """Each key of a list of `a` and `b`, the first value and the others."""
     found: dict[Any, list[Row | None]] = {}
     for at, data in enumerate(pairs):
         for row in data[member]:

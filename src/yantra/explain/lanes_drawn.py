@@ -1,7 +1,7 @@
 """The timelines of results as pictures of one scale, one below the other.
 
-Each rank is an SVG whose width is the longest run, in units of `timelines`; rows of a kind are one
-path. The page's script shows a part of that width in all of them at once (parts/lanes_zoom.js).
+Each rank is an SVG as wide as the longest run, in units of `timelines`; a kind's row is one path.
+parts/lanes_zoom.js shows one part of all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ROW, _GAP = 10, 2
 
 
 def drawn(names: Sequence[str], forms: Sequence[Form]) -> Html | None:
-    """Return the pictures, None where no result has the times of its nodes."""
+    """The pictures, None where no result has the times of its nodes."""
     longest = max((form["makespan_ns"] for form in forms), default=0)
     found = [lanes_of(form, longest) for form in forms]
     used = [k for k in KINDS if any(k in lanes.spans for ranks in found for lanes in ranks)]

@@ -1,6 +1,6 @@
-"""What ran and its figures, as results in JSON hold them; older ones hold neither.
+"""What ran and its figures, in results' JSON; older ones have neither.
 
-Figures are compared where both results have them, each in its own unit.
+Figures are compared where both results have them, in their own units.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ _TEXTS: dict[str, tuple[str, Callable[[Any], str], Callable[[Any], str] | None]]
     "joules_per_token": ("J per token", _decimals, None),
     "kwh_per_million_tokens": ("kWh per million tokens", _decimals, None),
 }
-"""What texts call a figure, how they write it, and how its change; in per cent where None."""
+"""A figure's name, text, and text of its change; in per cent where None."""
 
 
 def ran_text(form: Mapping[str, Any]) -> str:
-    """Return what ran in one line; empty where the result does not say it."""
+    """What ran in one line; empty if not said."""
     ran = form.get("what_ran")
     return str(ran.get("text", "")) if isinstance(ran, dict) else ""
 
 
 def figure_rows(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Row]:
-    """Return the figures that at least one of two results has; None where it lacks one."""
+    """The figures of at least one result; None where it lacks one."""
     sides = [form.get("figures") or {} for form in (a, b)]
     rows = []
     for name in _TEXTS:
@@ -69,9 +69,9 @@ def figure_rows(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Row]:
 
 
 def figure_cells(pairs: Sequence[Sequence[Row]]) -> list[list[str]]:
-    """Return the rows of the table of figures: name, first, then each other and its change.
+    """Rows of the table of figures: name, first, then each other and its change.
 
-    `pairs` are what `figure_rows` returns for the first result and each other.
+    `pairs`: `figure_rows` for the first result and each other.
     """
     found: dict[str, list[Row | None]] = {}
     for at, rows in enumerate(pairs):

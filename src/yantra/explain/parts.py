@@ -9,19 +9,19 @@ from yantra.result.path import ns_of, ps_of
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Return `a, b and c`."""
+    """`a, b and c`."""
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def total(parts: Mapping[str, float]) -> float:
-    """Return the sum of parts in ns, exactly."""
+    """The exact sum of parts in ns."""
     return ns_of(sum(ps_of(part) for part in parts.values()))
 
 
 def merged(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return the sums of several mappings, the largest first."""
+    """Sums of several mappings, the largest first."""
     sums: dict[str, int] = {}
     for part in parts:
         for key, ns in part.items():
@@ -31,6 +31,6 @@ def merged(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def block(title: str, grid: Grid) -> str:
-    """Return a table under its title."""
+    """A table under its title."""
     lines = as_text(grid).splitlines()
     return "\n".join([title, *(line.rstrip() for line in lines)])

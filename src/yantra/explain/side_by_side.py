@@ -2,8 +2,7 @@
 
     side_by_side(["h100.json", "gb200.json", "b300.json"]).to_report("clusters.html")
 
-Trade-off: differences are against the first result alone. So N results cost N-1 comparisons, and a
-table has one change for each; which two of the others differ, comparing those shows.
+Trade-off: N results cost N-1 comparisons; the others are not compared with each other.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from yantra.scenario import Case
 class SideBySide:
     """What differs between results; `data` as JSON, `text()` in words, `to_report` as a page.
 
-    `data["comparisons"]` are those of each result with the first, as `Comparison.data` is.
+    `data["comparisons"]` compare each result with the first, as `Comparison.data`.
     """
 
     def __init__(self, data: dict[str, Any], forms: Sequence[Form]) -> None:
         self.data = data
-        """All that was found, as plain values."""
+        """Plain values."""
         self._forms = forms
 
     def text(self) -> str:
-        """Return the words and tables without a last end of line."""
+        """Words and tables without a final newline."""
         from yantra.explain.side_by_side_words import words
 
         return words(self.data["comparisons"])
 
     def to_report(self, path: Path) -> None:
-        """Write the same as one HTML file that opens offline; it appears whole or not at all."""
+        """Write one HTML file that opens offline; it appears whole or not at all."""
         from yantra.explain.compare_page import page
 
         write_text(path, page(self.data["comparisons"], self._forms))
@@ -48,10 +47,10 @@ class SideBySide:
 def side_by_side(
     runs: Sequence[Path | Case | Result], names: Sequence[str] | None = None
 ) -> SideBySide:
-    """Return results beside each other: each is a `Result`, its file, or a file that is run for it.
+    """Results beside each other: each a `Result`, its file, or a file to run.
 
-    `names` are what texts call them; else the names of the files. Raises ConfigError for fewer than
-    two, and for what `compare` refuses.
+    `names` are for texts, else the files'. Raises ConfigError for fewer than two, and for what
+    `compare` refuses.
     """
     if len(runs) < 2:
         raise ConfigError("runs", f"expected two results or more, got {len(runs)}")
@@ -68,7 +67,7 @@ def side_by_side(
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Return the names of files without folders and endings, where that tells them apart."""
+    """File names without folders and endings, where still distinct."""
     files = [paths.basename(name) for name in names]
     for short in ([paths.splitext(file)[0] for file in files], files):
         if len(set(short)) == len(names):

@@ -1,4 +1,4 @@
-"""Results beside each other in words: what each changed against the first, then the tables."""
+"""Results beside each other in words: changes against the first, then the tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 8
 
 
 def words(pairs: Sequence[Data]) -> str:
-    """Return the text of comparisons with one first result (`Comparison.data`)."""
+    """The text of comparisons with one first result (`Comparison.data`)."""
     sides = [pairs[0]["a"], *(data["b"] for data in pairs)]
     ran = [filled(f"{side['name']}: {ran_text(side)}") for side in sides if ran_text(side)]
     blocks = ["\n".join(ran)] if ran else []

@@ -1,6 +1,6 @@
-"""Sums over the tables of a result, in whole picoseconds, so that they are exact.
+"""Exact sums over the tables of a result, in whole picoseconds.
 
-Rows that many ranks share are summed once and multiplied.
+Rows shared by ranks are summed once and multiplied.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Key = tuple[Any, ...]
 class _Sum(NamedTuple):
     ps: int
     rows: int
-    at: tuple[int, int]  # the part and the row in it where the key comes first
+    at: tuple[int, int]  # part and row of the key's first occurrence
 
 
 def sums_of_ranks(table: Table, makespan_ns: float) -> dict[str, int]:
-    """Return where the time of all ranks went, by part, the wait for the last rank included."""
+    """All ranks' time by part, the wait for the last rank included."""
     sums = {
         part: _total(table.values(f"{part}_ns")) for part in PARTS if f"{part}_ns" in table.columns
     }
@@ -37,7 +37,7 @@ def _total(times: Iterable[float]) -> int:
 
 
 def time_by(table: Table, keys: Sequence[str]) -> dict[Key, tuple[int, int]]:
-    """Return by key the time of its rows in ps and their number, in the order of first rows.
+    """By key the time of its rows in ps and their number, by first row.
 
     A key is a row's values in some columns; rows that never ran do not count.
     """
@@ -54,7 +54,7 @@ def time_by(table: Table, keys: Sequence[str]) -> dict[Key, tuple[int, int]]:
 
 
 def _named(rows: Alike, keys: Sequence[str]) -> Iterator[tuple[Key, _Sum]]:
-    """Yield the sums of rows over all parts that have them, under what places mean there."""
+    """Sums of rows over all parts that have them, by what places mean there."""
     named = [at for at, key in enumerate(keys) if key in rows.uses]
     assert len(named) < 2, "one column at most is named by rank"
     for key, (ps, count, row) in _within(rows.columns).items():
@@ -68,7 +68,6 @@ def _named(rows: Alike, keys: Sequence[str]) -> Iterator[tuple[Key, _Sum]]:
 
 
 def _within(columns: list[list[Any]]) -> dict[Key, list[int]]:
-    """Return the time, number and first row of the rows of each key."""
     *keys, starts, ends = columns
     found: dict[Key, list[int]] = {}
     for row, (key, start, end) in enumerate(

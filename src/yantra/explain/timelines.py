@@ -1,11 +1,8 @@
 """When a few ranks of a result compute and communicate, as the page of a comparison draws it.
 
-Some ranks are drawn, at even distances, so that stages of a pipeline show. Each has a row for every
-kind of node: the times at which at least one such node is under way. Receives have none, because
-most are posted early and only wait.
-
-Trade-off: times are whole units of the longest run, so gaps below one unit are not seen; a page of
-any number of nodes stays small.
+Evenly spaced ranks, so that pipeline stages show. A row for every kind of node: when at least one
+is under way. Receives have none, as most are posted early and wait. Trade-off: whole units of the
+longest run hide smaller gaps, but keep the page small.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ UNITS = 6000
 """Units of the longest run: twice the pixels of a wide screen."""
 
 KINDS = ("COMP", "COMM_COLL", "COMM_SEND", "MEM")
-"""The rows of a rank: what the types of their nodes begin with."""
+"""Rows of a rank, by beginnings of node types."""
 
 _MOST_RANKS = 4
 _NEEDS = ("rank", "type", "start_ns", "end_ns")
@@ -31,7 +28,7 @@ Span = tuple[int, int]
 
 
 class Lanes(NamedTuple):
-    """A rank: by kind the spans in units, ascending and apart; `busy` is their share of the run."""
+    """A rank's spans by kind in units, ascending and apart; `busy` is their share of the run."""
 
     rank: int
     spans: dict[str, list[Span]]
@@ -39,7 +36,7 @@ class Lanes(NamedTuple):
 
 
 def lanes_of(form: Form, longest_ns: float) -> list[Lanes]:
-    """Return the ranks of a result that are drawn; none where it has no nodes or took no time."""
+    """The drawn ranks; none without nodes or time."""
     nodes, ranks = table_in(form, "nodes"), table_in(form, "ranks")
     if nodes is None or ranks is None or not longest_ns:
         return []
@@ -49,7 +46,6 @@ def lanes_of(form: Form, longest_ns: float) -> list[Lanes]:
 
 
 def _chosen(ranks: int) -> list[int]:
-    """Return ranks at even distances, the first among them."""
     shown = min(ranks, _MOST_RANKS)
     return [ranks * at // shown for at in range(shown)]
 
@@ -77,7 +73,6 @@ def _lanes(nodes: Table, rank: int, makespan_ns: float, longest_ns: float) -> La
 
 
 def _rows_of(nodes: Table, rank: int) -> tuple[int, int]:
-    """Return the first row of a rank and the one past its last."""
     column = nodes.column("rank")
     if isinstance(column, Gathered) and rank + 1 < len(column.begins):
         return column.begins[rank], column.begins[rank + 1]
@@ -86,7 +81,7 @@ def _rows_of(nodes: Table, rank: int) -> tuple[int, int]:
 
 
 def _joined(starts: Any, ends: Any) -> Any:
-    """Return spans that overlap or touch as one, ascending."""
+    """Overlapping or touching spans as one, ascending."""
     import numpy as np
 
     order = np.argsort(starts, kind="stable")
@@ -97,7 +92,7 @@ def _joined(starts: Any, ends: Any) -> Any:
 
 
 def _in_units(spans: Sequence[Sequence[float]]) -> list[Span]:
-    """Return spans in whole units, those that meet there as one; none is shorter than a unit."""
+    """Spans in whole units, at least one, touching ones joined."""
     found: list[Span] = []
     for start, end in spans:
         begin, past = int(start), max(round(end), int(start) + 1)

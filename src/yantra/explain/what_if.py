@@ -1,16 +1,14 @@
 """What-if bounds: how long the same run takes when one cause of time is gone.
 
-Each row is a run of its own, by the same engine on the same traces, with the cause taking no time
-at all (`yantra.compile.removal`). So a gain is what the engine says and no estimate, and since no
-real improvement of that cause beats removing it, "at most" is meant. Two things to know:
+Each row is a run of the same engine and traces with the cause taking no time
+(`yantra.compile.removal`), so no real improvement gains more. But:
 
-* Ranks take work first come, first served. As with any list schedule a removal can change an order
-  and make a run longer (Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math.
-  1969); such a row has a negative gain, and the bound for a real improvement is then no bound.
-* Gains do not add up: two causes that hide behind each other gain little one by one.
+* Ranks take work first come, first served, so a removal can change an order and make a run longer
+  (Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 1969); a negative gain
+  is no bound.
+* Gains do not add up: causes that hide each other gain little one by one.
 
-The last two rows need no run: what waiting costs follows from where the time of the ranks goes
-(`yantra.result.waits`). Rows with a `kind` are those that compete to be what bounds the run.
+The last two rows need no run (`yantra.result.waits`). Rows with a `kind` compete to bound the run.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from yantra.scenario import Scenario
 from yantra.scenario.types import Fold
 
 MOST_NODES_UNFOLDED = 2_000_000
-"""Where a folded run would have more nodes than this unfolded, its bounds must fold, too."""
+"""If a folded run has more nodes than this unfolded, its bounds must fold, too."""
 
 BoundsProgress = Callable[[int, int], None]
 """Called with the runs done and the runs in all."""
@@ -42,9 +40,9 @@ BoundsProgress = Callable[[int, int], None]
 class Bound(NamedTuple):
     """The run without some causes; `gain` is a share of the makespan, negative where longer.
 
-    Where there was no such run, `problem` says why and the numbers are None. `kind` is that of
-    `Result.bound_by` for a cause that may bound a run, and empty for what contains such a cause or
-    is part of one. `bound_by` is an estimate of what bounds the run that is left.
+    Without such a run `problem` says why, and numbers are None. `kind` is as in `Result.bound_by`,
+    empty for what contains such a cause or is part of one. `bound_by` estimates what bounds the run
+    that is left.
     """
 
     name: str
@@ -59,13 +57,7 @@ class Bound(NamedTuple):
 
 
 class WhatIf:
-    """The bounds of a run: `rows` in the order of `REMOVALS`, then what waiting costs.
-
-    `result` is the run itself, `best` the row of a run that gains most of those that may bound one
-    (of the removals that were asked for, of all), and `next` its run, recorded if the first was:
-    what bounds that one is the next bottleneck. Both are None where nothing gains. `bound_by` is
-    what bounds the run, by these rows.
-    """
+    """The bounds of a run."""
 
     def __init__(
         self, result: Result, rows: tuple[Bound, ...], best: Bound | None, next: Result | None
@@ -73,11 +65,11 @@ class WhatIf:
         self.result = result
         """The run as it is."""
         self.rows = rows
-        """What removing each cause gains, in the order of REMOVALS, then what waiting costs."""
+        """Gains in the order of REMOVALS, then what waiting costs."""
         self.best = best
-        """Of the rows that may bound a run the one that gains most; None where nothing gains."""
+        """The row that gains most of all that may bound a run; None where nothing gains."""
         self.next = next
-        """The run of `best`, which shows what bounds next."""
+        """The run of `best`, recorded if the first was, which shows the next bottleneck."""
 
     def __repr__(self) -> str:
         return f"<WhatIf: {self.bound_by.text}; {count(len(self.rows), 'row')} in .table>"
@@ -87,7 +79,7 @@ class WhatIf:
 
     @property
     def bound_by(self) -> bounds.Bound:
-        """The cause whose removal gains most; an estimate where one of them could not be run."""
+        """The cause whose removal gains most; an estimate if one could not be run."""
         rows = [row for row in self.rows if row.kind]
         if not rows or any(row.gain_ns is None for row in rows):
             return self.result.bound_by
@@ -103,7 +95,7 @@ class WhatIf:
 
     @property
     def table(self) -> Table:
-        """The rows as a table; a bound that could not be run has no numbers."""
+        """The rows as a table; without a run there are no numbers."""
         rows = self.rows
         return Table(
             "what_if",
@@ -129,9 +121,8 @@ def what_if(
 ) -> WhatIf:
     """Run a scenario again without each cause of time, and return what that gains.
 
-    What a given model is already without stays removed, so bounds of the next step can be asked
-    for: `what_if(bounds.next)`. Only removals that mean something for the scenario are run; they
-    are REMOVALS and the bandwidth of each dimension if none are given.
+    A model's removals stay, so `what_if(bounds.next)` asks for the next step. By default all that
+    mean something for the scenario: REMOVALS and each dimension's bandwidth.
     """
     result = of if isinstance(of, Result) else run(of if isinstance(of, Model) else compile(of))
     wanted = _all_removals(result.model) if removals is None else removals
@@ -177,13 +168,12 @@ def _bound(result: Result, removal: Removal, kind: str) -> tuple[Bound, Result |
 
 
 def _all_removals(model: Model) -> tuple[Removal, ...]:
-    """Return REMOVALS with, behind the first, the bandwidth of each of several dimensions."""
     first, *others = REMOVALS
     return tuple(dict.fromkeys((first, *bandwidth_removals(model), *others)))
 
 
 def _of_waits(result: Result) -> list[Bound]:
-    """Return the rows that need no run; what is left by them is not known."""
+    """The rows that need no run, without what is left by them."""
     per_ns = result.model.ticks_per_ns
     makespan = max(result.outcome.finish)
     return [
@@ -202,7 +192,6 @@ def _of_waits(result: Result) -> list[Bound]:
 
 
 def _labels(result: Result) -> dict[str, str]:
-    """Return what texts call the causes, by the names of their rows."""
     labels = {cause.removal.name: cause.label for cause in causes(result)}
     return labels | {gain.kind: gain.label for gain in gains_of_waits(result)}
 
@@ -212,5 +201,4 @@ def _ticks(row: Bound, model: Model) -> int:
 
 
 def _is_better(row: Bound, best: Bound) -> bool:
-    """Of equal gains, the one that removes less."""
     return (row.gain_ns or 0, -len(row.causes)) > (best.gain_ns or 0, -len(best.causes))

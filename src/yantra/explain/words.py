@@ -1,7 +1,6 @@
 """An explanation in words: sentences first, then the tables they come from.
 
-A sentence is written only where its numbers are there, and says no more than they do. Percentages
-of one whole add up to 100.0; what is too small to name is named together.
+Each sentence has its numbers. Percentages of one whole add up to 100.0; small ones share a name.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from yantra.result.critical_path import kind_text
 from yantra.result.parts import text_of
 from yantra.result.shares import percent, tenths
 
-_NAMED_FROM = 10  # tenths of a per cent from which a sentence names a part by itself
+_NAMED_FROM = 10  # tenths of a per cent: parts with a name in sentences
 _GAINS_FROM = 0.005
 _WAITS_FROM = 100  # tenths between the path's and the average rank's share of kernels
 _STRAGGLES_FROM = 1.1
 
 
 def words(data: Mapping[str, Any]) -> str:
-    """Return the text of an explanation (`Explanation.data`)."""
+    """The text of an explanation (`Explanation.data`)."""
     paragraphs = [_opening(data), _path_sentence(data), _ranks_sentence(data), _bounds_words(data)]
     paragraphs.append(_collectives_words(data))
     blocks = [filled(text) for text in (ran_text(data), *paragraphs) if text]
@@ -45,7 +44,7 @@ def words(data: Mapping[str, Any]) -> str:
 
 
 def shares_in_words(parts: Mapping[str, float]) -> str:
-    """Return `71.0 % kernels, 28.5 % bytes on links and 0.5 % other causes`, which add up."""
+    """`71.0 % kernels, 28.5 % bytes on links and 0.5 % other causes`, which add up."""
     named = dict(zip(parts, tenths(list(parts.values())), strict=True))
     large = {kind: share for kind, share in named.items() if share >= _NAMED_FROM}
     texts = [f"{percent(share)} {kind_text(kind)}" for kind, share in large.items()]
@@ -78,7 +77,7 @@ def _path_sentence(data: Mapping[str, Any]) -> str:
 
 
 def _where(path: Mapping[str, Any], rank: str, parts: Mapping[str, float]) -> str:
-    """Say where most of the path is. Of a folded run, a rank stands for those of its class."""
+    """In a folded run a rank represents its class."""
     alike = " or those that do the same" if path.get("folded") else ""
     if path["by_rank_in_all"] == 1:
         return f"All of it is on rank {rank}{alike}."
@@ -105,7 +104,7 @@ def _ranks_sentence(data: Mapping[str, Any]) -> str:
 
 
 def _waiting(data: Mapping[str, Any], of_average: int) -> Iterable[str]:
-    """The path computes at times when the average rank does not, at least by the difference."""
+    """The path computes when the average rank does not, at least by the difference."""
     path = data["critical_path"]
     if not path or not path["length_ns"]:
         return
@@ -130,7 +129,6 @@ def _straggler(ranks: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _collectives_words(data: Mapping[str, Any]) -> str:
-    """Say what the best possible collectives would gain."""
     best = (data.get("collectives") or {}).get("at_best")
     if not best:
         return ""
@@ -141,7 +139,7 @@ def _collectives_words(data: Mapping[str, Any]) -> str:
 
 
 def _collectives(data: Mapping[str, Any]) -> list[str]:
-    """Return what ran each kind of collective, a line for each size from which it is another."""
+    """What ran each kind of collective, a line for each size where it changes."""
     rows = (data.get("collectives") or {}).get("ran") or []
     lines = []
     for row in rows:

@@ -4,8 +4,7 @@
     yantra contract topology my_torus.py
     yantra run step.yaml --plugin my_torus.py
 
-A kind is found by scanning this folder, as plug-ins are in theirs: `topology.py` ends with
-`PLUGIN = <a Kind class>`, and no list names it.
+This folder is scanned, so no list names a kind: `topology.py` ends with `PLUGIN = <a Kind class>`.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ kinds: Registry[type[Kind]] = Registry("kind of plug-in", "yantra.kinds", "yantr
 
 
 def get(name: str, where: str | None = None) -> Kind:
-    """Return a kind by its name; `where` is the field that an unknown one is reported at."""
+    """A kind by its name; `where` is the field of errors."""
     return kinds.get(name, where)()
 
 
 def of_file(path: str) -> Kind:
-    """Return the kind of the plug-in that a file ends with, found by its class.
+    """The kind of a file's plug-in, by its class.
 
     Raises ConfigError if it cannot be read, or its PLUGIN is of no kind.
     """
@@ -45,7 +44,7 @@ def of_file(path: str) -> Kind:
 
 
 def _registry_of(path: str) -> Registry[Any]:
-    """Return where the plug-in of a file is registered: by its kind, or as traffic, which has none.
+    """The registry of a file's plug-in: its kind's, or that of traffic, which has no kind.
 
     Raises ConfigError as `of_file` does.
     """
@@ -60,9 +59,9 @@ def _registry_of(path: str) -> Registry[Any]:
 
 @contextmanager
 def plugged_in(files: Sequence[str]) -> Iterator[None]:
-    """Let the plug-ins of files be known by their names while the block runs.
+    """Register the plug-ins of files while the block runs.
 
-    Raises ConfigError for a file that gives none, and for a name that is taken, saying by what.
+    Raises ConfigError for a file without one, and for a taken name, saying by what.
     """
     with ExitStack() as stack:
         for path in files:

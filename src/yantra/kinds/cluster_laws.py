@@ -3,8 +3,7 @@
     yantra contract cluster ./l40s-box.yaml
     python -m yantra.kinds.cluster_laws hgx-h100
 
-A cluster is a file of numbers, not a plug-in in Python, so it has no skeleton; docs/guides/
-add-a-cluster.md has one.
+A cluster is a file of numbers, so its skeleton is in docs/guides/add-a-cluster.md.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _KINDS: dict[CollectiveType, Callable[[int], int]] = {
     CollectiveType.REDUCE_SCATTER: lambda ranks: SIZE,
     CollectiveType.ALL_TO_ALL: lambda ranks: SIZE,
 }
-"""Collectives, and the bytes of which a device sends (n - 1) / n at least, by its ranks."""
+"""Collectives, and the bytes (by ranks) that a device sends at least (n - 1) / n of."""
 
 
 def ranks_of(cluster: Cluster) -> tuple[int, ...]:
-    """Return numbers of ranks that fit a cluster: a part of a domain, a whole, and several."""
+    """Numbers of ranks that fit: part of a domain, a whole, and several."""
     found = [ranks for ranks in _RANKS if _fits(cluster, ranks)]
     return tuple(found[-_MOST_TRIED:])
 
@@ -56,7 +55,7 @@ def every_collective_runs_no_faster_than_its_links(cluster: Cluster, ranks: int)
 
 
 def violations(cluster: Cluster) -> Iterator[str]:
-    """Yield what is wrong with a cluster, for every law and number of ranks."""
+    """What is wrong with a cluster, for every law and number of ranks."""
     yield from doubts(cluster)
     tried = ranks_of(cluster)
     if not tried:
@@ -68,7 +67,7 @@ def violations(cluster: Cluster) -> Iterator[str]:
 
 
 def summary(cluster: Cluster) -> str:
-    """Return what was checked."""
+    """What was checked."""
     tried = ", ".join(map(str, ranks_of(cluster)))
     kinds = ", ".join(kind.name.lower() for kind in _KINDS)
     return f"{len(LAWS)} laws hold for its numbers\n{kinds} run on {tried} of its ranks"

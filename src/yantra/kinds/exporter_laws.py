@@ -2,7 +2,7 @@
 
     python -m yantra.kinds.exporter_laws path/to/my_form.py
 
-Each law writes real results: of a run of every rank, of a folded run, and of a recorded one.
+Laws write real results: a run of every rank, a folded one, and a recorded one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RUNS: dict[str, tuple[Fold, bool]] = {
 
 @cache
 def result(run: str) -> Result:
-    """Return the result of a small job, run as asked."""
+    """The result of a small job, run as asked."""
     step = TraceBuilder()
     kernel = step.compute("matmul", duration_micros=3)
     step.collective(CollectiveType.ALL_REDUCE, 1 << 16, after=kernel)
@@ -50,7 +50,7 @@ def result(run: str) -> Result:
 
 
 def a_file_appears_and_notes_are_texts(exporter: Exporter, run: str) -> str | None:
-    """What is written is one file, and what it leaves out is said in words."""
+    """It writes one file, and says in words what it leaves out."""
     with TemporaryDirectory() as folder:
         notes = exporter.write(result(run), os.path.join(folder, "out"))
         found = os.listdir(folder)
@@ -68,7 +68,7 @@ def the_same_result_gives_the_same_file(exporter: Exporter, run: str) -> str | N
 
 
 def the_result_stays_as_it_is(exporter: Exporter, run: str) -> str | None:
-    """An exporter reads tables and changes none."""
+    """An exporter changes no table."""
     before = {name: result(run).table(name).as_dict() for name in TABLES}
     before = {name: {key: list(of) for key, of in table.items()} for name, table in before.items()}
     _written(exporter, run)
@@ -101,20 +101,20 @@ LAWS: tuple[Callable[[Exporter, str], str | None], ...] = (
 
 
 def violations(exporter: Exporter) -> Iterator[str]:
-    """Yield what is wrong with an exporter, for every run and law."""
+    """What is wrong with an exporter, for every run and law."""
     for run in RUNS:
         if wrong := first_broken(LAWS, run, exporter, run):
             yield wrong
 
 
 def find(name: str) -> Exporter:
-    """Return the exporter of a name or a file."""
+    """The exporter of a name or a file."""
     made: Exporter = forms.get(name)()
     return made
 
 
 def summary(_: Exporter) -> str:
-    """Return what was checked."""
+    """What was checked."""
     return f"every law holds for results of these runs: {', '.join(RUNS)}"
 
 

@@ -85,7 +85,7 @@ class Programs(Kind):
         return Use(f"yantra run --workload step.yw --cluster hgx-h100 {command}")
 
     def taken_by(self, name: str) -> str:
-        return ""  # a program has no name but its path
+        return ""  # a program's name is its path
 
 
 PLUGIN = Programs

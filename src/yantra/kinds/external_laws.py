@@ -3,9 +3,8 @@
     yantra contract external ./my_simulator
     python -m yantra.kinds.external_laws './my_simulator --quick'
 
-Each law sends messages to the program over a small fabric and returns what is wrong, in words, or
-None. What breaks the protocol itself is found while any law is asked, and reported as what it is.
-How messages share what they meet on is the program's own matter.
+Laws send messages over a small fabric and return what is wrong, or None. Breaches of the protocol
+show under any law. How messages share links is the program's choice.
 """
 
 from __future__ import annotations
@@ -43,15 +42,15 @@ TOPOLOGIES = (
     (("switch", 4, 100.0, 250.0), ("ring", 3, 12.5, 2000.0)),
 )
 SIZES = (1, 1000, 65_536, 10**6)
-_APART_NS = 10**7  # so that a message is through before the next one starts
+_APART_NS = 10**7  # a message arrives before the next starts
 _TIMEOUT_NS = 30e9
 
 Row = tuple[int, int, int, int]
-"""A message: its source, its destination, its bytes, when it starts in ns."""
+"""Source, destination, bytes, and start in ns."""
 
 
 class Command(NamedTuple):
-    """A program and its arguments, and who says which links messages take."""
+    """A program and its arguments, and who routes."""
 
     words: tuple[str, ...]
     routes: str
@@ -82,7 +81,7 @@ class Case:
         return " x ".join(f"{of.kind} {of.size}" for of in self.dimensions)
 
     def arrivals(self, rows: Sequence[Row], step: int | None = None) -> list[float]:
-        """Return how long each of some messages takes, in ns; `step` as `ProgramRun.run_for`."""
+        """How long each of some messages takes, in ns; `step` as `ProgramRun.run_for`."""
         simulation = self._simulation(rows)
         run = simulation.run
         assert isinstance(run, ProgramRun)
@@ -95,7 +94,7 @@ class Case:
         return took
 
     def apart(self, posts: Sequence[tuple[int, int, int]]) -> list[float]:
-        """Return how long messages take of which each starts when those before it are through."""
+        """How long messages take, each starting after those before it."""
         return self.arrivals([(*post, at * _APART_NS) for at, post in enumerate(posts)])
 
     def all_reduce(self, size: int) -> None:
@@ -131,7 +130,7 @@ Law = Callable[[Case], str | None]
 
 
 def every_message_arrives(case: Case) -> str | None:
-    """Each message arrives once, whoever sends it to whom, and so does each of a collective."""
+    """Each message between any ranks, and of a collective, arrives once."""
     ranks = range(case.ranks)
     case.arrivals([(a, b, 100 * a + b, a * b) for a in ranks for b in ranks if a != b])
     case.all_reduce(10_000)
@@ -139,9 +138,9 @@ def every_message_arrives(case: Case) -> str | None:
 
 
 def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
-    """Over one link that is latency + size / bandwidth; over several, or with `overhead`, at least.
+    """Over one link, latency + size / bandwidth; over several, or with `overhead`, at least.
 
-    Times are whole picoseconds, so two of them may be lost a link.
+    Times are whole ps, so two may be lost a link.
     """
     posts = [(0, to, size) for to in range(1, case.ranks) for size in SIZES]
     took = case.apart(posts)
@@ -168,7 +167,7 @@ def more_bytes_arrive_no_earlier(case: Case) -> str | None:
 
 
 def messages_that_share_no_link_do_not_wait(case: Case) -> str | None:
-    """Messages between neighbours, no two of a rank, take together what each takes alone."""
+    """Messages between neighbours, none sharing a rank, take what each takes alone."""
     posts = [(rank, rank + 1, 1000) for rank in range(0, case.dimensions[0].size - 1, 2)]
     together = case.arrivals([(*post, 0) for post in posts])
     for post, time, alone in zip(posts, together, case.apart(posts), strict=True):
@@ -178,7 +177,7 @@ def messages_that_share_no_link_do_not_wait(case: Case) -> str | None:
 
 
 def small_steps_change_nothing(case: Case) -> str | None:
-    """Let advance by 777 ps at a time, the program delivers when it would at once."""
+    """Advancing by 777 ps at a time changes no arrival."""
     rows = _random_rows(case, 12)
     at_once, in_steps = case.arrivals(rows), case.arrivals(rows, step=777)
     for number, (one, other) in enumerate(zip(at_once, in_steps, strict=True)):
@@ -216,7 +215,7 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(command: Command) -> Iterator[str]:
-    """Yield what is wrong with a program, for every topology and law."""
+    """What is wrong with a program, for every topology and law."""
     for dimensions in TOPOLOGIES:
         case = Case(command, dimensions)
         for law in LAWS:
@@ -229,17 +228,16 @@ def violations(command: Command) -> Iterator[str]:
 
 
 def summary(command: Command) -> str:
-    """Return on which topologies the laws hold."""
+    """On which topologies the laws hold."""
     fabrics = ", ".join(str(Case(command, of)) for of in TOPOLOGIES)
     own = " with routes of its own" if command.routes == "own" else ""
     return f"every law holds on {fabrics}{own}"
 
 
 def known(text: str) -> Command:
-    """Return the command of a text: a program, then its arguments. Raises ConfigError.
+    """The program and arguments of a text. Raises ConfigError.
 
-    Whoever has a program checked names it, so it may run. One that refuses routes that are given is
-    asked for its own.
+    Naming a program to check allows it to run. One that refuses given routes is asked for its own.
     """
     try:
         words = tuple(shlex.split(text))

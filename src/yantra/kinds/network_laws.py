@@ -3,10 +3,9 @@
     python -m yantra.kinds.network_laws analytical
     python -m yantra.kinds.network_laws path/to/my_network.py
 
-Each law runs small jobs on the network and returns what is wrong, in words, or None. So a level of
-the core and a class in Python are held to the same, over dimensions and, if the network runs over
-graphs, over fabrics. What the laws leave open is the network's own matter: how messages share what
-they meet on.
+Laws run small jobs and return what is wrong, or None. Levels of the core and classes in Python keep
+the same, over dimensions and, if the network runs over graphs, fabrics. How messages share links is
+the network's choice.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ ON_CHIP = (
     (("ring", 8, 50.0, 0.5),),
     (("mesh", 4, 64.0, 0.25), ("ring", 3, 64.0, 1.0)),
 )
-"""Those of a network on chip: rings and meshes of one bandwidth, with short links."""
+"""On-chip topologies: rings and meshes of one bandwidth, with short links."""
 FABRICS = (
     Plugin(
         kind="leaf_spine",
@@ -55,28 +54,28 @@ FABRICS = (
     ),
     Plugin(kind="dgx1", options=(("bytes_per_ns", 25.0), ("latency_ns", 700.0))),
 )
-"""Those of networks that run over graphs."""
+"""For networks that run over graphs."""
 ROUTING = "shortest"
 SIZES = (1, 1000, 65_536, 10**7)
 AT_ONCE = 3
-"""Messages that a pair has under way."""
+"""Messages of a pair under way."""
 PARTS, PART = 8, 5000
 ENDS = ("send", "receive")
 THREADS = 4
 NEAR = 2  # links between ranks of one switch
 LONGEST_HEADERS = 100  # bytes
-LONGEST_STAGES = 300  # of the routers at both ends of a channel on chip, in bytes of it
+LONGEST_STAGES = 300  # of routers at both ends of an on-chip channel, in bytes of it
 LONGEST_FLIT = 64  # bytes
 
 Kind = str | type
 Where = tuple[tuple[str, int, float, float], ...] | Plugin
 """Dimensions, or a fabric."""
 Post = tuple[int, int, int]
-"""A message: its source, its destination and its bytes."""
+"""Source, destination and bytes of a message."""
 
 
 class Case:
-    """A network, with options if it is a `Plugin`, on one topology or over one fabric."""
+    """A network, a `Plugin` if with options, on one topology or fabric."""
 
     def __init__(self, kind: PluginChoice, where: Where) -> None:
         self.kind = kind
@@ -98,7 +97,7 @@ class Case:
         return " x ".join(f"{of.kind} {of.size}" for of in self.topology.dimensions)
 
     def links(self, source: int, destination: int) -> list[tuple[float, float]]:
-        """Return rate (bytes/ns) and latency (ns) of each link that a message crosses."""
+        """Rate (bytes/ns) and latency (ns) of each link that a message crosses."""
         if self.graph is not None:
             path = links_between(self.graph, ROUTING, source, destination)
             of = self.graph.links
@@ -110,41 +109,40 @@ class Case:
         ]
 
     def crossed(self, source: int, destination: int) -> int:
-        """Return how often a message is counted: for each link, or for each dimension."""
+        """How often a message counts: for each link, or for each dimension."""
         if self.level.has_links:
             return len(self.links(source, destination))
         return len(self.fabric.crossings(source, destination))
 
     def fastest(self, dimension: int) -> float:
-        """Return the rate of the links of a dimension, of a fabric the highest (bytes/ns)."""
+        """The rate of a dimension's links, of a fabric the highest (bytes/ns)."""
         if self.graph is not None:
             return float(self.graph.links.bytes_per_ns.max())
         return self.topology.dimensions[dimension].bytes_per_ns
 
     def alone_ns(self, post: Post) -> float:
-        """Return what a message takes by its bytes and, if the network charges it, its latency."""
+        """A message's time by its bytes and, if charged, latency."""
         source, destination, size = post
         links = self.links(source, destination)
         latency = sum(latency for _, latency in links) if self.level.charges_latency else 0.0
         return latency + size / min(rate for rate, _ in links)
 
     def arrivals(self, posts: Sequence[Post], *, one_by_one: bool = False) -> list[float]:
-        """Return when each of some messages arrives that are all sent at 0, in ns.
-
-        Or `one_by_one`: a rank sends its next when its last has left it.
+        """When each message sent at 0 arrives, in ns; or `one_by_one`, each when the rank's last
+        has left.
         """
         return self.ends("receive", self.messages(posts, one_by_one=one_by_one), len(posts))
 
     def ends(self, what: str, messages: Traces, count: int) -> list[float]:
-        """Return when each `send` or `receive` of a job of messages ends, in ns."""
+        """When each `send` or `receive` of a job of messages ends, in ns."""
         rows = self.run(messages).nodes.as_dict()
         ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
         return [ends[f"{what} {tag}"] for tag in range(count)]
 
     def messages(self, posts: Sequence[Post], *, one_by_one: bool = False) -> Traces:
-        """Return a job of some messages that are all sent at 0, or `one_by_one`.
+        """A job of messages sent at 0, or `one_by_one`.
 
-        Each is of a group of its own: a rank has one send of a group under way at a time.
+        Each has its own group, as a rank sends one message of a group at a time.
         """
         traces = [TraceBuilder(rank=rank) for rank in range(self.topology.ranks)]
         last: dict[int, Any] = {}
@@ -160,7 +158,7 @@ class Case:
         )
 
     def there_and_back(self, size: int, times: int) -> Traces:
-        """Return a job in which ranks 0 and 1 answer each other, each answer when one has come."""
+        """A job in which ranks 0 and 1 answer each other."""
         traces = [TraceBuilder(rank=rank) for rank in range(self.topology.ranks)]
         came: list[list[Any]] = [[], []]
         for tag in range(2 * times):
@@ -173,7 +171,7 @@ class Case:
 
     @property
     def every_pair(self) -> list[Post]:
-        """A message from every rank to every other, no two of the same size."""
+        """A message from every rank to every other, all of different sizes."""
         ranks = self.topology.ranks
         return [(a, b, 100 * a + b) for a in range(ranks) for b in range(ranks) if a != b]
 
@@ -182,7 +180,7 @@ class Case:
         return self.run(self.all_reduces(size), fold)
 
     def all_reduces(self, size: int) -> Traces:
-        """Return a job of an all-reduce over all ranks."""
+        """A job of an all-reduce over all ranks."""
         trace = TraceBuilder()
         trace.collective(CollectiveType.ALL_REDUCE, size)
         return Traces(traces=(trace.build(),) * self.topology.ranks)
@@ -192,7 +190,7 @@ class Case:
         return simulate(self.scenario(workload, fold))
 
     def scenario(self, workload: Traces, fold: str = "off") -> Scenario:
-        """Return the scenario of a workload on the network."""
+        """The scenario of a workload on the network."""
         ring = ("ring",) * len(self.topology.dimensions)
         collectives = Collectives(all_reduce=ring, chunks=2, endpoint_delay_ns=0)
         return Scenario(
@@ -207,7 +205,7 @@ class Case:
 
     @property
     def neighbours(self) -> list[Post]:
-        """A message to the next rank, from every other rank: no two share a rank or a link."""
+        """A message from every other rank to the next: none share a rank or a link."""
         return [
             (rank, rank + 1, 1000)
             for rank in range(0, self.topology.dimensions[0].size - 1, 2)
@@ -229,7 +227,7 @@ Law = Callable[[Case], str | None]
 
 
 def every_message_arrives(case: Case) -> str | None:
-    """Each message arrives, whoever sends it to whom, and so does each of a collective."""
+    """Each message between any ranks, and of a collective, arrives."""
     try:
         case.arrivals(case.every_pair)
         case.all_reduce(10_000)
@@ -239,13 +237,12 @@ def every_message_arrives(case: Case) -> str | None:
 
 
 def _why(error: DeadlockError) -> str:
-    """Return the line about the network, if a deadlock has one; else the last."""
     lines = str(error).splitlines()
     return next((line for line in lines if "did not arrive" in line), lines[-1])
 
 
 def several_messages_of_a_pair_arrive(case: Case) -> str | None:
-    """Each of several messages that every pair has under way at once arrives."""
+    """Several messages at once of every pair all arrive."""
     posts = [post for post in case.every_pair for _ in range(AT_ONCE)]
     try:
         case.arrivals(posts)
@@ -255,7 +252,7 @@ def several_messages_of_a_pair_arrive(case: Case) -> str | None:
 
 
 def messages_that_depend_on_each_other_arrive(case: Case) -> str | None:
-    """A message is sent when the one before has left, or has arrived; and each arrives."""
+    """Messages sent when the one before has left, or arrived, all arrive."""
     pairs = [(0, 1, 1000), (0, 1, 1000), (1, 0, 70_000), (1, 0, 1000), (0, 1, 1000)]
     try:
         case.arrivals(pairs, one_by_one=True)
@@ -269,10 +266,9 @@ def messages_that_depend_on_each_other_arrive(case: Case) -> str | None:
 
 
 def a_message_in_parts_takes_no_less_than_the_whole(case: Case) -> str | None:
-    """Parts, each sent when the one before has left, take what the whole takes, at least.
+    """Parts, each sent when the one before has left, take at least as long as the whole.
 
-    And at most, for each part more, what a message of a byte takes until its send ends; twice that
-    where there are headers.
+    At most, for each part, a one-byte message's send more; twice that with headers.
     """
     for destination in range(1, case.topology.ranks):
         if len(case.links(0, destination)) != 1:
@@ -288,7 +284,7 @@ def a_message_in_parts_takes_no_less_than_the_whole(case: Case) -> str | None:
 
 
 def a_busy_link_carries_no_more_than_its_rate(case: Case) -> str | None:
-    """Of a network that keeps the use of links: what each carried, it had the time to carry."""
+    """Where links are counted, each had the time for what it carried."""
     if not case.level.has_links:
         return None
     ranks = case.topology.ranks
@@ -307,11 +303,10 @@ def a_busy_link_carries_no_more_than_its_rate(case: Case) -> str | None:
 
 
 def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
-    """Over one hop that is latency + size / bandwidth, or size / bandwidth without latency.
+    """Over one hop, latency + size / bandwidth, or size / bandwidth without latency.
 
-    Over several it is at least that. Headers may add a fifth and LONGEST_HEADERS where there are
-    any, and routers on chip LONGEST_STAGES. A network is asked with the defaults of its options, so
-    what one adds to messages is to be 0 by default.
+    Over several at least that. Headers may add a fifth and LONGEST_HEADERS, on-chip routers
+    LONGEST_STAGES. Options have their defaults, so what one adds to messages must default to 0.
     """
     for destination in range(1, case.topology.ranks):
         for size in SIZES:
@@ -342,7 +337,7 @@ def more_bytes_arrive_no_earlier(case: Case) -> str | None:
 
 
 def messages_that_share_no_rank_and_no_link_do_not_wait(case: Case) -> str | None:
-    """Messages between neighbours, no two of a rank, arrive as each would alone."""
+    """Messages between neighbours, none sharing a rank, arrive as each would alone."""
     together = case.arrivals(case.neighbours)
     for post, time in zip(case.neighbours, together, strict=True):
         alone = case.arrivals([post])[0]
@@ -352,10 +347,9 @@ def messages_that_share_no_rank_and_no_link_do_not_wait(case: Case) -> str | Non
 
 
 def bytes_are_conserved(case: Case) -> str | None:
-    """What is said to be carried is what was sent, once for each link or dimension crossed.
+    """What is carried is what was sent, once for each link or dimension crossed.
 
-    Of one message, and of messages of all sizes between all ranks at once. On chip it is whole
-    flits.
+    For one message, and for all sizes between all ranks at once. On chip, in whole flits.
     """
     for posts in ([(0, 1, 4321)], case.every_pair):
         carried = sum(use.bytes for use in case.run(case.messages(posts)).dimension_uses)
@@ -375,7 +369,7 @@ def the_same_run_twice_is_the_same(case: Case) -> str | None:
 
 
 def runs_on_any_number_of_threads_are_the_same(case: Case) -> str | None:
-    """Several runs of a model at once give what each gives alone, of nodes and links."""
+    """Concurrent runs of a model have the nodes and links of each alone."""
     for workload in (case.messages(case.every_pair), case.all_reduces(50_000)):
         model = compile(case.scenario(workload))
 
@@ -392,7 +386,7 @@ def runs_on_any_number_of_threads_are_the_same(case: Case) -> str | None:
 
 
 def a_folded_run_is_the_whole_one(case: Case) -> str | None:
-    """Where one rank may stand for many, every rank still ends when it would."""
+    """Every rank of a folded run ends when it would."""
     whole = case.all_reduce(50_000, "off")
     try:
         folded = case.all_reduce(50_000, "require")
@@ -420,7 +414,7 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(kind: PluginChoice) -> Iterator[str]:
-    """Yield what is wrong with a network, for every topology and law."""
+    """What is wrong with a network, for every topology and law."""
     for where in places_of(kind):
         case = Case(kind, where)
         for law in LAWS:
@@ -433,7 +427,7 @@ def violations(kind: PluginChoice) -> Iterator[str]:
 
 
 def places_of(kind: PluginChoice) -> tuple[Where, ...]:
-    """Return on which topologies, and over which fabrics, a network is held to the laws."""
+    """The topologies and fabrics on which a network is checked."""
     level = level_of(kind)
     if level.on_chip:
         return ON_CHIP
@@ -441,12 +435,12 @@ def places_of(kind: PluginChoice) -> tuple[Where, ...]:
 
 
 def summary(kind: PluginChoice) -> str:
-    """Return on which topologies the laws hold."""
+    """On which topologies the laws hold."""
     return f"every law holds on {', '.join(str(Case(kind, of)) for of in places_of(kind))}"
 
 
 def known(name: str) -> Kind:
-    """Return a name or a path if it is that of a network; else raise ConfigError."""
+    """A network's name or path, as it is. Raises ConfigError for others."""
     find(name)
     return name
 

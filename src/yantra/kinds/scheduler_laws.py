@@ -3,8 +3,8 @@
     python -m yantra.kinds.scheduler_laws critical_path
     python -m yantra.kinds.scheduler_laws path/to/my_scheduler.py
 
-Each law asks the scheduler about small jobs, or runs them, and returns what is wrong, in words, or
-None. Whether an order is a good one is the scheduler's own matter.
+Laws ask the scheduler about small jobs, or run them, and return what is wrong, or None, but not
+whether an order is good.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _MIB = 1 << 20
 
 
 def chain(trace: TraceBuilder, rank: int) -> None:
-    """Kernels one after the other."""
+    """Kernels in sequence."""
     last: tuple[Node, ...] = ()
     for micros in (5, 1, 3, 2, 8):
         last = (trace.compute(duration_micros=micros, after=last),)
 
 
 def equal(trace: TraceBuilder, rank: int) -> None:
-    """Equal kernels that may run in any order."""
+    """Equal kernels without order."""
     for _ in range(9):
         trace.compute(duration_micros=4)
 
@@ -59,7 +59,7 @@ def branches(trace: TraceBuilder, rank: int) -> None:
 
 
 def layers(trace: TraceBuilder, rank: int) -> None:
-    """A data-parallel step: backward with an all-reduce for each layer, then forward again."""
+    """A data-parallel step: backward with an all-reduce for each layer, then forward."""
     last = trace.compute(duration_micros=10)
     reduced = {}
     for layer in reversed(range(8)):
@@ -71,7 +71,7 @@ def layers(trace: TraceBuilder, rank: int) -> None:
 
 
 def pipeline(trace: TraceBuilder, rank: int) -> None:
-    """Micro-batches through stages, forward and back; a stage may take them in any order."""
+    """Micro-batches through stages, forward and back, in any order."""
     for batch in range(6):
         before, behind = rank - 1, rank + 1
         came = [trace.recv(before, _MIB, tag=batch)] if rank else []
@@ -86,7 +86,7 @@ def pipeline(trace: TraceBuilder, rank: int) -> None:
 
 
 class Case(NamedTuple):
-    """A job, how many ranks run it, and how many kernels a rank runs at once."""
+    """A job, its ranks, and how many kernels a rank runs at once."""
 
     write: Callable[[TraceBuilder, int], None]
     ranks: int
@@ -96,7 +96,7 @@ class Case(NamedTuple):
         return f"{self.write.__name__} on {self.ranks} ranks"
 
     def scenario(self, kind: Named, fold: str = "off") -> Scenario:
-        """Return the scenario of the job with a scheduler."""
+        """The scenario of the job with a scheduler."""
         topology = Dimension(kind="ring", size=self.ranks, bytes_per_ns=50.0, latency_ns=500.0)
         return Scenario(
             workload=Traces(traces=tuple(self._trace(rank) for rank in range(self.ranks))),
@@ -113,7 +113,7 @@ class Case(NamedTuple):
         return builder.build()
 
     def nodes(self) -> list[Nodes]:
-        """Return what a scheduler sees of the job, once for each part that differs."""
+        """What a scheduler sees of each distinct part of the job."""
         seen: list[Nodes] = []
 
         class Sees(Scheduler):
@@ -144,7 +144,7 @@ Law = Callable[[Named, Case], str | None]
 
 
 def every_node_has_a_priority(kind: Named, case: Case) -> str | None:
-    """There is one whole number for each node, and nothing that is seen is changed."""
+    """Each node has a whole number, and nothing seen is changed."""
     try:
         for nodes in case.nodes():
             ask(scheduler_of(kind), nodes, "it")
@@ -154,7 +154,7 @@ def every_node_has_a_priority(kind: Named, case: Case) -> str | None:
 
 
 def the_same_is_said_twice(kind: Named, case: Case) -> str | None:
-    """An answer depends on the nodes alone, not on what was asked before."""
+    """An answer depends on the nodes alone."""
     scheduler, jobs = scheduler_of(kind), case.nodes()
     first = [_answers(scheduler, nodes) for nodes in jobs]
     for nodes, before in zip(reversed(jobs), reversed(first), strict=True):
@@ -175,7 +175,7 @@ def every_node_ends(kind: Named, case: Case) -> str | None:
 
 
 def where_there_is_no_choice_nothing_is_gained_or_lost(kind: Named, case: Case) -> str | None:
-    """A chain, and equal kernels without order, take what they take in the order of ids."""
+    """A chain, and equal kernels without order, take as long as in id order."""
     if case.write not in NO_CHOICE:
         return None
     took, least = case.run(kind).makespan_ns, case.run("in_order").makespan_ns
@@ -183,7 +183,7 @@ def where_there_is_no_choice_nothing_is_gained_or_lost(kind: Named, case: Case) 
 
 
 def a_folded_run_is_the_whole_one(kind: Named, case: Case) -> str | None:
-    """Where one rank may stand for many, every rank still ends when it would."""
+    """Every rank of a folded run ends when it would."""
     try:
         folded = case.run(kind, "require")
     except UnsupportedError:
@@ -204,14 +204,14 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(kind: Named) -> Iterator[str]:
-    """Yield what is wrong with a scheduler, for every job and law."""
+    """What is wrong with a scheduler, for every job and law."""
     for case in CASES:
         if wrong := first_broken(LAWS, str(case), kind, case):
             yield wrong
 
 
 def summary(kind: Named) -> str:
-    """Return what was checked, and how long a step takes in this order and in that of ids."""
+    """What was checked, and a step's time in this order and by id."""
     case = CASES[3]
     took, in_order = (case.run(of).makespan_ns / 1000 for of in (kind, "in_order"))
     held = f"every law holds for {', '.join(map(str, CASES))}"
@@ -219,7 +219,7 @@ def summary(kind: Named) -> str:
 
 
 def known(name: str) -> Named:
-    """Return a name or a path if it is that of a scheduler; else raise ConfigError."""
+    """A scheduler's name or path, as it is. Raises ConfigError for others."""
     schedulers.get(name, name)
     return name
 

@@ -1,4 +1,4 @@
-"""What a memory model answers, checked: one place for built-in models and others."""
+"""What a memory model answers, checked."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def ask(
     model: MemoryModel, accesses: Accesses, speeds: Speeds, name: str, where: str = "memory model"
 ) -> NDArray[np.float64]:
-    """Return how long accesses take by a model, in nanoseconds as a column of float64.
+    """Nanoseconds of accesses by a model, as a column of float64.
 
-    Raises ConfigError at `where` with the model's `name` and the row, where the answer is none.
+    Raises ConfigError at `where` with the model's `name` and the row.
     """
     with _told(name, where), np.errstate(all="ignore"):
         ns = np.ascontiguousarray(model.access(accesses, speeds), np.float64)
@@ -45,9 +45,9 @@ def ask_in_order(
     name: str,
     where: str = "memory model",
 ) -> NDArray[np.float64]:
-    """Return how long the accesses of a rank take by a model that remembers, in nanoseconds.
+    """Nanoseconds of a rank's accesses by a model that remembers.
 
-    Raises ConfigError at `where` with the model's `name`, where the answer is none.
+    Raises ConfigError at `where` with the model's `name`.
     """
     with _told(name, where):
         ns = np.array(model.in_order(touches, names, speeds), np.float64)
@@ -63,9 +63,9 @@ def ask_in_order(
 def hops_of(
     model: MemoryModel, speeds: Speeds, name: str, where: str = "memory model"
 ) -> Pipeline | None:
-    """Return the hops that accesses share, None if there are none.
+    """The hops that accesses share, None if there are none.
 
-    Raises ConfigError at `where` with the model's `name` where they cannot be.
+    Raises ConfigError at `where` with the model's `name` for invalid ones.
     """
     with _told(name, where):
         pipeline = model.pipeline(speeds)
@@ -87,7 +87,7 @@ def hops_of(
 
 @contextmanager
 def _told(name: str, where: str) -> Iterator[None]:
-    """Tell what a model raises as an error at `where`; what Yantra raises stays as it is."""
+    """Report what a model raises as an error at `where`; Yantra's own errors stay."""
     try:
         yield
     except YantraError:

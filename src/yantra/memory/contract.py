@@ -3,8 +3,7 @@
     python -m yantra.memory.contract infinite
     python -m yantra.memory.contract path/to/my_model.py
 
-Each law takes a model and what a scenario says of the memory, and returns what is wrong, in words,
-or None.
+A law takes a model and a scenario's memory, and returns what is wrong, or None.
 """
 
 from __future__ import annotations
@@ -35,16 +34,14 @@ Law = Callable[[MemoryModel, Speeds], str | None]
 
 
 def probes() -> Accesses:
-    """Return loads of growing size, then stores of the same.
-
-    Models change their ways at round sizes, so these lie on either side of each: 1 MiB - 1, 1 MiB,
-    1 MiB + 1.
+    """Loads of growing size, then stores of the same, around round sizes: 1 MiB - 1, 1 MiB, 1 MiB +
+    1.
     """
     return accesses(2 * _BYTES, [False] * len(_BYTES) + [True] * len(_BYTES))
 
 
 def every_access_has_a_duration(model: MemoryModel, speeds: Speeds) -> str | None:
-    """There is one for each row, finite, from 0 up; and it is known who shares the memory."""
+    """Each row has a finite duration, at least 0, and the sharing is known."""
     if model.sharing not in get_args(Sharing):
         return f"sharing is {model.sharing!r}; expected one of {', '.join(get_args(Sharing))}"
     try:
@@ -62,14 +59,14 @@ def the_same_is_said_twice(model: MemoryModel, speeds: Speeds) -> str | None:
 
 
 def the_order_of_rows_does_not_matter(model: MemoryModel, speeds: Speeds) -> str | None:
-    """Each row has its answer wherever it stands."""
+    """Each row has its answer at any place."""
     order = np.arange(len(probes()))[::-1]
     back = _answer(model, probes().take(order), speeds)[order]
     return _difference(_answer(model, probes(), speeds), back, "in reverse order, it says")
 
 
 def an_access_alone_takes_its_own_time(model: MemoryModel, speeds: Speeds) -> str | None:
-    """A row alone has the answer that it has among others, however often it happens."""
+    """A row has the same answer alone and among others, with any count."""
     rows = probes()
     alone = [_answer(model, rows.take(slice(at, at + 1)), speeds)[0] for at in range(len(rows))]
     wrong = _difference(_answer(model, rows, speeds), np.array(alone), "alone, it takes")
@@ -88,7 +85,7 @@ def more_bytes_never_take_less(model: MemoryModel, speeds: Speeds) -> str | None
 
 
 def every_access_takes_its_latency(model: MemoryModel, speeds: Speeds) -> str | None:
-    """No access takes less than the latency of the memory; of a free one all take nothing."""
+    """No access takes less than the memory's latency; those of a free one take nothing."""
     rows = probes()
     ns = _answer(model, rows, speeds)
     wrong = ns != 0.0 if model.is_free else ns < speeds.latency_ns
@@ -136,13 +133,13 @@ LAWS: tuple[Law, ...] = (
 
 
 def example_of(name: str, where: str | None = None) -> MemoryModel:
-    """Return a model with its defaults, and what it gives as example where it has none."""
+    """A model with its defaults, and its example for options without one."""
     example = models.get(name, where).example
     return model_of(Plugin(kind=name, options=tuple(example.items())) if example else name, where)
 
 
 def violations(model: MemoryModel) -> Iterator[str]:
-    """Yield what is wrong with a model, for every memory and law."""
+    """What is wrong with a model, for every memory and law."""
     for speeds in SPEEDS:
         for law in LAWS:
             wrong = asked(law, model, speeds)
@@ -153,7 +150,7 @@ def violations(model: MemoryModel) -> Iterator[str]:
 
 
 def summary(model: MemoryModel) -> str:
-    """Return what was checked, and how long a large access takes."""
+    """What was checked, and how long a large access takes."""
     held = f"every law holds over {len(probes())} accesses to {len(SPEEDS)} memories"
     load, store = _answer(model, accesses([10**9] * 2, [False, True]), SPEEDS[0])
     times = f"a load takes {load / 1e6:.3f} ms, a store {store / 1e6:.3f} ms"

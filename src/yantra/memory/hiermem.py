@@ -1,14 +1,13 @@
 """HierMem: a pool behind two levels of switches, for remote loads or in-switch collectives.
 
-Groups of remote memory are linked to every out-node switch, these to the switch of every node, and
-that to its GPUs. A tensor of every GPU moves in chunks over these three hops. With `lockstep` a
-stage lasts as long as its slowest hop, which is the paper's formula; without, each hop goes on as
-soon as it has a chunk, and accesses that overlap queue at each hop, those of other tenants too.
-In-switch collectives gather while they load, or add up while they store: every node then gets all.
-Trade-off: chunks of equal ranks move together, and loads and stores share the links.
-Source: Won et al., "ASTRA-sim2.0: Modeling Hierarchical Networks and Disaggregated Systems for
-Large-model Training at Scale", ISPASS 2023, section IV-D, figures 5 to 8. It gives no time for less
-than two stages, nor for a last chunk that is not whole: here the pipeline's own law goes on.
+Groups of remote memory link to every out-node switch, these to each node's switch, that to its
+GPUs. A tensor of every GPU moves in chunks over these three hops. With `lockstep` a stage lasts as
+long as its slowest hop (the paper's formula); without, a hop starts when it has a chunk, and
+overlapping accesses queue. In-switch collectives gather while loading, or add while storing: every
+node gets all. Trade-off: chunks of equal ranks move together; loads and stores share links. Source:
+Won et al., "ASTRA-sim2.0: Modeling Hierarchical Networks and Disaggregated Systems for Large-model
+Training at Scale", ISPASS 2023, section IV-D, figures 5 to 8; fewer than two stages, or a part of a
+chunk, follow the pipeline's law.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class HierMem(MemoryModel):
     )
 
     def access(self, accesses: Accesses, speeds: Speeds) -> Reals:
-        """Return how long loads or stores of all GPUs at once take; see `pipelined`."""
+        """Time of loads or stores of all GPUs at once; see `pipelined`."""
         import numpy as np
 
         chunks = accesses.bytes.astype(np.float64) / self._share()
@@ -100,7 +99,7 @@ class HierMem(MemoryModel):
         return speeds.latency_ns + pipelined(chunks, stage, lockstep=self.given.lockstep)
 
     def pipeline(self, speeds: Speeds) -> Pipeline | None:
-        """Return the three hops, None in lock step."""
+        """The three hops, None in lock step."""
         given: Options = self.given
         if given.lockstep:
             return None
@@ -120,10 +119,10 @@ class HierMem(MemoryModel):
         )
 
     def stage(self, memory_bytes_per_ns: float) -> Stage:
-        """Return the time of a stage on each hop: t1, t2 and t3 of the paper.
+        """The time of a stage on each hop: t1, t2 and t3 of the paper.
 
-        c / memory link, R c / (N x GPU-side link) and R S c / (G x in-node link); in-switch
-        collectives send all of it to every node and GPU, so without N and G.
+        c / memory link, R c / (N x GPU-side link) and R S c / (G x in-node link); without N and G
+        for in-switch collectives, which send all to every node and GPU.
         """
         given: Options = self.given
         nodes, gpus = (1, 1) if given.mode == "in_switch" else (given.nodes, given.gpus)
@@ -135,13 +134,12 @@ class HierMem(MemoryModel):
         )
 
     def _share(self) -> float:
-        """Return the bytes of one GPU's tensor that a stage moves: R S c / G."""
         given: Options = self.given
         return given.memory_groups * given.out_switches * given.chunk_bytes / given.gpus
 
 
 def pipelined(chunks: Reals, stage: Stage, *, lockstep: bool) -> Reals:
-    """Return how long this many chunks take through three hops; the last may be a part of one.
+    """Time of chunks through three hops; the last may be a part of one.
 
     In lock step n whole chunks take t1 + max(t1, t2) + (n - 2) max(t1, t2, t3) + max(t2, t3) + t3.
     Free running: t1 + t2 + t3 + (n - 1) max(t1, t2, t3), which is never more.
@@ -162,7 +160,7 @@ def pipelined(chunks: Reals, stage: Stage, *, lockstep: bool) -> Reals:
 
 
 def _in_step(whole: Reals, part: Reals, stage: Stage) -> Reals:
-    """Return the sum over steps of the slowest hop that is busy; a chunk moves one hop a step."""
+    """The sum over steps of the slowest busy hop; a chunk moves one hop a step."""
     import numpy as np
 
     first, second, third = stage

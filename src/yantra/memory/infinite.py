@@ -1,6 +1,6 @@
 """Infinitely fast memory: every access takes no time, and nobody waits.
 
-What a job would take if offloading were free: the bound of everything that better memory can gain.
+The bound of what better memory can gain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Infinite(MemoryModel):
     is_free = True
 
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
-        """Return zeros; see the base."""
+        """Zeros; see the base."""
         import numpy as np
 
         return np.zeros(len(accesses))

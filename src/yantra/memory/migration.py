@@ -1,15 +1,14 @@
 """Blocks that move between tiers of memory: the least recently used make room.
 
-What a rank accesses comes into the fastest tier. Where that is full, the block whose last access is
-the longest ago moves to the next tier, and so on down: the tiers are parts of one list in the order
-of last accesses. A load from a slower tier reads there and writes into the fastest; a store writes
-into the fastest. What makes room is read from its tier and written into the next.
+Accessed data comes into the fastest tier; if full, the least recently used block moves to the next
+tier, and so on: tiers are parts of one list by last access. A load reads from its tier and writes
+into the fastest; a store writes into the fastest. What makes room is read and written into the
+next.
 
-The accesses are played twice and the second time counts: so what is where when a step begins is
-what the step before left there. Trade-off: blocks are simulated one by one, in the order of the
-trace; nothing is fetched before it is asked for.
-Source: the LRU stack of Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage
-hierarchies", IBM Systems Journal 9 (2), 1970.
+Accesses are played twice and the second time counts: a step begins with what the last one left.
+Trade-off: blocks are simulated one by one, in trace order, without prefetching. Source: the LRU
+stack of Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM
+Systems Journal 9 (2), 1970.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MOST_BLOCKS = 4_000_000
 
 
 class Touch(NamedTuple):
-    """An access of a rank: to which data, how many of its bytes, and whether they are stored."""
+    """A rank's access: which data, how many bytes, whether stored."""
 
     data: int
     size_bytes: int
@@ -40,14 +39,14 @@ class Moved(NamedTuple):
 
 
 def blocks_of(size_bytes: int, granule: int) -> int:
-    """Return how many blocks hold so many bytes."""
+    """How many blocks hold `size_bytes`."""
     return -(-size_bytes // granule)
 
 
 def migrated(
     touches: Sequence[Touch], capacities: Sequence[int], granule: int, where: str = "granule"
 ) -> list[Moved]:
-    """Return what each access moves; `capacities` are whole blocks of tiers, the fastest first.
+    """What each access moves; `capacities` are tiers' whole blocks, the fastest first.
 
     All data must fit. Raises ConfigError at `where` if there are too many blocks.
     """
@@ -65,12 +64,12 @@ class _Tiers:
     def __init__(self, capacities: Sequence[int], granule: int) -> None:
         self._capacities = capacities
         self._granule = granule
-        # Blocks of each tier, the least recently used first, with the bytes in them.
+        # By tier, the least recently used first, with their bytes.
         self._blocks: list[dict[tuple[int, int], int]] = [{} for _ in capacities]
         self._tier_of: dict[tuple[int, int], int] = {}
 
     def touch(self, one: Touch) -> Moved:
-        """Bring the blocks of an access into the fastest tier; return what that moves."""
+        """Bring an access's blocks into the fastest tier; return what that moves."""
         moved = Moved([0] * len(self._blocks), [0] * len(self._blocks))
         left = one.size_bytes
         for at in range(blocks_of(one.size_bytes, self._granule)):

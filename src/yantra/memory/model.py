@@ -1,8 +1,7 @@
 """What a memory model is: how long an access takes alone, and who waits for whom.
 
-A new one needs `access`. It is asked once, for all accesses that differ. Those to a memory that
-several ranks share are served one at a time, first come first served; the core does that. A model
-may say that accesses cross links in chunks (`pipeline`); then they queue on each.
+A new one needs `access`, asked once for all distinct accesses. The core serves a shared memory one
+access at a time, first come first served, or in chunks that queue on each link (`pipeline`).
 Trade-off: without that, an access takes the same time whatever else goes on.
 """
 
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
     from yantra.memory.migration import Touch
 
 Sharing = Literal["rank", "node", "pool"]
-"""Each rank has a memory of its own, each node of `ranks_per_node` ranks has one, or all have."""
+"""A memory for each rank, for each node of `ranks_per_node` ranks, or for all."""
 
 
 class Speeds(NamedTuple):
-    """What the scenario says of the memory; 0 where it says nothing."""
+    """The scenario's memory; 0 is unstated."""
 
     latency_ns: int
     bytes_per_ns: float
@@ -46,8 +45,8 @@ class Hop(NamedTuple):
 class Pipeline(NamedTuple):
     """Hops that accesses cross in chunks, which queue at each hop, first come first served.
 
-    Ranks that access as many bytes at the same time go together: of each, `chunk_bytes` are on a
-    hop before the next chunk of any. The core runs it (native/memory/pipeline.hpp).
+    Ranks that access as many bytes at once go together: each one's `chunk_bytes` are on a hop
+    before the next chunk of any. The core runs it (native/memory/pipeline.hpp).
     """
 
     chunk_bytes: float
@@ -56,10 +55,10 @@ class Pipeline(NamedTuple):
 
 
 class Accesses(Record):
-    """Accesses that differ, as columns of equal length.
+    """Distinct accesses, as columns of equal length.
 
-    `is_store` is true for a store, false for a load; `count` is how often all ranks do it. Numbers
-    have a sign, so that `bytes - knee` is negative below the knee.
+    `is_store` is false for a load; `count` is over all ranks. Numbers are signed, so `bytes - knee`
+    may be negative.
     """
 
     bytes: NDArray[np.int64]
@@ -67,20 +66,20 @@ class Accesses(Record):
     count: NDArray[np.int64]
 
     def __len__(self) -> int:
-        """Return the number of rows."""
+        """The number of rows."""
         return len(self.bytes)
 
     def take(self, rows: Any) -> Accesses:
-        """Return some rows, in the order of `rows`: places, or a truth value for each row."""
+        """Some rows, in the order of `rows`: places, or a truth value for each row."""
         return Accesses(**{name: part[rows] for name, part in self.__dict__.items()})
 
     def describe(self, row: int) -> str:
-        """Return a row in words, for errors."""
+        """A row in words, for errors."""
         return f"row {row} ({'store' if self.is_store[row] else 'load'} of {self.bytes[row]} bytes)"
 
 
 def accesses(bytes: Sequence[int], is_store: Sequence[bool]) -> Accesses:
-    """Return accesses of these columns; each counts once."""
+    """Accesses of these columns; each counts once."""
     import numpy as np
 
     return Accesses(
@@ -94,9 +93,9 @@ class MemoryModel(ABC):
     """One kind of memory beyond the device.
 
     `options` describes what a scenario may set, None for nothing. `native` names the form the core
-    computes itself. `needs_bandwidth`: a memory without a bandwidth is refused.
-    `is_free` claims that no access takes any time, whatever the memory is.
-    `example` has options by name to check a model with, where some have no default.
+    computes itself. `needs_bandwidth`: a memory without a bandwidth is refused. `is_free`: no
+    access takes any time. `example` has options by name to check a model with, where some have no
+    default.
     """
 
     options: ClassVar[Section | None] = None
@@ -112,32 +111,32 @@ class MemoryModel(ABC):
 
     @abstractmethod
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
-        """Return how long each access takes alone, in nanoseconds, for all rows at once."""
+        """Nanoseconds of each access alone, for all rows at once."""
 
     def hold(self, offloaded: Mapping[str, int]) -> None:
-        """Learn what the workload keeps in this memory: bytes of the rank with most, by name.
+        """Learn what the workload keeps here: bytes of the rank with most, by name.
 
-        Called once before `access`; empty where a workload does not say. May raise
-        UnsupportedError where it does not fit.
+        Called once before `access`; empty if unknown. May raise UnsupportedError where it does not
+        fit.
         """
         del offloaded  # most models have room for all
 
     @property
     def remembers(self) -> bool:
-        """Whether how long an access takes depends on those before it; then see `in_order`."""
+        """Whether an access's time depends on those before it; then see `in_order`."""
         return False
 
     def in_order(
         self, touches: Sequence[Touch], names: Sequence[str], speeds: Speeds
     ) -> Sequence[float]:
-        """Return how long each access of a rank takes, in ns; they are in the order of the trace.
+        """Nanoseconds of each access of a rank, in trace order; for a model that `remembers`.
 
-        `names` calls the data. Asked in place of `access` where the model `remembers`.
+        `names` are of the data.
         """
         raise NotImplementedError
 
     def pipeline(self, speeds: Speeds) -> Pipeline | None:
-        """Return the hops that accesses share, None where each takes the time of `access`."""
+        """The hops that accesses share, None where each takes the time of `access`."""
         return None
 
 
@@ -148,7 +147,7 @@ class LatencyAndBandwidth(MemoryModel):
     """
 
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
-        """Return latency + bytes / bandwidth; see the base."""
+        """Latency + bytes / bandwidth; see the base."""
         import numpy as np
 
         moved: NDArray[np.float64] = accesses.bytes.astype(np.float64)

@@ -9,7 +9,7 @@ from yantra.memory.model import LatencyAndBandwidth
 
 
 class NoMemory(LatencyAndBandwidth):
-    """No memory beyond the device; a trace that accesses one is refused."""
+    """No memory beyond the device."""
 
     native = "none"
     sharing = "rank"

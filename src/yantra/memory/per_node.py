@@ -1,6 +1,6 @@
 """Per node: the ranks of a node share a memory, which serves one access at a time.
 
-Right for a link that a node shares; real ones serve several accesses side by side.
+For a link that a node shares; real ones serve accesses concurrently.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from yantra.memory.model import LatencyAndBandwidth
 
 
 class PerNode(LatencyAndBandwidth):
-    """The ranks of a node share a memory, which serves one access at a time."""
+    """One memory for the ranks of a node."""
 
     native = "per_node"
     sharing = "node"

@@ -1,6 +1,6 @@
 """Per NPU: each rank has a memory of its own, in which nobody waits.
 
-Right for host memory behind a link of its own.
+For host memory behind a link for each rank.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from yantra.memory.model import LatencyAndBandwidth
 
 
 class PerNPU(LatencyAndBandwidth):
-    """Each rank has a memory of its own, in which nobody waits."""
+    """A memory for each rank."""
 
     native = "per_npu"
     sharing = "rank"

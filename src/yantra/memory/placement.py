@@ -1,9 +1,8 @@
 """Which data is in which tier of memory: stated, or the hottest in the fastest.
 
-What names a tier is there. The rest is placed greedily: data that is touched most often per byte
-first, each byte in the fastest tier that has room, so one piece of data may be in two tiers. That
-is the best static placement where an access takes its bytes over the bandwidth, by exchange of two
-bytes. Trade-off: static; nothing moves between tiers while a job runs, as in `migration`.
+Data without a stated tier is placed greedily by touches per byte, each byte in the fastest tier
+with room, so data may be split. That is the best static placement where time is bytes over
+bandwidth, by exchange of two bytes. Trade-off: nothing moves during a job, as in `migration`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Tier(Record):
 
 
 class Data(Record):
-    """A class of tensors: their bytes, how often a step touches each, and their tier if stated."""
+    """A class of tensors: bytes, touches per step, and tier if stated."""
 
     name: str
     size_bytes: int
@@ -39,10 +38,10 @@ Placement = tuple[tuple[int, ...], ...]
 
 
 def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> Placement:
-    """Return how many bytes of each piece of data are in each tier.
+    """How many bytes of each piece of data are in each tier.
 
-    Raises ConfigError at `where` for a tier that nobody knows, UnsupportedError if it does not fit,
-    with what needs how much.
+    Raises ConfigError at `where` for an unknown tier, UnsupportedError, with what needs how much,
+    if it does not fit.
     """
     free = [tier.capacity_bytes for tier in tiers]
     placed = [[0] * len(tiers) for _ in data]
@@ -73,7 +72,7 @@ def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> P
 
 
 def shares(tiers: Sequence[Tier], data: Sequence[Data], placement: Placement) -> list[float]:
-    """Return the part of the bytes touched in a step that each tier serves."""
+    """The part of a step's touched bytes that each tier serves."""
     touched = [0.0] * len(tiers)
     for one, where in zip(data, placement, strict=True):
         for tier, size in enumerate(where):
@@ -83,7 +82,7 @@ def shares(tiers: Sequence[Tier], data: Sequence[Data], placement: Placement) ->
 
 
 def does_not_fit(tiers: Sequence[Tier], data: Sequence[Data], where: str) -> UnsupportedError:
-    """Return the error of data that is more than the tiers hold, with what needs how much."""
+    """The error of data that exceeds the tiers, with what needs how much."""
     room = sum(tier.capacity_bytes for tier in tiers)
     need = sum(one.size_bytes for one in data)
     told = ", ".join(f"{one.name} {format_bytes(one.size_bytes)}" for one in data)

@@ -1,6 +1,6 @@
 """Pool: all ranks share one memory, which serves one access at a time.
 
-The lower end of what disaggregated memory does.
+The worst case of disaggregated memory.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from yantra.memory.model import LatencyAndBandwidth
 
 
 class Pool(LatencyAndBandwidth):
-    """All ranks share one memory, which serves one access at a time."""
+    """One memory for all ranks."""
 
     native = "pool"
     sharing = "pool"

@@ -1,11 +1,10 @@
 """Layers whose data comes from a slower memory while earlier layers compute: what is exposed.
 
-Loads go one after the other. With depth k the load of a layer may begin when the layer k + 1 places
-before it has ended, so at most k + 1 layers' data are there or on their way; with depth 0 a load
-begins when the layer before has ended, and is exposed whole. A layer begins when the one before has
-ended and its data is there.
-Source: the recurrence of prefetch and overlap in Rajbhandari et al., "ZeRO-Infinity", SC 2021,
-section 6.2; a run of a trace with these dependencies takes the same times.
+Loads go in sequence. With depth k a layer's load may begin when the layer k + 1 places before has
+ended, so at most k + 1 layers' data are loaded or on their way; with depth 0 a load is exposed
+whole. A layer begins once the one before has ended and its data has arrived. Source: prefetch and
+overlap in Rajbhandari et al., "ZeRO-Infinity", SC 2021, section 6.2; a run of a trace with these
+dependencies takes the same times.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from yantra.base.errors import ConfigError, expected_got
 
 
 class Layer(NamedTuple):
-    """When a layer's data has arrived, when it begins and ends, and how long it waited for data."""
+    """A layer's arrival of data, begin, end, and wait for data."""
 
     arrived_ns: float
     begun_ns: float
@@ -28,7 +27,7 @@ class Layer(NamedTuple):
 def prefetched(
     compute_ns: Sequence[float], load_ns: Sequence[float], depth: int
 ) -> tuple[Layer, ...]:
-    """Return the times of layers that compute and load so long, with prefetch `depth` layers ahead.
+    """Layers that compute and load so long, with prefetch `depth` layers ahead.
 
     Raises ConfigError for lists of different lengths, or a depth below 0.
     """
@@ -48,5 +47,5 @@ def prefetched(
 
 
 def exposed_ns(compute_ns: Sequence[float], load_ns: Sequence[float], depth: int) -> float:
-    """Return how long all layers together wait for their data; see `prefetched`."""
+    """How long all layers together wait for data; see `prefetched`."""
     return sum(layer.exposed_ns for layer in prefetched(compute_ns, load_ns, depth))

@@ -1,13 +1,11 @@
 """Tiers of memory behind a rank: host, CXL, SSD, a pool; what is where decides what access takes.
 
-With `policy: static` data is placed once (`placement`); an access then moves from each tier the
-part of its bytes that a step touches there. With `lru` what is accessed moves into the fastest
-tier, and what was not for longest makes room (`migration`). Behind one port the tiers serve one
-after the other, with ports of their own at the same time. Trade-off: a trace does not say what an
-access is of, so with `static` all accesses have the same mix, and with `lru` names and dependencies
-tell; each rank has tiers of its own, in which nobody waits.
-Source: the effective bandwidth of two tiers is that of COMET, Kadiyala et al., "COMET: A
-comprehensive cluster design methodology for distributed deep learning training" (2022).
+With `policy: static` data is placed once (`placement`), and an access takes from each tier the part
+that a step touches there. With `lru` accessed data moves into the fastest tier (`migration`). Tiers
+serve in sequence behind one port, at once with several. Trade-off: traces do not say what an access
+is of, so `static` gives all one mix, and `lru` goes by names and dependencies; each rank has its
+own tiers, without waiting. Source: two tiers' effective bandwidth as in COMET, Kadiyala et al.,
+"COMET: A comprehensive cluster design methodology for distributed deep learning training" (2022).
 """
 
 from __future__ import annotations
@@ -31,8 +29,9 @@ _NAMED = 4
 Ports = Literal["one", "each"]
 Policy = Literal["static", "lru"]
 GRANULE = 2 << 20
-"""Bytes that move at once: the largest block that CUDA's unified memory migrates (NVIDIA,
-open-gpu-kernel-modules, uvm_va_block_types.h)."""
+"""Bytes moved at once: the largest block that CUDA's unified memory migrates (NVIDIA,
+open-gpu-kernel-modules, uvm_va_block_types.h).
+"""
 
 _RATE = Quantity("bandwidth", "B/ns", above=0)
 _SIZE = Quantity("size", "B", whole=True, at_least=1)
@@ -58,7 +57,7 @@ _DATA = Section(
 
 
 class Options(Record):
-    """The tiers, what is in them, whether they share a port, and what moves between them."""
+    """The tiers, their data, whether they share a port, and what moves."""
 
     tiers: tuple[Tier, ...]
     data: tuple[Data, ...] = ()
@@ -110,7 +109,7 @@ class Tiers(MemoryModel):
             self._place(given.data)
 
     def hold(self, offloaded: Mapping[str, int]) -> None:
-        """Place what a workload offloads, where the options do not say what there is."""
+        """Place what a workload offloads, if the options have no data."""
         if not self.given.data and offloaded and not self.remembers:
             self._place([Data(name=name, size_bytes=size) for name, size in offloaded.items()])
 
@@ -122,7 +121,7 @@ class Tiers(MemoryModel):
     def in_order(
         self, touches: Sequence[Touch], names: Sequence[str], speeds: Speeds
     ) -> Sequence[float]:
-        """Return the time of each access with what it moves between tiers; see the base."""
+        """Time of each access with its moves between tiers; see the base."""
         given: Options = self.given
         tiers = sorted(given.tiers, key=lambda tier: -tier.read_bytes_per_ns)
         rooms = [tier.capacity_bytes // given.granule_bytes for tier in tiers]
@@ -147,7 +146,7 @@ class Tiers(MemoryModel):
         self.shares = shares(tiers, data, place(tiers, data, f"{_WHERE}.data"))
 
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
-        """Return the time of the tiers that serve a part: their sum, or the longest."""
+        """Time of the tiers that serve a part: their sum, or the longest."""
         import numpy as np
 
         given: Options = self.given
@@ -172,7 +171,7 @@ def _check_room(
     touches: Sequence[Touch],
     names: Sequence[str],
 ) -> None:
-    """Refuse data that all tiers together cannot hold in whole granules, and name the largest."""
+    """Refuse data that exceeds all tiers in whole granules, naming the largest."""
     if rooms[0] < 1:
         problem = f"a granule of {granule} bytes does not fit into {tiers[0].name}"
         raise ConfigError(f"{_WHERE}.granule", f"{problem}; give a smaller one")

@@ -1,8 +1,7 @@
 """Networks: how messages interact. The levels of the core, and classes of Python.
 
-A level of the core is a file of `native/network` that registers itself; a network in Python is a
-file that ends with `PLUGIN = <a NetworkModel class>`. Both are chosen by name, and so are their
-options. ASTRA-sim's names of two levels are understood, too.
+A level is a self-registering file of `native/network`; a network in Python is a file that ends with
+`PLUGIN = <a NetworkModel class>`. Both, and ASTRA-sim's names of two levels, are chosen by name.
 """
 
 from __future__ import annotations
@@ -43,29 +42,27 @@ networks: Registry[type[NetworkModel]] = Registry(
 _PICOSECONDS = 1000  # to a ns
 
 ALIASES = {"congestion_unaware": "analytical", "congestion_aware": "store_and_forward"}
-"""ASTRA-sim's names, and ours."""
+"""ASTRA-sim's names -> ours."""
 
 
 FlowLists = Literal["as_messages", "alone", "stored", "shared", "packets", "program"]
-"""How a list of flows runs: as messages of a job, which every network can do; each by latency and
-bytes; whole over one link after the other; sharing links max-min fairly; as packets; or by a
-program."""
+"""How a list of flows runs: as messages of a job, which every network can do; by latency and bytes;
+whole over link after link; sharing links max-min fairly; as packets; by a program.
+"""
 
 
 class Level(NamedTuple):
     """A network as a scenario chooses it.
 
-    `model` is the class of one in Python, None for a level of the core. `charges_latency`: a
-    message alone takes the latency of its hops. `has_links`: it keeps the use of every link.
-    `has_ports`: of those that have an end at a rank, on which messages take turns.
-    `on_fabric`: it can run over a graph of devices and links, too. `links_change`: whose links may
-    fail or change their rate meanwhile. `takes_background`: it carries traffic of nobody's job.
-    `takes_tiers`: some of its tiers may go by formula. `detail`: of two levels of the core, the one
-    with more models more of a real network; 0 for a bound, and for those of Python, which do not
-    say. `needs_fabric`: it runs over a graph alone, which dimensions become.
-    `has_headers`: what it sends is longer than the messages. `on_chip`: it is for short links with
-    a clock, and compared with others only where a scenario names it. `choices`: of options
-    that are names, by option. `flow_lists`: how a list of flows runs on it alone, without a job.
+    `model`: its class in Python, None for a level of the core. `charges_latency`: a message alone
+    takes its hops' latency. `has_links`: it keeps the use of every link. `has_ports`: only of links
+    with an end at a rank, where messages take turns. `on_fabric`: it can also run over a graph.
+    `links_change`: links may fail or change their rate. `takes_background`: it carries other jobs'
+    traffic. `takes_tiers`: some tiers may go by formula. `detail`: a higher level of the core
+    models more; 0 for a bound and for Python. `needs_fabric`: it runs over graphs alone, which
+    dimensions become. `has_headers`: it sends more than the messages. `on_chip`: for short clocked
+    links, compared with others only where a scenario names it. `choices`: of options that are
+    names. `flow_lists`: how a list of flows runs on it alone.
     """
 
     name: str
@@ -88,7 +85,7 @@ class Level(NamedTuple):
 
     @property
     def runs_by_name(self) -> bool:
-        """Whether its name is enough: no option of it has to be given."""
+        """Whether no option of it is required."""
         section = self.options
         return section is None or all(
             hasattr(section.record, name) for name, _, _ in section.entries.values()
@@ -96,13 +93,13 @@ class Level(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all networks, those of the core first."""
+    """The names of all networks, those of the core first."""
     native = _core_levels()
     return (*native, *(name for name in networks.names() if name not in native))
 
 
 def find(kind: Named, where: str = "network") -> Level:
-    """Return the network of a name, a path of a file or a class; else ConfigError at `where`."""
+    """The network of a name, a file's path or a class. Raises ConfigError at `where`."""
     if isinstance(kind, type):
         return _in_python(networks.get(kind, where))
     known = _native(ALIASES.get(kind, kind))
@@ -119,12 +116,12 @@ def find(kind: Named, where: str = "network") -> Level:
 
 
 def level_of(choice: PluginChoice) -> Level:
-    """Return the network that a scenario chooses."""
+    """The network that a scenario chooses."""
     return find(kind_of(choice))
 
 
 def describe(choice: PluginChoice) -> str:
-    """Return how results call a choice: its name, and the options that are given."""
+    """A choice in results: its name, and the options given."""
     name = networks.shown(kind_of(choice))
     given = choice.options if isinstance(choice, Plugin) else ()
     options = ", ".join(f"{option} {_shown(value)}" for option, value in given)
@@ -140,7 +137,7 @@ def _shown(value: Any) -> str:
 
 
 def native_options(choice: PluginChoice) -> dict[str, float]:
-    """Return by name the options of a level of the core."""
+    """The options of a level of the core, by name."""
     level = level_of(choice)
     given = options_of(choice, level.options, "network")
     if given is None:
@@ -164,7 +161,7 @@ def native_options(choice: PluginChoice) -> dict[str, float]:
 def maker(
     choice: PluginChoice, fabric: Fabric, ticks_per_ns: int
 ) -> Callable[[_core.NetworkPort], Any]:
-    """Return what makes a network in Python for each run. Raises ConfigError for its options."""
+    """What makes a network in Python for each run. Raises ConfigError for its options."""
     from yantra.network.model import Bridge
 
     level = level_of(choice)
@@ -190,7 +187,7 @@ def maker(
 
 
 def wants_routes(choice: PluginChoice) -> bool:
-    """Return whether a network in Python is told the links of each message."""
+    """Whether a network in Python gets the links of each message."""
     level = level_of(choice)
     assert level.model is not None
     return level.model.wants_routes(options_of(choice, level.options, "network"))
@@ -207,7 +204,7 @@ def _core_levels() -> dict[str, _core.NetworkLevel]:
     return {level.name: level for level in _core.network_levels()}
 
 
-@cache  # each by itself: what describes the options of one takes longer than a small run's network
+@cache  # describing one's options takes longer than a small run's network
 def _native(name: str) -> Level | None:
     level = _core_levels().get(name)
     if level is None:

@@ -1,7 +1,6 @@
-"""Kinds of which each is one C++ file of the core: their contracts, checked by name after a build.
+"""Kinds that are C++ files of the core: their contracts, checked by registered name after a build.
 
-They have no skeleton in Python and no file to plug in; `yantra contract` takes the name under which
-the file registers itself.
+They have no skeleton and no file to plug in.
 """
 
 from __future__ import annotations
@@ -60,8 +59,6 @@ def _contract(
     built_in: Callable[[], Sequence[Any]],
     broken: Callable[[Any], str],
 ) -> Contract:
-    """Return the contract of a kind whose registered ones the core lists and judges."""
-
     def find(name: str) -> Any:
         known = {one.name: one for one in built_in()}
         where = kind.replace(" ", "_")
@@ -88,7 +85,7 @@ def _contract(
 
 
 def _is_a_file(kind: str, folder: str, where: str) -> str:
-    """Return why a file cannot be checked, and what to do: the core is built with it first."""
+    """Why a file cannot be checked: the core must be built with it first."""
     return (
         f"a {kind} is compiled into the core, and no installed Yantra can do that. In a clone, "
         f"put the file into {folder}, build it (pip install .), and check it by the name that it "
@@ -127,4 +124,4 @@ CONTRACTS = {
     "congestion_control": CONGESTION_CONTROL,
     "routing": ROUTING,
 }
-"""The contract of each, by the name of its kind."""
+"""Contracts by kind."""

@@ -1,11 +1,9 @@
 """external: messages go to a program of their own, in lock-step with the run.
 
-The program may be any simulator: docs/reference/external-networks.md says what it hears and
-answers. It is told when messages start, and let advance up to the next event of the run; it stops
-at the first arrival. Between, neither asks: the program says until when nothing will come.
-
-Trade-off: two processes take turns, some tens of microseconds each time, and what the program does
-is not known, so a run on it is never folded.
+docs/reference/external-networks.md has the protocol: the program hears when messages start,
+advances up to the run's next event, stops at the first arrival, and says until when nothing will
+come. Trade-off: two processes take turns, some tens of microseconds each time, and unknown
+behaviour is never folded.
 """
 
 from __future__ import annotations
@@ -56,12 +54,12 @@ class External(NetworkModel):
 
     @classmethod
     def check_options(cls, options: Options, where: str = "network.options.command") -> None:
-        """Raise ConfigError at `where` for a program that is not there, or may not be run."""
+        """Raises ConfigError at `where` for a missing or forbidden program."""
         found(options.command[0], where)
 
     @classmethod
     def wants_routes(cls, options: Options) -> bool:
-        """Return whether the routing of the cluster says which links a message takes."""
+        """Whether the cluster's routing chooses the links of a message."""
         return options.routes == "given"
 
     def __init__(self, fabric: Fabric, options: Options) -> None:
@@ -114,13 +112,11 @@ class External(NetworkModel):
             self._wait(port.next) if reply.next is None else self._wake(max(reply.next, self._now))
 
     def _wait(self, until: int | None) -> None:
-        """Ask nothing before the next event of the run; the program says that it has none."""
         if until is None:
             raise self._program.never_delivered()
         self._wake(until)
 
     def _wake(self, at: int) -> None:
-        """Be woken then, and not when it was said before."""
         self._turn += 1
         self._bridge.wake_at_tick(at, self._turn)
 

@@ -1,10 +1,8 @@
 """The contract of a network in Python: it hears of messages, and says when they arrive.
 
-A network is made once for each run. Simple ones say how long a message takes (`delay_ns`); those in
-which messages meet take over `send` and `woken`, and call `arrive` and `wake_at`.
-
-Trade-off: every message crosses the border to Python, a few microseconds each, and a run on such a
-network is never folded. It is for trying an idea; a network of the core is a file of
+One is made for each run. Simple networks give a message's time (`delay_ns`); those in which
+messages meet override `send` and `woken`, and call `arrive` and `wake_at`. Trade-off: a few
+microseconds a message, and never folded: for trying an idea. A network of the core is a file of
 `native/network`.
 """
 
@@ -40,9 +38,8 @@ class Crossing(NamedTuple):
 class Message(NamedTuple):
     """A message from one rank to another, and when it is sent.
 
-    `number` tells it from all others under way; it is used again after it has arrived. For a
-    network that `needs_fabric` the ends are devices of the graph, and `route` the links that the
-    message takes, in their order, if it `wants_routes`.
+    `number` is unique among those under way. With `needs_fabric` the ends are devices of the graph,
+    and `route` the links in order if it `wants_routes`.
     """
 
     number: int
@@ -65,7 +62,7 @@ class Dimension(NamedTuple):
 class Fabric:
     """What a network runs over: ranks as points of a product of dimensions, innermost first.
 
-    `graph` are its devices and links, for a network that `needs_fabric`; else None.
+    `graph` is None unless the network `needs_fabric`.
     """
 
     def __init__(self, dimensions: tuple[Dimension, ...], graph: Graph | None = None) -> None:
@@ -78,7 +75,7 @@ class Fabric:
         return prod(dimension.size for dimension in self.dimensions)
 
     def crossings(self, source: int, destination: int) -> tuple[Crossing, ...]:
-        """Return the dimensions in which two ranks differ, innermost first."""
+        """The dimensions in which two ranks differ, innermost first."""
         found = []
         for at, dimension in enumerate(self.dimensions):
             source, one = divmod(source, dimension.size)
@@ -93,7 +90,7 @@ class Fabric:
         return tuple(table_of(find(of.kind), of.size) for of in self.dimensions)
 
     def alone_ns(self, message: Message) -> float:
-        """Return how long a message takes alone: latency of all hops + bytes / narrowest link."""
+        """A message's time alone: latency of all hops + bytes / narrowest link."""
         crossed = self.crossings(message.source, message.destination)
         latency = sum(crossing.hops * crossing.latency_ns for crossing in crossed)
         return latency + message.bytes / min(crossing.bytes_per_ns for crossing in crossed)
@@ -102,9 +99,9 @@ class Fabric:
 class NetworkModel:
     """Base of networks in Python. `options` describes what a scenario may set, None for nothing.
 
-    `charges_latency` is False where a message alone takes its bytes over the bandwidth only. One
-    that `needs_fabric` runs over a graph of devices and links alone, which dimensions become.
-    `flow_lists` is how lists of flows run on it (`yantra network flows`): as messages of a job.
+    Without `charges_latency` a message alone takes its bytes over the bandwidth only. With
+    `needs_fabric` it runs over graphs alone, which dimensions become. `flow_lists` is how lists of
+    flows run on it (`yantra network flows`): as messages of a job.
     """
 
     options: ClassVar[Section | None] = None
@@ -114,11 +111,11 @@ class NetworkModel:
 
     @classmethod
     def check_options(cls, options: Any) -> None:
-        """Raise ConfigError for options that cannot be, before there is anything to run."""
+        """Raises ConfigError for invalid options, before there is anything to run."""
 
     @classmethod
     def wants_routes(cls, options: Any) -> bool:
-        """Return whether messages over a graph come with the links that its routing chose."""
+        """Whether messages over a graph come with the links that its routing chose."""
         return cls.needs_fabric
 
     def __init__(self, fabric: Fabric, options: Any) -> None:
@@ -127,7 +124,7 @@ class NetworkModel:
         self.given = options
 
     def delay_ns(self, message: Message) -> float:
-        """Return how long a message takes when it has the network to itself."""
+        """A message's time when it has the network to itself."""
         raise NotImplementedError
 
     def send(self, message: Message) -> None:
@@ -161,7 +158,7 @@ class NetworkModel:
 
 
 class Bridge:
-    """Stands between a network in Python, which counts ns, and the core, which counts ticks."""
+    """Between a network in Python, which counts ns, and the core, which counts ticks."""
 
     def __init__(self, port: _core.NetworkPort, network: NetworkModel, ticks_per_ns: int) -> None:
         self.port = port
@@ -202,14 +199,14 @@ class Bridge:
         self.wake_at_tick(self._ticks(at_ns), token)
 
     def wake_at_tick(self, tick: int, token: Any) -> None:
-        """The same, for a network that counts ticks itself."""
+        """The same in ticks."""
         self._next_token = (self._next_token + 1) % 2**32
         self._tokens[self._next_token] = token
         self.port.wake(tick, self._next_token)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say of an exception in the network's code where it is, in place of a traceback."""
+        """Locate an exception in the network's code, in place of a traceback."""
         try:
             yield
         except (YantraError, KeyboardInterrupt):
@@ -220,7 +217,7 @@ class Bridge:
             ) from None
 
     def _ticks(self, ns: float) -> int:
-        """Whole nanoseconds are cut off as ASTRA-sim does; picoseconds are rounded."""
+        """Whole ns are cut off, as in ASTRA-sim; ps are rounded."""
         ticks = ns * self._ticks_per_ns
         if not 0 <= ticks < 2**63:
             raise ValueError(f"the network gives a time of {ns} ns")

@@ -1,7 +1,7 @@
 """Networks on chip under synthetic traffic, flit by flit: latency against load, and saturation.
 
-The routers are those of `native/network/noc`, with BookSim's stages or Garnet's single one; docs/
-concepts/network-on-chip.md has their rules. Rates are flits a node and cycle, times cycles.
+Routers are those of `native/network/noc`, with BookSim's stages or Garnet's single one;
+docs/concepts/network-on-chip.md has their rules. Rates are flits a node and cycle.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expecte
 from yantra.base.whole_numbers import is_whole
 
 Point = _core.NocLoadPoint
-"""What one load gave; docs/reference/networks-on-chip.md has its fields."""
+"""Results of one load; docs/reference/networks-on-chip.md has its fields."""
 SHAPES = {
     "concentrated_mesh": "a mesh whose routers have several nodes each",
     "mesh": "a grid of routers, each linked to its neighbours",
@@ -24,11 +24,11 @@ _CLOSED = ("ring", "torus")
 
 
 class Noc(NamedTuple):
-    """A network on chip. `sizes` are routers by dimension; everything else has a default.
+    """A network on chip; only `sizes`, routers by dimension, has no default.
 
-    `vcs` are the virtual channels of each port, `buffer_flits` the flits that one of them holds.
-    `link_cycles` is the latency of a channel between routers. `router_cycles` is that of a router
-    `one_stage`; a router `input_queued` takes four cycles of its own.
+    `vcs` are each port's virtual channels, of `buffer_flits` flits. `link_cycles` is a channel's
+    latency between routers, `router_cycles` that of a `one_stage` router; an `input_queued` one
+    takes four.
     """
 
     topology: str
@@ -47,7 +47,7 @@ class Noc(NamedTuple):
 class Load(NamedTuple):
     """What is sent, and for how long it is watched; the defaults are BookSim's.
 
-    `hotspot` is the node of that traffic. A load is unstable if the mean latency is over
+    `hotspot` is that traffic's node. A load is unstable if the mean latency exceeds
     `unstable_cycles` at the end of a sample.
     """
 
@@ -60,10 +60,10 @@ class Load(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Latency against load: the latency of an empty network, points, and where it saturates.
+    """Latency against load: that of an empty network, points, and saturation.
 
-    `stable` is the largest load that was found stable and `unstable` the smallest that was not;
-    both are 1 where all that nodes can offer is stable.
+    `stable` is the largest stable load found, `unstable` the smallest other; both are 1 where all
+    loads are stable.
     """
 
     zero_load_latency: float
@@ -73,25 +73,25 @@ class Curve(NamedTuple):
 
 
 def routers() -> dict[str, str]:
-    """Return what each kind of router is, by name."""
+    """Kinds of routers by name, explained."""
     return dict(_core.noc_routers())
 
 
 def routings() -> dict[str, str]:
-    """Return what each routing is, by name."""
+    """Routings by name, explained."""
     return dict(_core.noc_routings())
 
 
 def traffics() -> dict[str, str]:
-    """Return where each traffic goes, by name."""
+    """Traffics by name, explained."""
     return dict(_core.noc_traffics())
 
 
 def measure(noc: Noc, load: Load, rate: float) -> Point:
-    """Return what a rate of flits a node and cycle gives, from above 0 to 1.
+    """The result of a rate of flits a node and cycle, from above 0 to 1.
 
-    Raises ConfigError for what cannot be built, naming the field, and DeadlockError if flits wait
-    for each other for ever.
+    Raises ConfigError, naming the field, for what cannot be built, DeadlockError if flits wait for
+    each other forever.
     """
     settings, options = _settings(noc), _options(load)
     try:
@@ -103,10 +103,10 @@ def measure(noc: Noc, load: Load, rate: float) -> Point:
 
 
 def zero_load_latency(noc: Noc, load: Load) -> float:
-    """Return the mean cycles of a packet with nothing in its way, over the pairs of the traffic.
+    """Mean cycles of an unobstructed packet, over the traffic's pairs.
 
-    With H routers on its way and P flits it is 5 H + 2 + (P - 1) for `input_queued` with channels
-    of one cycle, 2 H + 2 + (P - 1) for `one_stage`. Credits that come late are not in it.
+    With H routers and P flits, 5 H + 2 + (P - 1) for `input_queued` with one-cycle channels, 2 H +
+    2 + (P - 1) for `one_stage`; without late credits.
     """
     try:
         return _core.noc_zero_load_latency(_settings(noc), _options(load))
@@ -115,7 +115,7 @@ def zero_load_latency(noc: Noc, load: Load) -> float:
 
 
 def saturation(noc: Noc, load: Load, within: float = 0.01) -> tuple[float, float]:
-    """Return the largest stable and the smallest unstable load, `within` of each other."""
+    """The largest stable and the smallest unstable load, `within` of each other."""
     try:
         return _core.noc_saturation(_settings(noc), _options(load), within)
     except ValueError as error:
@@ -125,7 +125,7 @@ def saturation(noc: Noc, load: Load, within: float = 0.01) -> tuple[float, float
 
 
 def curve(noc: Noc, load: Load, points: int = 10, within: float = 0.01) -> Curve:
-    """Return points at equal steps up to saturation, which is found first."""
+    """Points at equal steps up to saturation, which is found first."""
     stable, unstable = saturation(noc, load, within)
     rates = [stable * (step + 1) / points for step in range(points)]
     measured = tuple(measure(noc, load, rate) for rate in rates if rate > 0)
@@ -193,7 +193,7 @@ def _check_count(where: str, value: int, least: int, most: int = 2**31 - 1) -> N
 
 
 def _named(error: ValueError) -> ConfigError:
-    """Return the error at the field that the core names before the colon."""
+    """The error at the field that the core names before the colon."""
     text = str(error)
     place, colon, problem = text.partition(": ")
     words = place.replace(",", "").split()

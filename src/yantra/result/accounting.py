@@ -1,4 +1,4 @@
-"""Columns that say where time went beyond when it went: overlap, slack, the parts of collectives.
+"""Columns that say where time went: overlap, slack, the parts of collectives.
 
 docs/concepts/accounting.md defines them. All but the overlap need a recorded run.
 """
@@ -18,14 +18,12 @@ from yantra.result.table import Table
 from yantra.result.tables import node_times
 
 COLLECTIVE_PARTS = ("waiting_peers", "queued", "latency", "wire", "hand_over", "reducing")
-"""Where the time of a collective goes on a rank; with `_ns` these are columns."""
+"""Parts of a collective's time on a rank; with `_ns` these are columns."""
 
 
 def with_overlap(ranks: Table) -> Table:
-    """Add `overlap_ns`: communication under way while a kernel runs.
-
-    It is `communication_ns` less `exposed_communication_ns`, so it adds to neither the six parts
-    nor the finish.
+    """Add `overlap_ns`, communication while a kernel runs: `communication_ns -
+    exposed_communication_ns`.
     """
 
     def overlap() -> list[Any]:
@@ -36,7 +34,7 @@ def with_overlap(ranks: Table) -> Table:
 
 
 def with_slack(nodes: Table, model: Model, outcome: _core.Outcome, recording: Recording) -> Table:
-    """Add `slack_ns`: how much later the node could have ended with the makespan unchanged."""
+    """Add `slack_ns`: how much later the node could end with an unchanged makespan."""
 
     return nodes.extended(
         {"slack_ns": ("real", lambda: node_times(model, outcome, recording.slack_ticks))}
@@ -46,7 +44,7 @@ def with_slack(nodes: Table, model: Model, outcome: _core.Outcome, recording: Re
 def with_parts(
     collectives: Table, model: Model, outcome: _core.Outcome, recording: Recording
 ) -> Table:
-    """Add the parts of each collective's time; they add up to `end_ns - start_ns` exactly."""
+    """Add the parts of each collective's time; they sum to `end_ns - start_ns` exactly."""
 
     def part(name: str) -> Callable[[], Gathered]:
         def make() -> Gathered:
@@ -68,6 +66,5 @@ def with_parts(
 
 
 def _tidy(ns: float) -> float:
-    """Return a difference of times without what their binary fractions left over."""
     picoseconds = round(ns * 1000)
     return picoseconds / 1000 if picoseconds % 1000 else picoseconds // 1000

@@ -1,7 +1,5 @@
-"""The rows of a table, those that are alike once, and how often they occur.
-
-Ranks of one class have equal rows. What is summed over all ranks needs each such stretch of rows
-once, so that its cost follows the classes and not the ranks.
+"""The distinct rows of a table, and how often they occur; sums over ranks then cost as much as the
+classes.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from yantra.result.table import Table
 
 
 class Use(NamedTuple):
-    """That a place of a column means `value` in `times` of the parts, first in `first`."""
+    """A place of a column means `value` in `times` parts, first in `first`."""
 
     value: Any
     times: int
@@ -26,8 +24,8 @@ class Use(NamedTuple):
 class Alike(NamedTuple):
     """Rows that occur `times` times, first in part `first` of the table.
 
-    `columns` are the values of each column. Where those differ from rank to rank by name alone,
-    they are places, and `uses` has by column and place what that means, and how often.
+    Columns that differ by name alone among ranks are places, decoded by `uses` (by column and
+    place).
     """
 
     times: int
@@ -37,7 +35,7 @@ class Alike(NamedTuple):
 
 
 def alike(table: Table, columns: Sequence[str]) -> Iterator[Alike]:
-    """Yield the rows of some columns, in the order in which they first occur."""
+    """Distinct rows of some columns, by first occurrence."""
     made = [table.column(column) for column in columns]
     shared = [column for column in made if isinstance(column, Gathered)]
     begins: Sequence[int] = shared[0].begins if shared else []
@@ -58,7 +56,7 @@ def alike(table: Table, columns: Sequence[str]) -> Iterator[Alike]:
 
 
 def _keys(columns: list[Gathered]) -> Sequence[Any]:
-    """Return for each part what is equal where all columns are; most columns tell apart alike."""
+    """A key for each part, equal where all columns are; the most selective columns first."""
     distinct: list[Sequence[int]] = []
     for column in columns:
         if column.alike not in distinct:
@@ -67,7 +65,6 @@ def _keys(columns: list[Gathered]) -> Sequence[Any]:
 
 
 def _first_of(keys: Sequence[Any], places: Sequence[int]) -> dict[Any, int]:
-    """Return for each key the first of the places at which it is."""
     return dict(zip(reversed(keys), reversed(places), strict=True))
 
 
@@ -93,7 +90,6 @@ def _alike(columns: dict[str, Gathered], times: int, first: int, parts: Sequence
 
 
 def _uses(column: Gathered, width: int, parts: Sequence[int]) -> list[list[Use]]:
-    """Return by place what it means in some parts."""
     assert column.meaning is not None
     meanings = [column.meaning(part)[:width] for part in parts]
     return [_used(column, numbers, parts) for numbers in zip(*meanings, strict=True)]

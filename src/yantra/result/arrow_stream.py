@@ -1,9 +1,6 @@
-"""Table -> a stream of the Arrow C data interface, without pyarrow.
+"""Table -> a stream of the Arrow C data interface, without pyarrow, for polars, DuckDB and others.
 
-`polars.DataFrame(table)`, `duckdb.sql("select * from table")` and `pyarrow.table(table)` read it: a
-batch for every part of the table, so only a part is in memory at a time. Types are those of
-`frames`. Here are the buffers of a batch; the core gives them to the reader and owns them.
-
+A batch a part, so only a part is in memory; types as in `frames`; the core owns the buffers.
 Source: https://arrow.apache.org/docs/format/Columnar.html (layouts of buffers)
 """
 
@@ -19,11 +16,11 @@ from yantra.result.columns import NEVER, Coded, Columns, Kind, Part, Reals, Tick
 
 _FORMATS: dict[Kind, str] = {"whole": "l", "id": "L", "real": "g", "text": "u"}
 _Column = tuple[int, int, list[bytes | None]]
-"""Rows, missing values, and buffers: the bits of what is there, then the values."""
+"""Rows, missing values, and buffers: validity bits, then values."""
 
 
 def capsule(table: Columns) -> Any:
-    """Return a capsule `arrow_array_stream` of the rows of a table."""
+    """A capsule `arrow_array_stream` of a table's rows."""
     kinds = [table.kind(column) for column in table.columns]
     parts = table.parts()
     texts = _Texts()
@@ -41,8 +38,6 @@ def capsule(table: Columns) -> Any:
 
 
 class _Texts:
-    """The distinct texts of coded columns as UTF-8, encoded once for all parts of a stream."""
-
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, list[bytes]]] = {}
 
@@ -85,7 +80,6 @@ def _text(part: Part, texts: _Texts) -> _Column:
 
 
 def _with_bits(missing: Any, buffers: list[bytes | None]) -> tuple[int, list[bytes | None]]:
-    """Return how many values are missing, and the buffers after the bits of those that are not."""
     nulls = 0 if missing is None else int(missing.sum())
     bits = np.packbits(~missing, bitorder="little").tobytes() if nulls else None
     return nulls, [bits, *buffers]

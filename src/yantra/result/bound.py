@@ -1,16 +1,15 @@
 """What bounds a run: one word, and the sentence that proves it.
 
-A run is bound by the cause whose removal gains most (`yantra.run.verdict`). Where finding out would
-cost too much, or nobody can run it again, the gains are estimated here from the time of the rank
-that finishes last (the lowest of several), and the text says so:
+The cause whose removal gains most (`yantra.run.verdict`). Where runs would cost too much, gains are
+estimated from the time of the rank that finishes last (the lowest of several), and the text says
+so:
 
-    kernels      what they take beyond their bytes, or beyond their operations, under the roofline;
-                 else all of them
-    dimensions   the share of the run for which their links are busy, over a fabric the busiest for
-                 all; latency is what is left of exposed communication
-    bubble       of a pipeline: what is above shrinks it, as it is made of the same work
+    kernels      their time beyond bytes, or beyond operations, under the roofline; else all of it
+    dimensions   the share of the run that their links are busy (fabric: the busiest for all);
+                 the rest of exposed communication is latency
+    bubble       of a pipeline: removals above shrink it in proportion
     memory, host their exposed parts
-    waiting      exactly what it costs (`yantra.result.waits`), as no run is needed for that
+    waiting      exact without a run (`yantra.result.waits`)
 """
 
 from __future__ import annotations
@@ -32,11 +31,10 @@ _REMEDY = "more micro-batches or virtual stages shorten it (yantra explain --adv
 
 
 class Bound(NamedTuple):
-    """`kind` is a word for the cause, `text` the sentence; `gain` is a share of the makespan.
+    """What bounds a run.
 
-    Kinds are compute, memory_bandwidth, network, latency, reductions, memory (remote), host, bubble
-    (of a pipeline), waiting (for other ranks), uneven (work) and none. `gain` is what the run would
-    be shorter by without the cause. With `estimate` it is not what a run says.
+    `kind` is compute, memory_bandwidth, network, latency, reductions, memory (remote), host, bubble
+    (of a pipeline), waiting (for other ranks), uneven (work) or none.
     """
 
     kind: str
@@ -46,19 +44,18 @@ class Bound(NamedTuple):
     gain: float = 0.0
     """The share of the makespan that goes without the cause, 0 to 1."""
     estimate: bool = False
-    """Whether the gain is estimated, and not the answer of a run."""
+    """Whether the gain is estimated, not the answer of a run."""
 
     def sentence(self) -> str:
-        """Return the text, and what helps where a command can say by how much."""
+        """The text, and what helps where a command can say by how much."""
         return f"{self.text}; {_REMEDY}" if self.kind == "bubble" else self.text
 
 
 class Gain(NamedTuple):
-    """What removing a cause gains: its kind, what a text calls it, what is removed, the ticks.
+    """What removing a cause gains: kind, name in texts, what is removed, ticks.
 
-    `holds_others`: that the cause contains all others of its kind. Either it competes or they do:
-    they, if one of them alone gains as much. Without a kind it contains causes of several, and does
-    not compete.
+    `holds_others`: it contains all others of its kind, and competes unless one of them alone gains
+    as much. Without a kind it never competes.
     """
 
     kind: str
@@ -69,7 +66,7 @@ class Gain(NamedTuple):
 
 
 def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
-    """Return what the removals gain that need no run."""
+    """Gains of the removals that need no run."""
     if is_pipeline(model):
         kind, label = "bubble", "the pipeline bubble"
         text = "every stage busy to the end"
@@ -81,7 +78,7 @@ def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
 
 
 def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> Bound:
-    """Return the bound that a run's gains make: the largest, the first of several."""
+    """The largest gain, the first of several, as a bound."""
     known = [gain for gain in gains if gain.kind]
     ordered = sorted(_competing(known), key=lambda gain: -gain.ticks)
     if makespan == 0:
@@ -103,7 +100,7 @@ def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> 
 
 
 def _competing(gains: list[Gain]) -> list[Gain]:
-    """Return gains of which none contains another."""
+    """Gains that contain no other."""
     for whole in [gain for gain in gains if gain.holds_others]:
         parts = _parts_of(whole, gains)
         is_of_one = max(part.ticks for part in parts) >= whole.ticks
@@ -116,7 +113,7 @@ def _parts_of(whole: Gain, gains: list[Gain]) -> list[Gain]:
 
 
 def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) -> Bound:
-    """Return what bounds a run as far as its own accounting tells."""
+    """What bounds a run by its own accounting."""
     makespan = max(outcome.finish)
     if makespan == 0:
         return Bound("none", NOTHING)
@@ -125,7 +122,7 @@ def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) ->
     gains = [*_of_kernels(model, outcome, last, parts["compute"])]
     left = parts["exposed_communication"]
     named = [(use.busy, use.label) for use in sorted(uses, key=lambda use: -use.busy)]
-    if model.fabric is not None and len(named) > 1:  # a message crosses links of several at once
+    if model.fabric is not None and len(named) > 1:  # a message crosses several links at once
         named = [(named[0][0], "all links")]
     for busy, links in named:
         ticks = min(left, int(busy * makespan))
@@ -149,13 +146,12 @@ def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) ->
 
 
 def _with_bubble(gain: Gain, bubble: int, makespan: int) -> Gain:
-    """Return the gain in a pipeline: its bubble is work of other stages, and shrinks as well."""
     busy = makespan - bubble
     return gain._replace(ticks=min(makespan, gain.ticks * makespan // busy)) if busy > 0 else gain
 
 
 def _of_kernels(model: Model, outcome: _core.Outcome, rank: int, computing: int) -> Iterable[Gain]:
-    """Split the time of a rank's kernels by what the roofline says of them, where it does."""
+    """Split a rank's kernel time by the roofline."""
     roofline = roofline_of(model.scenario.device_of(rank), model.without, measured=True)
     statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
     if not roofline.enabled or model.scenario.replay_only or not statistics.memory_utilisation:
@@ -179,7 +175,7 @@ def _percent(share: float) -> str:
 
 
 def union_length(intervals: list[tuple[int, int]]) -> int:
-    """Return the length of the union of closed intervals."""
+    """The length of the union of closed intervals."""
     total = until = 0
     for start, end in sorted(intervals):
         total += max(end, until) - max(start, until)

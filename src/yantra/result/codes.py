@@ -1,9 +1,9 @@
-"""What the numbers in an outcome of the core mean: types of nodes, kinds of collectives, times."""
+"""What the numbers in an outcome of the core mean."""
 
 from __future__ import annotations
 
 NEVER = 2**64 - 1
-"""What the core says of a time that never was."""
+"""A time that never was."""
 
 NODE_TYPES = (
     "INVALID",
@@ -30,7 +30,7 @@ COLLECTIVE_KINDS = (
 
 
 def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
-    """Return a time of the core in ns, whole where it is; None for what never happened."""
+    """A time of the core in ns, whole where it is; None for NEVER."""
     if ticks == NEVER:
         return None
     whole, rest = divmod(ticks, ticks_per_ns)

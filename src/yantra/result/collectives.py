@@ -1,7 +1,6 @@
 """Outcome -> the table of collectives: one row per collective and rank that took part.
 
-What the ranks of one trace share is kept once; of ranks that share a run, everything is but the
-names of groups.
+Ranks that share a trace or a run share its columns; only names of groups differ.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _KINDS = (*COLLECTIVE_KINDS, "unknown")
 
 
 class Block(NamedTuple):
-    """The collectives of the ranks that share a run, in columns of 64-bit numbers.
+    """The collectives of ranks that share a run, in columns of 64-bit numbers.
 
-    `group` counts the names of groups of the rank's trace from 1 on, 0 where there is none.
+    `group` counts the group names of the rank's trace from 1, 0 for none.
     """
 
     id: array[int]
@@ -44,11 +43,9 @@ class Block(NamedTuple):
 def collective_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per collective and rank that took part, by rank and then by node id.
 
-    `size_bytes` is the trace's comm_size: the whole buffer of a rank, for an all-gather its shard.
-    `buffer_bytes` is what nccl-tests call the size, of an all-gather all shards;
-    `algorithm_bandwidth_gb_per_s` is that over the time from issue to completion on the rank, in
-    10^9 bytes per second, and `bus_bandwidth_gb_per_s` what a link of the rank would have to carry
-    for it; see `yantra.collectives.bandwidth`.
+    `size_bytes` is the trace's comm_size (all-gather: a shard), `buffer_bytes` nccl-tests' size
+    (all shards). `algorithm_bandwidth_gb_per_s` is that over the time from issue to completion, in
+    10^9 bytes/s; `bus_bandwidth_gb_per_s` a link's: `yantra.collectives.bandwidth`.
     """
     runs = runs_of(model, outcome)
     blocks = _blocks(model, outcome)
@@ -89,7 +86,7 @@ def collective_table(model: Model, outcome: _core.Outcome) -> Table:
 
 
 def by_collective(model: Model, outcome: _core.Outcome, ticks: Callable[[int], Any]) -> Gathered:
-    """Return a column of times; `ticks` gives those of a rank's collectives that ended."""
+    """A column of times; `ticks` gives those of a rank's completed collectives."""
     runs = runs_of(model, outcome)
     begins = _begins(_blocks(model, outcome), runs)
     return Gathered(begins, ticks, lambda some: Ticks(some, model.ticks_per_ns), alike=runs)
@@ -101,7 +98,6 @@ def _begins(blocks: list[Block], runs: list[int]) -> array[int]:
 
 
 def _blocks(model: Model, outcome: _core.Outcome) -> list[Block]:
-    """Return the block of every run, in the order of `runs_of`."""
     nodes = [_collectives_of(graph) for graph in model.graphs.distinct]
     starts, ends = outcome.start, outcome.end
     pairs: dict[tuple[int, int], int] = {}  # and the first rank of each
@@ -114,7 +110,7 @@ def _blocks(model: Model, outcome: _core.Outcome) -> list[Block]:
 
 
 class Members:
-    """How many ranks take part in the collectives of a rank, all whose run is the same included."""
+    """How many ranks take part in a rank's collectives, for all that share its run."""
 
     def __init__(self, model: Model, rank: int) -> None:
         self._groups = model.groups
@@ -123,7 +119,7 @@ class Members:
         self._known: dict[tuple[int, int], int] = {}
 
     def of(self, group: int, involved: int) -> int:
-        """Return the ranks of a group by its place, 0 for all; of dimensions by their mask."""
+        """The ranks of a group by its place, 0 for all; of dimensions by their mask."""
         key = group, involved
         if key not in self._known:
             self._known[key] = self._counted(group, involved)
@@ -167,7 +163,7 @@ def _bits(reals: array[float]) -> memoryview:
 
 
 def _collectives_of(graph: _core.Graph) -> list[tuple[int, int, int, int, int, int]]:
-    """Return place, id, kind, group, size and dimensions of the collectives of a trace."""
+    """Place, id, kind, group, size and dimensions of a trace's collectives."""
     types, sizes = graph.comm_type, graph.comm_size
     involved = graph.involved_mask
     return [

@@ -1,11 +1,8 @@
 """Columns of many rows, without a Python object for each value.
 
-A column is a list, or an array of 64-bit numbers that stands for times (`Ticks`), texts (`Coded`),
-real numbers (`Reals`) or whole ones, or `Gathered` from one such array per rank. A part of any of
-them, some ten thousand rows, is one of the first five. Here is what can be made of a part: a list,
-an array of numpy, the text of a file.
-
-Trade-off: the arrays are of the standard library, so that writing CSV and JSON needs no numpy.
+A column is a list, an array of 64-bit numbers (`Ticks`, `Coded`, `Reals`, whole ones), or
+`Gathered` from one per rank. Its parts, some ten thousand rows, become lists, numpy arrays or text.
+Trade-off: arrays of the standard library, to write CSV and JSON without numpy.
 """
 
 from __future__ import annotations
@@ -20,14 +17,14 @@ from yantra.result.codes import NEVER as NEVER
 from yantra.result.codes import nanoseconds as nanoseconds
 
 Kind = Literal["whole", "id", "real", "text"]
-"""What a column holds: whole numbers, ids up to 2^64, real numbers or text. Any may be missing."""
+"""Whole numbers, ids up to 2^64, real numbers or text. Any may be missing."""
 
 DTYPES = {"whole": "int64", "id": "uint64", "real": "float64", "text": "str"}
-"""The type of numpy for each kind of column; whole numbers with gaps become float64."""
+"""Numpy's type for each kind; whole numbers with gaps become float64."""
 
 
 class Ticks(NamedTuple):
-    """Times of the core: an array of ticks, so many to a nanosecond."""
+    """Times of the core: an array of ticks, `per_ns` to a nanosecond."""
 
     values: Any
     per_ns: int
@@ -41,7 +38,7 @@ class Coded(NamedTuple):
 
 
 class Reals(NamedTuple):
-    """Real numbers: the bits of doubles, of not-a-number where there is none."""
+    """Real numbers: the bits of doubles; missing is NaN."""
 
     bits: Any
 
@@ -50,7 +47,7 @@ Part = Union[list[Any], Ticks, Coded, Reals, "array[int]"]
 
 
 class Columns(Protocol):
-    """Named columns that can be read some thousand rows at a time; a `Table` is."""
+    """Named columns that can be read in parts, as a `Table`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,16 +57,15 @@ class Columns(Protocol):
         """Return what a column holds."""
 
     def parts(self) -> Iterator[list[Part]]:
-        """Iterate over some thousand rows at a time: a part of each column."""
+        """Parts of all columns, some thousand rows each."""
 
 
 class Gathered:
-    """A column put together from stretches, one after the other, when a part of it is asked for.
+    """A column put together from stretches when a part of it is asked for.
 
-    `begins` are the rows at which the stretches begin, and the number of rows. `stretch(i)` is a
-    buffer of the i-th's 64-bit numbers; `wrap` makes a part of gathered ones. Stretches of equal
-    entries in `alike` are equal; without, any two may differ. With `meaning` the numbers are places
-    in `meaning(i)`, so that ranks which only name things differently share a stretch.
+    `begins`: their first rows, and the number of rows. `stretch(i)`: a buffer of 64-bit numbers;
+    `wrap` makes a part of them. Equal entries of `alike` are equal stretches. With `meaning` the
+    numbers are places in `meaning(i)`, to share stretches with other names.
     """
 
     def __init__(
@@ -88,7 +84,7 @@ class Gathered:
         self.meaning = meaning
 
     def part(self, start: int, stop: int) -> Part:
-        """Return the rows from `start` up to `stop`."""
+        """Rows `start` to `stop`."""
         numbers = array("Q")
         at = bisect_right(self.begins, start) - 1
         while start < stop:
@@ -106,14 +102,13 @@ class Gathered:
 
 
 def _translated(places: memoryview, meaning: Sequence[int]) -> array[int]:
-    """Return the entries of `meaning` at some places."""
     if len(meaning) == 1:
         return array("Q", meaning) * len(places)
     return array("Q", map(meaning.__getitem__, places))
 
 
 def numbered(begins: Sequence[int]) -> Gathered:
-    """Return the column that says in every row of which stretch it is."""
+    """The column with each row's stretch number."""
     lengths = array("Q", map(int.__sub__, begins[1:], begins))
     zeros = array("Q", bytes(8 * max(lengths, default=0)))
     return Gathered(
@@ -125,7 +120,7 @@ def numbered(begins: Sequence[int]) -> Gathered:
 
 
 def part_of(column: Any, start: int, stop: int) -> Part:
-    """Return the rows of a column from `start` up to `stop`."""
+    """Rows `start` to `stop` of a column."""
     if isinstance(column, list):
         return column[start:stop]
     if isinstance(column, Ticks):
@@ -140,7 +135,7 @@ def part_of(column: Any, start: int, stop: int) -> Part:
 
 
 def as_list(part: Part) -> list[Any]:
-    """Return the values of a part; a missing one is None."""
+    """The values of a part; a missing one is None."""
     if isinstance(part, list):
         return part
     if isinstance(part, Ticks):
@@ -155,7 +150,7 @@ def as_list(part: Part) -> list[Any]:
 
 
 def as_array(part: Any, kind: str) -> Any:
-    """Return a part, or a column that is an array, as an array of numpy; missing is NaN."""
+    """A part, or an array column, as a numpy array; missing is NaN."""
     import numpy as np
 
     if isinstance(part, list):
@@ -172,9 +167,9 @@ def as_array(part: Any, kind: str) -> Any:
 
 
 def as_cells(part: Part, texts: Callable[[Sequence[str]], int]) -> _core.Cells:
-    """Return a part as the core's writer of tables takes it.
+    """A part for the core's table writer.
 
-    `texts` gives the number under which the writer keeps the texts of codes.
+    `texts` gives the number under which the writer keeps texts of codes.
     """
     if isinstance(part, list):
         return _core.Cells.given(["" if value is None else str(value) for value in part])

@@ -1,8 +1,7 @@
 """`CriticalPath` and its `Step`s: what a run, or one node of it, waited for.
 
-Of everything that had to come first, the walk follows what came last, so steps touch and their
-lengths add up exactly. Where two came last in the same tick, either would do; the walk takes the
-one that the engine handled last. docs/concepts/accounting.md defines the kinds.
+The walk follows what came last of all that had to come first, in a tie what the engine handled
+last, so steps touch and add up exactly. docs/concepts/accounting.md defines the kinds.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
 
 KINDS = tuple(kind.name.lower() for kind in _core.StepKind.__members__.values())
-"""What a step can be, in the order of the core's numbers."""
+"""Kinds of steps, numbered as in the core."""
 
 KIND_TEXTS: Mapping[str, str] = {
     "compute": "kernels",
@@ -33,37 +32,36 @@ KIND_TEXTS: Mapping[str, str] = {
     "other": "other",
     "mixed": "mixed",
 }
-"""How texts and pictures call the kinds of steps."""
+"""Kinds in texts and pictures."""
 
 _NONE = 2**32 - 1
 
 
 def kind_text(kind: str) -> str:
-    """Return how texts call a kind; a kind of a newer version by its own name."""
+    """The kind in texts; of a newer version, its own name."""
     return KIND_TEXTS.get(kind, kind.replace("_", " "))
 
 
 class Step(NamedTuple):
     """One stretch of time and what filled it.
 
-    `rank` and `node` are those that did it: of a message its sender, with `peer` as the rank it
-    went to and `dimension` as the one it crossed, the lowest where it crossed several at once.
+    A message has its sender as `rank` and `node`.
     """
 
     kind: str
     """What filled it, one of KINDS."""
     rank: int | None
-    """The rank that did it; None if no node did."""
+    """The rank that did it, if any."""
     node: int | None
     """The id of the node."""
     name: str
     """The name of the node."""
     start_ns: float
-    """When it begins, in ns from the start of the run."""
+    """Start, in ns from the start of the run."""
     end_ns: float
-    """When it ends, in ns from the start of the run."""
+    """End, in ns from the start of the run."""
     peer: int | None
-    """The rank to which a message went."""
+    """The rank that a message went to."""
     dimension: int | None
     """The dimension that a message crossed, the lowest of several."""
 
@@ -74,15 +72,12 @@ class Step(NamedTuple):
 
 
 class CriticalPath:
-    """The steps from the start of a run to the finish of its last rank, and their sums.
-
-    `columns` are the core's, in ticks, with places in KINDS and in the traces of ranks.
-    """
+    """The steps from the start of a run to the finish of its last rank, and their sums."""
 
     def __init__(self, model: Model, columns: _core.Steps) -> None:
         self._model = model
         self.columns = columns
-        """The core's columns, in ticks."""
+        """The core's columns, in ticks, with places in KINDS and in ranks' traces."""
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -91,12 +86,12 @@ class CriticalPath:
 
     @property
     def length_ns(self) -> float:
-        """The sum of the steps: the makespan of the run."""
+        """The sum of the steps: the makespan."""
         ends, starts = self.columns.end, self.columns.start
         return _ns(ends[-1] - starts[0], self._model.ticks_per_ns) if len(ends) else 0
 
     def by_kind(self) -> dict[str, float]:
-        """Return the time of each kind in ns, of all kinds; they add up to `length_ns`."""
+        """Time of every kind in ns; they add up to `length_ns`."""
         ticks = dict.fromkeys(KINDS, 0)
         columns = self.columns
         for kind, start, end in zip(columns.kind, columns.start, columns.end, strict=True):
@@ -104,11 +99,11 @@ class CriticalPath:
         return {kind: _ns(sum_, self._model.ticks_per_ns) for kind, sum_ in ticks.items()}
 
     def kinds(self) -> list[str]:
-        """Return the kinds of the steps, in the order in which they first come."""
+        """Kinds of the steps, by first occurrence."""
         return [KINDS[kind] for kind in dict.fromkeys(self.columns.kind)]
 
     def table(self) -> Table:
-        """Return the steps as a table, in their order."""
+        """The steps as a table, in order."""
         kinds: dict[str, Kind] = {
             "kind": "text",
             "rank": "whole",
@@ -162,7 +157,7 @@ class CriticalPath:
 
 
 def steps_of(model: Model, columns: _core.Steps, first: int = 0) -> Iterator[Step]:
-    """Yield the core's columns of steps as `Step`s, from the `first` on."""
+    """The core's columns as `Step`s, from the `first` on."""
     per_ns = model.ticks_per_ns
     ticks: int | None = None
     until: float = 0

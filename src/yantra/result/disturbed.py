@@ -1,6 +1,6 @@
 """What disturbed a run and what it cost: failures, slow ranks, background traffic.
 
-Costs are the time of the run over that of the same run without the disturbance, all else the same.
+Costs compare the run with the same run without the disturbance.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ _SHOWN = 4
 class Disturbed(NamedTuple):
     """What disturbed a run; times in ns.
 
-    `failures` are those that began before its end, in words, `changes` how many changes of links a
-    file stated. `rerouted` messages went on by another way, `waited` messages waited for a link
-    that was down, for `waiting_ns` in all; links that went down took `lost_packets` of
-    `lost_bytes` with them, which were sent again. `background_flows` began, with
-    `background_bytes`. `without_failures_ns` and `without_background_ns` are the makespans without
-    either, None where there was none or that was not asked for.
+    `failures` began before its end; a file states `changes` of links. `rerouted` messages took
+    another way, `waited` ones waited `waiting_ns` for links that were down; `lost_packets` of
+    `lost_bytes` were sent again. `without_failures_ns` and `without_background_ns` are makespans,
+    None if there was none or not asked for.
     """
 
     makespan_ns: float
@@ -39,16 +37,16 @@ class Disturbed(NamedTuple):
 
     @property
     def slowdown_by_failures(self) -> float | None:
-        """How many times as long the run takes as without failures; None where nobody knows."""
+        """How many times as long the run takes as without failures; None if unknown."""
         return _over(self.makespan_ns, self.without_failures_ns)
 
     @property
     def slowdown_by_background(self) -> float | None:
-        """The same of the background."""
+        """The same for background traffic."""
         return _over(self.makespan_ns, self.without_background_ns)
 
     def sentences(self) -> list[str]:
-        """Return what people read: one sentence for failures, one for the background."""
+        """One sentence for failures, one for the background."""
         return [*self._of_failures(), *self._of_background()]
 
     def _of_failures(self) -> list[str]:
@@ -77,7 +75,7 @@ class Disturbed(NamedTuple):
         return [f"{count(self.background_flows, 'flow')} of {size} in the background{cost}"]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form, with the slowdowns; what is not known is absent."""
+        """The JSON form, with the slowdowns; unknown ones are absent."""
         found = self._asdict() | {
             "failures": list(self.failures),
             "slowdown_by_failures": self.slowdown_by_failures,
@@ -88,7 +86,7 @@ class Disturbed(NamedTuple):
 
     @classmethod
     def of_dict(cls, form: dict[str, Any], makespan_ns: float) -> Disturbed:
-        """Return what `as_dict` wrote."""
+        """The inverse of `as_dict`."""
         known = {name: form[name] for name in cls._fields if name in form}
         known["failures"] = tuple(known.get("failures", ()))
         return cls(**(known | {"makespan_ns": makespan_ns}))

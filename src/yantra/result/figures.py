@@ -1,24 +1,21 @@
 """The figures that a run is quoted by: tokens per second, MFU, memory headroom, bubble, cost.
 
-* MFU, model FLOPs utilisation: model FLOPs / (time x devices x peak), where nothing counts that is
-  computed again (Chowdhery et al., "PaLM", 2022, appendix B; pairs of tokens that a causal mask
-  hides do not count here). HFU, hardware FLOPs utilisation, counts all matrix products that run
-  (Korthikanti et al., "Reducing activation recomputation", MLSys 2023).
-* The peak is the dense rate of the dtype on the data sheet, not the rate that software reaches;
-  where the cluster has no name, the peak that the scenario gives the device.
-* TTFT, time to first token, is that of a prefill of all prompts. TPOT, time per output token, is
-  what one more iteration of a decode costs: (T(n) - T(k)) / (n - k) for the times T of n and of k
-  iterations (`yantra.run.steady`). A run also fills and drains its pipeline once; an engine that
-  goes on generating does neither between tokens, so that time stands beside it, and tokens/s, MFU
-  and what a token costs leave it out.
-* The bubble of a pipeline is the share of a step in which a device does nothing for its stage: no
-  kernel, no memory operation, no collective within the stage; the mean of all devices. It is the
-  idle time of GPipe (Huang et al., 2019), (p - 1) / (m + p - 1) for equal stages. Narayanan et al.
-  (SC 2021) divide by the rest of the step instead: (p - 1) / m.
-* Headroom is the memory of a device less the peak of the rank that needs most.
+* MFU, model FLOPs utilisation: model FLOPs / (time x devices x peak), without recomputation
+  (Chowdhery et al., "PaLM", 2022, appendix B; here without causally masked pairs). HFU, hardware
+  FLOPs utilisation: all matrix products that run (Korthikanti et al., "Reducing activation
+  recomputation", MLSys 2023).
+* The peak is the data sheet's dense rate of the dtype; of an unnamed cluster, the scenario's.
+* TTFT, time to first token, is a prefill of all prompts. TPOT, time per output token, is one more
+  iteration of a decode: (T(n) - T(k)) / (n - k) for times T of n and k iterations
+  (`yantra.run.steady`); filling and draining the pipeline is separate, not in tokens/s, MFU and a
+  token's cost.
+* A pipeline's bubble is the mean share of a step without kernel, memory operation or collective of
+  the device's own stage: GPipe's idle time (Huang et al., 2019), (p - 1) / (m + p - 1) for equal
+  stages. Narayanan et al. (SC 2021) divide by the rest of the step: (p - 1) / m.
+* Headroom is a device's memory less the peak of the rank that needs most.
 
-Everything comes from what the workload file and the cluster state. Where one of them states
-nothing, the figure is None: plain traces have no tokens, a network described in place no price.
+What neither workload nor cluster states is None: plain traces have no tokens, a network described
+in place no price.
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ _COLLECTIVE = NODE_TYPES.index("COMM_COLL")
 
 
 class Interval(NamedTuple):
-    """Shares of a run's time between which it is in 90 of 100 cases, and what that rests on."""
+    """Shares of a run's time that hold in 90 of 100 cases, and what that rests on."""
 
     low: float
     high: float
@@ -54,13 +51,12 @@ class Interval(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """See the module; None where the workload or the cluster does not state what it takes.
+    """The figures; None where the workload or the cluster does not state what they need.
 
-    `tokens` are those of the steps of training (`steps`, None for one), of the prompts of a
-    prefill, or that sequences get of a decode. `fill_drain_ns` is what a run of a decode takes
-    beyond `tpot_ns` for each iteration, `iteration_ns` their mean with it, where the file holds
-    nothing to tell both apart. Cost and energy are those of all devices for the whole run. Shares
-    are of 1, FLOPs of all ranks.
+    `tokens` are of training's steps (`steps`, None for one), a prefill's prompts, or a decode's
+    sequences. `fill_drain_ns` is a decode's time beyond `tpot_ns` an iteration; `iteration_ns` the
+    mean with it, if inseparable. Cost and energy are of all devices for the run, FLOPs of all
+    ranks.
     """
 
     step_time_ns: float | None = None
@@ -96,9 +92,9 @@ class Figures(NamedTuple):
     rests_on: str | None = None
 
     def within(self, interval: Interval) -> Figures:
-        """Return them with the 90 % interval of the time; that of the others follows from it.
+        """The figures with the 90 % interval of the time, from which others' follow.
 
-        A run that is no step has what it rests on alone.
+        A run that is no step has `rests_on` alone.
         """
         time = _time_of(self)
         if time is None:
@@ -107,24 +103,24 @@ class Figures(NamedTuple):
         return self._replace(time_low_ns=low, time_high_ns=high, rests_on=interval.rests_on)
 
     def resting_on(self, basis: str, *, has_terms: bool) -> Figures:
-        """Return them with what the time rests on where it has no interval.
+        """The figures with what a time without an interval rests on.
 
-        Of a run that is no step it is told where its stack has terms.
+        A run that is no step has it if its stack has terms.
         """
         is_told = has_terms or _time_of(self) is not None
         return self._replace(rests_on=basis) if is_told else self
 
     def as_dict(self) -> dict[str, Any]:
-        """Return those that are known."""
+        """The known ones."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return those that are known in words: a name and a text for each line."""
+        """The known ones as names and texts."""
         return list(_lines(self))
 
 
 def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None) -> Figures:
-    """Return the figures of a run; `steady_ns` is what one more iteration of a decode costs."""
+    """A run's figures; `steady_ns` is what one more iteration of a decode costs."""
     time_ns = nanoseconds(max(outcome.finish), model.ticks_per_ns) or 0
     about, machine = about_of(model), model.scenario.machine
     found: dict[str, Any] = _memory(model, about, machine)
@@ -141,7 +137,7 @@ def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None
 
 
 def _times(about: Mapping[str, Any], time_ns: float, steady_ns: float | None) -> dict[str, Any]:
-    """Return the time by its name, and the tokens."""
+    """The time by its name, and the tokens."""
     if about.get("kind") == "training":
         plan, sequence = plan_of(about), whole(about, "sequence")
         batch, steps = whole(plan, "global_batch"), whole(plan, "steps") or 1
@@ -168,7 +164,7 @@ def _rate(tokens: int | None, time_ns: float) -> dict[str, Any]:
 
 
 def utilisation(model: Model, about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
-    """Return `mfu`, `hfu` and their peak; none where ranks have devices of their own."""
+    """`mfu`, `hfu` and their peak; empty where ranks have devices of their own."""
     scenario = model.scenario
     peak = scenario.machine.peak_flops or scenario.device.peak_flops
     needed, done = (whole(about, name) for name in ("model_flops", "hardware_flops"))
@@ -199,7 +195,7 @@ def _memory(model: Model, about: Mapping[str, Any], machine: Machine) -> dict[st
 def _cache(
     parts: list[Mapping[str, Any]], plan: Mapping[str, Any], machine: Machine
 ) -> dict[str, Any]:
-    """Return the cache of keys and values of the rank with most, and its share of the room."""
+    """The largest key-value cache of a rank, and its share of the room."""
     caches = [part for part in parts if whole(part, "cache")]
     if not caches:
         return {}
@@ -218,9 +214,9 @@ def _cache(
 def _cost(
     machine: Machine, devices: int, time_ns: float, going_ns: float, tokens: int | None
 ) -> dict[str, Any]:
-    """Return cost and energy as far as the machine states its price and power.
+    """Cost and energy, if the machine states price and power, of a run of `time_ns`.
 
-    The run takes `time_ns`, its tokens `going_ns`.
+    Tokens cost `going_ns`.
     """
     found: dict[str, Any] = {}
     if machine.price_usd_per_h:
@@ -238,7 +234,6 @@ def _cost(
 
 
 def _bubble(model: Model, outcome: _core.Outcome) -> float | None:
-    """Return the mean share of the run in which a rank does nothing for its stage."""
     graphs = model.graphs
     if not isinstance(graphs, TemplateGraphs):
         return None
@@ -250,7 +245,7 @@ def _bubble(model: Model, outcome: _core.Outcome) -> float | None:
 
 
 def _works(graph: _core.Graph, across: set[str]) -> list[bool]:
-    """Return for each node whether it is work of its own stage."""
+    """Whether each node is work of its own stage."""
     outside = {at for at, name in enumerate(graph.pg_names) if name in across}
     return [
         node_type not in _NOT_WORK and not (node_type == _COLLECTIVE and group in outside)
@@ -259,7 +254,6 @@ def _works(graph: _core.Graph, across: set[str]) -> list[bool]:
 
 
 def _busy(outcome: _core.Outcome, first: int, works: list[bool]) -> int:
-    """Return for how many ticks some node of one rank works."""
     part = slice(first, first + len(works))
     nodes = zip(outcome.start[part], outcome.end[part], strict=True)
     return union_length([times for times in compress(nodes, works) if times[1] != NEVER])
@@ -313,7 +307,6 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
 
 
 def _time_of(of: Figures) -> float | None:
-    """Return the time that an interval is of."""
     return of.step_time_ns or of.ttft_ns or of.tpot_ns or of.iteration_ns
 
 
@@ -324,7 +317,7 @@ def _interval_text(low: float | None, high: float | None) -> str:
 
 
 def _rates_text(of: Figures, rate: float, text: Callable[[float], str], name: str = "") -> str:
-    """Return the interval of what goes with one over the time."""
+    """The interval of an inverse of the time."""
     time = _time_of(of)
     if of.time_low_ns is None or of.time_high_ns is None or time is None:
         return ""
@@ -333,7 +326,7 @@ def _rates_text(of: Figures, rate: float, text: Callable[[float], str], name: st
 
 
 def _per_text(of: Figures, each: float) -> str:
-    """Return the interval of what goes with the time."""
+    """The interval of a multiple of the time."""
     time = _time_of(of)
     if of.time_low_ns is None or of.time_high_ns is None or time is None:
         return ""
@@ -352,10 +345,10 @@ def _memory_text(of: Figures) -> str:
 
 
 def share_text(share: float) -> str:
-    """Write a share of 1 in per cent."""
+    """A share of 1 in per cent."""
     return f"{100 * share:.1f} %"
 
 
 def count_text(number: float) -> str:
-    """Write a rate with its thousands apart; small ones with a digit more."""
+    """A rate with its thousands apart; small ones with a digit more."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

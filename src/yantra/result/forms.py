@@ -1,7 +1,7 @@
-"""The forms in which results leave Yantra, by name; what they are, `yantra.export` knows.
+"""The forms in which results leave Yantra, by name; `yantra.export` has them.
 
-A result knows its forms by name only, so it imports none of them, and a form may use anything of
-Yantra. Trade-off: a form's own options are checked by the form, when it is asked for.
+A result imports no form, so forms may use all of Yantra. Trade-off: options of a form are checked
+when it is used.
 """
 
 from __future__ import annotations
@@ -19,5 +19,5 @@ forms: Registry[type[Any]] = Registry(
 
 
 def exporter(form: str) -> Any:
-    """Return the exporter of a name or of a file. Raises ConfigError for a name that none has."""
+    """The exporter of a name or file. Raises ConfigError for an unknown name."""
     return forms.get(form)()

@@ -1,9 +1,8 @@
 """Table -> pyarrow, pandas and polars.
 
-Columns keep their kinds: whole numbers are int64, ids uint64, times and shares float64, texts
-string. A missing value is null; in pandas it is NaN among real numbers and NA among whole ones,
-whose columns then are Int64 or UInt64. Parts of a table become record batches, so nothing
-but the frame itself is ever whole in memory. Only `to_arrow` needs pyarrow.
+Whole numbers are int64, ids uint64, times and shares float64, texts string. A missing value is
+null; in pandas NaN among reals, NA among whole ones, whose columns become Int64 or UInt64. Parts
+become record batches, so only the frame is whole in memory. Only `to_arrow` needs pyarrow.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ _WITH_GAPS: dict[Kind, str] = {"whole": "Int64", "id": "UInt64"}
 
 
 class WholeColumns(Columns, Protocol):
-    """Columns that can be had whole, too; a `Table` is."""
+    """Columns that can also be had whole, as a `Table`."""
 
     def values(self, column: str) -> list[Any]:
-        """Return a column as a list."""
+        """A column as a list."""
 
     def __getitem__(self, column: str) -> Any:
-        """Return a column as an array of numpy."""
+        """A column as a numpy array."""
 
 
 def needed(package: str, what: str, extra: str = "") -> Any:
-    """Return a package that is optional; raise UnsupportedError that says how to install it."""
+    """An optional package. Raises UnsupportedError that says how to install it."""
     try:
         return import_module(package)
     except ImportError:
@@ -47,13 +46,13 @@ def needed(package: str, what: str, extra: str = "") -> Any:
 
 
 def to_arrow(table: Columns, what: str = "to_arrow") -> Any:
-    """Return a table as a `pyarrow.Table`."""
+    """A `pyarrow.Table`."""
     pyarrow = needed("pyarrow", what, "tables")
     return pyarrow.Table.from_batches(list(batches(table, pyarrow)), schema_of(table, pyarrow))
 
 
 def to_pandas(table: WholeColumns) -> Any:
-    """Return a table as a `pandas.DataFrame`."""
+    """A `pandas.DataFrame`."""
     pandas = needed("pandas", "to_pandas")
     return pandas.DataFrame({column: _series(table, column, pandas) for column in table.columns})
 
@@ -68,19 +67,19 @@ def _series(table: WholeColumns, column: str, pandas: Any) -> Any:
 
 
 def to_polars(table: WholeColumns) -> Any:
-    """Return a table as a `polars.DataFrame`."""
+    """A `polars.DataFrame`."""
     return needed("polars", "to_polars").DataFrame(table)
 
 
 def schema_of(table: Columns, pyarrow: Any) -> Any:
-    """Return the names and types of the columns."""
+    """Names and types of the columns."""
     return pyarrow.schema(
         [(column, _type(pyarrow, table.kind(column))) for column in table.columns]
     )
 
 
 def batches(table: Columns, pyarrow: Any) -> Iterator[Any]:
-    """Yield the rows as record batches."""
+    """The rows as record batches."""
     schema = schema_of(table, pyarrow)
     kinds = [table.kind(column) for column in table.columns]
     texts: dict[int, tuple[Any, Any]] = {}
@@ -96,7 +95,7 @@ def _type(pyarrow: Any, kind: Kind) -> Any:
 
 
 def _array(part: Part, kind: Kind, pyarrow: Any, texts: dict[int, tuple[Any, Any]]) -> Any:
-    """Return a part as an array of Arrow; `texts` keeps the texts of codes from part to part."""
+    """A part as an Arrow array; `texts` keeps coded texts between parts."""
     import numpy as np
 
     type = _type(pyarrow, kind)

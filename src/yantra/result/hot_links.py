@@ -1,4 +1,4 @@
-"""The busiest links, and whose bytes they carried: in words, and as a form for JSON."""
+"""The busiest links, and whose bytes they carried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Share(NamedTuple):
-    """What one flow, or one pair of ranks, put on a link, from its first byte to its last."""
+    """What one flow, or pair of ranks, put on a link, from its first byte to its last."""
 
     who: str
     bytes: int
@@ -26,7 +26,7 @@ class Share(NamedTuple):
 
 
 class HotLink(NamedTuple):
-    """A link, what it carried, that over what it could have, and the largest of its flows.
+    """A link, what it carried, that over what it could have, and its largest flows.
 
     `flows` counts all that crossed it.
     """
@@ -39,7 +39,7 @@ class HotLink(NamedTuple):
 
 
 def busiest(loads: Sequence[float] | NDArray[Any], carried: Any, most: int) -> list[int]:
-    """Return the places of the links with the highest load that carried something."""
+    """Places of the links with the highest load that carried something."""
     import numpy as np
 
     order = np.argsort(-np.asarray(loads), kind="stable")[:most]
@@ -47,7 +47,7 @@ def busiest(loads: Sequence[float] | NDArray[Any], carried: Any, most: int) -> l
 
 
 def hot_links(result: Result, most: int, flows_of_each: int = 5) -> list[HotLink]:
-    """Return the busiest links of a recorded run; its flows are all messages between two ranks.
+    """The busiest links of a recorded run; a flow is all messages between two ranks.
 
     Raises UnsupportedError for a run that was not recorded, or was folded.
     """
@@ -86,7 +86,7 @@ def _rates(result: Result) -> list[float]:
 
 
 def lines(links: list[HotLink]) -> list[str]:
-    """Return them as a table of text: a line for each link, and under it its largest flows."""
+    """A table of text: a line for each link, its largest flows below."""
     if not links:
         return ["no link carried anything"]
     rows: list[tuple[str, ...]] = []
@@ -102,7 +102,7 @@ def lines(links: list[HotLink]) -> list[str]:
 
 
 def as_form(links: list[HotLink]) -> list[dict[str, Any]]:
-    """Return them as plain values."""
+    """The links as plain values."""
     return [
         {
             **link.name._asdict(),

@@ -1,8 +1,7 @@
 """Pieces of HTML for notebooks: tables, and bars of stacked parts.
 
-Colours are those of the report, readable on light and on dark ground; all else takes those of the
-page. Times have the unit that people read them in. All texts are escaped, because names come from
-traces. Long tables are cut, and say so.
+The report's colours, readable on light and dark; the rest is the page's. All texts are escaped, as
+names come from traces. Long tables are cut, and say so.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _WIDTH, _HEIGHT, _LABEL = 480, 16, 96
 
 
 class Bar(NamedTuple):
-    """A bar of the chart: its label, and the length of each part by name."""
+    """A bar: its label, and the length of each part by name."""
 
     label: str
     parts: dict[str, float]
@@ -40,7 +39,7 @@ class Bar(NamedTuple):
 def table_html(
     name: str, columns: Sequence[str], head: Iterable[Sequence[Any]], length: int
 ) -> str:
-    """Return the first rows of a table, and how many it has."""
+    """The first rows of a table, and how many it has."""
     cells = [[cell_text(value) for value in row] for row in head]
     rows = count(length, "row")
     cut = f", of which these are the first {len(cells)}" if length > len(cells) else ""
@@ -48,12 +47,12 @@ def table_html(
 
 
 def grid_html(grid: Grid) -> str:
-    """Return a small table of texts."""
+    """A small table of texts."""
     return rows_html(grid.head, grid.rows)
 
 
 def bars_html(bars: Sequence[Bar], longest: float, colours: dict[str, str]) -> str:
-    """Return stacked bars, each part with its length as a tooltip, and what the colours mean."""
+    """Stacked bars with tooltips of lengths, and a legend."""
     if longest <= 0:
         return ""
     shown = {name for bar in bars for name, length in bar.parts.items() if length > 0}
@@ -73,7 +72,7 @@ def bars_html(bars: Sequence[Bar], longest: float, colours: dict[str, str]) -> s
 
 
 def step_colour(kind: str) -> str:
-    """Return the colour of a kind of step of the critical path, as the report has it."""
+    """The report's colour of a kind of step."""
     return _STEPS.get(kind, _OTHER)
 
 
@@ -98,7 +97,7 @@ def _bar(bar: Bar, place: int, longest: float, colours: dict[str, str]) -> str:
 
 
 def rows_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts."""
+    """A table of texts."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
@@ -108,7 +107,7 @@ def rows_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return a value as a cell shows it; a missing one is empty."""
+    """A value in a cell; missing is empty."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) and value != round(value, 3) else str(value)

@@ -1,6 +1,6 @@
 """How many links a dimension has, and how many of them a rank drives at once.
 
-Apart from the tables of the network, as every run asks it whether a link is above its rate.
+Separate from the network's tables, as every run asks whether a link exceeds its rate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def links_per_group(dimension: Dimension, by_link: bool) -> int:
-    """Return the directed links of a dimension over one group of its ranks.
+    """Directed links of a dimension over one group of its ranks.
 
     On the analytical network, which counts a message once, only those that leave a rank.
     """
@@ -32,7 +32,6 @@ def links_per_group(dimension: Dimension, by_link: bool) -> int:
 
 
 def _links_of(dimension: Dimension) -> tuple[int, int, int]:
-    """Return all links of a group, those that leave a rank, and the most that leave one rank."""
     block = find(dimension.kind)
     return _count_links(type(block), block.number, dimension.size)
 
@@ -40,7 +39,7 @@ def _links_of(dimension: Dimension) -> tuple[int, int, int]:
 @lru_cache(maxsize=64)
 def _count_links(kind: type[Block], number: int | None, size: int) -> tuple[int, int, int]:
     block = kind() if number is None else kind(number)
-    if block.native == "fully_connected":  # its links go with the square of its ranks
+    if block.native == "fully_connected":  # its links grow with the square of its ranks
         return size * (size - 1), size * (size - 1), size - 1
     leaving = Counter(source for source, _ in block.links(size))
     ports = [leaving[rank] for rank in range(size)]
@@ -48,10 +47,10 @@ def _count_links(kind: type[Block], number: int | None, size: int) -> tuple[int,
 
 
 def lanes(name: Named, dimension: Dimension, queues: int) -> int:
-    """Return the links of a dimension that a rank drives at once under an algorithm.
+    """Links of a dimension that a rank drives at once under an algorithm.
 
-    Rings alternate their direction by queue; direct sends to its whole window at once; the other
-    algorithms send to one partner at a time.
+    Rings alternate direction by queue; direct sends to its whole window; others have one partner at
+    a time.
     """
     if algorithms.file_of(name) is not None or isinstance(name, type):
         return 1
@@ -66,7 +65,7 @@ def lanes(name: Named, dimension: Dimension, queues: int) -> int:
 
 
 def kinds_used(model: Model) -> set[str]:
-    """Return the kinds of collectives that the graphs of a model hold."""
+    """The kinds of collectives in a model's graphs."""
     return {
         COLLECTIVE_KINDS[used.comm_type]
         for used in model.graphs.collectives()
@@ -75,7 +74,7 @@ def kinds_used(model: Model) -> set[str]:
 
 
 def lanes_of(model: Model, d: int, kinds: set[str]) -> int:
-    """Return the most lanes any collective of the run has on a dimension; a message alone has 1."""
+    """The most lanes of any collective of the run on a dimension; a lone message has 1."""
     collectives = model.scenario.collectives
     if Quirk.GROUP_RING in model.quirks and model.groups:
         return 1

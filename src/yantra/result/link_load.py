@@ -1,9 +1,8 @@
 """What each link of a recorded run carried, from change to change, and whose bytes they were.
 
-`link_rates` has a row for each stretch in which a link carried at one rate: rate times time, summed
-up over a link, is what it carried. Where messages share links they are the rates of the solver;
-where a link carries one message at a time, its own. `link_flows` has a row for each time that bytes
-of a message held a link. Both name links by their row in `Result.links`.
+`link_rates` has a row for each stretch of one rate (a shared link's by the solver): rate times time
+sums to its bytes. `link_flows` has a row for each time that a message's bytes held a link. Both
+name links by row of `Result.links`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MOST_ROWS = 10_000_000
 
 
 class LinkName(NamedTuple):
-    """How a link is called: by its label or dimension, and by what it leads from and to."""
+    """A link's label or dimension, and its ends."""
 
     label: str
     source: str
@@ -34,20 +33,20 @@ class LinkName(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return it in words."""
+        """The name in words."""
         return f"{self.source} to {self.destination} ({self.label})"
 
 
 def link_name(graph: Graph | None, link: int) -> LinkName:
-    """Return what a link of a graph is called."""
-    assert graph is not None  # whoever has numbers of links has a graph
+    """The name of a graph's link."""
+    assert graph is not None  # numbers of links come from a graph
     links = graph.links
     ends = (graph.name_of(int(column[link])) for column in (links.start, links.end))
     return LinkName(graph.labels[int(links.label[link])], *ends)
 
 
 def link_names(model: Model, links: list[_core.LinkRecord]) -> list[LinkName]:
-    """Return the names of links: devices by theirs in the fabric, else ranks and switches."""
+    """Names of links: devices by the fabric's, else ranks and switches."""
     graph = model.graph
     if graph is not None:
         return [
@@ -65,12 +64,12 @@ def link_names(model: Model, links: list[_core.LinkRecord]) -> list[LinkName]:
 def numbered_name(
     dimension: int, source: int | None, destination: int | None, ranks: int
 ) -> LinkName:
-    """Return what a link is called by its numbers; switches have those after the ranks."""
+    """A link's name by numbers; switches follow the ranks."""
     return LinkName(f"dimension {dimension}", _end(source, ranks), _end(destination, ranks))
 
 
 def _device(graph: Any, device: int | None) -> str:
-    assert device is not None  # of a fabric all ends are devices
+    assert device is not None  # all ends in a fabric are devices
     name: str = graph.name_of(device)
     return name
 
@@ -82,10 +81,10 @@ def _end(end: int | None, ranks: int) -> str:
 
 
 def rate_table(model: Model, outcome: _core.Outcome, recording: _core.Recording) -> Table:
-    """One row per link and stretch of one rate, by link and then in the order of time.
+    """One row per link and stretch of one rate, by link, then time.
 
-    `link` is the row of `Result.links`; a link that carries nothing has no row for that time.
-    `utilisation` is the rate over what the link can carry, 0 where that is without limit.
+    `link` is the row of `Result.links`; idle stretches have no row. `utilisation` is the rate over
+    the link's, 0 if unlimited.
     """
     links = outcome.links if model.follows_links else []
     rates = recording.link_rates(model.native, outcome)
@@ -115,10 +114,9 @@ def flow_table(
 ) -> Table:
     """One row per link and message that crossed it, of some rows of `Result.links`, or of all.
 
-    `sender` and `receiver` are ranks, `node` the id of the node that sent the message. Between
-    `start_ns` and `end_ns` its bytes held the link. By link and then in the order of starts. Of a
-    folded run it has one link of each class of links that are alike, and one rank of each class of
-    ranks. Raises UnsupportedError for some rows of a folded run, and for more than ten million.
+    `node` is the sending one's id; the bytes held the link from `start_ns` to `end_ns`. By link,
+    then start. A folded run has one link of each class, and one rank. Raises UnsupportedError for
+    some rows of a folded run, and for more than ten million.
     """
     if outcome.folded and rows is not None:
         raise UnsupportedError(
@@ -153,8 +151,6 @@ def flow_table(
 
 
 def _named(rows: memoryview[int], names: list[LinkName]) -> dict[str, Column]:
-    """Return the columns with the names of links."""
-
     def column(part: int) -> Column:
         return "text", lambda: Coded(array("Q", rows), [name[part] for name in names])
 

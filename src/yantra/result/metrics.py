@@ -1,6 +1,5 @@
-"""The numbers of a run by name, for what keeps numbers over time: baselines, trackers of runs.
-
-The makespan, the figures that are known, and the mean share of the ranks' time of each part.
+"""A run's numbers by name, for baselines and trackers: makespan, known figures, mean share of each
+part.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ if TYPE_CHECKING:
     from yantra.result.result import Result
 
 
-_LARGEST = 2**63  # trackers keep whole numbers of 64 bits
+_LARGEST = 2**63  # trackers keep 64-bit integers
 
 
 def metrics(result: Result) -> dict[str, float]:
-    """Return the numbers of a run; names end in their unit, shares are of 1."""
+    """A run's numbers; names end in their unit, shares are of 1."""
     found: dict[str, float] = {"makespan_ns": result.makespan_ns}
     for name, value in result.figures.as_dict().items():
         if not isinstance(value, str):

@@ -2,14 +2,11 @@
 
 Two shares of each dimension, both of the makespan:
 
-* `utilisation`: the bytes put on its links over what all of them could have carried,
-  bytes / (links x bandwidth x makespan). (The measure of Themis, Rashidi et al., ISCA 2022, kept
-  per dimension.) A ring counts both directions, so a collective that goes round one way stays
-  below one half.
+* `utilisation`: bytes / (links x bandwidth x makespan) (Themis, Rashidi et al., ISCA 2022, per
+  dimension). A ring counts both directions, so a collective that goes one way stays below one half.
 * `busy`: how long the busiest link carried bytes, as measured. Where a network keeps no links,
-  bytes / (ranks x lanes x bandwidth x makespan), where lanes is the number of links a rank drives
-  at once under the algorithms of the scenario; above 1 a real network would have made messages
-  wait (`overload`).
+  bytes / (ranks x lanes x bandwidth x makespan), with lanes the links a rank drives at once under
+  the scenario's algorithms; above 1 a real network would have made messages wait (`overload`).
 
 On the analytical network, which keeps the links of ranks, a message counts once per dimension,
 however many hops it takes.
@@ -32,10 +29,7 @@ _KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "S
 
 
 class DimensionUse(NamedTuple):
-    """What one dimension carried; see the module for `utilisation` and `busy`.
-
-    Over a fabric, what the links of one label carried: `kind` is the label, and `size` is 0.
-    """
+    """What one dimension, or label of a fabric's links, carried."""
 
     dimension: int
     """The dimension's number, innermost first."""
@@ -48,16 +42,17 @@ class DimensionUse(NamedTuple):
     bytes: int
     """Bytes that they carried."""
     messages: int
-    """Messages that they carried, each counted on every link that it crosses where the network
-    keeps links; packets on the network `packet`."""
+    """Messages that they carried, on every link crossed where the network keeps links; packets on
+    the network `packet`.
+    """
     utilisation: float
     """Bytes over what all its links could have carried in the makespan, 0 to 1."""
     busy: float
-    """The share of the makespan in which its links in use carried bytes; see the module."""
+    """Share of the makespan in which its used links carried bytes; see the module."""
 
     @property
     def label(self) -> str:
-        """How texts call it: `dimension 1 (Ring 8)`."""
+        """Its name in texts: `dimension 1 (Ring 8)`."""
         return f"dimension {self.dimension} ({self.linked})" if self.size else f"links {self.kind}"
 
     @property
@@ -71,12 +66,12 @@ def _linked(kind: str, size: int) -> str:
 
 
 def linked(dimension: Dimension) -> str:
-    """Return how the members of a dimension are linked, and how many: `Ring 8`."""
+    """How a dimension's members are linked, and how many: `Ring 8`."""
     return _linked(topologies.shown(dimension.kind), dimension.size)
 
 
 def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> list[DimensionUse]:
-    """Return the use of every dimension, or of the links of every label of a fabric."""
+    """The use of every dimension, or label of a fabric's links."""
     if model.fabric is not None:
         return _label_uses(model, model.fabric, outcome, makespan_ns)
     aware = model.follows_links
@@ -128,7 +123,7 @@ def _label_uses(
 
 
 def capacities(model: Model, uses: list[DimensionUse]) -> list[float]:
-    """Return what the links of each dimension, or label of a fabric, carry at most, in bytes/ns."""
+    """What the links of each dimension or label carry at most, in bytes/ns."""
     if model.fabric is not None:
         return [model.fabric.label_bytes_per_ns(use.dimension) for use in uses]
     dimensions = model.scenario.topology.dimensions
@@ -136,7 +131,7 @@ def capacities(model: Model, uses: list[DimensionUse]) -> list[float]:
 
 
 def link_rates(model: Model, links: list[_core.LinkRecord]) -> list[float]:
-    """Return what each of some links of a run can carry, in bytes/ns."""
+    """What each link can carry, in bytes/ns."""
     dimensions = model.scenario.topology.dimensions
     return [link.bytes_per_ns or dimensions[link.dimension].bytes_per_ns for link in links]
 
@@ -158,13 +153,12 @@ def dimension_table(uses: list[DimensionUse]) -> Table:
 def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Table:
     """One row per directed link that carried something.
 
-    On the analytical network those with an end at a rank; with the quirk `links-carry-anything`,
-    and on `ideal`, there are none.
+    On the analytical network those with an end at a rank; none with the quirk
+    `links-carry-anything` or on `ideal`.
 
-    `source` and `destination` are ranks; None stands for the one switch of a group, and numbers
-    from the number of ranks on for switches where a group has several. Over a fabric `dimension` is
-    the label's number, and the ends are devices of the fabric. `busy` is the share of the
-    makespan during which the link carried bytes.
+    `source` and `destination` are ranks; None is a group's one switch, numbers after the ranks its
+    several. Over a fabric `dimension` is the label's number, and ends are devices. `busy` is the
+    share of the makespan.
     """
     links = outcome.links if model.keeps_links else []
 

@@ -1,9 +1,8 @@
 """What a run over the packet network leaves to look at: ports, queues, rates, messages, slowdowns.
 
-Samples of queues and rates are taken every `look_every` of the network, or at every change
-(docs/concepts/packet-network.md); a sample is the state before anything else of its moment. Links
-are named by their row in `Result.links`, messages counted in the order in which they were sent. On
-other networks all tables are empty.
+Samples are taken every `look_every` of the network, or at every change
+(docs/concepts/packet-network.md), before anything else of their moment. Links are named by row of
+`Result.links`, messages counted as sent. On other networks all tables are empty.
 """
 
 from __future__ import annotations
@@ -30,29 +29,27 @@ _TOTALS = ("packets", "data_packets", "acks", "nacks", "marked_acks", "drops", "
 
 
 class Packets:
-    """The tables of a run over the packet network; empty ones for any other."""
-
     def __init__(self, seen: _core.SeenPackets | None, name_of: Callable[[int], LinkName]) -> None:
-        """Keep what was seen, None for nothing, and what the link of a number is called."""
+        """`seen` is None for other networks; `name_of` names a link by number."""
         self._seen = seen
         self._name_of = name_of
 
     @cached_property
     def names(self) -> list[LinkName]:
-        """What the links of `ports` are called."""
+        """Names of the links of `ports`."""
         return [self._name_of(link) for link in self._numbers.tolist()]
 
     @property
     def numbers(self) -> list[int]:
-        """The links of `ports`, as the fabric numbers them."""
+        """Links of `ports` by the fabric's number."""
         numbers: list[int] = self._numbers.tolist()
         return numbers
 
     @cached_property
     def ports(self) -> Table:
-        """A row for each port that sent anything, named by the link it feeds, and what it did.
+        """A row for each port that sent anything, by its link.
 
-        `pauses` are those that it obeyed, `drops` what came over its link and found no room.
+        `pauses` are those it obeyed, `drops` what came over its link and found no room.
         """
         counts = self._columns("counts")
         rows = np.arange(len(self._numbers))
@@ -65,11 +62,10 @@ class Packets:
 
     @cached_property
     def queues(self) -> Table:
-        """A row for each port and sample: the bytes that wait there, and what it did up to then.
+        """A row for each port and sample: waiting bytes, and totals since the start.
 
-        `paused` is 1 while it may not send data. `sent_bytes`, with headers, `paused_ns`, `marks`
-        and `drops` count from the start of the run. What a row says holds until the next of its
-        port.
+        `paused` is 1 while it may not send data; `sent_bytes` include headers. A row holds until
+        the port's next.
         """
         series = self._columns("ports", "link")
         rows = np.searchsorted(self._numbers, series["link"])
@@ -84,10 +80,10 @@ class Packets:
 
     @cached_property
     def sweeps(self) -> Table:
-        """A row for each queue of a switch in which 1,000 bytes or more waited at a sweep.
+        """A row for each switch queue with 1,000 or more bytes at a sweep.
 
-        Sweeps look at all queues at once, `sweep_every` apart from `sweep_from` on, and rest while
-        nothing is under way; without that option there are none. Control frames do not count.
+        Sweeps look at all queues `sweep_every` apart from `sweep_from` on, while anything is under
+        way; off without that option. Control frames do not count.
         """
         series = self._columns("sweeps")
         rows = np.searchsorted(self._numbers, series["link"])
@@ -97,9 +93,9 @@ class Packets:
 
     @cached_property
     def rates(self) -> Table:
-        """A row for each message and sample of the rate and window that its sender may use.
+        """A row for each message and sample of its sender's rate and window.
 
-        A message without rows has the rate of its link all the time. `window_bytes` is 0 for none.
+        A message without rows has its link's rate throughout. `window_bytes` is 0 for none.
         """
         series = self._columns("rates", "message")
         sent = series["message"]
@@ -115,11 +111,11 @@ class Packets:
 
     @cached_property
     def messages(self) -> Table:
-        """A row for each message in the order of sending: completion, and slowdown over alone.
+        """A row for each message as sent: completion, and slowdown over alone.
 
-        `arrived_ns` is when the receiver had its last byte, `fct_ns` counts up to then from
-        `start_ns`; `acknowledged_ns` is when the sender had the last ACK. Alone it takes the
-        latencies, a packet on each link, and the others behind it on the narrowest.
+        The receiver has the last byte at `arrived_ns`, `fct_ns` after `start_ns`; the sender the
+        last ACK at `acknowledged_ns`. Alone it takes the latencies, a packet on each link, and the
+        others behind it on the narrowest.
         """
         of = self._messages
         every = np.arange(len(of["bytes"]))
@@ -140,7 +136,7 @@ class Packets:
 
     @cached_property
     def slowdowns(self) -> Table:
-        """Percentiles of slowdown and completion time by size: from each power of ten, and all.
+        """Percentiles of slowdown and completion time from each power of ten, and of all.
 
         `from_bytes` is missing in the row of all messages.
         """
@@ -163,7 +159,7 @@ class Packets:
         return Table("packet_slowdowns", len(rows), columns)
 
     def summary(self) -> dict[str, Any] | None:
-        """Return the counts of the whole run by name; None on another network."""
+        """Counts of the whole run by name; None on another network."""
         if self._seen is None:
             return None
         totals, counts = self._seen.totals, self._columns("counts")
@@ -180,13 +176,13 @@ class Packets:
 
     @property
     def every_ns(self) -> float | None:
-        """The time between two samples of queues, 0 where every change is one; None for none."""
+        """Time between samples of queues, 0 for every change; None for none."""
         if self._seen is None or not self._seen.looks:
             return None
         return self._seen.every_ns
 
     def _columns(self, name: str, *order: str) -> dict[str, NDArray[Any]]:
-        """Return columns of the core, stably sorted by one if that is given."""
+        """Columns of the core, stably sorted by one if that is given."""
         if self._seen is None:
             return _EMPTY
         made = getattr(self._seen, name)()
@@ -214,8 +210,6 @@ class Packets:
         return lambda: self._messages[name][rows].tolist()
 
     def _named(self, rows: NDArray[Any]) -> dict[str, Column]:
-        """Return the columns that name the link of each row."""
-
         def part(at: int) -> Any:
             return lambda: [self.names[row][at] for row in rows.tolist()]
 
@@ -224,8 +218,6 @@ class Packets:
 
 
 class _Nothing(dict[str, "NDArray[Any]"]):
-    """Columns of no rows, whatever their names."""
-
     def __missing__(self, _name: str) -> NDArray[Any]:
         return np.zeros(0, np.int64)
 
@@ -234,7 +226,7 @@ _EMPTY = _Nothing()
 
 
 def lines(summary: dict[str, Any]) -> list[str]:
-    """Return the counts of a whole run as sentences."""
+    """A run's counts as sentences."""
     from yantra.base.text import count
 
     packets = count(summary["packets"], "packet", commas=True)
@@ -256,7 +248,7 @@ def lines(summary: dict[str, Any]) -> list[str]:
 
 
 def needless(summary: dict[str, Any]) -> list[str]:
-    """Return a line on timeouts before anything was lost, if there are any."""
+    """A line on timeouts before anything was lost, if any."""
     if not summary.get("timeouts_without_loss"):
         return []
     return [
@@ -274,7 +266,6 @@ def _real(columns: dict[str, NDArray[Any]], name: str) -> Column:
 
 
 def _or_none(values: NDArray[Any]) -> list[float | None]:
-    """Return real numbers as a list; what has not come is None."""
     if not np.isnan(values).any():
         found: list[float | None] = values.tolist()
         return found

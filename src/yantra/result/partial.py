@@ -1,10 +1,7 @@
 """`Partial`: what a run had come to when it was interrupted.
 
-It says up to when the run had come, which nodes had ended and which were under way, which ranks had
-finished, and what links had carried. A message counts on its links from when it is sent, or from
-when it begins to cross them where it is stored on the way. So shares of the time up to then may be
-too high early in a run; they are 1 at most. It is no result: nothing in it says how long the run
-takes.
+A message counts on its links when sent, or, if stored on the way, when it begins to cross them; so
+early shares may be too high, at most 1. It does not say how long the run takes.
 """
 
 from __future__ import annotations
@@ -23,17 +20,17 @@ from yantra.result.tables import node_table, per_rank
 from yantra.result.what_ran import what_ran
 
 TABLES = ("ranks", "nodes", "dimensions", "links")
-"""The tables of a partial result."""
+"""Tables of a partial result."""
 
 _SHOWN = 16
 _WIDTH = 80
 
 
 class Partial:
-    """What had happened until `until_ns`; `outcome` is the core's, with `never` for what had not.
+    """What had happened until `until_ns`; in the core's `outcome` the rest is `never`.
 
-    `nodes_done` counts the nodes that had ended in all ranks that were run: one of each class where
-    the run was folded, in which `not_run` others stand for theirs.
+    `nodes_done` is over all ranks that ran: of a folded run one of each class, for `not_run`
+    others.
     """
 
     def __init__(
@@ -46,7 +43,7 @@ class Partial:
 
     @cached_property
     def nodes_of_run(self) -> int:
-        """All nodes of the ranks that were run."""
+        """All nodes of the ranks that ran."""
         classes = set(self.outcome.class_of) if self.outcome.folded else None
         seen: set[int] = set()
         total = 0
@@ -61,12 +58,12 @@ class Partial:
 
     @cached_property
     def finished_ranks(self) -> int:
-        """How many ranks had done all of their work."""
+        """How many ranks had finished."""
         return sum(tick != NEVER for tick in self.outcome.finish)
 
     @cached_property
     def dimension_uses(self) -> list[DimensionUse]:
-        """What the links of each dimension, or of each label of a fabric, had carried."""
+        """What the links of each dimension, or label of a fabric, had carried."""
         uses = dimension_uses(self.model, self.outcome, self.until_ns)
         if not self.model.keeps_links:
             return uses
@@ -77,7 +74,7 @@ class Partial:
 
     @cached_property
     def nodes(self) -> Table:
-        """One row per node of every rank; one without `end_ns` had not ended, or not begun."""
+        """One row per node of every rank; without `end_ns` it had not ended, or not begun."""
         return node_table(self.model, self.outcome)
 
     @cached_property
@@ -92,7 +89,7 @@ class Partial:
 
     @cached_property
     def ranks(self) -> Table:
-        """One row per rank: when it finished, its nodes, and the oldest node under way."""
+        """One row per rank: its finish, its nodes, and the oldest node under way."""
         rows = per_rank(self.model, self.outcome, self._rank)
         kinds = ("real", "whole", "whole", "whole", "text", "real")
         names = ("finish_ns", "nodes", "nodes_done", "under_way", "oldest", "oldest_start_ns")
@@ -138,12 +135,12 @@ class Partial:
         return nanoseconds(ticks, self.model.ticks_per_ns)
 
     def table(self, name: str) -> Table | None:
-        """Return a table by its name; None for one that only a whole run has."""
+        """A table by name; None for one of whole runs only."""
         table: Table | None = getattr(self, name) if name in TABLES else None
         return table
 
     def sentences(self) -> list[str]:
-        """Return how far the run had come, in words."""
+        """How far the run had come."""
         of_all = f"{self.nodes_done:,} of {self.nodes_of_run:,} nodes done"
         if self.outcome.folded:
             of_all += " (of one rank of each class)"
@@ -154,7 +151,7 @@ class Partial:
         ]
 
     def summary(self) -> str:
-        """Return plain text: how far, what ranks were doing, and what links had carried."""
+        """Plain text: how far, what ranks did, what links had carried."""
         import numpy as np
 
         from yantra.base.text import Grid
@@ -184,7 +181,7 @@ class Partial:
         return "\n\n".join([head, as_text(ranks) + told, as_text(links)])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form, marked by `partial`; times in ns."""
+        """The JSON form, marked by `partial`; times in ns."""
         return {
             "partial": True,
             "until_ns": self.until_ns,
@@ -211,7 +208,6 @@ def _rank_row(row: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _array(ticks: Any) -> Any:
-    """Return ticks of nodes as an array: of millions, each looked at would take seconds."""
     import numpy as np
 
     return np.asarray(ticks)

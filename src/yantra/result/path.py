@@ -1,9 +1,7 @@
-"""The critical path as a result's JSON form holds it: what it is made of, and its steps.
+"""The critical path in a result's JSON form: its sums and its steps.
 
-Sums are taken in whole picoseconds, so the parts add up to the length exactly whatever they are
-grouped by: kind, phase, name or rank. A long path is made of many short steps (each message of a
-ring is three), so steps of one node are joined where there are too many; the sums are not touched
-by that.
+Sums are whole picoseconds, so parts by kind, phase, name or rank add up exactly. Too many steps
+(each message of a ring is three) are joined by node, which leaves the sums.
 """
 
 from __future__ import annotations
@@ -15,16 +13,14 @@ from typing import Any
 from yantra.result.critical_path import Step
 
 MOST_STEPS = 10_000
-MIXED = "mixed"  # the kind of a step that was joined of several
+MIXED = "mixed"  # the kind of several joined steps
 _PS_PER_NS = 1000
 
 PhaseOf = Callable[[int | None, int | None], str]
-"""The phase of a node, by rank and id; empty where its trace names none."""
+"""A node's phase, by rank and id; empty if its trace names none."""
 
 
 class _Sums:
-    """Picoseconds by a key, and for each key by kind."""
-
     def __init__(self) -> None:
         self._ps: dict[str, dict[str, int]] = {}
 
@@ -33,7 +29,7 @@ class _Sums:
         kinds[kind] = kinds.get(kind, 0) + ps
 
     def form(self) -> dict[str, dict[str, float]]:
-        """Return nanoseconds by key and kind, the longest key and kind first."""
+        """Nanoseconds by key and kind, the longest first."""
 
         def total(item: tuple[str, dict[str, int]]) -> int:
             return -sum(item[1].values())
@@ -45,11 +41,10 @@ class _Sums:
 
 
 def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) -> dict[str, Any]:
-    """Return the member `critical_path` of the JSON form.
+    """The member `critical_path` of the JSON form.
 
-    `by_phase` is there only where nodes of the path have phases. `crossings` counts how often the
-    path goes on at a node of another rank; the hops inside a collective are not counted, of which a
-    folded run does not see all.
+    Paths with phases have `by_phase`. `crossings` counts continuations at another rank's node,
+    without hops inside a collective, which a folded run does not see whole.
     """
     parts: dict[tuple[int | None, int | None, str, str], int] = {}
     crossings = 0
@@ -79,15 +74,14 @@ def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) 
 
 
 def family(name: str) -> str:
-    """Return what nodes that differ in numbers alone are called together: `layers.*.mlp.down`."""
+    """The common name of nodes that differ in numbers: `layers.*.mlp.down`."""
     return re.sub(r"[0-9]+", "*", name)
 
 
 def _joined(steps: Sequence[Step], most: int) -> list[list[Any]]:
-    """Return the rows of the steps, joined until there are no more than `most`.
+    """The steps joined to at most `most` rows.
 
-    Those that only went from one part of a node to the next are joined first, then all of a node
-    or a collective, then neighbours.
+    First parts of one node, then all of a node or collective, then neighbours.
     """
     rows = _join(_rows(steps), lambda a, b: a[:4] == b[:4])
     if len(rows) > most:
@@ -105,7 +99,7 @@ def _rows(steps: Iterable[Step]) -> list[list[Any]]:
 def _join(
     rows: list[list[Any]], together: Callable[[list[Any], list[Any]], bool]
 ) -> list[list[Any]]:
-    """Join neighbours; what they do not share is none, and their kind `MIXED`."""
+    """Join neighbours; what differs becomes None, the kind `MIXED`."""
     joined: list[list[Any]] = []
     for row in rows:
         if not joined or not together(joined[-1], row):
@@ -135,11 +129,11 @@ def _text(rank: int | None) -> str:
 
 
 def ps_of(ns: float) -> int:
-    """Return nanoseconds as whole picoseconds, in which sums are exact."""
+    """Whole picoseconds, in which sums are exact."""
     return round(ns * _PS_PER_NS)
 
 
 def ns_of(ps: int) -> float:
-    """Return picoseconds as nanoseconds, whole where they are."""
+    """Picoseconds as nanoseconds, whole where they are."""
     whole, rest = divmod(ps, _PS_PER_NS)
     return ps / _PS_PER_NS if rest else whole

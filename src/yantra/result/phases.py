@@ -1,8 +1,7 @@
-"""The phase of a node: what its trace says in the attribute `phase`.
+"""The phase of a node: the attribute `phase` of its trace.
 
-Traces that Yantra generates say it of every node (forward, dgrad, wgrad, recompute, optimizer);
-others may. A run reads no attribute that it does not need, so the traces are read again, each when
-one of its nodes is first asked for.
+Yantra's traces have it (forward, dgrad, wgrad, recompute, optimizer); others may. Runs do not read
+it, so a trace is read again when first asked for.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ _SHOWN_AS = {"dgrad": "backward", "wgrad": "backward"}
 
 
 class Phases:
-    """`phases(rank, id)` is the phase of a node; empty where there is none.
+    """`phases(rank, id)` is a node's phase; empty where there is none.
 
-    The gradients of inputs and those of weights are one phase, the backward pass.
+    Gradients of inputs and of weights are one phase, the backward pass.
     """
 
     def __init__(self, workload: Workload) -> None:

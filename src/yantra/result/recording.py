@@ -1,7 +1,7 @@
-"""`Recording`: what a recorded run remembers beyond its result, as tables.
+"""`Recording`: what a recorded run (`run(model, record=True)`) remembers beyond its result, as
+tables.
 
-Made by `run(model, record=True)`. Of a folded run it is that of each class's first rank:
-its messages go to real ranks, and each stands for `alike` of them.
+A folded run has each class's first rank: its messages go to real ranks, and each is one of `alike`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
 
 BYTES_PER_EVENT = 48
-"""The most memory a recording takes for each event of the run."""
+"""Most bytes of a recording for each event."""
 
 _MOST_ROWS = 10_000_000
 
 
 def memory_limit() -> int:
-    """Return the bytes that a recording may take: half of what the process may still take."""
+    """Bytes for a recording: half of what the process may still take."""
     return left_bytes() // 2
 
 
 class Recording:
-    """The messages of a run and what each of its events waited for; `native` is the core's own."""
+    """A run's messages and what its events waited for; `native` is the core's own."""
 
     def __init__(self, model: Model, outcome: _core.Outcome, native: _core.Recording) -> None:
         self._model = model
@@ -50,12 +50,11 @@ class Recording:
 
     @cached_property
     def messages(self) -> Table:
-        """One row per message, in the order in which they were sent.
+        """One row per message, as sent.
 
-        `source` and `destination` are ranks, `dimension` the lowest that the message crosses,
-        `queued_ns` how long it waited for links that carried others. `node` is the id of the node
-        that sent it and `peer_node` of the one that received it, 2^64 - 1 where none did. `alike`
-        counts the messages it stands for in a folded run, itself among them.
+        `dimension` is the lowest crossed, `queued_ns` the wait for busy links, `node` the sending
+        node's id, `peer_node` the receiving one's (2^64 - 1: none). `alike` counts the messages of
+        a folded run that it represents, itself included.
         """
         columns = self.native.messages(self._model.native)
         ticks_per_ns = self._model.ticks_per_ns
@@ -96,12 +95,11 @@ class Recording:
         return self.native.slack(self._outcome).ticks
 
     def utilisation(self, bins: int = 200) -> Table:
-        """Return how much each dimension carried in each of `bins` equal stretches of the run.
+        """How much each dimension carried in each of `bins` equal stretches.
 
-        The bytes of a message are spread over the time they take on the wire and given out as whole
-        bytes, so those of a dimension add up to its bytes in `Result.dimensions`. `utilisation` is
-        their share of what its links could have carried. What travels after the last rank finished
-        counts for the last stretch.
+        A message's bytes are spread over its time on the wire as whole bytes, so they add up to
+        `Result.dimensions`. `utilisation` is of capacity. The last stretch has what travels after
+        the last finish.
         """
         _check_bins(bins)
         columns = self.native.dimension_utilisation(self._model.native, self._outcome, bins)
@@ -111,10 +109,10 @@ class Recording:
         return self._binned("utilisation", {"dimension": ("whole", rows)}, capacity, columns)
 
     def link_utilisation(self, bins: int = 200) -> Table:
-        """Return the same for every link that carried something on a network that keeps links.
+        """The same for every link that carried something on a network that keeps links.
 
-        Links are named as in `Result.links`. The table is empty on other networks. Raises
-        UnsupportedError for more than ten million rows.
+        Links are named as in `Result.links`; empty on other networks. Raises UnsupportedError for
+        more than ten million rows.
         """
         _check_bins(bins)
         links = self._outcome.links
@@ -143,7 +141,7 @@ class Recording:
         return flow_table(self._model, self._outcome, self.native)
 
     def flows_over(self, links: Sequence[int]) -> Table:
-        """Return the same of some rows of `Result.links`."""
+        """The same for some rows of `Result.links`."""
         return flow_table(self._model, self._outcome, self.native, links)
 
     def _binned(
@@ -153,7 +151,7 @@ class Recording:
         capacity: list[float],
         columns: _core.Utilisation,
     ) -> Table:
-        """Make a table of bins: one row of `rows` after the other, each over all bins."""
+        """A table of each of `rows` over all bins."""
         per_ns = self._model.ticks_per_ns
         edges = [nanoseconds(tick, per_ns) or 0 for tick in columns.edges]
         bins = len(edges) - 1
@@ -178,11 +176,10 @@ class Recording:
         return Table(name, bins * count, makers)
 
     def waited_for(self, rank: int, node_id: int, last: int | None = None) -> tuple[Step, ...]:
-        """Return what the end of a node waited for, back to its start, oldest first.
+        """What the end of a node waited for, back to its start, oldest first.
 
-        Empty if the node took no time or never ended. `last` asks for no more than so many of the
-        last steps. Raises ConfigError for a rank or a node that
-        does not exist.
+        Empty if the node took no time or never ended. `last` limits it to the last steps. Raises
+        ConfigError for an unknown rank or node.
         """
         if not 0 <= rank < self._model.ranks:
             raise ConfigError(

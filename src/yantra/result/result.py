@@ -1,8 +1,4 @@
-"""`Result`: the answer of a run, as columns.
-
-Everything beyond the outcome of the core is computed when first asked for, so a result that only
-says when the ranks finished costs nothing more.
-"""
+"""`Result`: the answer of a run, as columns, each computed when first asked for."""
 
 from __future__ import annotations
 
@@ -37,9 +33,7 @@ class Result:
 
     `finish_ns` and `finish_ps` are arrays by rank. `ranks`, `nodes`, `collectives`, `dimensions`
     and `links` are tables: `result.ranks["idle_ns"]` is an array, `result.ranks.values("idle_ns")`
-    a list. Times count from the start of the run. `not_folded` says why every rank was run, where
-    folding was asked for and one could not stand for all that do the same; `folding` has the
-    classes of ranks of a folded run.
+    a list. Times count from the start of the run.
     """
 
     def __init__(
@@ -63,9 +57,9 @@ class Result:
         self.run_warnings = run_warnings
         """What the run warned of."""
         self.not_folded = not_folded
-        """Why the run was not folded; empty if it was, or was not to be."""
+        """Why folding, if asked for, was not possible; else empty."""
         self.folding = folding
-        """How ranks were folded; None if they were not."""
+        """The classes of ranks of a folded run, else None."""
         self._recording = recording
         self._gains = gains
         self._interval = interval
@@ -75,7 +69,7 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What the compiler and the run warned of."""
+        """Warnings of the compiler and the run."""
         return [*self.model.warnings, *self.run_warnings]
 
     @property
@@ -90,7 +84,7 @@ class Result:
 
     @cached_property
     def makespan_ns(self) -> float:
-        """The time at which the last rank finishes."""
+        """When the last rank finishes."""
         return nanoseconds(max(self.outcome.finish), self.model.ticks_per_ns) or 0
 
     @property
@@ -100,7 +94,7 @@ class Result:
 
     @property
     def recording(self) -> Recording:
-        """What a recorded run remembers. Raises UnsupportedError if it was not recorded."""
+        """A recorded run's memory. Raises UnsupportedError if it was not recorded."""
         if self._recording is None:
             raise UnsupportedError(
                 "the run was not recorded; call run(model, record=True) or "
@@ -110,12 +104,12 @@ class Result:
 
     @property
     def critical_path(self) -> CriticalPath:
-        """What the last rank waited for, of a recorded run. Raises as `recording` does."""
+        """What the last rank waited for. Raises as `recording` does."""
         return self.recording.critical_path
 
     @property
     def finish_order(self) -> list[int]:
-        """The ranks in the order in which they finish; of a folded run by rank within a tick."""
+        """Ranks as they finish; of a folded run by rank within a tick."""
         if not self.outcome.folded:
             return list(self.outcome.finish_order)
         finish = self.outcome.finish
@@ -123,7 +117,7 @@ class Result:
 
     @property
     def finish_ns(self) -> np.ndarray[Any, Any]:
-        """The time at which each rank finishes, in ns, as float64."""
+        """When each rank finishes, in ns, as float64."""
         return self.ranks["finish_ns"]
 
     @cached_property
@@ -195,19 +189,19 @@ class Result:
 
     @property
     def packet_summary(self) -> dict[str, Any] | None:
-        """The counts of all packets by name; None on another network."""
+        """Counts of all packets by name; None on another network."""
         return None if self.outcome.packets is None else self.packets.summary()
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the tables that its JSON form has unless others are asked for."""
+        """Tables in its JSON form by default."""
         return TABLES if self.outcome.packets is None else TABLES + PACKET_TABLES
 
     @cached_property
     def bound_by(self) -> Bound:
-        """The cause whose removal gains most, by runs without each where they cost little.
+        """The cause whose removal gains most, by runs where they cost little, else estimated.
 
-        See `yantra.run.verdict`. Else, and of a run that took work meanwhile, an estimate.
+        See `yantra.run.verdict`. Also estimated for a run that took work meanwhile.
         """
         from yantra.result.bound import largest
 
@@ -220,10 +214,10 @@ class Result:
         return self._gains(self, False) if self._gains else None
 
     def weigh(self) -> None:
-        """Find `gains` and `bound_by` by runs even where those take some seconds.
+        """Find `gains` and `bound_by` by runs even of some seconds, as a report does; longer ones
+        change nothing.
 
-        A report does so before it is made. Where it would take longer all stays as it is. So does
-        what is there if it has what all communication takes.
+        Nor does it where all communication's gain is known.
         """
         is_whole = self.gains is not None and any(not gain.kind for gain in self.gains)
         if not is_whole and self._gains is not None:
@@ -234,7 +228,7 @@ class Result:
 
     @cached_property
     def estimated_bound(self) -> Bound:
-        """The same as far as this run alone tells; see `yantra.result.bound` for the rules."""
+        """The bound from this run alone; see `yantra.result.bound`."""
         from yantra.result.bound import estimated
 
         return estimated(self.model, self.outcome, self.dimension_uses)
@@ -258,33 +252,32 @@ class Result:
 
     @cached_property
     def interval(self) -> Interval | None:
-        """Between which shares of its time the run is expected; None where no stack says.
+        """Expected shares of its time, by a few more runs; None without a stack.
 
-        See `yantra.run.interval`. It runs the model a few more times, with a stack alone.
+        See `yantra.run.interval`.
         """
         return self._interval(self) if self._interval else None
 
     @cached_property
     def disturbed(self) -> Disturbed | None:
-        """What disturbed the run, and what that cost; None if nothing did.
+        """What disturbed the run at what cost; None if nothing did.
 
-        See `yantra.run.disturbed`. It runs the model again without failures, and without
-        background, unless the scenario says not to.
+        See `yantra.run.disturbed`. Runs the model without failures and background, unless the
+        scenario says not to.
         """
         return self._disturbed(self) if self._disturbed else None
 
     @cached_property
     def what_ran(self) -> WhatRan:
-        """The model, plan, cluster, network level and version; see `yantra.result.what_ran`."""
+        """Model, plan, cluster, network level and version; see `yantra.result.what_ran`."""
         from yantra.result.what_ran import what_ran
 
         return what_ran(self.model)
 
     def table(self, name: str) -> Table:
-        """Return a table by its name, such as `ranks` or `critical_path`.
+        """A table by name, such as `ranks` or `critical_path`.
 
-        Raises ConfigError for a name that none has, UnsupportedError for what only a recorded run
-        has.
+        Raises ConfigError for an unknown name, UnsupportedError for what only a recorded run has.
         """
         check_table_name(name)
         if name == "critical_path":
@@ -297,14 +290,14 @@ class Result:
         return made
 
     def summary(self) -> str:
-        """Return the tables people read, as text of at most 80 columns."""
+        """The tables people read, as text of at most 80 columns."""
         from yantra.result.forms import exporter
 
         text: str = exporter("summary").text(self)
         return text
 
     def as_dict(self, tables: Iterable[str] | None = None) -> dict[str, Any]:
-        """Return the run and the columns of some tables, as `to_json` writes them."""
+        """The run and some tables, as `to_json` writes them."""
         from yantra.result.forms import exporter
 
         document: dict[str, Any] = exporter("json").document(self, tables)
@@ -322,7 +315,7 @@ class Result:
         return notes
 
     def plot(self, figure: str = "gantt") -> Any:
-        """Return a figure of matplotlib: `links`, `bandwidth` or `gantt`; see `yantra.export.plot`.
+        """A figure of matplotlib: `links`, `bandwidth` or `gantt`; see `yantra.export.plot`.
 
         Needs `pip install 'yantra[plots]'`. `figure.savefig("links.pdf")` writes it.
         """
@@ -337,8 +330,8 @@ class Result:
     def to_report(self, path: Path) -> None:
         """Write one HTML file that shows where the time goes; opens offline in any browser.
 
-        A recorded run (`record=True`) has more to show: the critical path, what each collective
-        waited for, bandwidth over time.
+        A recorded run also shows the critical path, what collectives waited for, and bandwidth over
+        time.
         """
         self.export("html", path)
 

@@ -1,7 +1,6 @@
 """Shares of a whole in tenths of a per cent that add up to 100.0 %.
 
-The method of the largest remainder, of Hamilton: each share is rounded down, and the tenths that
-lack go to the largest remainders.
+Hamilton's method: shares are rounded down, and missing tenths go to the largest remainders.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ _STEPS = 1000  # tenths of a per cent
 
 
 def tenths(parts: Sequence[float]) -> list[int]:
-    """Return the shares of parts in tenths of a per cent, which add up to 1000; of nothing, 0s.
+    """Tenths of a per cent that add up to 1000; of nothing, 0s.
 
     Parts are times in ns, compared as whole picoseconds.
     """
@@ -30,5 +29,5 @@ def tenths(parts: Sequence[float]) -> list[int]:
 
 
 def percent(tenth: int) -> str:
-    """Write tenths of a per cent: `12.3 %`."""
+    """Tenths of a per cent in words: `12.3 %`."""
     return f"{tenth / 10:.1f} %"

@@ -1,7 +1,6 @@
-"""How much slower messages are than alone, by their size: percentiles for each power of ten.
+"""Slowdowns of messages by size: percentiles for each power of ten.
 
-The slowdown is the time to completion over that alone, as in studies of congestion control
-(Alizadeh et al., "pFabric", SIGCOMM 2013, section 5).
+Completion time over that alone (Alizadeh et al., "pFabric", SIGCOMM 2013, section 5).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Percentiles = tuple[float, ...]
 
 
 def slowdown(fct_ns: NDArray[np.float64], alone_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return completion times over those alone; 1 where both are 0."""
+    """Completion times over those alone; 1 where both are 0."""
     alone = np.where(alone_ns > 0, alone_ns, 1.0)
     return np.where(alone_ns > 0, fct_ns / alone, 1.0)
 
@@ -27,9 +26,8 @@ def slowdown(fct_ns: NDArray[np.float64], alone_ns: NDArray[np.float64]) -> NDAr
 def by_size(
     sizes: NDArray[Any], slowdowns: NDArray[np.float64], fct_ns: NDArray[np.float64]
 ) -> Iterator[tuple[int | None, int, Percentiles, Percentiles]]:
-    """Yield the power of ten below a size, how many have it, percentiles of slowdown and time.
-
-    A last row with None is all of them.
+    """The power of ten below a size, the count, percentiles of slowdown and time; last all, with
+    None.
     """
     decade = np.floor(np.log10(np.maximum(sizes, 1))).astype(int)
     rows = [(power, decade == power) for power in np.unique(decade).tolist()]

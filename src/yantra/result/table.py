@@ -1,9 +1,8 @@
 """`Table`: named columns of equal length, each computed when it is first asked for.
 
-`values` gives plain Python lists, so that text and JSON output need no numpy; indexing makes an
-array of a column and keeps it. Not a data frame: `to_pandas`, `to_polars` and `to_arrow` make one.
-Tables of millions of rows are written from parts (`yantra.result.columns`), which have no object
-for each value.
+`values` gives lists, so that text and JSON need no numpy; indexing gives a kept array. `to_pandas`,
+`to_polars` and `to_arrow` make data frames. Large tables are written from parts
+(`yantra.result.columns`), without an object for each value.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ _ROWS_OF_A_PART = 65_536
 class Table:
     """Columns by name. `table["finish_ns"]` is a numpy array, `table.values(...)` a list.
 
-    A missing value is None in a list. In an array it is NaN, so an array of whole numbers with gaps
-    is of float64; `kind` and `to_pandas` keep that they are whole.
+    A missing value is None in a list and NaN in an array, which is then of float64; `kind` and
+    `to_pandas` keep whole numbers.
     """
 
     def __init__(self, name: str, length: int, columns: Mapping[str, Column]) -> None:
         self.name = name
-        """What the table is called."""
+        """The table's name."""
         self.columns = tuple(columns)
         """The names of the columns, in order."""
         self._length = length
@@ -45,11 +44,11 @@ class Table:
         self._arrays: dict[str, Any] = {}
 
     def kind(self, column: str) -> Kind:
-        """Return what a column holds: whole numbers, ids up to 2^64, real numbers or text."""
+        """What a column holds: whole numbers, ids up to 2^64, real numbers or text."""
         return self._maker(column)[0]
 
     def values(self, column: str) -> list[Any]:
-        """Return a column as a list, which is not to be changed."""
+        """A column as a list, which is not to be changed."""
         if column not in self._lists:
             self._lists[column] = as_list(part_of(self.column(column), 0, self._length))
         return self._lists[column]
@@ -64,7 +63,7 @@ class Table:
         return array
 
     def as_dict(self) -> dict[str, list[Any]]:
-        """Return all columns as lists."""
+        """All columns as lists."""
         return {column: self.values(column) for column in self.columns}
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
@@ -73,20 +72,20 @@ class Table:
             yield from zip(*(as_list(part) for part in parts), strict=True)
 
     def head(self, count: int) -> list[tuple[Value, ...]]:
-        """Return the first rows, at most `count`."""
+        """The first rows, at most `count`."""
         stop = min(count, self._length)
         parts = [part_of(self.column(column), 0, stop) for column in self.columns]
         return list(zip(*(as_list(part) for part in parts), strict=True))
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[list[Part]]:
-        """Iterate over some thousand rows at a time: a part of each column, or of those named."""
+        """Parts of all columns, or of those named, some thousand rows each."""
         wanted = [self.column(column) for column in columns or self.columns]
         for start in range(0, self._length, _ROWS_OF_A_PART):
             stop = min(start + _ROWS_OF_A_PART, self._length)
             yield [part_of(column, start, stop) for column in wanted]
 
     def extended(self, columns: Mapping[str, Column]) -> Table:
-        """Return a table that has more columns."""
+        """A table with more columns."""
 
         def same(name: str) -> Column:
             return self.kind(name), lambda: self.column(name)
@@ -107,34 +106,34 @@ class Table:
         exporter("feather").write_table(self, path)
 
     def to_arrow(self) -> Any:
-        """Return a `pyarrow.Table`; needs `pip install 'yantra[tables]'`."""
+        """A `pyarrow.Table`; needs `pip install 'yantra[tables]'`."""
         from yantra.result.frames import to_arrow
 
         return to_arrow(self)
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame`; needs pandas."""
+        """A `pandas.DataFrame`; needs pandas."""
         from yantra.result.frames import to_pandas
 
         return to_pandas(self)
 
     def to_polars(self) -> Any:
-        """Return a `polars.DataFrame`; needs polars."""
+        """A `polars.DataFrame`; needs polars."""
         from yantra.result.frames import to_polars
 
         return to_polars(self)
 
     def plot(self, x: str, *y: str) -> Any:
-        """Return a figure of matplotlib: columns against column `x`, a point for each row.
+        """A figure of matplotlib: columns against column `x`, a point for each row.
 
         Needs `pip install 'yantra[plots]'`.
         """
         return exporter("plot").table(self, x, y)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Return the rows as a stream of Arrow, which polars, DuckDB and others read as they are.
+        """The rows as a stream of Arrow, for polars, DuckDB and others.
 
-        Types are those of `to_arrow`; a schema that is asked for is not followed.
+        Types are those of `to_arrow`, whatever schema is asked for.
         """
         from yantra.result.arrow_stream import capsule
 
@@ -152,7 +151,7 @@ class Table:
         return table_html(self.name, self.columns, self.head(MOST_ROWS), len(self))
 
     def column(self, column: str) -> Any:
-        """Return what holds a column: a list or one of `yantra.result.columns`."""
+        """A column as a list or one of `yantra.result.columns`."""
         if column not in self._made:
             self._made[column] = self._maker(column)[1]()
         return self._made[column]

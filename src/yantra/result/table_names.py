@@ -1,4 +1,4 @@
-"""The names of a result's tables. A file of its own: command lines list them before any run."""
+"""Names of a result's tables, apart so that command lines list them before any run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALL_TABLES = TABLES + RECORDED_TABLES + PACKET_TABLES
 
 
 def check_table_name(name: str) -> None:
-    """Raise ConfigError for a name that no table of a result has."""
+    """Raises ConfigError for an unknown table name."""
     if name not in ALL_TABLES:
         hint = did_you_mean(name, ALL_TABLES)
         raise ConfigError("table", f"no table is named '{name}'{hint}")

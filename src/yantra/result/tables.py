@@ -1,7 +1,7 @@
 """Outcome -> tables: one row per rank, node, collective.
 
-Times are nanoseconds from the start of the run: whole numbers where the model counts whole
-nanoseconds, else with the three decimals of its picoseconds. What never ran has none.
+Times are ns from the start of the run: whole where the model counts whole ns, else with the three
+decimals of its ps. What never ran has none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Value = TypeVar("_Value")
 
 
 def per_rank(model: Model, outcome: _core.Outcome, of: Callable[[int], _Value]) -> list[_Value]:
-    """Return `of(rank)` for every rank, asked once for all ranks of a class of a folded run."""
+    """`of(rank)` for every rank, asked once for a class of a folded run."""
     if not outcome.folded:
         return [of(rank) for rank in range(model.ranks)]
     known: dict[int, _Value] = {}
@@ -38,18 +38,16 @@ def per_rank(model: Model, outcome: _core.Outcome, of: Callable[[int], _Value]) 
 def rank_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per rank: its finish, and where the time up to it went.
 
-    The six parts add up to the finish exactly. Each moment counts for the first of PARTS that is
-    under way: communication is exposed where the rank computes nothing on its device meanwhile. A
-    posted receive is waiting until the first byte of its message leaves the sender.
-    `communication_ns` is all time with a collective under way or a message on its way, exposed or
-    not.
+    The six parts add up to the finish. A moment counts for the first of PARTS under way:
+    communication is exposed where the device computes nothing. A posted receive waits until the
+    first byte leaves. `communication_ns` has all communication, exposed or not.
     """
     parts: list[tuple[Any, ...]] = []
 
     def in_ns(ticks: int) -> Any:
         return nanoseconds(ticks, model.ticks_per_ns)
 
-    def row(rank: int) -> tuple[Any, ...]:  # shared by the ranks of a class, numbers and all
+    def row(rank: int) -> tuple[Any, ...]:  # shared by the ranks of a class
         return tuple(in_ns(ticks) for ticks in breakdown(model, outcome, rank))
 
     def part(index: int) -> Callable[[], list[Any]]:
@@ -74,7 +72,7 @@ def rank_table(model: Model, outcome: _core.Outcome) -> Table:
 
 
 def breakdown(model: Model, outcome: _core.Outcome, rank: int) -> tuple[int, ...]:
-    """Return the PARTS of a rank's time in ticks."""
+    """The PARTS of a rank's time in ticks."""
     parts = _core.breakdown(model.native, outcome, rank)
     return tuple(getattr(parts, name) for name in PARTS)
 
@@ -107,13 +105,13 @@ def node_table(model: Model, outcome: _core.Outcome) -> Table:
 
 
 def node_begins(model: Model) -> array[int]:
-    """Return the row of the nodes table at which each rank begins, and the number of rows."""
+    """The row of the nodes table at which each rank begins, and the number of rows."""
     lengths = [len(graph) for graph in model.graphs.distinct]
     return array("Q", accumulate((lengths[at] for at in model.graphs.by_rank), initial=0))
 
 
 def node_times(model: Model, outcome: _core.Outcome, ticks: memoryview[int]) -> Gathered:
-    """Return ticks by place in the outcome as a column of the nodes table."""
+    """Ticks by place in the outcome as a column of the nodes table."""
     lengths = [len(graph) for graph in model.graphs.distinct]
     by_rank, first_node = model.graphs.by_rank, outcome.first_node
 
@@ -130,7 +128,7 @@ def node_times(model: Model, outcome: _core.Outcome, ticks: memoryview[int]) -> 
 
 
 def runs_of(model: Model, outcome: _core.Outcome) -> list[int]:
-    """Return a number for each rank, the same for ranks that share a trace and a run."""
+    """A number for each rank, equal for ranks that share a trace and a run."""
     pairs = list(zip(model.graphs.by_rank, outcome.first_node, strict=False))
     places = {pair: at for at, pair in enumerate(dict.fromkeys(pairs))}
     return [places[pair] for pair in pairs]
@@ -144,11 +142,11 @@ class Names:
         self._places: dict[str, int] = {}
 
     def of(self, graph: _core.Graph) -> array[int]:
-        """Return the places of the names of a graph's nodes."""
+        """Places of the names of a graph's nodes."""
         return array("Q", (self.place(graph.name(node)) for node in range(len(graph))))
 
     def place(self, name: str) -> int:
-        """Return the place of a name."""
+        """The place of a name."""
         place = self._places.setdefault(name, len(self.texts))
         if place == len(self.texts):
             self.texts.append(name)
@@ -156,7 +154,7 @@ class Names:
 
 
 def communication_ticks(model: Model, outcome: _core.Outcome, rank: int) -> int:
-    """Return for how many ticks a rank has communication under way, exposed or not."""
+    """Ticks with a rank's communication under way, exposed or not."""
     return _core.breakdown(model.native, outcome, rank).communication
 
 

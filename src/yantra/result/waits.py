@@ -1,13 +1,12 @@
 """Outcome -> what waiting costs: the makespan if nobody waited, and if all ranks had equal work.
 
-A rank is busy while it computes, communicates, reaches memory or runs host work that counts; the
-rest of the makespan it waits, is idle or has finished. So two removals need no run:
+A rank is busy while it computes, communicates, reaches memory or runs host work that counts. Two
+removals need no run:
 
-    bubble   every rank is busy to the end: the makespan is that of the busiest rank's work
-    uneven   the work is spread evenly: what the busiest rank has above the mean is gone
+    bubble   every rank is busy to the end: the makespan is the busiest rank's work
+    uneven   even work: the busiest rank's excess over the mean is gone
 
-The first is the bubble of a pipeline (Huang et al., "GPipe", NeurIPS 2019, section 2.3) less what
-uneven stages make of it, which is the second.
+The first is a pipeline's bubble (Huang et al., "GPipe", NeurIPS 2019, section 2.3) less the second.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Waits(NamedTuple):
 
 
 def waits(model: Model, outcome: _core.Outcome) -> Waits:
-    """Return what waiting costs a run. Ranks without any nodes do not count."""
+    """What waiting costs. Ranks without nodes do not count."""
     finish = outcome.finish
     sizes = [len(graph) for graph in model.graphs.distinct]
     ranks = [rank for rank, at in enumerate(model.graphs.by_rank) if sizes[at]]
@@ -45,7 +44,7 @@ def waits(model: Model, outcome: _core.Outcome) -> Waits:
 
 
 def is_pipeline(model: Model) -> bool:
-    """Return whether a workload says that its ranks are the stages of a pipeline."""
+    """Whether the workload's ranks are the stages of a pipeline."""
     if not isinstance(model.graphs, TemplateGraphs):
         return False
     grids = model.graphs.workload.grids

@@ -1,7 +1,7 @@
 """What ran: the job, its plan, the machine, the level of the network and the version of Yantra.
 
-A workload that Yantra made says its model and plan; plain traces say nothing of them, and a network
-that is described in place has no name. What is not known is None, and texts leave it out.
+Only Yantra's workloads state model and plan, and a network described in place has no name. Unknown
+is None, and left out of texts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AXES = ("tp", "cp", "pp", "vpp", "ep", "dp")
 
 
 class WhatRan(NamedTuple):
-    """The names of what ran; `job` is training, or the phase of inference.
+    """What ran; `job` is training, or the phase of inference.
 
     `plan` and `load` are in words: `tp 8, pp 4, dp 2` and `32 x 8192 tokens`.
     """
@@ -43,7 +43,7 @@ class WhatRan(NamedTuple):
 
     @property
     def clauses(self) -> tuple[str, ...]:
-        """All of it: what is asked for, where the workload says it, and what it ran on."""
+        """All of it: the job, if the workload says it, then the machine."""
         where = f"on {self.cluster}" if self.cluster else self.topology
         ranks = count(self.ranks, "rank")
         job = [" ".join(filter(None, (self.model, self.job))), self.plan, self.load, self.dtype]
@@ -62,19 +62,19 @@ class WhatRan(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The job and the machine alone, as titles and rows of tables have them."""
+        """Job and machine alone, for titles and rows."""
         job = ", ".join(filter(None, (self.model, self.plan)))
         where = self.cluster or self.topology
         return f"{job} on {where}" if job else where
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the names for JSON, and `text`; what is not known is left out."""
+        """The known names for JSON, and `text`."""
         known = {name: value for name, value in self._asdict().items() if value is not None}
         return known | {"text": self.text}
 
 
 def what_ran(model: Model) -> WhatRan:
-    """Return the names of what a compiled scenario runs."""
+    """What a compiled scenario runs."""
     from yantra import __version__
 
     scenario = model.scenario
@@ -97,7 +97,7 @@ def what_ran(model: Model) -> WhatRan:
 
 
 def _fabric(scenario: Scenario) -> str | None:
-    """Return the fabric that messages cross, by its kind or the name of its file; None for none."""
+    """The fabric's kind or file name; None for none."""
     if scenario.fabric is None:
         return None
     from yantra.fabric.graphs import builders, files
@@ -108,20 +108,20 @@ def _fabric(scenario: Scenario) -> str | None:
 
 
 def about_of(model: Model) -> Mapping[str, Any]:
-    """Return what the workload file says that it was made from; nothing for plain traces."""
+    """What the workload file was made from; empty for plain traces."""
     graphs = model.graphs
     about = graphs.workload.about if isinstance(graphs, TemplateGraphs) else {}
     return about if isinstance(about, dict) else {}
 
 
 def plan_of(about: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the plan, of two grids that of the first."""
+    """The plan, of two grids that of the first."""
     plan = about.get("plan", about.get("prefill_plan"))
     return plan if isinstance(plan, dict) else {}
 
 
 def whole(of: Mapping[str, Any], name: str) -> int | None:
-    """Return a number above 0 that a workload file states; None for anything else there."""
+    """A number above 0 that a workload file states; else None."""
     value = of.get(name)
     return value if type(value) is int and value > 0 else None
 
@@ -145,7 +145,7 @@ def _plan(plan: Mapping[str, Any]) -> str:
 
 
 def _choices(plan: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a plan chooses that other plans of the model may not."""
+    """A plan's choices that other plans of the model may not make."""
     for axis in _AXES:
         if (whole(plan, axis) or 1) > 1:
             yield f"{axis} {plan[axis]}"
@@ -162,7 +162,7 @@ def _choices(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _load(about: Mapping[str, Any]) -> str | None:
-    """Say how much there is to do: sequences and their lengths."""
+    """The load in words: sequences and their lengths."""
     if about.get("kind") == "training":
         batch, sequence = whole(plan_of(about), "global_batch"), whole(about, "sequence")
         steps = whole(plan_of(about), "steps") or 1
@@ -181,6 +181,5 @@ def _load(about: Mapping[str, Any]) -> str | None:
 
 
 def _network(scenario: Scenario) -> str:
-    """Return the network, and the tiers that go by another."""
     tiers = [f"{name} {network}" for name, network in scenario.tier_networks]
     return ", ".join([describe(scenario.network), *tiers])

@@ -1,4 +1,4 @@
-"""What a scheduler answers, checked: one place for built-in schedulers and others."""
+"""What a scheduler answers, checked."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def ask(scheduler: Scheduler, nodes: Nodes, name: str) -> tuple[Wholes, Wholes | None]:
-    """Return the priorities of nodes and, if the scheduler orders them, those of collectives.
+    """Priorities of nodes and, if the scheduler orders them, of collectives.
 
-    Raises ConfigError with the scheduler's `name` where an answer is none.
+    Raises ConfigError with the scheduler's `name`.
     """
     of_nodes = _checked(scheduler.priorities, nodes, f"{name}: priorities")
     if not scheduler.orders_collectives:

@@ -1,13 +1,11 @@
 """earliest_needed: of messages and collectives, those whose result is needed first go first.
 
-A result is needed by the first child, in the order of ids, of the node that fetches it; what
-nothing waits for comes last. All other nodes keep the order of ids. Where several collectives share
-the network, their chunks are served in the same order.
-Trade-off: right where ids follow the order of the program. A large collective that is needed early
-holds back small ones that would have been through.
-Source: Jayarajan et al., "Priority-based Parameter Propagation for Distributed DNN Training", MLSys
-2019; Peng et al., "A Generic Communication Scheduler for Distributed DNN Training Acceleration"
-(ByteScheduler), SOSP 2019.
+The node that needs a result is its first child by id; without one it comes last. Other nodes keep
+id order. Chunks of concurrent collectives are served in the same order. Trade-off: right where ids
+follow the program. An early large collective holds back small ones. Source: Jayarajan et al.,
+"Priority-based Parameter Propagation for Distributed DNN Training", MLSys 2019; Peng et al., "A
+Generic Communication Scheduler for Distributed DNN Training Acceleration" (ByteScheduler), SOSP
+2019.
 """
 
 from __future__ import annotations
@@ -22,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class EarliestNeeded(Scheduler):
-    """Of messages and collectives, those whose result is needed first; all else by id."""
+    """Messages and collectives by when results are needed; all else by id."""
 
     orders_collectives = True
 
     def priorities(self, nodes: Nodes) -> NDArray[np.int64]:
-        """Return the row of the first child, counted down, or that of the node; see the base."""
+        """The first child's row, counted down, or the node's; see the base."""
         import numpy as np
 
         own = np.arange(len(nodes))

@@ -1,6 +1,6 @@
 """in_order: ready nodes start in the order of their ids, as in ASTRA-sim.
 
-Right for traces whose ids follow the order in which a program issued its work, as recorded ones do.
+Right where ids follow the order of issue, as in recorded traces.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class InOrder(Scheduler):
     native = True
 
     def priorities(self, nodes: Nodes) -> NDArray[np.int64]:
-        """Return zeros; see the base."""
+        """Zeros; see the base."""
         import numpy as np
 
         return np.zeros(len(nodes), np.int64)

@@ -1,12 +1,11 @@
 """What a scheduler is: one priority for each node of a job.
 
-A rank starts a node when all before it have ended and a slot is free. Where several wait for one
-slot, that of the highest priority starts first, of equal ones the first by id (list scheduling:
-Adam, Chandy and Dickson, "A comparison of list schedules for parallel processing systems", CACM
-1974). A scheduler is asked once for each job that differs, when a scenario is compiled, so a run
-asks nobody. Trade-off: it sees a job and not the run, so it cannot react to what happens there. And
-it sees one rank: ranks of a group that get different priorities may start the collectives of that
-group in different orders, and then wait for each other. Ranks with equal jobs never do.
+A rank starts a node when its predecessors have ended and a slot is free: that of the highest
+priority, then the lowest id (list scheduling: Adam, Chandy and Dickson, "A comparison of list
+schedules for parallel processing systems", CACM 1974). It is asked once for each distinct job, at
+compilation. Trade-off: it cannot react to a run. It sees one rank: ranks of a group with different
+priorities may start its collectives in different orders and wait for each other; ranks with equal
+jobs never do.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ if TYPE_CHECKING:
 
 KINDS = ("compute", "collective", "send", "receive", "memory", "nothing")
 COMPUTE, COLLECTIVE, SEND, RECEIVE, MEMORY, NOTHING = range(len(KINDS))
-"""Kinds of nodes, as their codes; compute is all that takes a known time, on a CPU, too."""
+"""Codes of node kinds; compute is all that takes a known time, on a CPU too."""
 
 
 class Nodes(Record):
-    """The nodes of a job by ascending id, as columns of equal length that cannot be written to.
+    """A job's nodes by ascending id, as read-only columns of equal length.
 
-    `ps` is how long a node takes alone, in picoseconds: of compute what is simulated, of messages,
-    collectives and memory an estimate (latency, and bytes over the narrowest bandwidth). `slot` is
-    the kind of slot that a node holds, a place in `slots`, or -1 for none; `slots` says how many
-    there are. The children of row n are the rows `child[child_begin[n]:child_begin[n + 1]]`.
+    `ps` is a node's time alone in picoseconds: simulated for compute, estimated for messages,
+    collectives and memory (latency, and bytes over the narrowest bandwidth). `slot` is its place in
+    `slots`, which counts them, or -1 for none. Row n's children are the rows
+    `child[child_begin[n]:child_begin[n + 1]]`.
     """
 
     id: NDArray[np.uint64]
@@ -49,17 +48,17 @@ class Nodes(Record):
     slots: tuple[int, ...]
 
     def __len__(self) -> int:
-        """Return the number of nodes."""
+        """The number of nodes."""
         return len(self.id)
 
     def describe(self, row: int) -> str:
-        """Return a node in words, for errors."""
+        """A node in words, for errors."""
         return f"node {self.id[row]} ({KINDS[self.kind[row]]}, {self.ps[row]} ps)"
 
     def children_first(self) -> list[int]:
-        """Return the rows in an order in which all children of a node stand before it.
+        """The rows with all children of a node before it.
 
-        Nodes on cycles, which never start, are left out, and so is what waits for them.
+        Without nodes on cycles, which never start, and what waits for them.
         """
         import numpy as np
 
@@ -74,7 +73,7 @@ class Nodes(Record):
         return order[::-1]
 
     def longest_to_end(self) -> Wholes:
-        """Return by node the longest path from its start to the end of the job, in picoseconds."""
+        """Each node's longest path from its start to the job's end, in picoseconds."""
         import numpy as np
 
         begin, child = self.child_begin.tolist(), self.child.tolist()
@@ -90,8 +89,7 @@ class Scheduler(ABC):
     """One order in which ready nodes start.
 
     `options` describes what a scenario may set, None for nothing. With `orders_collectives` the
-    scheduler also says which collective goes first, in place of `collectives.priority`. `native` is
-    the order that the core keeps itself, without being told.
+    scheduler replaces `collectives.priority`. `native` is an order the core keeps itself.
     """
 
     options: ClassVar[Section | None] = None
@@ -104,14 +102,14 @@ class Scheduler(ABC):
 
     @abstractmethod
     def priorities(self, nodes: Nodes) -> NDArray[Any]:
-        """Return one whole number for each node: of those that wait for a slot, the highest first.
+        """A whole number for each node: of those waiting for a slot, the highest starts first.
 
-        The same nodes get the same numbers, whenever and however often they are asked for.
+        Equal nodes always get equal numbers.
         """
 
     def collective_priorities(self, nodes: Nodes) -> NDArray[Any]:
-        """Return one whole number for each node; those of collectives count, the highest first.
+        """A whole number for each node; collectives start by the highest, as by `comm_priority`.
 
-        Asked with `orders_collectives` alone. The numbers are what `comm_priority` of a trace is.
+        Used with `orders_collectives`.
         """
         return self.priorities(nodes)

@@ -1,4 +1,4 @@
-"""Collective algorithms, one file each: who sends which part to whom, and in which order."""
+"""Collective algorithms, one file each."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
 """Binomial tree: the number of positions that hold (or have given) the data doubles every round.
 
-log2(n) rounds for any n; the data crosses one link log2(n) times on the longest way, so it is best
-for short messages. Position 0 is the root; a barrier gathers everybody's arrival there and releases
-all.
+log2(n) rounds, and as many links for the data: for short messages. Position 0 is the root; a
+barrier gathers arrivals there, then releases all.
 
-Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
-MPICH", Int. J. High Perform. Comput. Appl. 19 (2005):
-broadcast and reduce.
+Source: Thakur et al., "Optimization of collective communication operations in MPICH", IJHPCA 19
+(2005): broadcast and reduce.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class BinomialTree(CollectiveAlgorithm):
-    """Position p hangs under p without its lowest set bit."""
+    """p's parent is p without its lowest set bit."""
 
     kinds = frozenset({Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER, Kind.BARRIER})
 
@@ -36,10 +34,7 @@ class BinomialTree(CollectiveAlgorithm):
 
 
 def _round(n: int, bit: int, per_position: bool) -> Round:
-    """Return the moves towards the root of the positions whose lowest set bit is `bit`.
-
-    Each carries the blocks of its whole subtree, or the one block there is.
-    """
+    """Towards the root, each with its subtree's blocks, or the only one."""
     return Round(
         tuple(
             Move(p, p - bit, range(p, min(p + bit, n)) if per_position else (0,))

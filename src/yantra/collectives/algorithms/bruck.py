@@ -1,10 +1,9 @@
 """Bruck's all-to-all: blocks hop 1, 2, 4, ... positions, all blocks of a hop in one message.
 
-ceil(log2 n) rounds for any n in place of n - 1, but a block travels once for each bit of its
-distance, so each position sends up to n / 2 blocks a round: best for short messages.
+ceil(log2 n) rounds instead of n - 1, of up to n / 2 blocks a position: for short messages.
 
-Source: Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-to-all communications
-in multiport message-passing systems", IEEE TPDS 8 (1997).
+Source: Bruck et al., "Efficient algorithms for all-to-all communications in multiport
+message-passing systems", IEEE TPDS 8 (1997).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class Bruck(CollectiveAlgorithm):
-    """In round k each block whose distance has bit k moves 2^k positions on."""
+    """In round k, blocks whose distance has bit k move 2^k positions."""
 
     kinds = frozenset({Kind.ALL_TO_ALL})
 
@@ -24,7 +23,6 @@ class Bruck(CollectiveAlgorithm):
 
 
 def _round(n: int, step: int) -> Round:
-    """Return what position 0 sends on: of each way, the block that has come here so far."""
     blocks = []
     for way in range(n):
         if way & step:

@@ -1,15 +1,15 @@
 """Chain: every position passes what it gets on to the next one.
 
-Chunks follow each other, so each link carries the data once while others carry other chunks: with c
-chunks of S bytes over n positions, ways of l ns and B bytes/ns and hand-overs of d ns, alone, about
+c chunks of S bytes over n positions, paths of l ns and B bytes/ns, and hand-overs of d ns take
+about
 
     (n - 2 + c) (d + S / (c B)) + (n - 1) l
 
-which comes close to S / B, the least that a port takes, where a tree sends the data log2(n) times.
-Trade-off: n - 1 messages one after the other, so it is for large data or few positions.
+near S / B, a port's least; a tree sends the data log2(n) times. Trade-off: n - 1 messages in
+sequence, so for large data or few positions.
 
-Source: Barnett, Gupta, Payne, Shuler, van de Geijn and Watts, "Interprocessor collective
-communication library", SHPCC 1994; NCCL broadcasts and reduces so (ring broadcast).
+Source: Barnett et al., "Interprocessor collective communication library", SHPCC 1994; NCCL's ring
+broadcast and reduce.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Chain(CollectiveAlgorithm):
-    """From position 0 upwards for a broadcast, down to it for a reduce."""
+    """Up from position 0 for a broadcast, down to it for a reduce."""
 
     kinds = frozenset({Kind.BROADCAST, Kind.REDUCE})
 

@@ -1,9 +1,8 @@
 """CollNetDirect: shares go directly to their places in a node, and switches add between nodes.
 
-Each rank sends every other of its node that one's share, the g-th of the data for g ranks a node;
-equal places have their shares added by p trees of switches of h levels, each on its own rail; then
-shares go back directly. Alone, with l_1 and B_1 from a rank to its node's switch, l_2 and B_2
-of every link between nodes, and hand-overs of d ns, it takes
+With g ranks a node, each sends every other its g-th; p trees of switches of h levels add equal
+places' shares, each on its own rail; shares return directly. With l_1 and B_1 from a rank to its
+node's switch, l_2 and B_2 between nodes, and hand-overs of d ns:
 
     4 d + 2 (2 l_1 + (1 - 1 / g) S / B_1) + 2 h (l_2 + S / (g p B_2))
 
@@ -16,8 +15,6 @@ from yantra.collectives.node_stages import OverNodes
 
 
 class CollNetDirect(OverNodes):
-    """Direct exchanges inside nodes, SHARP between them."""
-
     inside = "direct"
     between = "sharp"
 

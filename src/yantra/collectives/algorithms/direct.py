@@ -1,12 +1,10 @@
 """Direct: every position exchanges with every other, nearest first, a window of messages at a time.
 
-One step (two for an all_reduce) whatever n, at the price of n - 1 messages per step from every
-position: good on a fabric that connects all, bad where those messages share a link. `direct4` keeps
-at most 4 under way.
+One step (two for an all_reduce) of n - 1 messages each: good on a full mesh, bad where they share a
+link. `direct4` keeps at most 4 under way.
 
-Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
-MPICH", Int. J. High Perform. Comput. Appl. 19 (2005):
-the pairwise exchange.
+Source: Thakur et al., "Optimization of collective communication operations in MPICH", IJHPCA 19
+(2005): the pairwise exchange.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Direct(CollectiveAlgorithm):
-    """`window` messages under way per position, n - 1 if None or more."""
+    """`window` messages under way per position; None: n - 1."""
 
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER, Kind.ALL_TO_ALL})
     windowed = True
@@ -49,7 +47,7 @@ class Direct(CollectiveAlgorithm):
         return (_program(kind, n, window, faithful, ring_kind),)
 
 
-@cache  # what a process compiles repeats a few
+@cache  # the same few repeat
 def _program(
     kind: Kind, n: int, window: int, faithful: bool, ring_kind: RingKind
 ) -> ExchangeProgram:
@@ -77,7 +75,6 @@ def _program(
 
 
 def _runs(n: int, den: int, order: list[hand_overs.HandOvers]) -> tuple[Run, ...]:
-    """Give the injections their peers: one further at each, from the start again after all."""
     runs: list[Run] = []
     sent = 0
     for length, side, back, reduce in order:

@@ -1,12 +1,11 @@
 """Double binary tree: reduce up and spread down two trees at once, half of the data over each.
 
-Logarithmic depth at full bandwidth: the second tree is the first one mirrored (n even) or shifted
-by one (n odd), so that a position inside one tree is a leaf of the other (but for one position if n
-is odd). Without pipelining, which several chunks of a collective provide, every edge waits for the
-whole half.
+The second tree is the first mirrored (n even) or shifted by one (n odd), so a position inside one
+is a leaf of the other (all but one if n is odd): logarithmic depth at full bandwidth. Only several
+chunks pipeline.
 
-Source: Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
-scan", Parallel Computing 35 (2009).
+Source: Sanders et al., "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+Parallel Computing 35 (2009).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.program import GraphProgram, Op, Program, RingKind
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
-_Tree = list[int]  # [position] -> parent, the root being its own
+_Tree = list[int]  # [position] -> parent; the root is its own
 
 _ASTRA_SIM_RUNS_IT_FOR = (
     Kind.ALL_REDUCE,
@@ -28,8 +27,8 @@ _ASTRA_SIM_RUNS_IT_FOR = (
 class DoubleBinaryTree(CollectiveAlgorithm):
     """All-reduce of two blocks, one over each tree.
 
-    ASTRA-sim gives a whole chunk to one tree, the trees taking turns; its program is two programs.
-    It runs the same all-reduce whatever collective asks for it, and keeps the size of the data.
+    ASTRA-sim gives whole chunks to the trees in turn (two programs), runs this all-reduce for every
+    collective, and keeps the size of the data.
     """
 
     kinds = frozenset({Kind.ALL_REDUCE})
@@ -68,7 +67,6 @@ class DoubleBinaryTree(CollectiveAlgorithm):
 
 
 def _two_trees(n: int) -> tuple[_Tree, _Tree]:
-    """Return the tree with the last position as root (n even), and the one with the first."""
     first = _tree_of_lowest_bits(n)
     if n % 2:
         return [(first[(p - 1) % n] + 1) % n for p in range(n)], first
@@ -76,10 +74,8 @@ def _two_trees(n: int) -> tuple[_Tree, _Tree]:
 
 
 def _tree_of_lowest_bits(n: int) -> _Tree:
-    """Return the in-order tree: position 0 on top, odd positions leaves.
-
-    A position's lowest set bit is its height; it hangs under a neighbour twice as high, to the
-    right if that exists, else to the left.
+    """The in-order tree: a position's lowest set bit is its height; its parent is a neighbour twice
+    as high, on the right if that exists.
     """
     parents = [0]
     for position in range(1, n):
@@ -90,7 +86,6 @@ def _tree_of_lowest_bits(n: int) -> _Tree:
 
 
 def _levels(tree: _Tree) -> list[list[tuple[int, int]]]:
-    """Return the edges (child, parent) of a tree, those of the root's children first."""
     children = _children(tree)
     levels = []
     parents = [position for position, parent in enumerate(tree) if parent == position]
@@ -111,7 +106,7 @@ def _children(tree: _Tree) -> list[list[int]]:
 
 
 def _faithful_program(tree: _Tree) -> GraphProgram:
-    """Return what ASTRA-sim runs on one tree, every message the whole chunk."""
+    """ASTRA-sim sends the whole chunk in every message."""
     ops = []
     for position, children in enumerate(_children(tree)):
         if tree[position] == position:
@@ -128,7 +123,7 @@ def _root(child: int) -> tuple[Op, ...]:
 
 
 def _between(parent: int, left: int, right: int) -> tuple[Op, ...]:
-    """The copy that comes down is charged a reduction, though it is only passed on."""
+    """ASTRA-sim charges a reduction for the copy coming down, too."""
     return (
         _receive(left),
         _receive(right),

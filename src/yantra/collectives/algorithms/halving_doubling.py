@@ -1,12 +1,10 @@
 """Recursive halving and doubling: exchange with the partner 1, 2, 4, ... away.
 
-Bandwidth-optimal in log2(n) steps per half, for a power of two of positions; partners are far
-apart, so it suits switched fabrics. reduce_scatter halves the data at every step, all_gather
-doubles it, all_reduce does both.
+Bandwidth-optimal in log2(n) steps a half, n a power of two. Far partners suit switched fabrics.
+reduce_scatter halves the data at every step, all_gather doubles it, all_reduce does both.
 
-Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
-MPICH", Int. J. High Perform. Comput. Appl. 19 (2005):
-reduce-scatter and all-reduce.
+Source: Thakur et al., "Optimization of collective communication operations in MPICH", IJHPCA 19
+(2005): reduce-scatter and all-reduce.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class HalvingDoubling(CollectiveAlgorithm):
-    """Halve with partners at distance 1, 2, ..., n/2; double with them in the opposite order."""
+    """Halve with partners at distance 1, 2, ..., n/2; double in the opposite order."""
 
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER})
     in_astra_sim = True
@@ -55,11 +53,10 @@ class HalvingDoubling(CollectiveAlgorithm):
 
 
 def _doubles_in_pairs(kind: Kind, n: int) -> bool:
-    """Return whether ASTRA-sim completes it over a number that is no power of two.
+    """Whether ASTRA-sim's all_gather ends over n that is no power of two.
 
-    Its all_gather has partners floor(n / 2), floor(n / 4), ... away. It ends if these distances cut
-    the positions into pairs, over 6, 12, 20 or 24 for example, though nobody receives all data. Its
-    other kinds begin with partners 1, 2, 4, ... away, so some position waits for ever.
+    It does if partners floor(n / 2), floor(n / 4), ... away form pairs (6, 12, 20, 24), though
+    nobody gets all data. Other kinds, from 1, 2, 4, ... on, never end.
     """
     if kind is not Kind.ALL_GATHER:
         return False
@@ -67,7 +64,7 @@ def _doubles_in_pairs(kind: Kind, n: int) -> bool:
 
 
 class _Step(NamedTuple):
-    """One injection: the partner's distance, and the size as a fraction of the data."""
+    """The partner's distance, and size as a fraction of the data."""
 
     distance: int
     num: int
@@ -79,7 +76,6 @@ def _exchange(distance: int, blocks: range, *, reduce: bool) -> Round:
 
 
 def _plain_runs(kind: Kind, n: int) -> tuple[Run, ...]:
-    """Charge each receipt of the halving the size that was received."""
     steps = n.bit_length() - 1
     halve = [_Step(1 << k, n >> (k + 1), n) for k in range(steps)]
     den = n if kind is Kind.ALL_REDUCE else 1
@@ -97,9 +93,8 @@ def _plain_runs(kind: Kind, n: int) -> tuple[Run, ...]:
 def _faithful_runs(kind: Kind, n: int) -> tuple[Run, ...]:
     """Charge a hand-over the size of the message sent after it, as ASTRA-sim does.
 
-    The size goes down by flooring halves and up by doubling what is left, so the second half of an
-    all_reduce sends multiples of floor(data / 2n). The hand-over after the last send has the size
-    the next one would have.
+    Sizes halve by flooring and double from there, so an all_reduce's second half sends multiples of
+    floor(data / 2n). The last hand-over has the size of a next message.
     """
     steps = n.bit_length() - 1
     handed = [_Step(1 << k, 1, 2 << k) for k in range(steps)]

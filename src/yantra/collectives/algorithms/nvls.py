@@ -1,18 +1,15 @@
 """NVLS: the switches of a node add what a rank loads, and copy what it stores to all.
 
-Rank k loads its n-th of the sum with multimem.ld_reduce, and stores it with multimem.st. So a link
-carries all of the data and the n-th of its rank once each way, whatever the number of ranks, where
-a ring sends 2 (n - 1) / n of it; of a reduce-scatter it carries S one way and S / n the other, and
-of an all-gather the same the other way round, which is no gain in bytes. Alone on an idle network
-over p switches, links of latency l and bandwidth B to each, with hand-overs of d ns:
+Rank k loads its n-th of the sum (multimem.ld_reduce) and stores it (multimem.st). A link carries S
+(1 + 1 / n) each way, for a ring's 2 (n - 1) / n S; of a reduce-scatter S and S / n, of an
+all-gather the reverse, no gain. Over p switches with links of latency l and bandwidth B, and
+hand-overs of d ns:
 
     all-reduce                     3 d + 4 l + 2 (1 + 1 / n) S / (p B)
     reduce-scatter, all-gather     2 d + 2 l + (1 + 1 / n) S / (p B)
 
-Several chunks overlap the two ways, and an all-reduce of many takes (1 + 1 / n) S / (p B).
-
-Over several nodes switches between them add what the ranks of equal places have (the network's
-SHARP, as NCCL asks for it), and nodes load and store as above: `yantra.collectives.node_stages`.
+Many chunks overlap the ways of an all-reduce: (1 + 1 / n) S / (p B). Over nodes, switches (SHARP)
+add equal places: `yantra.collectives.node_stages`.
 
 Trade-off: a switch adds in no time and has room for all. Source: NCCL 2.30.7,
 src/device/all_reduce.h; Klenk et al., "An in-network architecture for accelerating shared-memory
@@ -27,8 +24,6 @@ from yantra.collectives.switch_tree import scheduled
 
 
 class Nvls(OverNodes):
-    """Loads that switches add, and stores that they copy; over nodes with SHARP between."""
-
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER})
     by_nodes = False
     inside = "nvls"

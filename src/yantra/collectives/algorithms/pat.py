@@ -1,11 +1,10 @@
 """PAT: an all-gather along a binomial tree from every position at once, the farthest way first.
 
-ceil(log2 n) rounds for any n, and no more bytes than a ring sends. What goes far is one block, and
-what goes to neighbours is many, so on tapered networks little crosses the top. A reduce-scatter is
-the same backwards.
+ceil(log2 n) rounds with a ring's bytes. Far messages are one block, near ones many, so little
+crosses the top of a tapered network. A reduce-scatter is the reverse.
 
-Trade-off: NCCL bounds what it sends together by its buffers, and so takes more rounds for long
-messages; here all blocks of a round go together.
+Trade-off: here all blocks of a round go together; NCCL's buffers make it take more rounds for long
+messages.
 
 Source: Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale"
 (2025).
@@ -18,8 +17,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class Pat(CollectiveAlgorithm):
-    """A root sends half the way round, then all that have its block half as far, and so on."""
-
     kinds = frozenset({Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_REDUCE})
 
     def schedule(self, kind: Kind, n: int) -> Schedule:
@@ -36,13 +33,11 @@ class Pat(CollectiveAlgorithm):
 
 
 def _spreads(n: int, step: int) -> Round:
-    """Position 0 sends `step` on the blocks of those it is a multiple of 2 steps away from."""
     away = (at for at in range(0, n, 2 * step) if at + step < n)
     return Round((Move(0, step, tuple(-at % n for at in away)),), "add")
 
 
 def _gathers(n: int, step: int) -> Round:
-    """Position 0 sends `step` back what it has added for those it is an odd step away from."""
     away = range(step, n, 2 * step)
     return Round((Move(0, -step % n, tuple(-at % n for at in away), reduce=True),), "add")
 

@@ -1,7 +1,7 @@
 """Ring: every position passes blocks to its next neighbour, and nothing else.
 
-Bandwidth-optimal for all_reduce, reduce_scatter and all_gather, with a number of steps that grows
-with n; its all_to_all relays every block along the whole way, so it sends n / 2 times the data.
+Bandwidth-optimal for all_reduce, reduce_scatter and all_gather; steps grow with n. all_to_all
+relays every block: n / 2 times the data.
 
 Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
 J. Parallel Distrib. Comput. 69 (2009).
@@ -17,7 +17,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Ring(CollectiveAlgorithm):
-    """One message under way per position, always to the next."""
+    """One message under way per position."""
 
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER, Kind.ALL_TO_ALL})
     in_astra_sim = True
@@ -60,7 +60,6 @@ def _pass_on(block: int, *, reduce: bool) -> Round:
 
 
 def _relay(n: int) -> tuple[Round, ...]:
-    """Take the block for each distance to its end, hop by hop."""
     return tuple(
         Round((Move(0, 1, (-hop % n * n + (distance - hop) % n,)),), "add")
         for distance in range(1, n)

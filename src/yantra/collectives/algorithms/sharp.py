@@ -1,11 +1,10 @@
 """SHARP: switches add on the way up a tree and copy on the way down, as CollNet has it.
 
-A rank sends its data once and receives the result once, whatever the number of ranks, where a ring
-sends 2 (n - 1) / n of it. Alone on an idle network over trees of h levels of links with latency l
-and bandwidth B, p trees at once: 2 h (l + S / (p B)) and the hand-overs at the ranks.
+A rank sends and receives the data once; a ring sends 2 (n - 1) / n of it. Over p trees of h levels
+of links of latency l and bandwidth B: 2 h (l + S / (p B)) and hand-overs.
 
-Trade-off: a switch sends on only what has arrived whole, so a collective of several chunks is
-faster; it adds in no time and has room for all.
+Trade-off: a switch forwards only what has arrived whole, so chunks help; it adds in no time and has
+room for all.
 
 Source: Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture
 for efficient data reduction", COMHPC 2016.
@@ -19,8 +18,6 @@ from yantra.collectives.switch_tree import at_once, down, scheduled, up
 
 
 class Sharp(InNetwork):
-    """An all-reduce up and down trees of switches."""
-
     kinds = frozenset({Kind.ALL_REDUCE})
 
     def lacks(self, n: int) -> str | None:

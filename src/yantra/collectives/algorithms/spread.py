@@ -1,12 +1,10 @@
 """Spread: position 0 gives each other position a part, which passes it on to all others.
 
-Each way between two positions carries one part of n - 1, once. So where every two have a link of
-their own, S bytes over links of l ns and B bytes/ns take about 2 (l + S / (n - 1) / B), and with
-chunks, whose steps overlap, come close to S / (n - 1) / B, the least that the root's links take. A
-reduce is the same backwards.
+Each path carries one part of n - 1. On a full mesh, S bytes over links of l ns and B bytes/ns take
+about 2 (l + S / (n - 1) / B), with chunks near S / (n - 1) / B, the root's least. A reduce is the
+reverse.
 
-Trade-off: (n - 1)^2 messages, of which n - 2 come to a position at once: where they share a port it
-is a chain that is better.
+Trade-off: (n - 1)^2 messages, n - 2 to a position at once; on a shared port a chain is better.
 
 Source: van de Geijn, "On global combine operations", Journal of Parallel and Distributed Computing
 22 (1994): a broadcast as a scatter and an all-gather.
@@ -19,8 +17,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Spread(CollectiveAlgorithm):
-    """A part to each other position, and from there to all but the root."""
-
     kinds = frozenset({Kind.BROADCAST, Kind.REDUCE})
 
     def schedule(self, kind: Kind, n: int) -> Schedule:

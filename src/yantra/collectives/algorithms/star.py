@@ -1,10 +1,10 @@
 """Star: position 0 exchanges a block with each other position, and nobody passes anything on.
 
-Position 0 sends or receives n - 1 blocks, which no algorithm can beat, and a block crosses one way.
-Alone, S bytes in all over ways of l ns and B bytes/ns take about l + (n - 1) / n S / B.
+Position 0 sends or receives n - 1 blocks, the least possible. S bytes over paths of l ns and B
+bytes/ns take about l + (n - 1) / n S / B.
 
-Trade-off: n - 1 messages at one port, each a hand-over; a tree has log2(n), and sends more. Source:
-NCCL 2.30.7, src/collectives.cc, where gather and scatter are groups of sends and receives.
+Trade-off: n - 1 messages, each a hand-over, at one port; a tree has log2(n), and sends more.
+Source: NCCL 2.30.7, src/collectives.cc (gather and scatter as groups of sends and receives).
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Star(CollectiveAlgorithm):
-    """One message for each other position."""
-
     kinds = frozenset({Kind.GATHER, Kind.SCATTER})
 
     def schedule(self, kind: Kind, n: int) -> Schedule:

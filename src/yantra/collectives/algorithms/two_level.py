@@ -1,20 +1,18 @@
 """Two-level all-to-all: inside the nodes first, then across them, one message for each other node.
 
-A position sends each of its node-mates what that one's place gets on any node. So all that a node
-has for a place is with one position, and goes to each other node as one message: n/g - 1 messages
-from each position between nodes in place of n - g, each g times as large, and only between equal
-places (on a rail-optimised network: on one rail). The price is time inside the node, where each
-position sends (g - 1) / g of its data in place of (g - 1) / n. `two_level8` has nodes of 8
-positions, one after the other. Without a number g is the divisor of n next to its square root,
-for which there are fewest messages.
+A position sends each node-mate what its place gets on any node; then each sends n/g - 1 messages
+instead of n - g, g times as large, to equal places (on one rail, if rail-optimised). The price:
+inside the node (g - 1) / g of its data instead of (g - 1) / n. `two_level8` has nodes of 8
+consecutive positions; by default g is the divisor of n next to its square root, with the fewest
+messages.
 
-Alone, S bytes in each rank, over ways of B_1 bytes/ns and l_1 ns inside a node and B_2 and l_2
-across, whose links messages share, with hand-overs of d ns, it takes
+S bytes a rank over paths of B_1 bytes/ns and l_1 ns inside a node, B_2 and l_2 across, whose links
+messages share, and hand-overs of d ns:
 
     3 d + l_1 + (1 - 1 / g) S / B_1 + l_2 + (1 - g / n) S / B_2
 
 Source: Traeff and Rougier, "MPI collectives and datatypes for hierarchical all-to-all
-communication", EuroMPI 2014. NCCL's PXN goes to the right rail in the same way.
+communication", EuroMPI 2014. NCCL's PXN reaches the right rail the same way.
 """
 
 from __future__ import annotations
@@ -43,7 +41,6 @@ class TwoLevel(OfNodes):
 
 
 def _inside(position: int, n: int, g: int) -> list[Move]:
-    """Return what a position sends to its node-mates: its blocks for their place on every node."""
     node = position - position % g
     return [
         Move(position, node + place, range(position * n + place, (position + 1) * n, g))
@@ -53,7 +50,6 @@ def _inside(position: int, n: int, g: int) -> list[Move]:
 
 
 def _across(position: int, n: int, g: int) -> list[Move]:
-    """Return what a position sends to its place on other nodes: the blocks of all its node has."""
     node, place = position - position % g, position % g
     return [
         Move(position, to, range(node * n + to, (node + g) * n + to, n))

@@ -1,6 +1,5 @@
-"""The fitted numbers of `law`, by GPU, kind of kernels and direction, and how far off they are.
-
-Errors are those of configurations that a fit did not see: the mean, and what 90 % are within.
+"""The fitted numbers of `law`, by GPU, kernels and direction, with errors on unseen configurations
+(mean, 90 %).
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from yantra.collectives.deepep.law import Constants, Direction, Kernels
 
 _FILE = paths.join(paths.dirname(__file__), "constants.csv")
 LINKS = {"h100_sxm": 450.0, "h200_sxm": 450.0, "b200_sxm": 900.0, "gb200": 900.0, "gb300": 900.0}
-"""Bytes/ns of NVLink of a GPU one way: fourth and fifth generation, 18 links."""
+"""Bytes/ns of NVLink one way: fourth and fifth generation, 18 links."""
 
 
 class Fit(NamedTuple):
-    """Constants, how many rows they rest on, and errors of what they did not see, as fractions."""
+    """Constants, rows they rest on, and errors as fractions."""
 
     constants: Constants
     points: int
@@ -29,7 +28,7 @@ class Fit(NamedTuple):
 
 @cache
 def fits() -> dict[tuple[str, str, str], Fit]:
-    """Return the fits by GPU, kernels and direction."""
+    """Fits by GPU, kernels and direction."""
     lines = [line for line in read_text(_FILE).splitlines() if not line.startswith("#")]
     head = lines[0].split(",")
     found = {}
@@ -43,7 +42,7 @@ def fits() -> dict[tuple[str, str, str], Fit]:
 
 
 def fit_of(gpu: str, kernels: Kernels, direction: Direction, where: str = "gpu") -> Fit:
-    """Return the fit of a GPU. Raises ConfigError where it was not measured.
+    """The fit of a GPU. Raises ConfigError where it was not measured.
 
     Elastic kernels, which nobody measured, have that of normal ones, and the largest errors of any.
     """

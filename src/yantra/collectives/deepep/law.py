@@ -1,21 +1,18 @@
 """How long a dispatch or combine takes: what its SMs copy, NVLink and the adapters carry at once.
 
-For T tokens of h elements, rows of w bytes, d copies a token (`routing`), and S SMs, in
-microseconds:
+For T tokens of h elements, rows of w bytes, d copies a token (`routing`), and S SMs, in us:
 
     normal       a + b h + p-norm(T (q + d (o + w / r)) / S, X / (reach link), R / (reach' adapter))
     elastic      the same without q and o: what is done for each token and for each copy
     low_latency  a + e E + p-norm(T k w / (min(E, 132) r), X / (reach link), R / (reach' adapter))
 
-X and R are the bytes over NVLink and over the adapters, E all experts; p = 8. `a` has further c + g
-log2 N for N > 1 nodes. Of a direction, a, b, q, o, r and e are fitted for each GPU; the reach of
-NVLink by normal kernels is one number for all, and what adapters carry comes from kernels of low
-latency over 2, 4 and 8 nodes, as nobody published tables of normal kernels there.
+X and R are bytes over NVLink and adapters, E all experts, p = 8; for N > 1 nodes `a` has further c
++ g log2 N. a, b, q, o, r, e are fitted per GPU and direction, NVLink's reach by normal kernels
+once; adapters' comes from low-latency kernels over 2, 4 and 8 nodes, as nobody published others.
 
-`elastic` stands for DeepEP's second version, of which there are no tables: that its SMs copy a byte
-as fast as before, and do nothing else, is an assumption. Its published rates test it.
-
-The busiest rank has `load` times the mean of what it sends or gets, and all wait for it.
+`elastic`, DeepEP's second version, has no published tables: that its SMs only copy, as fast as
+before, is assumed, and tested by its published rates. All wait for the busiest rank, with `load`
+times the mean.
 """
 
 from __future__ import annotations
@@ -40,11 +37,11 @@ DIRECTIONS: tuple[Direction, ...] = ("dispatch", "combine")
 POWER = 8.0
 """How much of the shorter stages shows beside the longest.
 
-The tables hardly tell: normal kernels are 6.3 % off with 4 and 6.4 % with 12. Of the published
-rates of elastic kernels, where two stages are often equally long, three are 16 to 17 % off with 4.
+Normal kernels are 6.3 % off with 4 and 6.4 % with 12; of elastic kernels' published rates, with
+often equal stages, three are 16 to 17 % off with 4.
 """
 
-_UNITS = 132.0  # experts that are copied at once: one for each SM of an H100
+_UNITS = 132.0  # experts copied at once: one for each SM of an H100
 
 
 class Constants(NamedTuple):
@@ -68,9 +65,9 @@ class Constants(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """What is sent; each may be a number or a column. `limit` nodes at most have a token; 0: any.
+    """What is sent, as numbers or columns; a token reaches at most `limit` nodes (0: any).
 
-    `link` and `adapter` are what a rank has of NVLink and of adapters one way, in bytes/ns.
+    `link` and `adapter` are a rank's NVLink and adapters one way, in bytes/ns.
     """
 
     tokens: Reals
@@ -100,14 +97,14 @@ def exchange(
     limit: Amount = 0.0,
     load: Amount = 1.0,
 ) -> Exchange:
-    """Return an exchange of numbers, or of numbers and columns."""
+    """An exchange of numbers, or of numbers and columns."""
     return Exchange(*(np.asarray(one, np.float64) for one in (
         tokens, hidden, top_k, experts, ranks, local, sms, link, adapter, limit, load
     )))  # fmt: skip
 
 
 def bytes_of(of: Exchange, dtype: str, kernels: Kernels) -> Traffic:
-    """Return what a rank sends in one direction, before the load of the busiest."""
+    """What a rank sends in one direction, before the load of the busiest."""
     row = row_bytes(of.hidden, dtype)
     if kernels == "low_latency":
         message = row + 16 if dtype == "fp8" else row  # with the number of the token
@@ -119,7 +116,7 @@ def bytes_of(of: Exchange, dtype: str, kernels: Kernels) -> Traffic:
 
 
 def time_us(given: Constants, of: Exchange, dtype: str, kernels: Kernels) -> Reals:
-    """Return the microseconds of a dispatch or combine, by the constants of its direction."""
+    """Microseconds of a dispatch or combine, by the constants of its direction."""
     sent = bytes_of(of, dtype, kernels)
     if kernels == "low_latency":
         copying = sent.copied / (given.r * np.minimum(of.experts, _UNITS))

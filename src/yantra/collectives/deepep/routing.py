@@ -1,14 +1,12 @@
 """How many copies of a token leave a rank: one for each node, or rank, that has one of its experts.
 
-A token goes to k of E experts. With experts drawn evenly a group that holds m of them has none of
-its k with probability C(E - m, k) / C(E, k), so of G groups it goes to
+With k of E experts drawn evenly, a token goes, of G groups, to
 
     G (1 - C(E - m, k) / C(E, k)),  m = E / G
 
-and of those a share 1 / G is the group that it comes from. Routing that is limited to a number of
-nodes goes to all of these. Trade-off: the mean of all tokens; who has more is a matter of `load` in
-`law`. Source: DeepSeek-AI, "DeepSeek-V3 technical report", arXiv 2412.19437 (2024), section 3.2.2;
-DeepEP, https://github.com/deepseek-ai/DeepEP.
+a share 1 / G its own; with routing limited to some nodes, to all of these. Trade-off: a mean; skew
+is `load` in `law`. Source: DeepSeek-AI, "DeepSeek-V3 technical report", arXiv 2412.19437 (2024),
+section 3.2.2; DeepEP, https://github.com/deepseek-ai/DeepEP.
 """
 
 from __future__ import annotations
@@ -23,13 +21,12 @@ Amount = float | Reals
 """A number, or a column of them."""
 
 SCALES = 128
-"""Elements of a row in FP8 that share a scale of 4 bytes."""
+"""Elements of an FP8 row that share a scale of 4 bytes."""
 
 
 class Traffic(NamedTuple):
-    """Bytes of a rank in one direction: what its kernels copy, and what leaves over either network.
-
-    `copied` counts copies that stay in the rank, as the kernels move these, too.
+    """Bytes of a rank one way: copied by its kernels (even within the rank), and over either
+    network.
     """
 
     copied: Reals
@@ -38,13 +35,13 @@ class Traffic(NamedTuple):
 
 
 def row_bytes(hidden: Amount, dtype: str) -> Reals:
-    """Return the bytes of a token's row: in `fp8` with its scales, else two an element."""
+    """The bytes of a token's row: `fp8` with its scales, else two an element."""
     hidden = np.asarray(hidden, np.float64)
     return hidden + 4 * np.ceil(hidden / SCALES) if dtype == "fp8" else 2 * hidden
 
 
 def reached(groups: Amount, top_k: Amount, experts: Amount) -> Reals:
-    """Return how many of so many groups of experts a token goes to, on average."""
+    """How many groups of experts a token goes to, on average."""
     several, chosen, whole = np.broadcast_arrays(
         *(np.asarray(one, np.float64) for one in (groups, top_k, experts))
     )
@@ -68,11 +65,10 @@ def traffic(
     local: Amount,
     limit: Amount = 0.0,
 ) -> Traffic:
-    """Return the bytes of kernels that send a token once to each node and once to each rank there.
+    """The bytes of kernels that send a token once to each node and once to each rank there.
 
-    `row` are the bytes of a token, `ranks` share the experts, `local` of them are a node, and
-    `limit` is the number of nodes that routing is limited to, 0 for any. Traffic between the ranks
-    of a node passes NVLink, that between nodes the adapters of the rank.
+    `row` is a token's bytes; `ranks` share the experts, `local` are a node; a token reaches at most
+    `limit` nodes (0: any). NVLink carries traffic in a node, adapters the rest.
     """
     nodes = np.asarray(ranks, np.float64) / local
     to_nodes = reached(nodes, top_k, experts)
@@ -89,7 +85,7 @@ def traffic(
 def traffic_of_each(
     tokens: Amount, row: Amount, *, top_k: Amount, ranks: Amount, local: Amount
 ) -> Traffic:
-    """Return the bytes of kernels of low latency, which send a token to each of its experts."""
+    """The bytes of low-latency kernels, which send a token to each of its experts."""
     whole = np.asarray(tokens, np.float64) * row * top_k
     between = 1 - np.asarray(local, np.float64) / ranks
     return Traffic(whole, whole * (1 - 1 / np.asarray(ranks)) - whole * between, whole * between)

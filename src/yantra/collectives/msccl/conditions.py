@@ -1,7 +1,7 @@
-"""What a collective promises: the data before it and the data after it, chunk by chunk.
+"""What a collective promises: the data before it and after it, chunk by chunk.
 
-A value is a sum of input chunks: pairs (chunk of the input, GPUs whose chunk is in the sum, as
-bits), ascending. With n GPUs and c chunks for each of them:
+A value is a sum of input chunks: ascending pairs (input chunk, GPUs summed, as bits). With n GPUs
+and c chunks each:
 
     collective      before, at GPU g       after, at GPU g
     allreduce       input k = (k, g)       output k = (k, all)
@@ -13,7 +13,7 @@ bits), ascending. With n GPUs and c chunks for each of them:
     alltonext       input k = (k, g)       but at GPU 0: output k = (k, g - 1)
     custom          input k = (k, g)       nothing is known
 
-The XML names no root: it is found from where the data is at the end.
+A root follows from where the data ends, as the XML names none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ROOTED = frozenset({"broadcast", "reduce"})
 
 
 def collective_of(program: Program, name: str | None = None) -> str:
-    """Return the collective a program performs, by the XML's `coll` or by `name`."""
+    """The collective a program performs, by the XML's `coll` or by `name`."""
     given = program.collective if name is None else name
     plain = given.lower().replace("_", "").replace("-", "")
     if plain not in COLLECTIVES:
@@ -54,10 +54,8 @@ def collective_of(program: Program, name: str | None = None) -> str:
 
 
 def data_chunks(program: Program, collective: str) -> int:
-    """Into how many chunks the size of a collective is cut.
-
-    The size is the input of a GPU. Of an in-place all-gather, whose file may have no input buffer,
-    it is the GPU's shard of the output.
+    """How many chunks the collective's size is cut into: a GPU's input, or an in-place all-gather's
+    shard of the output.
     """
     first = program.gpus[0]
     ranks = len(program.gpus)
@@ -71,7 +69,7 @@ def data_chunks(program: Program, collective: str) -> int:
 
 
 def before(program: Program, collective: str, memory: Memory) -> Values:
-    """Return the values before a collective; also checks that the buffers have the right sizes."""
+    """The values before a collective; checks the buffers' sizes."""
     _check_sizes(program, collective, memory)
     values: Values = {}
     for gpu in program.gpus:
@@ -84,13 +82,12 @@ def before(program: Program, collective: str, memory: Memory) -> Values:
 
 
 def _inputs(gpu: Gpu, program: Program, collective: str) -> tuple[Buffer, ...]:
-    """An unknown in-place collective without an input buffer has its input in the output."""
     unknown = collective == "custom" and program.in_place
     return ("o",) if unknown and not gpu.input_chunks else ("i",)
 
 
 def root_of(collective: str, values: Values, memory: Memory) -> int | None:
-    """Return the GPU that a broadcast or reduce seems to have as its root; None for others."""
+    """The apparent root of a broadcast or reduce; else None."""
     if collective not in _ROOTED:
         return None
     if collective == "broadcast":
@@ -108,7 +105,7 @@ def root_of(collective: str, values: Values, memory: Memory) -> int | None:
 
 
 def after(collective: str, memory: Memory, root: int | None) -> Iterator[tuple[Spot, Value]]:
-    """Yield every chunk that a collective promises, with the value it must have."""
+    """Every chunk that a collective promises, with its value."""
     everybody = (1 << memory.ranks) - 1
     for gpu, sizes in memory.chunks.items():
         if collective == "custom" or (collective == "reduce" and gpu != root):
@@ -134,7 +131,7 @@ def after(collective: str, memory: Memory, root: int | None) -> Iterator[tuple[S
 
 
 def describe(value: Value | None, ranks: int) -> str:
-    """Write a value in words."""
+    """A value in words."""
     if not value:
         return "nothing"
     parts = []

@@ -1,8 +1,7 @@
 """Runs a program on symbols: what every chunk of memory holds, as sums of input chunks.
 
-A copy replaces a value. A reduction adds two, which must not have an input in common, or it would
-count twice; only in a program whose collective is not known may it. Events run in an order that
-keeps what must come first; that no other order could give other values is what `races` proves.
+A reduction's operands share no input (or it would count twice), unless the collective is unknown.
+Events run in one order; `races` proves that no other gives other values.
 """
 
 from __future__ import annotations
@@ -25,17 +24,14 @@ from yantra.collectives.msccl.program import (
 
 
 class Access(NamedTuple):
-    """The memory an event reads, chunk by chunk, and the memory it writes."""
+    """The memory an event reads and writes, chunk by chunk."""
 
     reads: tuple[Spot, ...]
     writes: tuple[Spot, ...]
 
 
 class Execution:
-    """One run over `values`, which holds the inputs at first and everything at the end.
-
-    `accesses[e]` is the memory that event e touches.
-    """
+    """One run over `values`, the inputs at first; `accesses[e]` is the memory event e touches."""
 
     def __init__(self, order: Order, memory: Memory, values: Values, *, strict: bool) -> None:
         self.order = order
@@ -104,7 +100,7 @@ class Execution:
         writes: tuple[Spot, ...] = ()
         if step.kind in WRITES:
             writes = self._spots(event, gpu, step.destination, step.chunks)
-        if step.kind == "cpy" and reads == writes:  # in place, a copy may be one onto itself
+        if step.kind == "cpy" and reads == writes:  # in place, a copy may be onto itself
             return Access((), ())
         return Access(reads, writes)
 

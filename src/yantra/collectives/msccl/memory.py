@@ -1,9 +1,8 @@
 """The buffers of the GPUs: which places of a program are the same memory.
 
-Called in place, the smaller of input and output is a part of the larger one, as in NCCL: of an
-all-gather the input is the GPU's shard of the output, of a reduce-scatter the output is the GPU's
-shard of the input, of all others both are one. A program whose collective is not known, or that
-hands its input to the next GPU, has separate buffers.
+In place as in NCCL: an all-gather's input is the GPU's shard of the output, a reduce-scatter's
+output its shard of the input, else both are one. Unknown collectives, and programs that hand the
+input to the next GPU, have separate buffers.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Memory:
             )
 
     def spot(self, gpu: int, place: Place, index: int) -> Spot | None:
-        """Return the memory of chunk `index` of a place, or None if the buffer has no such."""
+        """The memory of a place's chunk, None beyond the buffer."""
         buffer: str = place.buffer
         chunk = place.offset + index
         if self.shared and buffer != "s" and buffer != self.whole:
@@ -59,7 +58,7 @@ class Memory:
         return self.chunks[gpu][self.whole] // self.ranks
 
     def describe(self, gpu: int, place: Place) -> str:
-        """How messages call a buffer."""
+        """The name of a buffer in messages."""
         name = BUFFERS[place.buffer]
         return f"the {name} buffer of GPU {gpu}, which has {self.chunks[gpu][place.buffer]} chunks"
 

@@ -1,9 +1,8 @@
 """What must happen before what in a program: its steps as a graph, and one order that keeps it.
 
-A step waits for the step before it in its thread block, for the step it depends on, and, if it
-receives, for the send of its message: the k-th of a connection (source, destination, channel). A
-channel holds any number of messages, so a send waits for nobody; hardware with few buffers may
-need more. Whatever cannot be ordered would wait for ever.
+A step waits for the one before it in its thread block, the one it depends on, and to receive for
+its send: the k-th of a connection (source, destination, channel). Channels hold any number of
+messages; hardware may hold fewer. What cannot be ordered would wait forever.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _LONGEST_CYCLE = 8
 
 
 class Event(NamedTuple):
-    """A step, and where it runs; `lane` counts the thread blocks of the program from 0."""
+    """A step and where it runs; `lane` counts the program's thread blocks from 0."""
 
     gpu: int
     block: ThreadBlock
@@ -35,11 +34,10 @@ class Event(NamedTuple):
 
 
 class Order:
-    """The events of a program; all indices count them in the order of the file.
+    """The events of a program, indexed as in the file.
 
-    `before[e]`: the events that e waits for. `sender[e]`: of a receive, the event that sends its
-    message. `sent[e]` and `received[e]`: which message of its connection e sends or receives,
-    from 0. `sequence`: all events, each after those it waits for.
+    `before[e]`: what e waits for. `sender[e]`: a receive's send. `sent[e]`, `received[e]`: the
+    message's number in its connection, from 0. `sequence`: a valid order.
     """
 
     def __init__(self, program: Program) -> None:
@@ -60,7 +58,7 @@ class Order:
         self.sequence = self._sequence()
 
     def depth(self) -> int:
-        """Number of events on the longest chain of which each waits for the one before."""
+        """The longest chain of waiting, in events."""
         length = [0] * len(self.events)
         for event in self.sequence:
             length[event] = 1 + max((length[b] for b in self.before[event]), default=0)
@@ -131,7 +129,6 @@ class Order:
         return sequence
 
     def _explain(self, stuck: set[int]) -> NoReturn:
-        """Say which steps wait for each other."""
         cycle = cycle_in(self.before, stuck)
         shown = [str(self.events[event]) for event in cycle[:_LONGEST_CYCLE]]
         if len(cycle) > _LONGEST_CYCLE:

@@ -1,10 +1,8 @@
 """Reads an MSCCL program from XML, strictly: what MSCCL's runtime would guess is an error here.
 
-Every error names the file and the line. A document type is refused, so there are no entities to
-expand and nothing outside the file is read. Attributes that have no meaning for what a program does
-(`proto`, `nchunksperloop`, `minBytes`, `maxBytes`) are checked for their form and dropped.
-
-Source: the grammar that msccl-tools writes; checks that MSCCL's loader makes are made here, too.
+Errors name file and line. Document types are refused, so no entities are expanded and no other file
+is read. `proto`, `nchunksperloop`, `minBytes` and `maxBytes`, which do not change what a program
+does, are only checked for form. Source: msccl-tools' grammar and the checks of MSCCL's loader.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from yantra.collectives.msccl.program import (
 )
 
 _MOST = 2**31 - 1
-_LONGEST = 1 << 28  # bytes of a file; the largest programs of the field have some 10 MB
+_LONGEST = 1 << 28  # bytes; the field's largest programs have some 10 MB
 _CHILD = {"": "algo", "algo": "gpu", "gpu": "tb", "tb": "step", "step": ""}
 _ATTRIBUTES: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # needed, allowed
     "algo": (
@@ -94,7 +92,7 @@ def parse_program(data: bytes, where: str = "program") -> Program:
 
 
 class _Element:
-    """A start tag with its line, and what stands in it."""
+    """A start tag with its line, and its contents."""
 
     __slots__ = ("attributes", "children", "line", "name", "where")
 
@@ -111,7 +109,7 @@ class _Element:
     def number(
         self, name: str, lowest: int, highest: int = _MOST, default: int | None = None
     ) -> int:
-        """A whole number from `lowest` to `highest`; `default` when the attribute is absent."""
+        """A whole number from `lowest` to `highest`."""
         text = self.attributes.get(name)
         if text is None and default is not None:
             return default
@@ -134,7 +132,7 @@ class _Element:
 
 
 class _Elements:
-    """Turns XML into elements, each checked against the one it stands in."""
+    """Turns XML into elements, each checked against its parent."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -288,7 +286,7 @@ def _connected(block: ThreadBlock) -> bool:
 
 
 def _check_blocks(where: str, gpus: tuple[Gpu, ...]) -> None:
-    """Dependencies name steps that exist and signal; a connection belongs to one thread block."""
+    """Dependencies exist and signal; a connection belongs to one thread block."""
     for gpu in gpus:
         blocks = {block.id: block for block in gpu.blocks}
         taken: dict[tuple[str, int, int], ThreadBlock] = {}

@@ -1,9 +1,8 @@
 """An MSCCL program: what every thread block of every GPU sends, receives, reduces and copies.
 
-Source: MSCCL's intermediate representation (the XML that msccl-tools writes and MSCCL's runtime
-interprets), one class per element. A thread block runs its steps one after another. It has at most
-one GPU to send to and one to receive from, on one channel; the k-th message that a GPU sends to
-another on a channel is the k-th that the other receives from it there.
+One class per element of MSCCL's XML (msccl-tools, MSCCL's runtime). A thread block runs its steps
+in order, sends to at most one GPU and receives from one, on one channel; the k-th message sent
+there is the k-th received.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ class ThreadBlock(NamedTuple):
 
 
 class Gpu(NamedTuple):
-    """A GPU, the chunks of its three buffers and its thread blocks in the order of the file."""
+    """A GPU, the chunks of its three buffers, and its thread blocks as in the file."""
 
     line: int
     id: int
@@ -83,10 +82,10 @@ class Gpu(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A whole program. `collective` is in the words of the file, such as `allreduce`.
+    """A whole program. `collective` is the file's word, such as `allreduce`.
 
-    `in_place` and `out_of_place` say for which calls it is meant; `where` begins messages and
-    `text` is the file, which upstream's converter stores in the traces.
+    `in_place` and `out_of_place` are the calls it is for; `where` begins messages; `text` is the
+    file, which upstream stores in traces.
     """
 
     where: str

@@ -1,9 +1,8 @@
 """Proves a program right, or says where it is wrong.
 
-Proven are: every message has a sender and a receiver who agree on its length; no step waits for
-ever; no step uses memory outside its buffers or data that nothing has written; no two accesses
-race; and, where the collective is known, every GPU ends with what the collective promises. That
-holds for every duration of steps and messages. Channels are taken to hold any number of messages.
+Proven, for all durations: sends and receives agree; no step waits forever or uses memory outside
+its buffers or never written; no accesses race; and every GPU ends with what a known collective
+promises. Channels hold any number of messages.
 """
 
 from __future__ import annotations
@@ -28,10 +27,7 @@ from yantra.collectives.msccl.races import find_race
 
 
 class Proof(NamedTuple):
-    """A program that was proven, as which collective, and what was proven, line by line.
-
-    `chunks`: into how many chunks the size of the collective is cut.
-    """
+    """A proven program, its collective, the chunks of that one's size, and what was proven."""
 
     program: Program
     order: Order
@@ -41,9 +37,9 @@ class Proof(NamedTuple):
 
 
 def prove(program: Program, collective: str | None = None) -> Proof:
-    """Prove a program; `collective` replaces the one the file names.
+    """Prove a program; `collective` overrides the file's.
 
-    Raises ConfigError at the line of the first thing that is wrong.
+    Raises ConfigError at the first wrong line.
     """
     name = collective_of(program, collective)
     order = Order(program)
@@ -56,7 +52,7 @@ def prove(program: Program, collective: str | None = None) -> Proof:
 
 
 def _prove_mode(program: Program, order: Order, collective: str, in_place: bool) -> int | None:
-    """Prove a program for calls in place or not; return the root it has."""
+    """Prove in-place or other calls; return the root."""
     memory = Memory(program, collective, in_place)
     values = before(program, collective, memory)
     execution = Execution(order, memory, values, strict=collective != "custom")
@@ -79,7 +75,7 @@ def _prove_mode(program: Program, order: Order, collective: str, in_place: bool)
 
 
 class Counts(NamedTuple):
-    """How much was proven; `depth` are the steps of the longest chain."""
+    """How much was proven; `depth` is the steps of the longest chain."""
 
     messages: int
     connections: int
@@ -94,7 +90,7 @@ def _counts(order: Order) -> Counts:
 def proof_lines(
     counts: Counts, collective: str, modes: list[bool], root: int | None = None
 ) -> tuple[str, ...]:
-    """Return what a proof shows, line by line; `modes` are the calls it is for, in place or not."""
+    """What a proof shows; `modes` are the calls it is for, in place or not."""
     how = " and ".join("in place" if mode else "out of place" for mode in modes)
     promise = COLLECTIVES[collective].format(root=root)
     result = (

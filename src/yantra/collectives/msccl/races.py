@@ -1,15 +1,11 @@
 """Finds accesses to one chunk, at least one of them a write, that may come in either order.
 
-Every thread block has a clock; an event knows the clock of each other block as far as it waits for
-it, directly or through others (Fidge and Mattern's vector clocks). An access must come after the
-last write, and a write after all reads since: the argument of FastTrack (Flanagan and Freund, PLDI
-2009), by which a program has a race exactly if this finds one.
+Fidge and Mattern's vector clocks of thread blocks: an access must come after the last write, a
+write after all reads since. By FastTrack's argument (Flanagan and Freund, PLDI 2009) there is a
+race exactly if this finds one.
 
-Most accesses are ordered by what waits inside their own GPU, which takes a clock for each of its
-few thread blocks. Clocks of all are kept for the other GPUs alone.
-
-Trade-off: these are kept for a few GPUs at a time, so memory stays bounded and large programs are
-walked several times.
+Most accesses are ordered within a GPU, by clocks of its few thread blocks; others' clocks are kept
+for a few GPUs at a time. Trade-off: bounded memory, so large programs are walked several times.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ _CLOCKS_AT_ONCE = 1 << 24
 
 
 def find_race(execution: Execution) -> tuple[int, str] | None:
-    """Return an event that races with an earlier one, and how; None if there is none."""
+    """An event that races with an earlier one, and how; None if there is none."""
     order = execution.order
     lanes_of: dict[int, list[int]] = {}
     for event in order.events:
@@ -51,7 +47,6 @@ def find_race(execution: Execution) -> tuple[int, str] | None:
 
 
 def _race_among(execution: Execution, lanes: list[int]) -> tuple[int, str] | None:
-    """Return the first race on the GPUs that have some thread blocks."""
     column = {lane: at for at, lane in enumerate(lanes)}
     clocks = _clocks(execution.order, column, across=True)
     return next(_unordered(execution, column, clocks), None)
@@ -60,7 +55,6 @@ def _race_among(execution: Execution, lanes: list[int]) -> tuple[int, str] | Non
 def _unordered(
     execution: Execution, column: dict[int, int], clocks: Any
 ) -> Iterator[tuple[int, str]]:
-    """Yield accesses of some thread blocks that clocks do not order behind those before."""
     order = execution.order
     written: dict[Spot, int] = {}
     read: dict[Spot, list[int]] = {}
@@ -89,7 +83,6 @@ def _unordered(
 
 
 def _clocks(order: Order, column: dict[int, int], *, across: bool) -> Any:
-    """Return the clocks of thread blocks at each event; `across` GPUs, or inside each alone."""
     import numpy as np
 
     width = max(column.values(), default=-1) + 1

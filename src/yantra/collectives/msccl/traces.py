@@ -1,17 +1,14 @@
 """A proven program -> Chakra traces, one per GPU: sends, receives and computations.
 
-A fused step becomes its parts: a receive, the reduction, a send, each after the one before. A local
-copy or reduction is a computation. A nop is no node: what waits for it waits for what it waits for.
-A node waits for the last part of the step before it in its thread block and of the step it depends
-on, as upstream has it: a thread block does one thing at a time.
+A fused step is a chain of receive, reduction, send; local copies and reductions are computations; a
+nop passes its dependencies on. As upstream, a node waits for the last part of the step before it
+and of the step it depends on.
 
-Messages carry a size in bytes or, without a size, how many chunks of how many they are; a
-simulator then takes that share of the collective it runs. Shares are rounded up to whole bytes, so
-both forms agree. Every message of a pair of GPUs has a tag of its own, so matching needs no order
-of issue; the first one on a channel has the channel as its tag, as all have upstream.
+Messages carry bytes or, without a size, a share in chunks of the simulated collective, rounded up
+to bytes, so both agree. Every message of a pair has its own tag, so matching needs no order; the
+first on a channel has the channel's, as all have upstream.
 
-Trade-off: a send ends when the message has arrived, so a thread block that sends is busy longer
-than MSCCL's, which goes on once the message is in the receiver's buffer.
+Trade-off: a send ends on arrival; MSCCL's ends once the message is in the receiver's buffer.
 """
 
 from __future__ import annotations
@@ -33,12 +30,11 @@ _MOST_TAGS = 500_000_000  # above, simulators keep the tags of their own collect
 
 
 class Sizes(NamedTuple):
-    """How messages say their size.
+    """How messages give their size.
 
-    With `size_bytes`, the size of the collective (the input of a GPU), they say bytes, and a
-    reduction takes 3 x bytes / `memory_bytes_per_s`, or nothing if that rate is 0: rounded to
-    microseconds and, in `duration_ns`, to nanoseconds. Without, they say chunks, and a reduction
-    has no time: the simulator charges what it charges for any.
+    With `size_bytes` (a GPU's input), in bytes; a reduction takes 3 x bytes / `memory_bytes_per_s`
+    (0: no time), rounded to us and, in `duration_ns`, to ns. Without, in chunks; the simulator
+    charges reductions.
     """
 
     size_bytes: int | None = None
@@ -49,12 +45,12 @@ NO_SIZES = Sizes()
 
 
 def share(size_bytes: int, count: int, chunks: int) -> int:
-    """Return the bytes of `count` of the `chunks` chunks of `size_bytes`, rounded up."""
+    """The bytes of `count` of the `chunks` chunks of `size_bytes`, rounded up."""
     return -(-size_bytes * count // chunks)
 
 
 def traces(proof: Proof, sizes: Sizes = NO_SIZES) -> list[Trace]:
-    """Return the trace of every GPU, by GPU number."""
+    """The trace of every GPU, by GPU number."""
     order = proof.order
     made = _Nodes(proof, sizes)
     about = Metadata(
@@ -155,7 +151,7 @@ class _Nodes:
 
 
 def write(made: list[Trace], prefix: str) -> list[str]:
-    """Write `prefix`.0.et and so on, and the folder they go to; return the names."""
+    """Write `prefix`.0.et and so on, with the folder; return the names."""
     folder = os.path.dirname(prefix)
     try:
         os.makedirs(folder or ".", exist_ok=True)

@@ -1,14 +1,13 @@
 """Upstream's own traces of a program, byte by byte, for comparison and for its visualizer.
 
-There are two converters upstream: `upstream-head` writes chunks and no sizes, `upstream-sized`
-bytes. Their rules, kept here as they are:
+`upstream-head` writes chunks and no sizes, `upstream-sized` bytes. Their rules are kept:
 
 * Only s, r and rrc become nodes; every step uses up an id, rrc two.
 * Tags are channels. A receive that reduces has `is_rrc`, its reduction no size.
 * A dependency on a nop is lost. Where a node waits for another step that has no node, or comes
   after a nop that depends on nothing, upstream stops with an error.
 
-What upstream cannot convert is an UnsupportedError here. Nothing is proven.
+What upstream cannot convert is an UnsupportedError. Nothing is proven.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from yantra.collectives.msccl.traces import SCHEMA
 Form = Literal["upstream-head", "upstream-sized"]
 _HEAD = ("allreduce", "allgather", "alltoall", "reduce_scatter", "reduce", "broadcast")
 _SIZED = ("allreduce", "allgather", "alltoall", "reducescatter", "reduce", "broadcast")
-_WHOLE_CHUNKS = ("allgather", "reduce")  # the sized form takes a chunk to be the whole size
+_WHOLE_CHUNKS = ("allgather", "reduce")  # the sized form takes a chunk for the whole size
 _NODES = {"s": 1, "r": 1, "rrc": 2}
 
 
 def upstream_traces(program: Program, form: Form, size_bytes: int = 0) -> list[Trace]:
-    """Return upstream's traces, by GPU number. `size_bytes` counts for `upstream-sized` only."""
+    """Upstream's traces, by GPU number. `size_bytes` is for `upstream-sized` only."""
     known = _HEAD if form == "upstream-head" else _SIZED
     if program.collective not in known:
         _refuse(program, form, f"the collective {program.collective}")

@@ -1,15 +1,14 @@
 """What must happen before what in a plan: its operations as a graph, and one order that keeps it.
 
-An operation waits for the one before it in its thread block, and
+An operation waits for the one before it in its thread block; also
 
-* a wait for the signals of its channel: the n-th for the n-th,
-* who reads packets for what put them there,
+* a wait for its channel's n-th signal,
+* a reader of packets for what put them,
 * thread blocks at a barrier for each other,
 * an acquire of a semaphore for as many releases.
 
-Where several thread blocks signal a channel or release a semaphore, which of them comes first is
-not in the plan. Then waits that follow each other directly, as many as there are signals, wait for
-all of them; anything else is refused.
+Signals or releases by several thread blocks have no order, so directly consecutive waits, as many
+as signals, wait for all; anything else is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Unit = tuple[int, str, int]
 
 
 class Event(NamedTuple):
-    """An operation and where it runs; `lane` counts the thread blocks of the plan from 0."""
+    """An operation and where it runs; `lane` counts the plan's thread blocks from 0."""
 
     gpu: int
     lane: int
@@ -51,9 +50,8 @@ class Event(NamedTuple):
 class Order:
     """The events of a plan, numbered as in the file.
 
-    `before[e]` are the events that e waits for. `puts[e]` are those whose packets e reads.
-    `signals[e]` of a wait are (event, place in its channels) of the signals it waits for.
-    `sequence` has all events, each behind those it waits for.
+    `before[e]`: what e waits for. `puts[e]`: those whose packets e reads. `signals[e]`: a wait's
+    (event, place in its channels). `sequence`: a valid order.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -79,14 +77,14 @@ class Order:
         raise ConfigError(operation.where, f"{operation.kind}: {problem}")
 
     def depth(self) -> int:
-        """Return the number of events on the longest chain of which each waits for the next."""
+        """The longest chain of waiting, in events."""
         length = [0] * len(self.events)
         for event in self.sequence:
             length[event] = 1 + max((length[b] for b in self.before[event]), default=0)
         return max(length, default=0)
 
     def _check_length(self) -> None:
-        """Refuse what would take long: a proof plays each unit that is moved."""
+        """Refuse what would take long: a proof plays each moved unit."""
         blocks = [block for gpu in self.plan.gpus for block in gpu.blocks]
         if sum(map(len, blocks)) > _MOST_EVENTS:
             raise UnsupportedError(f"{self.plan.where}: more than {_MOST_EVENTS} operations")
@@ -136,7 +134,7 @@ class Order:
     def _paired(
         self, given: list[tuple[int, int]], waits: list[tuple[int, int]], free: int, what: str
     ) -> list[tuple[int, list[tuple[int, int]]]]:
-        """Return what each wait waits for; `free` of them are met from the beginning."""
+        """`free` waits are met from the beginning."""
         if len(waits) > len(given) + free:
             self.fail(waits[len(given) + free][0], f"waits for a {what} that nobody gives")
         waits = waits[free:]
@@ -156,13 +154,12 @@ class Order:
         raise UnsupportedError(f"{where}: {problem}")
 
     def _follow(self, waits: list[tuple[int, int]]) -> bool:
-        """Return whether nothing but synchronisation is between waits of one thread block."""
         idle = {"nop", "sem_acquire", "flush", *WAITS}
         first, last = waits[0][0], waits[-1][0]
         return all(self.events[at].operation.kind in idle for at in range(first, last + 1))
 
     def _match_barriers(self) -> None:
-        seen: dict[tuple[int, int, int], int] = defaultdict(int)  # how often, by thread block
+        seen: dict[tuple[int, int, int], int] = defaultdict(int)  # by thread block
         meetings: dict[tuple[int, int, int], list[int]] = defaultdict(list)
         for number, event in enumerate(self.events):
             if event.operation.kind == "barrier":
@@ -179,7 +176,6 @@ class Order:
                 self.before[number] = sorted({*self.before[number], *earlier})
 
     def _match_packets(self) -> None:
-        """Let who reads packets wait for what put them; each is written once."""
         written: dict[Unit, list[int]] = defaultdict(list)
         for number, event in enumerate(self.events):
             for span in packets_written(event):
@@ -206,7 +202,6 @@ class Order:
         return sequence
 
     def _explain(self, stuck: set[int]) -> NoReturn:
-        """Say which operations wait for each other."""
         cycle = cycle_in(self.before, stuck)
         others = [self.events[one].operation for one in cycle[1:4]]
         told = ", ".join(f"{one.kind} ({one.where.rpartition(': ')[2]})" for one in others)
@@ -214,18 +209,18 @@ class Order:
 
 
 def units(span: Span) -> list[Unit]:
-    """Return the units of a span."""
+    """The units of a span."""
     return [(span.gpu, span.buffer, span.first + at) for at in range(span.size)]
 
 
 def packets_read(operation: Operation) -> tuple[Span, ...]:
-    """Return what an operation reads as packets."""
+    """What an operation reads as packets."""
     own = operation.reads[1:] if operation.kind in SUMS else operation.reads
     return tuple(span for span in own if span.buffer == "s")
 
 
 def packets_written(event: Event) -> list[Span]:
-    """Return where an operation puts packets: into scratch of others, or its own."""
+    """Where an operation puts packets: others' scratch, or its own."""
     kind = event.operation.kind
     sent, kept = kind in PACKETS_SENT, kind in PACKETS_KEPT
     local = [span for span in event.operation.writes if span.gpu == event.gpu]

@@ -1,11 +1,8 @@
 """An execution plan of MSCCL++: what every thread block of every GPU does, on one-sided channels.
 
-A thread block runs its operations one after another. It writes into buffers of other GPUs (put),
-reads from them (get), and tells a peer by a signal on a channel, for which that peer waits. Packets
-(protocol LL) carry a flag with each word, so who reads them waits for them without a signal.
-
-Places are counted in units: a chunk has `Plan.units` of them, so that the equal shares of a group
-of thread blocks are whole.
+A thread block, in order, writes into other GPUs' buffers (put), reads from them (get), and signals
+waiting peers. Packets (protocol LL) have a flag in each word, so readers need no signal. Units,
+`Plan.units` a chunk, make a group's equal shares whole.
 
 Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc` (what is read) and
 `src/core/include/execution_kernel.hpp` (what it does).
@@ -41,16 +38,16 @@ SUMS = {
 SIGNALS = frozenset({"signal", "rlxsignal", "pws", "pwsf"})
 WAITS = frozenset({"wait", "rlxwait"})
 PACKETS_READ = frozenset({"upkt", "rppkt", "repkt", "recpkt", "respkt", "recspkt"})
-"""Operations that read packets from scratch; of a sum all operands but the first."""
+"""Operations that read packets from scratch; sums read all operands but the first so."""
 PACKETS_SENT = frozenset({"ppkt", "rppkt", "respkt", "recspkt"})
-"""Operations that put packets, which have twice the bytes of their data."""
+"""Operations that put packets, twice the bytes of their data."""
 PACKETS_KEPT = frozenset({"cpkt", "recpkt", "recspkt"})
 """Operations whose local results in scratch are packets."""
 OTHERS = frozenset({"nop", "flush", "barrier", "sem_acquire", "sem_release"})
 
 
 class Span(NamedTuple):
-    """Units of a buffer of a GPU that follow each other."""
+    """Consecutive units of a GPU's buffer."""
 
     gpu: int
     buffer: Buffer
@@ -75,9 +72,9 @@ class Channel(NamedTuple):
 class Operation(NamedTuple):
     """One operation; `where` is its place in the file.
 
-    A copy has as many writes as reads, or one read for all; a sum adds all reads into each write.
-    `channels` are those of signals, waits and puts with a signal, `numbers` the semaphores or the
-    barrier; `blocks` is how many thread blocks meet at the barrier.
+    A copy has a write for each read, or one read for all; a sum adds all reads into each write.
+    `channels`: of signals, waits and puts with a signal; `numbers`: semaphores or the barrier,
+    where `blocks` thread blocks meet.
     """
 
     where: str
@@ -90,7 +87,7 @@ class Operation(NamedTuple):
 
 
 class Gpu(NamedTuple):
-    """A GPU: the chunks of its buffers, the first values of its semaphores, its thread blocks."""
+    """A GPU: its buffers' chunks, semaphores' first values, thread blocks."""
 
     id: int
     input_chunks: int

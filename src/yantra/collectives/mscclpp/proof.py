@@ -1,13 +1,11 @@
 """Proves a plan right, or says where it is wrong.
 
-Proven are: every wait has its signal, nobody waits for ever, no operation leaves its buffers or
-reads what nothing has written, no two accesses race, and, where the collective is known, every GPU
-ends with what the collective promises (`yantra.collectives.msccl.conditions`), and knows that it
-is there. Accesses race if
-they touch one unit of memory, one of them writes, and nothing orders them.
+Proven: waits have signals and end; operations stay in buffers and read what was written; no two
+unordered accesses to a unit include a write; and every GPU ends, knowingly, with what a known
+collective promises (`yantra.collectives.msccl.conditions`).
 
-Trade-off: memory is taken as it is when a plan begins; that one call does not overtake the call
-before it, as signals at the end of a plan and double scratch buffers see to, is not looked at.
+Trade-off: one call; that calls do not overtake each other (signals at the end, double scratch) is
+not proven.
 """
 
 from __future__ import annotations
@@ -28,10 +26,7 @@ _CLOCKS_AT_ONCE = 1 << 24
 
 
 class Proof(NamedTuple):
-    """A plan that was proven, as which collective, and what was proven, line by line.
-
-    `units`: into how many units the size of the collective is cut.
-    """
+    """A proven plan, its collective, the units of the collective's size, and what was proven."""
 
     plan: Plan
     order: Order
@@ -41,9 +36,9 @@ class Proof(NamedTuple):
 
 
 def prove(plan: Plan, collective: str | None = None) -> Proof:
-    """Prove a plan; `collective` replaces the one the file names.
+    """Prove a plan; `collective` overrides the file's.
 
-    Raises ConfigError at the operation that is wrong first.
+    Raises ConfigError at the first wrong operation.
     """
     program = _program(plan)
     name = conditions.collective_of(program, collective)
@@ -71,7 +66,6 @@ def prove(plan: Plan, collective: str | None = None) -> Proof:
 
 
 def _program(plan: Plan) -> Program:
-    """Return the plan as far as conditions and memory ask for it, sizes in units."""
     gpus = tuple(
         ProgramGpu(
             0,
@@ -160,10 +154,10 @@ class _Execution:
 
 
 def find_race(order: Order, accesses: list[Access], *, ends: bool) -> tuple[int, str] | None:
-    """Return an event that races with an earlier one, and how; None if there is none.
+    """An event that races with an earlier one, and how, if any.
 
-    With `ends` also one whose result comes when its GPU may have ended. By vector clocks of thread
-    blocks, some blocks at a time, so that memory is bounded.
+    With `ends` also results that may come after their GPU's end. A few thread blocks' clocks at a
+    time bound memory.
     """
     room = max(1, _CLOCKS_AT_ONCE // max(1, len(order.events)))
     for first in range(0, order.lanes, room):
@@ -177,7 +171,6 @@ def find_race(order: Order, accesses: list[Access], *, ends: bool) -> tuple[int,
 def _race_with(
     order: Order, accesses: list[Access], lanes: range, ends: bool
 ) -> tuple[int, str] | None:
-    """Return the first access that may come before one of some thread blocks, or with it."""
     clocks = _clocks(order, lanes)
     written: dict[Spot, int] = {}
     read: dict[Spot, list[int]] = {}
@@ -206,7 +199,7 @@ def _race_with(
 def _late(
     order: Order, written: dict[Spot, int], clocks: Any, lanes: range
 ) -> tuple[int, str] | None:
-    """Return a write into input or output of a GPU that the GPU may end without."""
+    """A write to input or output that a GPU may end without."""
     import numpy as np
 
     ended: dict[int, Any] = {}
@@ -225,7 +218,6 @@ def _late(
 
 
 def _clocks(order: Order, lanes: range) -> Any:
-    """Return how far some thread blocks are known to have come at each event."""
     import numpy as np
 
     clocks = np.zeros((len(order.events), len(lanes)), np.int32)

@@ -1,12 +1,11 @@
 """Reads an execution plan of MSCCL++ from JSON, strictly: every name has a meaning or is an error.
 
-Operations of switches (NVLS multicast: `gstore`, `glre`, `glres`) are refused by name: what is made
-of a plan are sends, receives and computations of GPUs, and a switch that adds is none. Pipelines
-are unrolled (`rounds.py`). Keys of how a plan is launched (`num_threads_per_block`,
-`buffer_alignment`, message sizes) are checked for their form and dropped.
+Switch operations (NVLS multicast: `gstore`, `glre`, `glres`) are refused, as traces have no switch
+that adds. `rounds.py` unrolls pipelines. Launch keys (`num_threads_per_block`, `buffer_alignment`,
+message sizes) are only checked for form.
 
-Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc`; plans are written by its language
-(`python/mscclpp/language/program.py`).
+Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc`; its language
+(`python/mscclpp/language/program.py`) writes plans.
 """
 
 from __future__ import annotations
@@ -56,22 +55,21 @@ _REMOTE = ("memory", "port")
 
 
 def is_plan(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file begins as a plan does, and not as a program in XML."""
+    """Whether a file begins as a plan, not as a program in XML."""
     try:
         with open_regular(path) as file:
             head: bytes = file.read(_HEAD)
     except OSError:
-        return False  # whoever reads it says so
+        return False  # the reader reports it
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
 
 def read_plan(
     path: str | os.PathLike[str], size_bytes: int | None = None, collective: str | None = None
 ) -> Plan:
-    """Read the plan in a file. Raises ConfigError with the file and the place in it.
+    """Read the plan in a file. Raises ConfigError with file and place.
 
-    `size_bytes`, that of the collective, is for pipelines, whose rounds depend on it; `collective`
-    replaces the one the file names.
+    `size_bytes`, the collective's, sets pipelines' rounds; `collective` overrides the file's.
     """
     return parse_plan(read_text(path), os.fspath(path), size_bytes, collective)
 
@@ -79,7 +77,7 @@ def read_plan(
 def parse_plan(
     text: str, where: str, size_bytes: int | None = None, collective: str | None = None
 ) -> Plan:
-    """Read a plan from text as `read_plan` does; `where` is what messages call it."""
+    """Read a plan's text as `read_plan` does; messages call it `where`."""
     tree, _ = parse_json(text, where)
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("an execution plan of MSCCL++", tree))
@@ -98,14 +96,14 @@ def parse_plan(
 
 
 class _Cut(NamedTuple):
-    """Into how many units a chunk is cut, and its bytes where a pipeline asks for them."""
+    """Units of a chunk, and its bytes where a pipeline needs them."""
 
     units: int
     chunk_bytes: int = 0
 
 
 def _cut(gpus: list[Any], where: str, size_bytes: int | None, collective: str) -> _Cut:
-    """Return the least units in which all shares of groups and units of pipelines are whole."""
+    """The fewest units with whole shares of groups and pipelines' units."""
     sizes, loops = {1}, []
     for number, gpu in enumerate(gpus):
         for block_at, block in enumerate(_rows(gpu, "threadblocks")):
@@ -132,7 +130,6 @@ def _cut(gpus: list[Any], where: str, size_bytes: int | None, collective: str) -
 
 
 def _chunks(gpus: list[Any], where: str, collective: str) -> int:
-    """Return into how many chunks the size of a collective is cut."""
     counts = [
         [_whole(gpu, f"{buffer}_chunks", f"{where}: gpus[{at}]") for buffer in ("input", "output")]
         for at, gpu in enumerate(gpus)
@@ -159,7 +156,6 @@ def _rows(tree: Any, key: str) -> list[dict[str, Any]]:
 
 
 def _check_ends(plan: Plan) -> None:
-    """Refuse channels and buffers of GPUs that the plan does not have."""
     for gpu in plan.gpus:
         for block in gpu.blocks:
             for op in block:
@@ -189,7 +185,6 @@ class _Reader:
         ]
 
     def gpu(self) -> Gpu:
-        """Return the GPU."""
         inputs, outputs, scratch = (
             _whole(self.tree, f"{buffer}_chunks", self.where)
             for buffer in ("input", "output", "scratch")
@@ -202,7 +197,7 @@ class _Reader:
         return Gpu(self.number, inputs, outputs, scratch, tuple(semaphores), tuple(blocks))
 
     def _channels(self) -> dict[str, list[Channel]]:
-        """Return the channels of each kind, in the order in which thread blocks number them."""
+        """Channels by kind, as thread blocks number them."""
         found: dict[str, list[Channel]] = {kind: [] for kind in (*_REMOTE, "switch")}
         for one, at in self._each(self.tree, "channels", self.where):
             kind = _one_of(one, "channel_type", at, tuple(found))
@@ -321,7 +316,6 @@ class _Reader:
         return Span(rank, buffer, begin, units)
 
     def _check(self, kind: str, reads: list[Span], writes: list[Span], where: str) -> None:
-        """Refuse operands that do not go together."""
         if not reads or not writes or len({span.size for span in (*reads, *writes)}) > 1:
             raise ConfigError(where, f"{kind}: expected sources and destinations of one size")
         if kind in COPIES and len(reads) not in (1, len(writes)):
@@ -351,7 +345,7 @@ def _ids(op: Mapping[str, Any], where: str) -> list[int]:
 
 
 def _group(op: Mapping[str, Any], where: str) -> tuple[int, int]:
-    """Return the share of a thread block in its group, and how many it has."""
+    """The place of a thread block in its group, and the group's size."""
     if "tbg_info" not in op:
         return 0, 1
     info, at = op["tbg_info"], f"{where}.tbg_info"

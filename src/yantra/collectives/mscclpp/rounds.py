@@ -1,11 +1,10 @@
 """Pipelines of a plan of MSCCL++: operations that loop over a few bytes of their data at a time.
 
-A pipeline of `num_chunks` chunks and `unit_size` bytes has as many rounds as units cover these
-chunks. In round r each operation works on its bytes from r times the unit on, one unit or what is
-left; one whose data is done does nothing, and signals, waits and semaphores come in every round.
+As many rounds of `unit_size` bytes as cover `num_chunks` chunks. In round r an operation works on
+its bytes from r units on, if any; signals, waits and semaphores come in every round.
 
-Trade-off: rounds are written out, so a plan is read for one size; chunks must be whole bytes, and a
-unit and a chunk are cut into parts that both are multiples of.
+Trade-off: rounds are written out, so a plan is read for one size; chunks are whole bytes, cut so
+that units are multiples of a part.
 
 Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc` and `execution_kernel.hpp`.
 """
@@ -24,20 +23,20 @@ _MOST = 1 << 20  # operations of all rounds of one pipeline
 
 
 class Loop(NamedTuple):
-    """What a pipeline loops over: `unit_bytes` at a time, of so many chunks."""
+    """What a pipeline loops over: `chunks` chunks, `unit_bytes` at a time."""
 
     where: str
     unit_bytes: int
     chunks: int
 
     def parts(self, chunk_bytes: int) -> int:
-        """Return into how many parts a chunk is cut so that a unit is some of them."""
+        """Parts of a chunk that make a unit whole."""
         return chunk_bytes // gcd(chunk_bytes, self.unit_bytes)
 
     def unroll(
         self, operations: Sequence[Operation], chunk_bytes: int, units: int
     ) -> Iterator[Operation]:
-        """Yield the operations of all rounds; `units` are those of a chunk."""
+        """The operations of all rounds; `units` are those of a chunk."""
         rounds = -(-self.chunks * chunk_bytes // self.unit_bytes)
         if rounds * len(operations) > _MOST:
             made = f"{rounds} rounds of {len(operations)} operations"
@@ -52,7 +51,7 @@ class Loop(NamedTuple):
 
 
 def chunk_bytes(where: str, size_bytes: int | None, chunks: int) -> int:
-    """Return the bytes of a chunk. Raises ConfigError for a size without whole ones, or without."""
+    """Bytes of a chunk. Raises ConfigError without a size, or with a part of a byte."""
     if size_bytes is None:
         raise ConfigError(where, "a pipeline's rounds depend on the size; give --size")
     if chunks < 1 or size_bytes % chunks:
@@ -62,7 +61,6 @@ def chunk_bytes(where: str, size_bytes: int | None, chunks: int) -> int:
 
 
 def _part(operation: Operation, first: int, size: int) -> Operation | None:
-    """Return what an operation does from a unit of its data on; None for nothing."""
     if operation.kind not in COPIES and operation.kind not in SUMS:
         return operation
     left = min(operation.reads[0].size - first, size)

@@ -10,13 +10,10 @@
 | reductions | a computation of all operands |
 | copies, flushes, barriers, semaphores | none: what follows waits for what they wait for |
 
-An operation begins when the one before it in its thread block has ended, and a put ends when its
-send does: by Yantra's own rules when the data has left, and messages of a pair arrive in order, so
-a signal behind a put follows its data. Sizes and reductions are those of
-`yantra.collectives.msccl.traces`.
+A put ends with its send: by Yantra's rules when the data has left; a pair's messages arrive in
+order, so signals follow data. Sizes and reductions are as in `yantra.collectives.msccl.traces`.
 
-Trade-off: stores into the memory of a peer, which the hardware streams, are one message for each
-operation.
+Trade-off: streamed stores into a peer's memory are one message an operation.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ _PACKET = 2  # a flag with each word
 
 
 def traces(proof: Proof, sizes: Sizes = NO_SIZES) -> list[Trace]:
-    """Return the trace of every GPU, by GPU number."""
+    """The trace of every GPU, by GPU number."""
     made = _Nodes(proof, sizes)
     made.add()
     about = Metadata(
@@ -61,7 +58,6 @@ class _Nodes:
         self._tags: Counter[tuple[int, int]] = Counter()
 
     def add(self) -> None:
-        """Add the nodes of all events, each behind those it waits for."""
         for number in self.proof.order.sequence:
             event = self.proof.order.events[number]
             waits = self._waits(number, event)
@@ -111,7 +107,6 @@ class _Nodes:
         return send
 
     def _read(self, event: Event, span: Span, name: str, waits: list[int]) -> int:
-        """Add a request and its answer; return the node with which the answer is here."""
         _, asked = self._message(event.gpu, span.gpu, None, f"{name}_request", waits)
         return self._message(span.gpu, event.gpu, span.size, name, [asked])[1]
 

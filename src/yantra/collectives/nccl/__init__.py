@@ -3,9 +3,8 @@
     system = System(ranks=8, nodes=1, gpu="ampere", cpu="amd", graphs={"Ring": ring, "Tree": tree})
     chosen(tuner_table(system, "all_reduce"), 1 << 20)  # Chosen("Tree", "LL128", 46.8...)
 
-Trade-off: the tuner is made to choose, not to predict; what it expects and what is measured differ
-by tens of percent. Source: NVIDIA NCCL 2.30.7 (commit 5067397), src/graph/tuning.cc and
-src/enqueue.cc.
+Trade-off: it chooses, not predicts: its times are off by tens of percent. Source: NVIDIA NCCL
+2.30.7 (commit 5067397), src/graph/tuning.cc and src/enqueue.cc.
 """
 
 from yantra.collectives.nccl.system import Graph, System

@@ -1,8 +1,8 @@
 """The constants of NCCL's tuner: latencies in microseconds, bandwidths in GB/s (1e9).
 
-Trade-off: they are those of one version; earlier ones differ (base latency of Tree Simple 0).
-Source: NCCL 2.30.7 (commit 5067397), src/graph/tuning.cc, `ncclTunerConstantsDefaults`,
-`nvlsEfficiency` and `treeCorrectionFactor`; limits from src/include/device.h.
+Earlier versions differ (base latency of Tree Simple 0). Source: NCCL 2.30.7 (commit 5067397),
+src/graph/tuning.cc, `ncclTunerConstantsDefaults`, `nvlsEfficiency` and `treeCorrectionFactor`;
+limits from src/include/device.h.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Triple = tuple[float, float, float]
 ALGORITHMS: tuple[Algorithm, ...] = (
     "Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT",
 )  # fmt: skip
-"""In the order in which equal times are decided: the first is taken."""
+"""Of equal times the first is taken."""
 
 PROTOCOLS: tuple[Protocol, ...] = ("LL", "LL128", "Simple")
 
@@ -61,9 +61,9 @@ NETWORK: dict[Algorithm, Triple] = {
     "PAT": (0.0, 0.0, 14.0),
 }
 POST: dict[Cpu, float] = {"intel": 1.0, "amd": 2.0, "mixed": 1.0, "other": 1.0}
-"""Microseconds to post a send on the network, at least, for each step of a ring."""
+"""Least microseconds to post a network send, for each step of a ring."""
 
-# Bandwidths at 1, 2 and more nodes. Over nodes LL has the row of volta, or with AMD CPUs ampere.
+# Bandwidths at 1, 2 and more nodes. Over nodes LL has volta's row, ampere's with AMD CPUs.
 LL_MOST: dict[Gpu, Triple] = {
     "volta": (39.0, 39.0, 20.4),
     "ampere": (87.7, 22.5, 19.0),

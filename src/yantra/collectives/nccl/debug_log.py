@@ -4,15 +4,13 @@
     NVL/PXN, sameChannels 1
     node-1:42:99 [0] NCCL INFO comm 0x55d0 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 ...
 
-A log may hold several communicators, and each rank prints the same. The lines of a graph belong to
-the communicator whose line of ranks follows next in the same process and thread; a log without such
-lines is that of one node. Of graphs of one algorithm for equal groups the last counts, as NCCL
-searches again with less where it fails. "bw" is of a channel in a node and between nodes, in GB/s
-(1e9); the second is 0 or equal where there is one node.
+A graph belongs to the communicator whose line of ranks follows in its process and thread; without
+such lines it is one node's. Of one algorithm's graphs for equal groups the last counts, as NCCL
+searches again with less after failures. "bw" is a channel's in a node and between nodes, GB/s
+(1e9); the second is 0 or equal on one node.
 
-Trade-off: GPU, CPU and what is enabled are not in these lines; the options of the selection tell
-them. Source: NCCL 2.30.7, src/graph/search.cc, `ncclTopoPrintGraph`, src/init.cc, and topo.h for
-the patterns.
+GPU, CPU and what is enabled come from the selection's options. Source: NCCL 2.30.7,
+src/graph/search.cc, `ncclTopoPrintGraph`, src/init.cc, and topo.h for the patterns.
 """
 
 from __future__ import annotations
@@ -41,14 +39,13 @@ _GRAPH = re.compile(
 _RANKS = re.compile(r"\bnRanks (?P<ranks>\d{1,7}) nNodes (?P<nodes>\d{1,7}) localRanks (\d{1,7})")
 _NVLINK = ("NVL", "NVB", "XGMI")
 _LL128_WAYS = ("LOC", "NVL", "NVB", "XGMI", "C2C", "PIX", "PXB")
-"""Paths between nodes over which LL128 is on; from Hopper on, PXN too."""
+"""Paths between nodes with LL128 on; from Hopper on, PXN too."""
 
 
 class Printed(Record):
     """A graph as printed; bandwidths in GB/s per channel.
 
-    `ranks` and `nodes` are those of its communicator, 0 where the log does not say; `way` is the
-    kind of path between nodes.
+    `ranks` and `nodes` are 0 if not logged; `way` is the kind of path between nodes.
     """
 
     algorithm: Algorithm
@@ -63,17 +60,17 @@ class Printed(Record):
 
     @property
     def ll128(self) -> bool:
-        """Whether NCCL has LL128 on over its path between nodes, whatever the GPU."""
+        """Whether LL128 is on over its path between nodes, whatever the GPU."""
         return self.nodes == 1 or self.way in _LL128_WAYS
 
 
 def load(path: Path) -> tuple[Printed, ...]:
-    """Return the graphs of a file. Raises ConfigError with file and line."""
+    """The graphs of a file. Raises ConfigError with file and line."""
     return parse(read_text(path), str(path))
 
 
 def parse(text: str, name: str) -> tuple[Printed, ...]:
-    """Return the graphs of a text by algorithm and communicator; `name` is what errors call it."""
+    """The graphs of a text by algorithm and communicator; errors call it `name`."""
     found: dict[tuple[Algorithm, int, int], Printed] = {}
     pending: dict[str, list[Printed]] = {}
     for at, line in enumerate(text.split("\n"), 1):

@@ -1,16 +1,15 @@
 """Where RCCL's tuner differs from NCCL's: constants of each AMD GPU, and two more rules.
 
-* Bandwidth is channels times that of one, times a ratio of the algorithm and protocol; there is no
-  most of LL or of trees. Trees and, over nodes, rings have a factor by size.
-* After the choice the protocol is decided again by the bytes of a rank: over nodes by two ranges,
-  in a node LL for small all-gathers and reduce-scatters. The algorithm stays.
+* Bandwidth is channels times one's, times a ratio of algorithm and protocol, without a most of LL
+  or trees. Trees and, over nodes, rings have a factor by size.
+* Then a rank's bytes decide the protocol again: over nodes by two ranges, in a node LL for small
+  all-gathers and reduce-scatters.
 * On MI300 and MI350 Tree Simple is off in a node, and Ring LL of a broadcast or reduce is faster.
 
-Trade-off: of RCCL's algorithms Ring and Tree alone, as PAT and CollNet are off by default there;
-its direct all-gather (up to 4 MiB), MSCCL and MSCCL++ are not known to the tuner. Bandwidths that
-RCCL has for whole known machines in place of channels are not there; give graphs or a log.
-Source: RCCL (commit 9e22c79), src/graph/tuning.cc, `rcclTuningModel` 0, 5 and 6,
-`ncclTopoTuneModel` and `ncclTopoGetAlgoTime`; src/rccl_wrap.cc, `rcclUpdateCollectiveProtocol`.
+Trade-off: Ring and Tree alone, as PAT and CollNet are off by default; its direct all-gather (up to
+4 MiB), MSCCL, MSCCL++ and bandwidths of whole known machines are left out. Source: RCCL (commit
+9e22c79), src/graph/tuning.cc, `rcclTuningModel` 0, 5 and 6, `ncclTopoTuneModel` and
+`ncclTopoGetAlgoTime`; src/rccl_wrap.cc, `rcclUpdateCollectiveProtocol`.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ PCI: dict[Algorithm, Triple] = {"Tree": (2.2, 2.2, 5.7), "Ring": (2.2, 2.2, 5.7)
 """Microseconds of LL, LL128 and Simple; the same for all GPUs."""
 
 BROADCAST_LL = 1.65
-"""By how much Ring LL of a broadcast or reduce has more bandwidth in a node of MI300 or MI350."""
+"""Factor on the bandwidth of Ring LL of a broadcast or reduce in a node of MI300 or MI350."""
 
 MORE_LL128 = 3.8
-"""By how much LL128 goes on for longer in all-reduces of more than two nodes."""
+"""Factor on the range of LL128 in all-reduces of more than two nodes."""
 
 
 class Model(NamedTuple):
     """Constants of a GPU by algorithm; triples are LL, LL128 and Simple.
 
-    `few` and `many` are ratios of bandwidth on up to two nodes and on more; `tree` and `ring` are
-    factors on it for each power of two from 64 B on; `over_nodes` are by kind the bytes of a rank
-    above which and up to which LL and LL128 run, and `in_node` those up to which LL does.
+    `few`, `many`: ratios of bandwidth on up to two nodes and more; `tree`, `ring`: factors for each
+    power of two from 64 B on; `over_nodes`: by kind a rank's bytes above and up to which LL and
+    LL128 run; `in_node`: up to which LL does.
     """
 
     xgmi: dict[Algorithm, Triple]
@@ -123,7 +122,7 @@ MODELS: dict[AnyGpu, Model] = {"mi200": _MI200, "mi300": _MI300, "mi350": _MI350
 
 
 def ratio(gpu: AnyGpu, nodes: int, kind: str, algorithm: Algorithm, protocol: Protocol) -> float:
-    """Return the share of all channels' bandwidth that an algorithm and protocol have; 0: off."""
+    """The share of all channels' bandwidth of an algorithm and protocol; 0: off."""
     model = MODELS[gpu]
     if algorithm not in model.few:
         return 0.0
@@ -138,7 +137,7 @@ def ratio(gpu: AnyGpu, nodes: int, kind: str, algorithm: Algorithm, protocol: Pr
 def correction(
     gpu: AnyGpu, nodes: int, algorithm: Algorithm, protocol: Protocol, size_bytes: int
 ) -> float:
-    """Return the factor on a bandwidth at a size."""
+    """The factor on a bandwidth at a size."""
     if algorithm == "Ring" and nodes == 1:
         return 1.0
     model = MODELS[gpu]
@@ -148,7 +147,7 @@ def correction(
 
 
 def edges(gpu: AnyGpu, nodes: int, ranks: int, kind: str) -> list[int]:
-    """Return the sizes from which on a factor or a protocol is another one."""
+    """The sizes at which a factor or a protocol changes."""
     model = MODELS[gpu]
     sizes = [64 << step for step in range(1, len(model.tree[0]))]
     of_rank = _counted(kind, ranks)
@@ -160,7 +159,7 @@ def edges(gpu: AnyGpu, nodes: int, ranks: int, kind: str) -> list[int]:
 def protocol_of(
     gpu: AnyGpu, nodes: int, ranks: int, kind: str, size_bytes: int, *, ll128: bool
 ) -> Protocol | None:
-    """Return the protocol that runs whatever was chosen; None where the choice stays."""
+    """The protocol that runs whatever was chosen; None where the choice stays."""
     model = MODELS[gpu]
     if kind not in (model.in_node if nodes == 1 else model.over_nodes):
         return None
@@ -174,7 +173,7 @@ def protocol_of(
 
 
 def _ranges(model: Model, nodes: int, kind: str, ll128: bool) -> list[tuple[int, int]]:
-    """Return the bytes of a rank for LL and, where it is on, LL128: more than and at most."""
+    """The bytes of a rank for LL and, where it is on, LL128: more than and at most."""
     if nodes == 1:
         return [(-1, model.in_node[kind])] if kind in model.in_node else []
     if kind not in model.over_nodes:
@@ -186,5 +185,4 @@ def _ranges(model: Model, nodes: int, kind: str, ll128: bool) -> list[tuple[int,
 
 
 def _counted(kind: str, ranks: int) -> int:
-    """Return by how much a size is more than the bytes of a rank."""
     return 1 if kind == "all_reduce" else ranks

@@ -1,15 +1,14 @@
 """The graphs that NCCL finds for nodes whose GPUs are behind NVSwitches: channels and bandwidths.
 
-Of the speeds that it tries, the one at which all channels together have the most bandwidth, the
-faster of two. In a node c channels of speed s need c s of what a GPU's NVLinks have; up to Hopper
-few fast ones become twice as many of half the speed. NVLS has a channel for each GPU, whose link
-carries all of them and its own again. Between nodes a channel is on one adapter, too.
+It takes the speed with the most bandwidth of all channels, the faster of two. c channels of speed s
+need c s of a GPU's NVLinks; up to Hopper few fast ones become twice as many of half the speed. NVLS
+has a channel for each GPU, whose link carries all of them and its own again. Between nodes a
+channel is also on one adapter. 8 H100s have the 12 rings of 30 GB/s and 8 NVLS channels of 40 GB/s
+that logs show.
 
-For 8 H100s these are the 12 rings of 30 GB/s and 8 channels of NVLS of 40 GB/s that logs show.
-
-Trade-off: NCCL searches paths one by one, and gives up some after a time; this takes it that every
-GPU reaches every other alike, and one adapter for as many GPUs as another. Source: NCCL 2.30.7,
-src/graph/search.cc, `ncclTopoCompute`, and topo.h for the bandwidth of a link.
+Trade-off: all GPUs reach each other equally, with as many at each adapter; NCCL searches paths,
+some only for a time. Source: NCCL 2.30.7, src/graph/search.cc, `ncclTopoCompute`, and topo.h for
+the bandwidth of a link.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _BETWEEN: dict[Gpu, tuple[float, ...]] = {
     "blackwell": (96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2),
 }
 _DOUBLED: dict[Gpu, float] = {"volta": 25.0, "ampere": 25.0, "hopper": 50.0}
-"""Speeds from which on a channel becomes two of half of it."""
+"""From this speed on a channel becomes two of half of it."""
 
 _MOST_CHANNELS = 32
 
@@ -46,7 +45,7 @@ _MOST_CHANNELS = 32
 class Machine(NamedTuple):
     """A node: its GPUs, GB/s of one's NVLinks together, its adapters and GB/s of each.
 
-    `way` is the farthest of the paths from GPUs to their nearest adapters.
+    `way` is the farthest path from a GPU to its nearest adapter.
     """
 
     gpu: Gpu
@@ -58,9 +57,9 @@ class Machine(NamedTuple):
 
 
 def machine_of(topology: Topology, any_gpu: AnyGpu, nic_bytes_per_ns: float, where: str) -> Machine:
-    """Return the node that a matrix shows.
+    """The node that a matrix shows.
 
-    Raises ConfigError at `where` unless all GPUs have as many NVLinks to each other, over switches.
+    Raises ConfigError at `where` unless all pairs have equal NVLinks, over switches.
     """
     if any_gpu not in NVLINK_RATE:
         problem = (
@@ -86,7 +85,6 @@ def machine_of(topology: Topology, any_gpu: AnyGpu, nic_bytes_per_ns: float, whe
 
 
 def _used(topology: Topology) -> int:
-    """Return the adapters that are some GPU's nearest."""
     near = {
         nic
         for gpu in topology.gpus
@@ -97,12 +95,11 @@ def _used(topology: Topology) -> int:
 
 
 def _spoken(way: str) -> str:
-    """Return what NCCL calls a path: it has no NODE."""
     return "PHB" if way == "NODE" else way
 
 
 def searched(machine: Machine) -> tuple[Printed, ...]:
-    """Return the graphs in a node, and between nodes where there are adapters."""
+    """The graphs in a node, and between nodes where there are adapters."""
     gpu = machine.gpu
     channels, speed = _doubled(gpu, *_most(_INSIDE[gpu], machine.nvlink, machine.nvlink))
     found = [_graph(name, channels, speed, speed, machine, 1) for name in ("Ring", "Tree")]
@@ -131,7 +128,6 @@ def _between(machine: Machine) -> list[Printed]:
 
 
 def _most(speeds: tuple[float, ...], room: float, most: float) -> tuple[int, float]:
-    """Return channels and speed with the most bandwidth together, the faster of two."""
     fits = [(min(_MOST_CHANNELS, int(room / one)), one) for one in speeds if one <= most]
     return max(fits, key=lambda pair: (pair[0] * pair[1], pair[1]))
 

@@ -1,8 +1,8 @@
 """What NCCL's tuner knows of a communicator: its ranks, and the graphs that NCCL found for it.
 
-Graphs are what `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH` prints ("Pattern 4, ..., nChannels 16, bw
-24.000000/24.000000, type NVL/PXN, sameChannels 1"). Trade-off: Yantra does not search them itself,
-so a system needs such lines. Source: NCCL 2.30.7, src/graph/search.cc, `ncclTopoPrintGraph`.
+Graphs are as `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH` prints them ("Pattern 4, ..., nChannels 16,
+bw 24.000000/24.000000, type NVL/PXN, sameChannels 1"). Source: NCCL 2.30.7, src/graph/search.cc,
+`ncclTopoPrintGraph`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from yantra.collectives.nccl.constants import AnyGpu, Cpu, Gpu
 class Graph(Record):
     """The channels of one algorithm.
 
-    `intra` and `inter` are GB/s (1e9) per channel inside a node and between nodes; `nvlink` is
-    whether paths inside a node are NVLink (else PCI); `inter_latency_us` is that of the network
-    adapter; `same_channels` is whether all channels take the same path.
+    `intra`, `inter`: GB/s (1e9) per channel in a node and between nodes; `nvlink`: in a node (else
+    PCI); `inter_latency_us`: the adapter's; `same_channels`: all take one path.
     """
 
     channels: int
@@ -33,11 +32,10 @@ class Graph(Record):
 class System(Record):
     """A communicator: ranks, nodes, GPUs, CPUs and the graphs by algorithm.
 
-    `channels` are those of the communicator, by default the ring's. `ll128` is whether NCCL has
-    LL128 on: paths in a node up to NVLink, between nodes up to PXB (Hopper on: PXN). `nvls` and
-    `collnet` are whether NVLink SHARP and CollNet (in-network reduction) are on; `heads` is how
-    many ranks of a node have an adapter of CollNet, by default all. `plain_tree` is a tree
-    of which all traffic enters and leaves at one GPU (pattern 3). `x86` is the CPU's architecture.
+    `channels`: by default the ring's. `ll128`: LL128 is on (in a node up to NVLink, between nodes
+    PXB, Hopper on: PXN). `nvls`, `collnet`: NVLink SHARP and CollNet (in-network reduction) are on;
+    `heads`: a node's ranks with a CollNet adapter, by default all. `plain_tree`: a tree's traffic
+    enters and leaves at one GPU (pattern 3). `x86`: the CPU's architecture.
     """
 
     ranks: int
@@ -66,10 +64,8 @@ class System(Record):
 
     @property
     def local(self) -> float:
-        """Ranks per node."""
         return self.ranks / self.nodes
 
     @property
     def all_channels(self) -> int:
-        """Channels of the communicator."""
         return self.channels or self.graphs["Ring"].channels

@@ -1,9 +1,8 @@
 """The tuner's table: latency and bandwidth of every algorithm and protocol for one collective.
 
-Bandwidths begin as those of the bus (channels times what one channel has) and become those of the
-algorithm: bytes of the collective over time. Trade-off: in double precision where NCCL has single;
-against the compiled functions that changed no choice. Source: NCCL 2.30.7 (commit 5067397),
-src/graph/tuning.cc, `ncclTopoTuneModel`.
+Bus bandwidths (channels times one's) become algorithm bandwidths (bytes over time). Trade-off:
+double precision, not NCCL's single; no choice differed from the compiled functions. Source: NCCL
+2.30.7 (commit 5067397), src/graph/tuning.cc, `ncclTopoTuneModel`.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ _RUNS: dict[str, tuple[Algorithm, ...]] = {
 
 
 class Expected(NamedTuple):
-    """Latency in microseconds and algorithm bandwidth in GB/s; bandwidth 0 if it is off."""
+    """Latency in microseconds and algorithm bandwidth in GB/s, 0 if it is off."""
 
     latency_us: float
     bandwidth: float
 
 
 class Table(NamedTuple):
-    """What the tuner expects of one collective, in the order in which equal times are decided."""
+    """What the tuner expects of one collective; of equal times the first is taken."""
 
     system: System
     kind: str
@@ -43,10 +42,10 @@ class Table(NamedTuple):
 
 
 def tuner_table(system: System, kind: str) -> Table:
-    """Return latency and bandwidth of each algorithm and protocol that has a graph.
+    """Latency and bandwidth of each algorithm and protocol that has a graph.
 
-    Raises ConfigError for a kind that the tuner does not know (an all-to-all is sends), and for a
-    system without a ring or with fewer than two ranks.
+    Raises ConfigError for an unknown kind (an all-to-all is sends), without a ring, or for fewer
+    than two ranks.
     """
     if kind not in KINDS:
         raise ConfigError("kind", expected_got(f"one of {', '.join(KINDS)}", kind))
@@ -76,7 +75,7 @@ def tuner_table(system: System, kind: str) -> Table:
 
 
 def _is_on(system: System, kind: str, algorithm: Algorithm, protocol: Protocol) -> bool:
-    """Return whether NCCL has a pair on; src/enqueue.cc, `updateCollCostTable`, has the rest."""
+    """Whether NCCL has a pair on; src/enqueue.cc, `updateCollCostTable`, has the rest."""
     several = system.nodes > 1
     if protocol == "LL128" and not system.ll128:
         return False

@@ -7,10 +7,8 @@
     NIC Legend:
       NIC0: mlx5_0
 
-NV# is a number of NVLinks; PIX, PXB, PHB, NODE and SYS are paths over PCI, the nearest first.
-
-Trade-off: speeds are not in it; NICs have those that are given. Source: the legend that the program
-prints itself.
+NV# is a number of NVLinks; PIX, PXB, PHB, NODE and SYS are PCI paths, the nearest first. It has no
+speeds. Source: the printed legend.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 NEAREST = ("PIX", "PXB", "PHB", "NODE", "SYS")
-"""Paths over PCI, the nearest first."""
 
 _COLUMN = re.compile(r"^(GPU|NIC|mlx)[\w.-]{1,60}$")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -39,7 +36,7 @@ class Topology(NamedTuple):
     paths: dict[tuple[str, str], str]
 
     def nvlinks(self) -> int | None:
-        """Return the NVLinks between any two GPUs; None where pairs differ or some have none."""
+        """The NVLinks between any two GPUs; None where pairs differ or some have none."""
         found = {self.paths[a, b] for a in self.gpus for b in self.gpus if a != b}
         if len(found) != 1:
             return None
@@ -47,7 +44,7 @@ class Topology(NamedTuple):
         return int(path[2:]) if path.startswith("NV") else None
 
     def with_nics(self, names: Sequence[str], where: str) -> Topology:
-        """Return the node with these NICs alone. Raises ConfigError at `where` for other names."""
+        """The node with these NICs alone. Raises ConfigError at `where` for other names."""
         for at, one in enumerate(names):
             if one not in self.nics:
                 expected = f"one of {', '.join(self.nics)}" if self.nics else "a NIC; there is none"
@@ -56,17 +53,17 @@ class Topology(NamedTuple):
         return self._replace(nics=tuple(one for one in self.nics if one in names))
 
     def nearest(self, gpu: str) -> str:
-        """Return the path from a GPU to its nearest NIC."""
+        """The path from a GPU to its nearest NIC."""
         return min((self.paths[gpu, nic] for nic in self.nics), key=NEAREST.index)
 
 
 def load(path: Path) -> Topology:
-    """Return the matrix of a file. Raises ConfigError with file and line."""
+    """The matrix of a file. Raises ConfigError with file and line."""
     return parse(read_text(path), str(path))
 
 
 def parse(text: str, name: str) -> Topology:
-    """Return the matrix of a text; `name` is what errors call it."""
+    """The matrix of a text; errors call it `name`."""
     columns: list[str] = []
     rows: dict[str, list[str]] = {}
     called: dict[str, str] = {}

@@ -2,12 +2,10 @@
 
     t = latency + bytes / (1000 bandwidth)   us, bytes, GB/s
 
-with a factor on the bandwidth of trees by size, and one on the latency of rings over nodes. Within
-a segment of sizes where no factor changes every t is a straight line, and so is the least of them
-between the sizes where two lines cross; `segments` gives those. Trade-off: collectives of one call
-are taken one by one, as NCCL does without grouping; fp8, where NCCL puts long rings last, is not
-told apart. Source: NCCL 2.30.7 (commit 5067397), src/graph/tuning.cc, `ncclTopoGetAlgoTime`;
-src/enqueue.cc, `topoGetAlgoInfo`.
+with factors by size on trees' bandwidth, and one on rings' latency over nodes. Between changes of
+factors every t, and so their least between crossings, is a straight line: `segments`. Trade-off: no
+grouped calls, and no fp8, where NCCL puts long rings last. Source: NCCL 2.30.7 (commit 5067397),
+src/graph/tuning.cc, `ncclTopoGetAlgoTime`; src/enqueue.cc, `topoGetAlgoInfo`.
 """
 
 from __future__ import annotations
@@ -23,12 +21,12 @@ from yantra.collectives.nccl.constants import TREE_CORRECTION, Algorithm, Protoc
 from yantra.collectives.nccl.table import Table
 
 _FIRST = 64  # bytes from which on trees are corrected
-_TREE_STEPS = 23  # NCCL stops one before its table's end for trees, and not for NVLSTree
+_TREE_STEPS = 23  # NCCL stops one before its table's end for trees, not for NVLSTree
 _ALL_STEPS = 24
 
 
 class Chosen(NamedTuple):
-    """An algorithm and a protocol by NCCL's names, and the time expected in microseconds."""
+    """Algorithm and protocol by NCCL's names, and the expected time in microseconds."""
 
     algorithm: Algorithm
     protocol: Protocol
@@ -36,9 +34,9 @@ class Chosen(NamedTuple):
 
 
 def chosen(table: Table, size_bytes: int) -> Chosen:
-    """Return what the tuner takes for so many bytes, counted as nccl-tests do.
+    """What the tuner takes for `size_bytes`, counted as in nccl-tests.
 
-    That is what all ranks have together of an all-gather and a reduce-scatter, else what one has.
+    That is all ranks' together for an all-gather and a reduce-scatter, else one's.
     """
     best: Chosen | None = None
     times: dict[tuple[Algorithm, Protocol], float] = {}
@@ -58,9 +56,9 @@ def chosen(table: Table, size_bytes: int) -> Chosen:
 
 
 def segments(table: Table, most_bytes: int) -> list[int]:
-    """Return sizes, ascending from 0 to `most_bytes`, between which the time is a straight line.
+    """Sizes, ascending from 0 to `most_bytes`, between which time is a straight line.
 
-    Where it jumps the last size before the jump and the first after it are both there.
+    At jumps both the size before and after.
     """
     bounds = [0, *_jumps(table, most_bytes), most_bytes + 1]
     sizes = set()
@@ -76,7 +74,6 @@ Line = tuple[float, float]  # microseconds, and microseconds per byte
 
 
 def _lines(table: Table, size_bytes: int) -> Iterator[tuple[tuple[Algorithm, Protocol], Line]]:
-    """Return the straight lines of all pairs that are on, as they are around a size."""
     system = table.system
     is_long = size_bytes // (system.all_channels * system.ranks) >= 64
     for pair, expected in table.expected.items():
@@ -113,7 +110,7 @@ def _jumps(table: Table, most_bytes: int) -> list[int]:
 
 
 def _crossings(lines: list[Line], first: int, last: int) -> Iterator[int]:
-    """Yield the sizes just before which the least of some lines changes, by walking along it."""
+    """The sizes just before the least of some lines changes."""
     at = float(first)
     current = min(lines, key=lambda line: (line[0] + line[1] * at, line[1]))
     while True:

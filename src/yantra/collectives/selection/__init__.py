@@ -28,18 +28,16 @@ FIELD = PluginField(selections)
 
 
 def selection_of(choice: PluginChoice) -> Selection:
-    """Return the selection that a scenario chooses, with its options."""
+    """The selection that a scenario chooses, with its options."""
     return made(selections, choice, "collectives.selection")
 
 
 def checked_choices(
     selection: Selection, kind: str, group: Group
 ) -> dict[int, tuple[Any, ...] | Timed]:
-    """Return the algorithms of each dimension by the bytes from which on they run a kind.
+    """Algorithms of each dimension, or a time, by the bytes from which on they run a kind.
 
-    In place of algorithms a time may be given.
-
-    Raises ConfigError for an answer that is none, and for a selection that raises.
+    Raises ConfigError for an invalid answer or a selection that raises.
     """
     where = "collectives.selection"
     name = type(selection).__name__
@@ -62,7 +60,7 @@ def checked_choices(
 
 
 def is_timed(chosen: object) -> TypeGuard[Timed]:
-    """Return whether a choice is a time and not algorithms."""
+    """Whether a choice is a time and not algorithms."""
     return hasattr(chosen, "points")
 
 

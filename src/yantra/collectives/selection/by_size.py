@@ -4,8 +4,8 @@
       {collective: all_reduce, algorithm: halving_doubling},
       {collective: all_reduce, from: 1 MiB, algorithm: ring}]}}
 
-Of the rules that hold for a collective the last one counts. Trade-off: whoever writes the table
-must know it; NCCL and its kin work theirs out of latencies and bandwidths.
+The last rule that holds counts. Trade-off: you must know the table; NCCL derives its own from
+latencies and bandwidths.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from yantra.collectives.selection.selection import Choice, Group, Selection
 
 
 class Rule(Record):
-    """From so many bytes and ranks on, an algorithm; of every collective if none is named."""
+    """An algorithm from a size and number of ranks on; of every collective if none is named."""
 
     algorithm: str
     collective: str = ""
@@ -53,7 +53,7 @@ class BySize(Selection):
     options = Section(Rules, {"rules": ("rules", Many(RULE), "the last rule that applies counts")})
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """Return the last rule that holds, from every size on at which one begins to."""
+        """The last rule that holds, at every size where one begins to."""
         rules: tuple[Rule, ...] = self.given.rules
         of_kind = [
             rule

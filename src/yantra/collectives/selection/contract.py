@@ -2,8 +2,7 @@
 
     python -m yantra.collectives.selection.contract path/to/my_selection.py
 
-A selection that has options is asked with their defaults; one that needs options has none to be
-asked with, and the command says so.
+Options have their defaults; one with required options cannot be checked.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ GROUPS = (
     Group(4, _GRID, (1,), 1),
     Group(32, _GRID, (0, 1), 0),
     Group(3, _ROW, None, 0),
-    # Those of nodes: all members in one, some in each, and one in each.
+    # Nodes: all members in one, some in each, and one in each.
     *(Group(n, (("switch", n),), (0,), 0, local=n) for n in (2, 6, 8)),
     Group(8, _GRID, (0,), 0, local=8),
     Group(32, _GRID, (0, 1), 0, local=8),
@@ -93,7 +92,7 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(selection: Selection) -> Iterator[str]:
-    """Yield what is wrong with a selection, for every kind, group and law."""
+    """What is wrong with a selection, for every kind, group and law."""
     for group in GROUPS:
         for kind in KINDS:
             label = f"{kind} over {group.ranks} ranks{_place(group)}"
@@ -108,12 +107,12 @@ def _place(group: Group) -> str:
 
 
 def find(name: str) -> Selection:
-    """Return a selection with the defaults of its options."""
+    """A selection with the defaults of its options."""
     return made(selections, name, name)
 
 
 def summary(_: Selection) -> str:
-    """Return what was checked."""
+    """What was checked."""
     groups = ", ".join(dict.fromkeys(f"{group.ranks}{_place(group)}" for group in GROUPS))
     return f"every law holds for {', '.join(KINDS)} over groups of these ranks: {groups}"
 

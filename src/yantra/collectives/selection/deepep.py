@@ -3,18 +3,17 @@
     selection: {kind: deepep, options: {gpu: h100_sxm, hidden: 7168, top_k: 8, experts: 256,
       sms: 20, others: {kind: measured, options: {system: h100, adapter: 48.5 GB/s}}}}
 
-A token goes once to each node that has one of its experts, in FP8, and what comes back is in 16
-bits (`yantra.collectives.deepep`). A trace states all copies of all tokens in 16 bits, and not
-whether it is dispatch or combine: each takes half of the time of the pair, so a step is as long as
-with both told apart, unless it overlaps one and not the other. Skew is in the size that the trace
-states, which is that of the busiest rank. A group of more than one node has the `adapter` of each
-rank between them. Other collectives are chosen by `others`, or keep the scenario's algorithms.
+A token goes in FP8 once to each node with one of its experts, and returns in 16 bits
+(`yantra.collectives.deepep`). A trace has all copies of all tokens in 16 bits, dispatch or combine:
+each takes half of the pair's time, exact unless a step overlaps only one. Skew is in the trace's
+size, the busiest rank's. Groups over nodes have each rank's `adapter`. `others` chooses other
+collectives, else the scenario.
 
-What-ifs take away the bytes on links and adapters, or the hops between nodes; copies and launches
-stay. Links are those of the GPU that was measured, whatever the cluster states.
+What-ifs take away bytes on links and adapters, or hops between nodes; copies and launches stay.
+Links are the measured GPU's, whatever the cluster states.
 
-Trade-off: as with `measured`, a collective is one phase without messages, which shares no link; its
-bytes, the mean of both directions, are charged afterwards.
+Trade-off: as with `measured`, one phase without messages; its bytes, both directions' mean, are
+charged afterwards.
 """
 
 from __future__ import annotations
@@ -58,15 +57,13 @@ class Options(Record):
 
 
 class _Others(PluginField):
-    """A selection in the options of one: its own options are not spelled out again, without end."""
+    """A selection within options; its own options are not spelled out again, without end."""
 
     def schema(self) -> Schema:
         return {"anyOf": [{"type": "string"}, {"type": "object", "required": ["kind"]}]}
 
 
 class DeepEP(Selection):
-    """All-to-alls as DeepEP was measured to take them."""
-
     options = Section(
         Options,
         {
@@ -93,7 +90,7 @@ class DeepEP(Selection):
     )  # fmt: skip
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """Return half of the time of a pair for an all-to-all; for others what `others` choose."""
+        """Half of a pair's time for an all-to-all; else `others`' choice."""
         given: Options = self.given
         _check(given)
         if kind != "all_to_all" or given.ranks not in (0, group.ranks):
@@ -136,7 +133,7 @@ class DeepEP(Selection):
         return [Choice(0, made)]
 
     def sms(self, kind: str) -> int | None:
-        """Return what the kernels run on; those of low latency take what they need."""
+        """The kernels' SMs; those of low latency take what they need."""
         given: Options = self.given
         if kind == "all_to_all" and given.kernels != "low_latency":
             return given.sms

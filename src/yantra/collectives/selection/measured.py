@@ -2,35 +2,31 @@
 
     selection: {kind: measured, options: {system: h100, adapter: 48.5 GB/s}}
 
-For every size the best of NCCL's algorithms and protocols, each with a latency, a step and a
-bandwidth (yantra.collectives.terms). The numbers are in `measured.csv` beside this file, with the
-error of each fit and its source; `python -m yantra.accuracy.collectives --write` makes them.
+The best of NCCL's algorithms and protocols by size (yantra.collectives.terms), from `measured.csv`,
+with each fit's error and source; `python -m yantra.accuracy.collectives --write` makes it.
 
-A collective then is one phase without messages: all members end together, so long after the last
-of them came, and its bytes are charged to links afterwards (`yantra.collectives.charges`).
-Trade-off: nothing that shares a link slows it down, and neither does it slow down others.
+A collective is one phase without messages: all members end that long after the last came, and its
+bytes are charged to links afterwards (`yantra.collectives.charges`). Trade-off: sharing links slows
+neither it nor others.
 
-`links` say which network was measured, a bandwidth and a latency for each dimension. Where the
-cluster has others, and in what-if bounds, each part of a time follows the links that govern it
-(`yantra.collectives.terms`). Without them the cluster's network is what was measured.
+`links` state the measured network, a bandwidth and a latency for each dimension, by default the
+cluster's. On others, and in what-if bounds, each part of a time follows its links
+(`yantra.collectives.terms`).
 
-What rests on less says so in `Timed.basis`:
+`Timed.basis` says what rests on less:
 
-* More ranks in a node than were measured (72 of an NVL72), more nodes, fewer ranks on each: hops
-  and latencies by the laws of the terms.
-* Over nodes two all-reduces of A100s alone are measured. Elsewhere latencies are theirs, and the
-  bandwidth is that of the adapters of a rank and its node-mates, or of the links in the node if
-  that is less, times 0.85: what nccl-tests reach of it is 0.65 on Azure's NDv4 and 1.1 on AWS's p5
-  (with in-network help). All-gathers and reduce-scatters have the rings' terms, with half of the
-  steps; an all-to-all has the trees' latencies.
-* An all-to-all over nodes sends what leaves the node over the adapters of each rank. With `copies`
-  it is one of experts, whose libraries (DeepEP, HybridEP) send a token once to each node that holds
-  some of its `copies` experts: of N nodes a share (1 - (1 - 1 / N)^copies) N / copies, if experts
-  are chosen evenly.
+* More ranks in a node than measured (72 of an NVL72), more nodes, fewer ranks on each: by the laws
+  of the terms.
+* Over nodes only two all-reduces of A100s are measured. Elsewhere latencies are theirs, and the
+  bandwidth is 0.85 of that of the node's adapters, or of its links if less: nccl-tests reach 0.65
+  of it on Azure's NDv4 and 1.1 on AWS's p5 (with in-network help). All-gathers and reduce-scatters
+  have the rings' terms with half the steps, an all-to-all the trees' latencies.
+* An all-to-all over nodes sends what leaves the node over each rank's adapters. With `copies` it is
+  one of experts, whose libraries (DeepEP, HybridEP) send a token once to each node with some of its
+  `copies` experts: of N nodes a share (1 - (1 - 1 / N)^copies) N / copies, if chosen evenly.
 
-With a `file` collectives that were measured on the very machine go before those of `system`.
-`Timed.interval` is the file's for what it holds, else that of another site of the same machine, as
-anybody's is: `intervals.csv`.
+A `file` of the very machine overrides `system`, with its own `Timed.interval`; others have that of
+another site: `intervals.csv`.
 """
 
 from __future__ import annotations
@@ -56,10 +52,10 @@ INTERVALS = paths.join(_FOLDER, "intervals.csv")
 _OVER_NODES = "a100-ndv4"
 _REACHED = 0.85  # of the adapters' bandwidth over nodes; see above
 _OTHER_SITE = 0.45
-"""Half of the 90 % interval, as a logarithm, at a site of which nothing was measured, at least:
-nodes of others with the same GPUs are 17 to 28 % off in the mean, and 90 % of a normal lie within
-twice the mean."""
-_OWN = "own"  # the system of what was measured on the very machine
+"""Least half of an unmeasured site's 90 % interval, as a logarithm: other nodes with the same GPUs
+are 17 to 28 % off in the mean, and 90 % of a normal are within twice the mean.
+"""
+_OWN = "own"  # the system measured on the very machine
 _SIZES = tuple(sorted({round(2 ** (k / 2)) for k in range(12, 88)}))  # 64 B to 8 TiB
 
 
@@ -79,8 +75,6 @@ Known = dict[tuple[str, str, str], Fit]
 
 
 class Measured(Selection):
-    """The time of a collective as NCCL was measured to take it."""
-
     options = Section(
         Options,
         {
@@ -121,7 +115,7 @@ class Measured(Selection):
     )
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """Return the time of a collective by its size; nothing for kinds that are not measured."""
+        """The time of a collective by its size; nothing for kinds that are not measured."""
         given: Options = self.given
         if given.system or not given.file:
             _check_system(given.system, "node")
@@ -152,10 +146,11 @@ class Measured(Selection):
 
 
 def _faster(given: Options, group: Group) -> Faster:
-    """Return by how much the links of a group are faster than those that were measured.
+    """By how much a group's links are faster than measured; between nodes its slowest dimension
+    counts.
 
-    Between nodes its slowest dimension is what counts. Raises ConfigError for a list that does not
-    fit the dimensions, and where a latency of nothing would have to be scaled.
+    Raises ConfigError for a list that does not fit the dimensions, and where a latency of 0 would
+    be scaled.
     """
     if not group.links:
         return Faster()
@@ -186,7 +181,7 @@ def _faster(given: Options, group: Group) -> Faster:
 
 
 def _is_as_named(given: Options, group: Group) -> bool:
-    """Return whether the cluster has the network that was measured, whatever a what-if removes."""
+    """Whether the cluster has the measured network, whatever a what-if removes."""
     found = (
         (given.bandwidths, [link.bytes_per_ns for link in group.links]),
         (given.latencies, [link.latency_ns for link in group.links]),
@@ -195,7 +190,7 @@ def _is_as_named(given: Options, group: Group) -> bool:
 
 
 def _known(file: str) -> tuple[Known, str]:
-    """Return all fits, those of a file as of the system `own`, and what its machine is called."""
+    """All fits, a file's as of system `own`, and the name of its machine."""
     if not file:
         return fits(), ""
     name, own = load(file)
@@ -203,7 +198,6 @@ def _known(file: str) -> tuple[Known, str]:
 
 
 def _system(given: Options, kind: str, known: Known) -> str:
-    """Return whose node a collective is taken of; empty where nobody measured it."""
     return _OWN if (_OWN, kind, "node") in known else given.system
 
 
@@ -221,7 +215,7 @@ def _in_node(system: str, kind: str, ranks: int, known: Known, name: str, faster
 def _over_own_nodes(
     given: Options, kind: str, ranks: int, local: int, known: Known, name: str, faster: Faster
 ) -> Timed:
-    """Return the time over nodes of the very machine; other ranks on a node share its adapters."""
+    """Over nodes of the very machine; other ranks on a node share its adapters."""
     fit = known[_OWN, kind, "nodes"]
     terms = fit.terms
     basis = f"collectives of NCCL measured over nodes of {name}"
@@ -268,9 +262,9 @@ def _over_nodes(
 def over_nodes(
     nodes: str, kind: str, adapter_bytes_per_ns: float, local: int, inner: Fit
 ) -> tuple[Term, ...]:
-    """Return the terms of a kind over nodes: those of measured `nodes`, or drawn from such.
+    """Terms over nodes: of measured `nodes`, or derived from them.
 
-    `inner` is the fit of what a node of the machine takes; `local` are its ranks.
+    `inner` is the fit in a node of `local` ranks.
     """
     fit = fits()[nodes or _OVER_NODES, "all_reduce", "nodes"]
     if _is_measured(nodes, kind, local, fit):
@@ -283,7 +277,7 @@ def _is_measured(nodes: str, kind: str, local: int, fit: Fit) -> bool:
 
 
 def runs_of(fit: Fit, kind: str, ranks: int, nodes: float) -> tuple[tuple[int, str], ...]:
-    """Return the algorithm and protocol that runs from so many bytes on, as traces state them."""
+    """The algorithm and protocol by least bytes, as traces state them."""
     return _timed(fit.terms, kind, ranks, nodes, Faster(), most=fit.most_ranks).runs
 
 
@@ -291,15 +285,14 @@ def _timed_over(
     terms: Sequence[Term], inner: Fit | None, kind: str, ranks: int, local: int, copies: int,
     faster: Faster,
 ) -> Timed:  # fmt: skip
-    """Return the time over nodes; `inner` is what the ranks of a node take, where it is known."""
     nodes, copies = ranks / local, max(copies, 1)
     once = (1.0 - (1.0 - 1.0 / nodes) ** copies) * nodes / copies
     if inner is not None:
         faster = faster._replace(most_in_node=_most(inner))
     timed = _timed(terms, kind, ranks, nodes, faster, once=once)
-    if local > 1 and inner is not None:  # never faster than among the members of one node
-        # Of an all-to-all node-mates get one share of those of all nodes; what all ranks have of an
-        # all-gather goes through each node.
+    if local > 1 and inner is not None:  # never faster than among one node's members
+        # Node-mates of an all-to-all get one of all nodes' shares; all of an all-gather goes
+        # through each node.
         counted = {"all_to_all": 1.0 / nodes, "all_gather": nodes}.get(kind, 1.0)
         within = _timed(inner.terms, kind, local, 1, faster, most=inner.most_ranks, counted=counted)
         points = tuple(
@@ -311,14 +304,12 @@ def _timed_over(
 
 
 def _most(inner: Fit) -> float:
-    """Return the bandwidth that links in a node reach, in bytes per microsecond."""
     return max(one.bytes_per_us for one in inner.terms if one.algorithm != "NVLS")
 
 
 def _elsewhere(
     fit: Fit, kind: str, adapter_bytes_per_ns: float, local: int, inner: Fit
 ) -> tuple[Term, ...]:
-    """Return the terms of a kind over other nodes: latencies as measured, another bandwidth."""
     rank = adapter_bytes_per_ns * 1000.0 * _REACHED  # bytes per microsecond
     together = rank if kind == "all_to_all" else min(rank * local, _most(inner))
     faster = together / max(one.bytes_per_us for one in fit.terms)
@@ -334,10 +325,8 @@ def _elsewhere(
 
 
 def _with_local(terms: Sequence[Term], measured: int, local: int) -> tuple[Term, ...]:
-    """Return terms with the chain of a tree inside a node as long as that of so many ranks.
-
-    In NCCL's tuner a tree takes 2 (local - 1) hops of NVLink and a constant besides its network
-    hops. Those of a ring are counted where they are (`terms.crossing`).
+    """A tree's chain inside a node for `local` ranks: in NCCL's tuner 2 (local - 1) hops of NVLink
+    beside network hops and a constant. A ring's are in `terms.crossing`.
     """
     if measured == local:
         return tuple(terms)
@@ -356,10 +345,6 @@ def _timed(
     terms: Sequence[Term], kind: str, ranks: int, nodes: float, faster: Faster, *,
     most: int = USUAL_LOCAL, once: float = 1.0, counted: float = 1.0,
 ) -> Timed:  # fmt: skip
-    """Return the time of a collective by its size as traces state it.
-
-    `counted` is by how much the bytes that its members run over differ from those stated.
-    """
     import numpy as np
 
     from yantra.collectives.terms import points, taken
@@ -375,7 +360,7 @@ def _timed(
 
 @cache
 def fits() -> Known:
-    """Return the fits by system, collective and `node` or `nodes`."""
+    """The fits by system, collective and `node` or `nodes`."""
     lines = [line for line in read_text(FILE).splitlines() if not line.startswith("#")]
     by_system: dict[str, list[str]] = {}
     for line in lines[1:]:
@@ -390,17 +375,17 @@ def fits() -> Known:
 
 @cache
 def intervals() -> dict[str, float]:
-    """Return halves of 90 % intervals, as logarithms, by what is predicted from what.
+    """Halves of 90 % intervals, as logarithms, by what is predicted from what.
 
-    `sizes`: other sizes of what was measured; `ranks`: more ranks; `site` and `site_over_nodes`:
-    another machine with the same parts, of which nothing was measured.
+    `sizes`, more `ranks`, or another, unmeasured machine with the same parts (`site`,
+    `site_over_nodes`).
     """
     lines = [line for line in read_text(INTERVALS).splitlines() if not line.startswith("#")]
     return {name: float(value) for name, value, *_ in (line.split(",") for line in lines[1:])}
 
 
 def systems(where: str) -> tuple[str, ...]:
-    """Return the systems that were measured in a `node`, or over `nodes`."""
+    """The systems measured in a `node`, or over `nodes`."""
     return tuple(dict.fromkeys(system for system, _, at in fits() if at == where))
 
 

@@ -7,23 +7,21 @@
 
     selection: {kind: nccl, options: {gpu: hopper, cpu: intel, log: nccl.log}}
 
-`graphs` are those that NCCL prints with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH`: "Pattern 4 ...
+`graphs` are what NCCL prints with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH`: "Pattern 4 ...
 nChannels 16, bw 24.0/24.0" (inside a node, between nodes) is a ring, 1 to 3 a tree, 5 NVLS, 6
-CollNetDirect. `log` is the file that has these lines (yantra.collectives.nccl.debug_log); it gives
-graphs to groups on one node, or on several, that have as many ranks in a node as those of the log.
-Graphs of the scenario go before those of the log. NCCL searches them for each communicator, so
-`local` may restrict one to groups with so many ranks in a node.
+CollNetDirect. `log` is a file of such lines (yantra.collectives.nccl.debug_log), for groups with as
+many ranks in a node; the scenario's come first. `local` restricts one to groups with that many
+ranks in a node, as NCCL searches for each communicator.
 
     selection: {kind: nccl, options: {gpu: hopper, cpu: intel, topology: topo.txt, nic: 400 Gb/s}}
 
-`topology` is what `nvidia-smi topo -m` prints, and `nic` the bandwidth of an adapter: graphs are
-then those that NCCL's search finds (yantra.collectives.nccl.search). `nics` names the adapters that
-NCCL uses, as NCCL_IB_HCA does, where others are near, too. A log goes before them.
+Or they come from NCCL's search (yantra.collectives.nccl.search): `topology` is what `nvidia-smi
+topo -m` prints, `nic` an adapter's bandwidth, `nics` the adapters, as NCCL_IB_HCA. A log comes
+first.
 
-A collective then is one phase without messages, as with `measured`. Trade-off: nothing that shares
-a link slows it down; and NCCL made the tuner to choose, so its times are off by tens of percent.
-All-to-alls are sends to NCCL, and keep the algorithm of the scenario. GPUs of AMD have the tuner of
-RCCL (yantra.collectives.nccl.rccl). Source: yantra.collectives.nccl.
+A collective is one phase without messages, as with `measured`. Trade-off: sharing a link does not
+slow it, and the tuner's times are off by tens of percent. All-to-alls are sends, and keep the
+scenario's algorithm. AMD GPUs have RCCL's tuner (yantra.collectives.nccl.rccl).
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ _MOST_BYTES = 1 << 43
 _WHERE = "collectives.selection.options"
 _TOPOLOGY = "the path of what nvidia-smi topo -m printed"
 LOG = "the path of a log that NCCL wrote"
-_GATHERED = "all_gather"  # traces state the part of one rank, NCCL counts all of them
+_GATHERED = "all_gather"  # traces state one rank's part, NCCL counts all
 
 
 class GraphLine(Record):
@@ -150,7 +148,7 @@ class Nccl(Selection):
     )
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """Return the time of a collective by its size; nothing for kinds that NCCL has no tuner of.
+        """The time of a collective by its size; nothing for kinds without a tuner.
 
         Raises ConfigError for a group without a graph of Ring.
         """
@@ -216,7 +214,6 @@ def _graph(line: GraphLine, latency_ns: float) -> Graph:
 
 
 def _searched(given: Options) -> tuple[Printed, ...]:
-    """Return the graphs for a topology, if one is given."""
     if not given.topology:
         for key, value in (("nic", given.nic_bytes_per_ns), ("nics", given.nics)):
             if value:
@@ -232,7 +229,7 @@ def _searched(given: Options) -> tuple[Printed, ...]:
 
 
 def _logged(found: list[Printed], ranks: int, nodes: int, local: int) -> list[Printed]:
-    """Return the graphs for a group among those found, those of as many ranks last."""
+    """The graphs found for a group, those of as many ranks last."""
     some = [
         one
         for one in found
@@ -253,12 +250,11 @@ def _printed(one: Printed, latency_ns: float) -> Graph:
 
 
 def _has_ll128(one: Printed, gpu: AnyGpu) -> bool:
-    """Return whether LL128 is on over a printed path; from Hopper on over PXN, too."""
     return one.ll128 or (gpu in ("hopper", "blackwell") and one.way in ("PXN", "P2C"))
 
 
 def _points(table: Table) -> tuple[tuple[tuple[int, float], ...], tuple[tuple[int, str], ...]]:
-    """Return (bytes as traces state them, ns) where the time is no straight line, and what runs."""
+    """(bytes as traces state them, ns) where the line bends or jumps, and what runs."""
     counted = table.system.ranks if table.kind == _GATHERED else 1
     ends = (end // counted for end in segments(table, _MOST_BYTES))
     stated = sorted({size for end in ends for size in (end, end + 1)})

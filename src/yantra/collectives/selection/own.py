@@ -7,9 +7,8 @@
       collective,where,local,most_ranks,points,algorithm,protocol,latency_us,step_us,bytes_per_us,...
       all_reduce,node,8,8,30,Ring,LL,3.04,0.77,10150,0.041,0.093
 
-A line is a term of `yantra.collectives.terms`, with what the fit that it is of rests on and how far
-off that is: its mean error, and half of its 90 % interval as a logarithm. The file of a cluster has
-the same lines under `collectives.fits`, so such a file is read here, too.
+A line is a term of `yantra.collectives.terms`, its fit's basis, mean error, and half of the 90 %
+interval as a logarithm. A cluster's file has such lines under `collectives.fits`, and is read too.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ _MOST_OFF = 10.0
 class Fit(NamedTuple):
     """The terms of one collective in a node or over nodes, and what they rest on.
 
-    `local` are the ranks of a node, `most_ranks` the most that were measured; `interval` is half of
-    the 90 % interval, as a logarithm.
+    `local`: ranks of a node; `most_ranks`: the most measured; `interval`: half of the 90 % one, as
+    a logarithm.
     """
 
     terms: tuple[Term, ...]
@@ -51,7 +50,7 @@ class Fit(NamedTuple):
     interval: float = 0.0
 
     def lines(self, collective: str, where: str) -> list[str]:
-        """Return the lines of a file."""
+        """The lines of a file."""
         rests = f"{collective},{where},{self.local},{self.most_ranks},{self.points}"
         off = f"{self.mean_error:.4f},{self.interval:.4f}"
         return [
@@ -66,7 +65,7 @@ Fits = dict[tuple[str, str], Fit]
 
 
 class Own(Record):
-    """A file of measured collectives: what the machine is called, and the fits as lines."""
+    """A file of measured collectives: the machine's name, and the fits as lines."""
 
     title: str
     cluster: str
@@ -75,7 +74,7 @@ class Own(Record):
 
 
 OF_STACK = ("based_on", "kernels", "device")
-"""What stands beside collectives in a file that is a stack, too."""
+"""The other keys of a file that is also a stack."""
 FILE = Section(
     Own,
     {
@@ -88,7 +87,7 @@ FILE = Section(
 
 
 def load(path: Path) -> tuple[str, Fits]:
-    """Return what the machine is called, and its fits. Raises ConfigError with the line."""
+    """The machine's name, and its fits. Raises ConfigError with the line."""
     return _parsed(read_text(path), str(path))
 
 
@@ -110,7 +109,6 @@ def _parsed(text: str, path: str) -> tuple[str, Fits]:
 
 
 def _of_cluster(tree: dict[str, object], path: str) -> tuple[str, Fits]:
-    """Return the fits in the file of a cluster."""
     collectives = tree.get("collectives")
     lines = collectives.get("fits") if isinstance(collectives, dict) else None
     if not isinstance(lines, str):
@@ -121,7 +119,7 @@ def _of_cluster(tree: dict[str, object], path: str) -> tuple[str, Fits]:
 
 
 def fits_of(text: str, where: str) -> Fits:
-    """Return the fits by collective and `node` or `nodes`. Raises ConfigError at a line."""
+    """The fits by collective and `node` or `nodes`. Raises ConfigError at a line."""
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines or tuple(one.strip() for one in lines[0].split(",")) != HEAD:
         got = lines[0] if lines else "nothing"

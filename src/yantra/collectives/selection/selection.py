@@ -1,10 +1,7 @@
 """The contract of a selection: which algorithm runs a collective, by its kind, size and group.
 
-In place of an algorithm it may give the time that the whole collective takes, as it was measured.
-
-A selection is asked once for every kind that a group runs, when a scenario is compiled, and answers
-for all sizes at once: from so many bytes on, these algorithms. So a run looks nothing up but the
-size.
+Or its measured time. Asked at compilation, once for every kind that a group runs, for all sizes at
+once, so a run looks up only the size.
 """
 
 from __future__ import annotations
@@ -19,9 +16,8 @@ if TYPE_CHECKING:
 
 
 class Link(NamedTuple):
-    """The links of a dimension as a run has them: infinite bandwidth or no latency in a what-if.
-
-    `free_bytes` and `free_latency` say that such a what-if took it away, whatever it was before.
+    """A dimension's links in a run; a what-if makes bandwidth infinite (`free_bytes`) or latency 0
+    (`free_latency`).
     """
 
     bytes_per_ns: float
@@ -31,14 +27,12 @@ class Link(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The ranks of a collective: how many, and where they lie.
+    """The ranks of a collective: how many, and where they are.
 
-    `dimensions` are the topology (by name) and the size of every dimension of the cluster,
-    innermost first. `whole` are the dimensions of which the group is exactly the product, None if
-    it is none; `lowest` is the innermost dimension in which members differ, None if there is one
-    member. `local` is how many members lie together on one member of all dimensions but the
-    innermost: in one node, where that is a node. `links` are those of each dimension; empty where
-    nobody knows them.
+    `dimensions`: topology name and size of each, innermost first. `whole`: those whose exact
+    product is the group, else None; `lowest`: the innermost in which members differ, None for one
+    member. `local`: members that share all but the innermost: a node, where that is one. `links`:
+    each dimension's; empty if unknown.
     """
 
     ranks: int
@@ -52,13 +46,12 @@ class Group(NamedTuple):
 class Timed(NamedTuple):
     """How long a whole collective takes from when its last member comes, without its messages.
 
-    `points` are (bytes, ns), ascending in bytes, as the collective states them: of an all-gather
-    the part of one rank. Times between them follow straight lines. `basis` says what they rest on,
-    `interval` is half of the 90 % interval as a logarithm, 0 where nobody knows, and `runs` has the
-    algorithm and protocol that runs from so many bytes on, where that is known: its bytes are then
-    charged to links (`yantra.collectives.charges`). `once` is the share of what leaves a node in an
-    all-to-all that is sent, `near` that of what stays. `follows_links` says that the points are
-    those over the group's links, so that nobody takes latency or bandwidth off them.
+    `points`: ascending (bytes, ns), bytes as stated (all-gather: one rank's), with straight lines
+    between. `basis`: what they rest on. `interval`: half of the 90 % one as a logarithm (0:
+    unknown). `runs`: algorithm and protocol by least bytes, if known, to charge to links
+    (`yantra.collectives.charges`). `once`: the share sent of what leaves a node in an all-to-all,
+    `near` of what stays. `follows_links`: the points are over the group's links, so no latency or
+    bandwidth is taken off.
     """
 
     points: tuple[tuple[int, float], ...]
@@ -87,13 +80,12 @@ class Selection:
         self.given = options
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """Return what runs a kind of collective (`all_reduce`, ...), by ascending bytes.
+        """What runs a kind of collective (`all_reduce`, ...), by ascending bytes.
 
-        Sizes below the first choice keep the algorithms that the scenario names; so do all sizes
-        where there is none.
+        Sizes below the first choice, all if there is none, keep the scenario's algorithms.
         """
         raise NotImplementedError
 
     def sms(self, kind: str) -> int | None:
-        """Return the units of a device that collectives of a kind run on; None: as any others."""
+        """A device's units that collectives of a kind run on; None: as any others."""
         return None

@@ -1,1 +1,1 @@
-"""What a fabric allows at best: bounds on collectives that no schedule can beat."""
+"""Bounds that no schedule beats on a fabric, and schedules close to them."""

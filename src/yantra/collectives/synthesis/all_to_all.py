@@ -1,9 +1,8 @@
 """The cut bound of an all-to-all: what pairs across a cut send, over what the cut lets out.
 
-The worst of all cuts is NP-hard to find (it is a sparsest cut). So up to 16 devices all are tried,
-and beyond that those that fabrics are usually narrow at: what is nearest to each device, and even
-slices of the ranks in order, as dimensions of a grid are. Each of them is a bound, but perhaps not
-the highest there is.
+The worst (sparsest) cut is NP-hard: up to 16 devices all are tried, else usually narrow ones: what
+is nearest to each device, and even slices of the ranks, as a grid's dimensions. Each is a bound,
+perhaps not the highest.
 
 Source: Leighton and Rao, "Multicommodity max-flow min-cut theorems and their use in designing
 approximation algorithms", JACM 46 (1999), for the sparsest cut under uniform demands.
@@ -21,13 +20,13 @@ from numpy.typing import NDArray
 from yantra.collectives.synthesis.least_cuts import Link, exit_of, least_cut
 
 MOST_TRIED = 16
-"""The devices of the largest fabric all cuts of which are tried."""
+"""The largest fabric, in devices, with all cuts tried."""
 
 _Set = frozenset[int]
 
 
 def worst_cut(ranks: int, devices: int, links: Sequence[Link]) -> tuple[Fraction, _Set]:
-    """Return the most pairs of ranks per unit that leaves a set they cross out of, and the set."""
+    """The most pairs of ranks per unit leaving a set that they cross, and the set."""
     sets = (
         _all_sets(ranks, devices, links)
         if devices <= MOST_TRIED
@@ -45,7 +44,7 @@ def _with_exit(
 
 
 def _all_sets(ranks: int, devices: int, links: Sequence[Link]) -> list[_Set]:
-    """Return the set that is worst by floating point, and those that may equal it."""
+    """The worst by floating point, and those that may equal it."""
     numbers = np.arange(1 << devices, dtype=np.uint32)
     exits = np.zeros(len(numbers))
     for start, end, rate in links:
@@ -64,7 +63,6 @@ def _members(number: int, devices: int) -> _Set:
 
 
 def _nearest(ranks: int, devices: int, links: Sequence[Link]) -> Iterator[_Set]:
-    """Yield, of each device, the worst set of those that are nearest to it, and nearest from it."""
     start = np.array([one for one, _, _ in links])
     end = np.array([one for _, one, _ in links])
     rates = np.array([float(rate) for *_, rate in links])
@@ -99,7 +97,6 @@ def _worst_prefix(
     head: NDArray[np.int64],
     rates: NDArray[np.float64],
 ) -> int:
-    """Return how many of the first devices let out least for the pairs across; 0 if none are."""
     place = np.full(int(max(tail.max(), head.max())) + 1, len(order))
     place[order] = np.arange(len(order))
     first, last = place[tail], place[head]
@@ -112,15 +109,14 @@ def _worst_prefix(
     pairs = here * (ranks - here)
     if not len(pairs) or not pairs.any():
         return 0
-    # What rounding leaves of nothing is no way out.
+    # Rounding errors around 0 are no way out.
     floor = rates.min() / 2
     return int(np.argmax(np.where(exits > floor, pairs / np.maximum(exits, floor), 0))) + 1
 
 
 def _slices(ranks: int, devices: int, links: Sequence[Link]) -> Iterator[_Set]:
-    """Yield one slice, and half of all, along each even division of the ranks in order.
-
-    So halves of a grid are among them, and ranks of a box. Switches go where a least cut puts them.
+    """One slice, and half of all, along each even division of the ranks; a least cut places
+    switches.
     """
     unlimited = sum(rate for *_, rate in links) + 1
     chosen = {

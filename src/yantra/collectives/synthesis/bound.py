@@ -1,19 +1,17 @@
 """The cut bound: how fast a collective can be on a fabric, whatever its schedule.
 
-What a set of devices must let out, over the rate at which its links can, is a time that no schedule
-beats; the bound is the largest over all sets. Latency is 0, and switches may store and multicast.
-Where switches add, too, a byte of an all-reduce need not be sent 2 (n - 1) times by ranks, but once
-each: S/B on one switch. All others are bounded by cuts alone, which do not ask who adds.
-It is found by one largest flow per kind of rank and exact: rates are fractions. That of an
-all-to-all is harder, and is exact for few devices only (`all_to_all.py`).
+What a set of devices must let out over its links' rate; the largest over all sets. Latency is 0,
+and switches may store and multicast. If switches add, ranks send an all-reduce's byte once each
+instead of 2 (n - 1) times: S/B on one switch. Exact, by one largest flow per kind of rank in
+fractions; all-to-alls only for few devices (`all_to_all.py`).
 
-Trade-off: ranks with the same links to the same devices are looked at once, since swapping them
-changes nothing. So two-level fabrics are quick; grids take one flow for every rank.
+Trade-off: ranks with equal links are looked at once, so two-level fabrics are quick; grids take a
+flow for every rank.
 
-Source: ForestColl (arXiv 2402.06787), on the optimality of all-gather, for
-1/x* = max |ranks in S| / exit bandwidth of S; Edmonds, "Edge-disjoint branchings" (1973), for
-broadcast; Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-workstations" (2009), for the 2 (n - 1) transfers of an all-reduce.
+Source: ForestColl (arXiv 2402.06787), all-gather: 1/x* = max |ranks in S| / exit bandwidth of S;
+Edmonds, "Edge-disjoint branchings" (1973), broadcast; Patarasuk and Yuan, "Bandwidth optimal
+all-reduce algorithms for clusters of workstations" (2009), the 2 (n - 1) transfers of an
+all-reduce.
 """
 
 from __future__ import annotations
@@ -37,9 +35,8 @@ BOUNDED = (
 
 
 class Fabric(NamedTuple):
-    """Devices and directed links (from, to, bytes/ns); devices 0 to ranks - 1 are the ranks.
-
-    There are at least two ranks, and each reaches each other.
+    """Devices and directed links (from, to, bytes/ns); the first `ranks`, two or more, are ranks
+    that reach each other.
     """
 
     ranks: int
@@ -47,16 +44,14 @@ class Fabric(NamedTuple):
     links: tuple[tuple[int, int, Fraction], ...]
 
     def reversed(self) -> Fabric:
-        """Return the fabric with every link turned round."""
+        """The fabric with every link turned round."""
         links = tuple((end, start, rate) for start, end, rate in self.links)
         return self._replace(links=links)
 
 
 class Bound(NamedTuple):
-    """The least ns per byte of `data` (as `schedule` defines it), and a set that it is due to.
-
-    `limit` are the devices that cannot let out more; it is empty where what all ranks can send
-    together is the limit.
+    """The least ns per byte of `data` (as in `schedule`), and the devices that limit it; none if
+    all ranks' bandwidth does.
     """
 
     ns_per_byte: Fraction
@@ -64,17 +59,16 @@ class Bound(NamedTuple):
 
 
 def bound(kind: Kind, fabric: Fabric, *, switches_add: bool = False) -> Bound:
-    """Return the bound of a collective of `BOUNDED`; a broadcast is from rank 0.
+    """The bound of a collective of `BOUNDED`; a broadcast is from rank 0.
 
-    An all-reduce is bounded as ranks perform it, which add what they receive, unless `switches_add`
-    (as those of NVLS and SHARP do), and copy.
+    Ranks add, unless `switches_add` (NVLS, SHARP) and copy.
     """
     if kind is Kind.ALL_GATHER:
         return _all_gather(fabric)
     if kind is Kind.REDUCE_SCATTER:
         found = _all_gather(fabric.reversed())
         whole = frozenset(range(fabric.devices))
-        # `data` is the input of a position, of which each owns one part of n.
+        # `data` is the input of a position; each owns one part of n.
         return Bound(found.ns_per_byte / fabric.ranks, whole - found.limit)
     if kind is Kind.ALL_REDUCE:
         cut = _both_ways(fabric)
@@ -102,14 +96,13 @@ def _from_rank_0(fabric: Fabric) -> Bound:
 
 
 def _all_to_all(fabric: Fabric) -> Bound:
-    """Each pair across a cut has a part of n of an input to send."""
     scale, links = _whole(fabric)
     pairs, inside = worst_cut(fabric.ranks, fabric.devices, links)
     return Bound(scale * pairs / fabric.ranks, inside)
 
 
 def _both_ways(fabric: Fabric) -> Bound:
-    """Each set with ranks inside and outside lets out the sum of what is inside at least once."""
+    """Each set with ranks inside and outside lets out its sum at least once."""
     out, back = _from_rank_0(fabric), _from_rank_0(fabric.reversed())
     whole = frozenset(range(fabric.devices))
     back = back._replace(limit=whole - back.limit)
@@ -117,20 +110,18 @@ def _both_ways(fabric: Fabric) -> Bound:
 
 
 def _sent(fabric: Fabric) -> Bound:
-    """Each byte is sent 2 (n - 1) times by ranks, which have so much bandwidth together."""
     rate = sum((each for start, _, each in fabric.links if start < fabric.ranks), Fraction(0))
     return Bound(2 * (fabric.ranks - 1) / rate, frozenset())
 
 
 def _whole(fabric: Fabric) -> tuple[Fraction, list[Link]]:
-    """Return links with whole rates, and how many of their units are one byte/ns."""
     scale, units = whole([rate for *_, rate in fabric.links])
     ends = ((start, end) for start, end, _ in fabric.links)
     return scale, [(*pair, unit) for pair, unit in zip(ends, units, strict=True)]
 
 
 def kinds_of_ranks(fabric: Fabric, without: tuple[int, ...] = ()) -> list[int]:
-    """Return one rank of each set of ranks that can be swapped, of those not left out."""
+    """One of each set of interchangeable ranks, but for those left out."""
     links: list[dict[tuple[bool, int], Fraction]] = [
         defaultdict(Fraction) for _ in range(fabric.ranks)
     ]

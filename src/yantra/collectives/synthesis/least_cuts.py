@@ -1,7 +1,6 @@
 """Least cuts of devices joined by directed links, found by the core and exact.
 
-Trade-off: capacities are whole numbers of up to 124 bits, so that no cut is mistaken for another;
-fractions are made whole first, and rates that need more bits than that are refused.
+Capacities are whole numbers of up to 124 bits, so that no cut is mistaken; larger ones are refused.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Columns(NamedTuple):
 
 
 def whole(rates: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
-    """Return rates as whole numbers, and how many of their units are 1."""
+    """Rates as whole numbers, and how many units are 1."""
     below = math.lcm(*(rate.denominator for rate in rates))
     units = [rate.numerator * (below // rate.denominator) for rate in rates]
     common = math.gcd(*units)
@@ -41,7 +40,7 @@ def whole(rates: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
 
 
 def columns(links: Sequence[Link], times: int = 1) -> Columns:
-    """Return the links as columns. Raises UnsupportedError if sums times `times` are too large."""
+    """The links as columns. Raises UnsupportedError if sums times `times` are too large."""
     if (sum(capacity for *_, capacity in links) * times).bit_length() > _MOST_BITS:
         raise UnsupportedError(
             f"the rates of the links need more than {_MOST_BITS} bits together; "
@@ -57,16 +56,15 @@ def columns(links: Sequence[Link], times: int = 1) -> Columns:
 
 
 def least_cut(devices: int, links: Sequence[Link], source: int, sinks: Iterable[int]) -> Cut:
-    """Return the least cut between a source and any of the sinks."""
+    """The least cut between a source and any of the sinks."""
     given = columns(links)._asdict()
     found = _core.least_cut(devices=devices, source=source, sinks=list(sinks), **given)
     return _cut(links, found)
 
 
 def gather_cut(ranks: int, devices: int, links: Sequence[Link], sinks: Iterable[int]) -> Cut:
-    """Return the set with most ranks inside for what it lets out, which some sink is not in.
-
-    Every rank reaches every other.
+    """The set with most ranks for what it lets out, without some sink; every rank reaches every
+    other.
     """
     given = columns(links, ranks * ranks)._asdict()
     return _cut(links, _core.gather_cut(ranks=ranks, devices=devices, sinks=list(sinks), **given))
@@ -85,5 +83,5 @@ def _cut(links: Sequence[Link], found: _core.CutSide) -> Cut:
 
 
 def exit_of(links: Iterable[Link], inside: frozenset[int]) -> int:
-    """Return what the links out of a set of devices carry together."""
+    """What the links out of a set of devices carry together."""
     return sum(rate for start, end, rate in links if start in inside and end not in inside)

@@ -1,13 +1,9 @@
-"""A synthesised collective as an MSCCL program: one thread block for each connection and way.
+"""A synthesised collective as an MSCCL program: one thread block for each connection and direction.
 
-All blocks lie in one buffer, at the place of their number: the output of an all-gather, else the
-input, as calls in place have it. A step waits for the last step that wrote its blocks, and one that
-writes also for those that read them since; a nop carries each dependency but the first.
-
-Trade-off: as many thread blocks as a rank has neighbours, each way. The simulator takes any number;
-a GPU has only so many.
-
-Source: the format of MSCCL programs, as docs/reference/msccl.md describes it.
+Blocks are in one buffer, by number: an all-gather's output, else the input, as in-place calls have
+it. A step waits for the last that wrote its blocks, a write also for reads since; nops carry all
+dependencies but the first. Trade-off: a GPU has fewer thread blocks than this may need. Source:
+docs/reference/msccl.md.
 """
 
 from __future__ import annotations
@@ -31,7 +27,7 @@ _KINDS = ("s", "r", "rrc", "nop")  # as the core numbers them
 
 
 def program_text(plan: Plan, name: str, steps: _core.SynthesisedSteps | None = None) -> str:
-    """Return the program of a plan, or of its steps, called `name`.
+    """The program of a plan, or of its steps, called `name`.
 
     Raises UnsupportedError for other kinds.
     """
@@ -65,7 +61,6 @@ def _lines(plan: Plan, name: str, steps: _core.SynthesisedSteps) -> Iterator[str
 def _step_texts(
     steps: _core.SynthesisedSteps, spans: list[tuple[int, int]], buffer: str
 ) -> list[str]:
-    """Return the element of each step; blocks and steps have the numbers that a file gives them."""
     lane_of = [lane for lane, (begin, end) in enumerate(spans) for _ in range(begin, end)]
     ranks = list(steps.rank)
     first_lane = {rank: lane for lane, rank in reversed(list(enumerate(ranks)))}

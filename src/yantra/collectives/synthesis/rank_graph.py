@@ -1,10 +1,7 @@
-"""A fabric as its ranks see it: links from rank to rank, some of them ways through switches.
+"""A fabric as its ranks see it: links from rank to rank, some of them paths through switches.
 
-What a switch carries is split into links of its own between ranks, so that no all-gather becomes
-slower than it could be on the fabric. Each rank can then be sent `trees` trees of `unit` bytes/ns
-from every rank at once, and no more: this is the cut bound of the all-gather.
-
-Source: ForestColl (arXiv 2402.06787).
+Switches are split so that no all-gather slows. From every rank at once, each can be sent `trees`
+trees of `unit` bytes/ns: the cut bound of the all-gather. Source: ForestColl (arXiv 2402.06787).
 """
 
 from __future__ import annotations
@@ -37,12 +34,12 @@ class RankGraph(NamedTuple):
     unit: Fraction
 
     def ns(self, link: RankLink, size_bytes: float) -> float:
-        """Return how long a link is busy with a message."""
+        """How long a link is busy with a message."""
         return size_bytes / (link.trees * float(self.unit))
 
 
 def rank_graph(fabric: Fabric, latencies_ns: tuple[float, ...]) -> RankGraph:
-    """Return a fabric without its switches; `latencies_ns` are those of its links.
+    """A fabric without its switches; `latencies_ns` are those of its links.
 
     Raises UnsupportedError where a switch lets out less than comes in, or more.
     """
@@ -67,7 +64,6 @@ def rank_graph(fabric: Fabric, latencies_ns: tuple[float, ...]) -> RankGraph:
 def _links(
     fabric: Fabric, latencies_ns: tuple[float, ...], found: _core.RankLinks
 ) -> tuple[RankLink, ...]:
-    """Return the links, each with the longest latency of the ways that it stands for."""
     least: dict[tuple[int, int], float] = {}
     for (start, end, _), latency in zip(fabric.links, latencies_ns, strict=True):
         least[start, end] = min(latency, least.get((start, end), math.inf))

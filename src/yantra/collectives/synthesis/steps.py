@@ -1,8 +1,7 @@
 """What each rank of a plan does, step by step, and the proof that this performs the collective.
 
-The core lists the steps and plays them on the sets of ranks whose data is summed in each block, so
-every block at every rank is proven, also of half a million messages. The laws are those of
-`collectives/msccl/proof.py`, which says in words what is wrong with a program that breaks one.
+The core plays the steps on sets of ranks summed in each block, even for half a million messages, by
+the laws of `collectives/msccl/proof.py`, which explains what breaks one.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from yantra.collectives.schedule import Kind
 from yantra.collectives.synthesis.transfers import Plan
 
 NOTHING = (1 << 32) - 1
-"""What a step needs that needs nothing."""
+"""The need of a step that needs nothing."""
 _PROMISES = (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_REDUCE)  # as the core numbers them
 
 
 def steps_of(plan: Plan) -> _core.SynthesisedSteps:
-    """Return the steps of every rank, thread block by thread block."""
+    """The steps of every rank, thread block by thread block."""
     of = plan.columns
     return _core.steps_of(
         ranks=plan.ranks,
@@ -35,14 +34,14 @@ def steps_of(plan: Plan) -> _core.SynthesisedSteps:
 
 
 def wrong_with(plan: Plan, steps: _core.SynthesisedSteps) -> str:
-    """Return what is not proven of the steps, in words; nothing if they perform the plan."""
+    """What is not proven of the steps, in words; empty if they perform the plan."""
     return _core.prove_steps(steps, _PROMISES.index(plan.kind)).wrong
 
 
 def proven(plan: Plan) -> tuple[_core.SynthesisedSteps, tuple[str, ...]]:
-    """Return the steps of a plan and what was proven of them, line by line.
+    """The steps of a plan and what was proven, line by line.
 
-    Raises InternalError if they do not perform its collective, for then the plan is wrong.
+    Raises InternalError if they do not perform its collective: then the plan is wrong.
     """
     steps = steps_of(plan)
     found = _core.prove_steps(steps, _PROMISES.index(plan.kind))

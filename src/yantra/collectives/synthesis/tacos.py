@@ -1,10 +1,8 @@
 """TACOS: an all-gather in which every free link sends what its end lacks.
 
-Each of `tries` seeds gives one; the one that ends first is kept, so more tries are never worse. A
-link is busy for the latency and the time of the bytes, as in the published synthesiser.
-
-Trade-off: good for few chunks and uneven latencies; nothing says how far from best it is but the
-cut bound beside it. Work grows with the square of the ranks.
+The best of `tries` seeds is kept. As published, a link is busy for the latency and the bytes.
+Trade-off: good for few chunks and uneven latencies, without a bound but the cut bound; work grows
+with ranks squared.
 
 Source: Won et al., "TACOS: Topology-aware collective algorithm synthesizer", MICRO 2024.
 """
@@ -33,7 +31,7 @@ def gather(
     seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Return the all-gather of a shard from each rank, cut into `chunks`.
+    """The all-gather of a shard from each rank, cut into `chunks`.
 
     Half of the tries prefer chunks that few ranks have.
     """

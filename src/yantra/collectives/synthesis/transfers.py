@@ -1,11 +1,8 @@
-"""A synthesised collective: who sends which blocks to whom, and when it is to happen.
+"""A synthesised collective: who sends which blocks to whom, and when.
 
-An all-gather is found; a reduce-scatter is one of the fabric turned round, played backwards, and an
-all-reduce is the one and then the other. Blocks are numbered as in `schedule`: those of a rank
-follow each other.
-
-Trade-off: what is meant to happen at a time is turned into rounds in which data comes before it
-goes, and messages of a link keep their order; what a run makes of it depends on its network.
+A reduce-scatter is an all-gather of the reversed fabric, played backwards; an all-reduce is both. A
+rank's blocks are consecutive, as in `schedule`. Trade-off: times become rounds that keep the order
+of data and links; a run's times depend on its network.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Transfer(NamedTuple):
-    """Blocks that go from one rank to another, from `start_ns` until the last byte is there."""
+    """Blocks from one rank to another, from `start_ns` until the last byte arrives."""
 
     start_ns: float
     end_ns: float
@@ -47,16 +44,13 @@ class Transfers(NamedTuple):
         return len(self.start_ns)
 
     def ordered(self, *by: NDArray[np.generic]) -> Transfers:
-        """Return the rows in the order of some columns, the first of them before all others."""
+        """The rows sorted by some columns, the first the most significant."""
         order = np.lexsort(by[::-1])
         return Transfers._make(column[order] for column in self)
 
 
 class Plan(NamedTuple):
-    """The transfers of a collective in the order of their starts.
-
-    `blocks` counts those of all ranks. `method` is how it was found.
-    """
+    """A collective's transfers by start; `blocks` are all ranks', `method` how it was found."""
 
     kind: Kind
     ranks: int
@@ -79,7 +73,7 @@ class Plan(NamedTuple):
         return float(self.columns.end_ns.max(initial=0.0))
 
     def turned_round(self) -> Plan:
-        """Return the reduce-scatter that is this all-gather backwards, every message turned."""
+        """The reduce-scatter that is this all-gather backwards."""
         of, end = self.columns, self.time_ns
         back = Transfers(
             end - of.end_ns,
@@ -94,7 +88,7 @@ class Plan(NamedTuple):
         return self._replace(kind=Kind.REDUCE_SCATTER, columns=ordered)
 
     def then(self, gather: Plan) -> Plan:
-        """Return the all-reduce of this reduce-scatter and then an all-gather of as many blocks."""
+        """The all-reduce of this reduce-scatter and then an all-gather of as many blocks."""
         end, of = self.time_ns, gather.columns
         later = of._replace(start_ns=of.start_ns + end, end_ns=of.end_ns + end)
         columns = Transfers._make(
@@ -103,7 +97,7 @@ class Plan(NamedTuple):
         return self._replace(kind=Kind.ALL_REDUCE, columns=columns)
 
     def schedule(self) -> Schedule:
-        """Return the rounds of the plan, to be proven and to be run."""
+        """The rounds of the plan, to be proven and run."""
         ready: dict[tuple[int, int], int] = defaultdict(int)  # by rank and block: the first round
         last: dict[tuple[int, int], int] = defaultdict(int)  # by link
         rounds: list[list[Move]] = []

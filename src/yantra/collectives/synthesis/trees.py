@@ -1,16 +1,13 @@
 """Packed trees: an all-gather along trees that fill the links to the cut bound.
 
-Each rank's shard is cut among its trees by their copies, and each part into pieces that follow each
-other down the tree, one in each slot of time. In a slot a link carries a piece of each of its trees
-at most, and they fit, since the trees do. So with m pieces, trees of at most h links one after the
-other and latency l on each, the all-gather takes
+A rank's shard is cut among its trees by copies, each part into pieces, one in each slot of time. A
+link carries a piece of each of its trees a slot. With m pieces, trees of at most h links in
+sequence and latency l on each, it takes
 
     (m + h - 1) slots of bound / m, and at most h l,
 
-which is the bound itself for many pieces and no latency.
-
-Trade-off: trees are as high as the packing makes them, so a large collective of many pieces is as
-fast as can be, and a small one is not.
+the bound for many pieces and no latency. Trade-off: trees may be high, so fast for large
+collectives of many pieces, not for small ones.
 
 Source: ForestColl (arXiv 2402.06787), for packed trees; Edmonds, "Edge-disjoint branchings" (1973).
 """
@@ -33,7 +30,7 @@ from yantra.collectives.synthesis.transfers import Plan, Transfers
 
 
 class Tree(NamedTuple):
-    """A tree of `copies`: links from the root outwards, and how many links lead to each start."""
+    """A tree of `copies`: links from the root outwards, each with the number above it."""
 
     root: int
     copies: int
@@ -42,12 +39,12 @@ class Tree(NamedTuple):
 
     @property
     def height(self) -> int:
-        """The links of the longest way from the root."""
+        """The links of the longest path from the root."""
         return 1 + max(self.above, default=-1)
 
 
 class Forest(NamedTuple):
-    """Trees of `copies` together from each rank, which fit on the links at once."""
+    """`copies` trees from each rank, which fit on the links at once."""
 
     graph: RankGraph
     trees: tuple[Tree, ...]
@@ -59,7 +56,7 @@ class Forest(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """Into how many equal blocks a shard is cut at least, so that each tree has whole ones."""
+        """The fewest blocks of a shard that give each tree whole ones."""
         return self.graph.trees // self._common
 
     @property
@@ -72,15 +69,14 @@ class Forest(NamedTuple):
         return reduce(math.gcd, (tree.copies for tree in self.trees), self.graph.trees)
 
     def time_ns(self, shard_bytes: float, pieces: int) -> float:
-        """Return how long the all-gather takes with so many pieces."""
+        """How long the all-gather takes with `pieces` pieces."""
         slot = self._slot_ns(shard_bytes, pieces)
         ways = (slot * tree.height + self._latency_ns(tree) for tree in self.trees)
         return slot * (pieces - 1) + max(ways)
 
     def pieces(self, shard_bytes: float, most_messages: int, within: float = 0.01) -> int:
-        """Return how many pieces come so near to the time without end; fewer if that is too many.
-
-        At least one.
+        """How many pieces come `within` that fraction of the limit; fewer if too many, at least
+        one.
         """
         most = max(1, most_messages // max(1, self.messages))
         endless = self.time_ns(shard_bytes, 1 << 40)
@@ -90,7 +86,7 @@ class Forest(NamedTuple):
         return wanted
 
     def gather(self, shard_bytes: float, pieces: int) -> Plan:
-        """Return the all-gather of a shard from each rank."""
+        """The all-gather of a shard from each rank."""
         slot = self._slot_ns(shard_bytes, pieces)
         each = list(self._transfers(slot, pieces))
         all_ = Transfers._make(np.concatenate(columns) for columns in zip(*each, strict=True))
@@ -105,7 +101,7 @@ class Forest(NamedTuple):
         return max(_latencies(tree).values())
 
     def _transfers(self, slot: float, pieces: int) -> Iterator[Transfers]:
-        """Yield those of each tree, link by link and then piece by piece."""
+        """Each tree's, link by link, then piece by piece."""
         first = [0] * self.graph.ranks  # block of each rank's next tree, before it is cut
         each = self._common
         for tree in self.trees:
@@ -130,7 +126,7 @@ class Forest(NamedTuple):
 
 
 def forest(graph: RankGraph) -> Forest:
-    """Return trees that fill the links of a graph as far as the cut bound allows."""
+    """Trees that fill the links of a graph as far as the cut bound allows."""
     links = [(link.start, link.end, link.trees) for link in graph.links]
     found = _core.pack_trees(
         ranks=graph.ranks, trees=graph.trees, **columns(links, graph.ranks)._asdict()
@@ -149,7 +145,6 @@ def _tree(graph: RankGraph, root: int, copies: int, numbers: list[int]) -> Tree:
 
 
 def _latencies(tree: Tree) -> dict[int, float]:
-    """Return the latencies of the way to each rank together."""
     latency = {tree.root: 0.0}
     for link in tree.links:
         latency[link.end] = latency[link.start] + link.latency_ns

@@ -1,8 +1,7 @@
-"""Systolic arrays: the law of their cycles, what they read, and when memory makes them wait.
+"""Systolic arrays: `law` has their cycles in closed form, `layers` the products and convolutions.
 
-`law` is closed form and takes columns; `layers` are the products and convolutions they run;
-`report` follows one layer word by word as SCALE-Sim does, to compare with it. Nothing here knows of
-devices or scenarios; the compute model `systolic` puts arrays into a device.
+`report` follows one layer word by word, to compare with SCALE-Sim. The compute model `systolic`
+puts arrays into a device.
 """
 
 from __future__ import annotations

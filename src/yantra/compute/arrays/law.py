@@ -1,11 +1,9 @@
 """The law of a systolic array: folds, cycles, utilisation and reads of its scratchpads.
 
-A product of M x K by K x N runs in folds: tiles of the two dimensions that stay in the array, while
-the third streams through. Sizes are whole numbers or columns of them (numpy), so a million products
-are one call. Closed form; it knows no memory, so nothing here waits.
-Sources: Samajdar et al., "A systematic methodology for characterizing scalability of DNN
-accelerators using SCALE-Sim", ISPASS 2020; the cycles are those that SCALE-Sim 3.0.0 counts, which
-for output stationary are R less per fold than the paper's equation 3.
+A product of M x K by K x N runs in folds: tiles of two dimensions stay, the third streams through.
+Sizes are numbers or columns. Memory never makes it wait. Sources: Samajdar et al., "A systematic
+methodology for characterizing scalability of DNN accelerators using SCALE-Sim", ISPASS 2020;
+SCALE-Sim 3.0.0's cycles, for output stationary R less per fold than the paper's equation 3.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ DATAFLOWS: tuple[Dataflow, ...] = ("os", "ws", "is")
 
 
 class Array(NamedTuple):
-    """A grid of processing elements, and what stays in it: outputs, weights or inputs."""
+    """A grid of processing elements, and what stays: outputs, weights or inputs."""
 
     rows: int
     columns: int
@@ -27,7 +25,7 @@ class Array(NamedTuple):
 
 
 class Mapped(NamedTuple):
-    """How a product lies on an array: on its rows, on its columns, and streamed."""
+    """A product's sizes on the array's rows, its columns, and streamed."""
 
     rows: Any
     columns: Any
@@ -35,14 +33,14 @@ class Mapped(NamedTuple):
 
 
 def mapped(m: Any, n: Any, k: Any, dataflow: Dataflow) -> Mapped:
-    """Return what of a product of M x K by K x N is on rows, on columns and streamed."""
+    """A product of M x K by K x N on an array."""
     if dataflow == "os":
         return Mapped(m, n, k)
     return Mapped(k, n, m) if dataflow == "ws" else Mapped(k, m, n)
 
 
 def folds(m: Any, n: Any, k: Any, array: Array) -> Any:
-    """Return in how many tiles a product runs: ceil(Sr / R) * ceil(Sc / C)."""
+    """Tiles of a product: ceil(Sr / R) * ceil(Sc / C)."""
     on = mapped(m, n, k, array.dataflow)
     return up(on.rows, array.rows) * up(on.columns, array.columns)
 
@@ -55,12 +53,11 @@ def cycles(
     weight_load: WeightLoad = "exposed",
     times: Any = 1,
 ) -> Any:
-    """Return the cycles of a product, `times` back to back, without waiting for memory.
+    """Cycles of a product, `times` back to back, without waiting for memory.
 
-    Exposed, as SCALE-Sim counts: folds * (T + R + C - 2) - 1 for output stationary, and
-    folds * (T + 2 R + C - 2) - 1 for the others, which load R rows of what stays before each fold.
-    The figure is the index of the last cycle. Hidden: the next tile is loaded while the present one
-    computes, folds * max(T, R) + R + C - 1; output stationary has nothing to load and stays as is.
+    Exposed, as SCALE-Sim (index of the last): folds * (T + R + C - 2) - 1 for output stationary,
+    else, R rows loaded before each fold, folds * (T + 2 R + C - 2) - 1. Hidden, loads overlap:
+    folds * max(T, R) + R + C - 1; output stationary is unchanged.
     """
     on = mapped(m, n, k, array.dataflow)
     count = times * up(on.rows, array.rows) * up(on.columns, array.columns)
@@ -73,18 +70,18 @@ def cycles(
 
 
 def mapping_efficiency(m: Any, n: Any, k: Any, array: Array) -> Any:
-    """Return the part of the array's elements that the folds fill: M N K / (folds R C T)."""
+    """Part of the elements that the folds fill: M N K / (folds R C T)."""
     on = mapped(m, n, k, array.dataflow)
     return on.rows * on.columns / (folds(m, n, k, array) * (array.rows * array.columns))
 
 
 def utilisation(m: Any, n: Any, k: Any, array: Array, taken: Any) -> Any:
-    """Return the part used of the multiplications that cycles hold: M N K / (cycles R C)."""
+    """Part of the cycles' multiplications in use: M N K / (cycles R C)."""
     return m * n * k / (taken * (array.rows * array.columns))
 
 
 class ScratchpadReads(NamedTuple):
-    """Words that an array reads of its input and weight memories, and writes to that of outputs."""
+    """Words read of inputs and weights, and written of outputs."""
 
     inputs: Any
     weights: Any
@@ -92,10 +89,10 @@ class ScratchpadReads(NamedTuple):
 
 
 def scratchpad_reads(m: Any, n: Any, k: Any, array: Array) -> ScratchpadReads:
-    """Return the words between the array and its scratchpads.
+    """Words between the array and its scratchpads.
 
-    What streams is read again for every fold across it; partial sums leave the array once per fold
-    of K where outputs do not stay.
+    What streams is read for every fold across it; unless outputs stay, partial sums leave once per
+    fold of K.
     """
     on = mapped(m, n, k, array.dataflow)
     down, across = up(on.rows, array.rows), up(on.columns, array.columns)
@@ -107,7 +104,7 @@ def scratchpad_reads(m: Any, n: Any, k: Any, array: Array) -> ScratchpadReads:
 
 
 def up(whole: Any, part: Any) -> Any:
-    """Return ceil(whole / part) of whole numbers or columns of them."""
+    """Ceil(whole / part) of whole numbers or columns of them."""
     return -(-whole // part)
 
 

@@ -1,8 +1,7 @@
 """What an array runs: products of matrices, and convolutions as the products they are.
 
-A convolution becomes a product by laying out every window of its input as a row ("im2col"). Padding
-is added to the input first; a window that reaches over its edge is cut off there.
-Source: SCALE-Sim 3.0.0 for the sizes, which count a window for every step that begins inside.
+Every window of the padded input is a row ("im2col"), cut off at the edge. Source: SCALE-Sim 3.0.0,
+a window for every step that begins inside.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 NOTHING = -1
-"""The place of a word that is not read: beyond an edge."""
+"""The place of a word beyond an edge, which is not read."""
 
 
 class Gemm(Record):
@@ -34,13 +33,13 @@ class Gemm(Record):
         return self.m * self.k
 
     def inputs(self) -> Words:
-        """Return the address of each word of the input, M x K."""
+        """The address of each word of the input, M x K."""
         import numpy as np
 
         return np.arange(self.m * self.k, dtype=np.int64).reshape(self.m, self.k)
 
     def weights(self) -> Words:
-        """Return the address of each word of the weights, K x N."""
+        """The address of each word of the weights, K x N."""
         import numpy as np
 
         return np.arange(self.k * self.n, dtype=np.int64).reshape(self.k, self.n)
@@ -70,7 +69,7 @@ class Convolution(Record):
 
     @property
     def m(self) -> int:
-        """Windows, which are the rows of the input of the product."""
+        """Windows: rows of the product's input."""
         return self.rows_out * self.columns_out
 
     @property
@@ -85,19 +84,19 @@ class Convolution(Record):
 
     @property
     def different_inputs(self) -> int:
-        """Words of the input that some window has; wide strides leave some out."""
+        """Words of the input in some window; wide strides skip some."""
         down = _covered(self.rows_out, self.height + 2 * self.padding, self.filter_height, self)
         across = _covered(self.columns_out, self.width + 2 * self.padding, self.filter_width, self)
         return down * across * self.channels
 
     def gemm(self) -> Gemm:
-        """Return the product of the same size."""
+        """The product of the same size."""
         return Gemm(m=self.m, n=self.n, k=self.k)
 
     def inputs(self) -> Words:
-        """Return the address of each word of each window, M x K; NOTHING beyond the edge.
+        """The address of each word of each window, M x K; NOTHING beyond the edge.
 
-        Windows overlap, so one address stands in several rows. Padding is stored like the input.
+        Windows overlap, so addresses repeat. Padding is stored like the input.
         """
         import numpy as np
 
@@ -110,7 +109,7 @@ class Convolution(Record):
         return np.where((row < height) & (column < width), address, NOTHING)
 
     def weights(self) -> Words:
-        """Return the address of each word of the filters, K x N."""
+        """The address of each word of the filters, K x N."""
         return self.gemm().weights()
 
 
@@ -118,7 +117,6 @@ Layer = Gemm | Convolution
 
 
 def _covered(steps: int, size: int, window: int, layer: Convolution) -> int:
-    """Return how many rows or columns of an input are in a window; the last may be cut off."""
     last = max(min(window, size - (steps - 1) * layer.stride), 0)
     return (steps - 1) * min(layer.stride, window) + last
 

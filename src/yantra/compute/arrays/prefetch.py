@@ -1,15 +1,13 @@
 """Double-buffered scratchpads word by word, as SCALE-Sim's: what they fetch, when arrays wait.
 
-Half of a scratchpad is in use while the other half is fetched, in one fixed order of all words of
-the operand, round and round. A word that is not in the half in use brings in the next half, until
-it is there. So an order of fetching that is not the order of use fetches far more than the
-operand: a small scratchpad then takes many times the bytes, which is what stalls SCALE-Sim.
+One half is in use while the other is fetched, cyclically in a fixed order of the operand. A word
+outside brings in halves until it is there, so if use has another order, a small scratchpad fetches
+many times the operand: SCALE-Sim's stalls.
 
-Trade-off: one step per word that the array asks for, about a million a second; right for comparing
-with SCALE-Sim, not for searching. Two of its habits are kept so that counts agree: a wait is
-charged twice (the clock runs ahead of the fetches by the wait, which the next ones catch up with),
-and what is requested is counted in whole lines of the bandwidth.
-Source: the behaviour of SCALE-Sim 3.0.0 (its read and write buffers), observed by running it.
+Trade-off: about a million words a second, to compare with SCALE-Sim, not to search. Two habits keep
+counts equal: a wait is charged twice (the clock runs ahead of the fetches by it, until the next
+catch up), and requests count in whole lines of the bandwidth. Source: SCALE-Sim 3.0.0 (read and
+write buffers), observed.
 """
 
 from __future__ import annotations
@@ -27,16 +25,16 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 SETS = 100
-"""A scratchpad is followed in hundredths; half of them are in use."""
+"""A scratchpad is followed in hundredths, half of them in use."""
 _HIT = 1
 _LINK = 1  # cycles of a request to memory
 
 
 def reads_without_waiting(demands: Iterable[Words], size: int) -> int:
-    """Return the words fetched for demands in this order, where memory is always fast enough.
+    """Words fetched for demands in this order, where memory never makes them wait.
 
-    A scratchpad of `size` words holds what was fetched last, and forgets all of it when the half in
-    use, 50 sets of size // 100 words, is full.
+    A scratchpad of `size` words forgets everything when the half in use, 50 sets of size // 100
+    words, is full.
     """
     capacity = SETS // 2 * (size // SETS)
     held: set[int] = set()
@@ -54,8 +52,8 @@ def reads_without_waiting(demands: Iterable[Words], size: int) -> int:
 class Prefetcher:
     """A scratchpad of `size` words, filled in the order `fetch` at `bandwidth` words a cycle.
 
-    `fetch` has every word of the operand in the order in which it is fetched, NOTHING where a place
-    of a tile is empty. `fetched` counts the words requested so far.
+    `fetch` has the operand's words, NOTHING where a tile is empty. `fetched` counts words requested
+    so far.
     """
 
     def __init__(self, fetch: Words, size: int, bandwidth: int) -> None:
@@ -69,11 +67,11 @@ class Prefetcher:
         self._requests = -(-(size - in_use) // bandwidth)
         self._bandwidth = bandwidth
         self._start = 0
-        self._ready = -1  # the first half is there before the first cycle
+        self._ready = -1  # the first half is ready at the start
         self.fetched = requests * bandwidth
 
     def wait(self, cycle: int, words: list[int]) -> int:
-        """Return how long the array waits for words at a cycle; below 0 if they came early."""
+        """How long the array waits for words at a cycle; below 0 if they came early."""
         offset = _HIT
         for word in words:
             while not self._holds(word):
@@ -90,7 +88,6 @@ class Prefetcher:
 
 
 def _places(fetch: Words, per_set: int) -> tuple[dict[int, list[int]], int]:
-    """Return the sets that each word is fetched in, and how many sets there are."""
     places: dict[int, list[int]] = {}
     words = fetch[fetch != NOTHING].ravel().tolist()
     for at, word in enumerate(words):
@@ -99,7 +96,7 @@ def _places(fetch: Words, per_set: int) -> tuple[dict[int, list[int]], int]:
 
 
 class Writer:
-    """A scratchpad of `size` words that outputs are written to and drained from by halves."""
+    """A scratchpad of `size` words for outputs, drained by halves."""
 
     def __init__(self, size: int, bandwidth: int) -> None:
         in_use = -(-size // 2)
@@ -113,7 +110,7 @@ class Writer:
         self.written = 0
 
     def wait(self, cycle: int, words: int) -> int:
-        """Return how long the array waits to write words at a cycle."""
+        """How long the array waits to write words at a cycle."""
         now = cycle
         for _ in range(words):
             self._store()
@@ -142,7 +139,7 @@ class Writer:
             self._begun = 0
 
     def _drain(self) -> int:
-        """Drain a half, and return the cycles; lines count as full, but for the last."""
+        """Drain a half; return the cycles. Lines count as full, but for the last."""
         self._flush()
         lines = min(-(-self._drained // self._bandwidth), len(self._lines))
         words = [self._lines.popleft() for _ in range(lines)]

@@ -1,9 +1,8 @@
 """One layer on one array, reported as SCALE-Sim reports it: cycles, stalls, reads of both memories.
 
-Without a bandwidth, memory never stalls and cycles are those of `law`. With one, scratchpads are
-filled while the array computes (`prefetch`), and it stops for words that are not there.
-Trade-off: follows every word that the array asks for, see `prefetch`.
-Source: the reports of SCALE-Sim 3.0.0; tests/golden/data/scale_sim.csv has rows of it.
+Without a bandwidth, memory never stalls and cycles are those of `law`; with one, the array stops
+for words that are not there (`prefetch`, also for the trade-off). Source: the reports of SCALE-Sim
+3.0.0, rows in tests/golden/data/scale_sim.csv.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 MOST_WORDS = 2 * 10**8
-"""Words that are followed one by one, some minutes of work; larger layers are refused."""
+"""Words followed one by one, some minutes of work; larger layers are refused."""
 
 
 class Buffers(NamedTuple):
@@ -37,7 +36,7 @@ class Buffers(NamedTuple):
 
 
 class Report(Record):
-    """What SCALE-Sim's reports have of a layer; cycles include stalls, memory is in words."""
+    """SCALE-Sim's report of a layer; cycles include stalls, memory is in words."""
 
     cycles: int
     stall_cycles: int
@@ -52,10 +51,10 @@ class Report(Record):
 
 
 def report(layer: Layer, array: Array, buffers: Buffers, bandwidth: int | None = None) -> Report:
-    """Return cycles, utilisation and accesses of a layer.
+    """Cycles, utilisation and accesses of a layer.
 
-    `bandwidth` is that of memory in words per cycle, for each of the three scratchpads; None if it
-    is always enough. Raises UnsupportedError for layers of more than MOST_WORDS words read.
+    `bandwidth` is of memory, words per cycle for each of the three scratchpads; None: always
+    enough. Raises UnsupportedError for layers that read more than MOST_WORDS words.
     """
     size = layer.m, layer.n, layer.k
     near = law.scratchpad_reads(*size, array)
@@ -108,7 +107,6 @@ def _far_reads(layer: Layer, array: Array, buffers: Buffers) -> list[int]:
 
 
 def _written(layer: Layer, array: Array, size: int) -> int:
-    """Return the words written to a memory that takes a row of the array in each cycle."""
     near = law.scratchpad_reads(layer.m, layer.n, layer.k, array)
     if near.outputs <= size // 2:
         return int(near.outputs)
@@ -123,7 +121,6 @@ def _written(layer: Layer, array: Array, size: int) -> int:
 def _stalled(
     layer: Layer, array: Array, buffers: Buffers, bandwidth: int
 ) -> tuple[int, int, int, int]:
-    """Return stall cycles, words read of inputs and weights, and words written."""
     inputs = Prefetcher(_input_fetches(layer, array), buffers.inputs, bandwidth)
     weights = Prefetcher(_weight_fetches(layer, array), buffers.weights, bandwidth)
     outputs = Writer(buffers.outputs, bandwidth)
@@ -148,7 +145,6 @@ def _by_cycle(demands: Iterator[Words]) -> Iterator[list[int]]:
 
 
 def _folds(layer: Layer, array: Array) -> Iterator[tuple[int, int]]:
-    """Yield row and column of each fold, in the order in which they run: rows first."""
     on = law.mapped(layer.m, layer.n, layer.k, array.dataflow)
     for across in range(up(on.columns, array.columns)):
         for down in range(up(on.rows, array.rows)):
@@ -156,7 +152,6 @@ def _folds(layer: Layer, array: Array) -> Iterator[tuple[int, int]]:
 
 
 def _tile(matrix: Words, at: int, width: int) -> Words:
-    """Return columns of a matrix, filled up to a width with NOTHING."""
     import numpy as np
 
     part = matrix[:, at * width : (at + 1) * width]
@@ -164,7 +159,7 @@ def _tile(matrix: Words, at: int, width: int) -> Words:
 
 
 def _skewed(tile: Words, before: int, after: int) -> Words:
-    """Return which word enters each lane in each cycle: lane c begins c cycles later."""
+    """The word entering each lane in each cycle: lane c begins c cycles later."""
     import numpy as np
 
     length, lanes = tile.shape
@@ -175,7 +170,7 @@ def _skewed(tile: Words, before: int, after: int) -> Words:
 
 
 def _stationary(matrix: Words, down: int, across: int, array: Array, streamed: int) -> Words:
-    """Return the cycles of a tile that stays: its last row first, then nothing is read."""
+    """The cycles of a tile that stays: its last row first, then nothing is read."""
     import numpy as np
 
     part = _tile(matrix, across, array.columns)[down * array.rows : (down + 1) * array.rows]
@@ -186,7 +181,6 @@ def _stationary(matrix: Words, down: int, across: int, array: Array, streamed: i
 
 
 def _input_demands(layer: Layer, array: Array) -> Iterator[Words]:
-    """Yield, fold by fold, which words of the input enter in each cycle, cycles x lanes."""
     inputs, rows, columns = layer.inputs(), array.rows, array.columns
     for down, across in _folds(layer, array):
         if array.dataflow == "os":
@@ -198,7 +192,6 @@ def _input_demands(layer: Layer, array: Array) -> Iterator[Words]:
 
 
 def _weight_demands(layer: Layer, array: Array) -> Iterator[Words]:
-    """Yield, fold by fold, which words of the weights enter in each cycle, cycles x lanes."""
     weights, rows, columns = layer.weights(), array.rows, array.columns
     for down, across in _folds(layer, array):
         if array.dataflow == "os":
@@ -210,7 +203,6 @@ def _weight_demands(layer: Layer, array: Array) -> Iterator[Words]:
 
 
 def _output_counts(layer: Layer, array: Array) -> Iterator[int]:
-    """Yield how many words leave the array in each cycle."""
     import numpy as np
 
     for down, across in _folds(layer, array):
@@ -246,7 +238,6 @@ def _weight_fetches(layer: Layer, array: Array) -> Words:
 
 
 def _stacked(matrix: Words, width: int) -> Words:
-    """Return the tiles of a matrix, columns `width` wide, one below the other."""
     import numpy as np
 
     count = up(matrix.shape[1], width)
@@ -254,7 +245,7 @@ def _stacked(matrix: Words, width: int) -> Words:
 
 
 def _diagonally(matrix: Words) -> Words:
-    """Return the words of a matrix by diagonals, each from its lower left end."""
+    """Words by diagonals from the lower left."""
     import numpy as np
 
     row, column = np.indices(matrix.shape)

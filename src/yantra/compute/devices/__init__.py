@@ -1,7 +1,7 @@
 """Described devices: a file says what a device is made of, built or not.
 
-From it follow time by tiles (`tiles`), area (`area`), power (`power`) and what a die costs
-(`cost`). The compute model `described` prices kernels on one; `yantra device show` shows one.
+From it follow time by tiles (`tiles`), area, power and what a die costs. The compute model
+`described` uses them; `yantra device show` shows one.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """The area of a die from what is on it: transistors over density, SRAM cells, and interfaces.
 
-Logic is counted in transistors, which the process's density turns into area; SRAM is cells over the
-part of a cache that is cells; interfaces are measured areas, which hardly shrink. Trade-off: good
-to about a tenth for whole dies; parts of one are rougher.
-Sources: the constants of LLMCompass (Zhang et al., ISCA 2024, its cost model at commit 2e015fd):
-transistors of units, control and controllers, areas of interfaces and SRAM cells, efficiency of
-caches by size; register files by EMPIRE (Raghavan et al., Microprocessors and Microsystems 2009, at
-90 nm), scaled by density. The density of 90 nm, 1.45 million transistors per mm2, and the three
-ports are estimates of ours: with them GA100 comes out 2 % large and a die of MI200 5 % small.
+Interfaces are measured, and hardly shrink. Trade-off: whole dies to about a tenth, parts rougher.
+Sources: LLMCompass (Zhang et al., ISCA 2024, cost model at commit 2e015fd): transistors of units,
+control and controllers, areas of interfaces and SRAM cells, efficiency of caches by size; register
+files by EMPIRE (Raghavan et al., Microprocessors and Microsystems 2009, at 90 nm), scaled by
+density. Ours: 1.45 million transistors per mm2 at 90 nm, three ports; GA100 comes out 2 % large, a
+die of MI200 5 % small.
 """
 
 from __future__ import annotations
@@ -49,21 +47,21 @@ _WORD_BITS: Final = 32
 
 
 def fpu_transistors(bits: int) -> float:
-    """Return the transistors of a floating-point unit; they grow as the mantissa squared."""
+    """Transistors of a floating-point unit; they grow as the mantissa squared."""
     return _FP64_TRANSISTORS * (_MANTISSA[bits] / _MANTISSA[64]) ** 2
 
 
 def sram_mm2(size_bytes: int, node: str) -> float:
-    """Return the area of a buffer: its cells over the part of it that is cells.
+    """The area of a buffer: its cells over the share of a cache that is cells.
 
-    That part is known by size from 4 KiB to 1 MiB; larger ones are built of such of 1 MiB.
+    That share is known from 4 KiB to 1 MiB; larger buffers are built of 1 MiB ones.
     """
     place = max(bisect_right(_CACHE_BYTES, size_bytes) - 1, 0)
     return 8 * size_bytes * _MM2_PER_BIT[node] / _CACHE_EFFICIENCY[place]
 
 
 def registers_mm2(size_bytes: int, width: int, density: float) -> float:
-    """Return the area of a lane's register file of `width` words of 32 bits, by EMPIRE's fit."""
+    """The area of a lane's register file of `width` words of 32 bits, by EMPIRE's fit."""
     wide, ports = width * _WORD_BITS, _REGISTER_PORTS
     deep = size_bytes * 8 / wide
     um2 = 3.29e4 - 1.09e3 * deep - 883 * wide - 5.55e3 * ports + 53.5 * deep * wide
@@ -73,7 +71,7 @@ def registers_mm2(size_bytes: int, width: int, density: float) -> float:
 
 
 def parts_mm2(device: Device) -> dict[str, float]:
-    """Return the area of each kind of part, in mm2; their sum is the die's."""
+    """The area of each kind of part, in mm2; their sum is the die's."""
     density = device.process.million_transistors_per_mm2 * 1e6
     node, vector = device.process.node, device.vector
     lanes = device.all_cores * device.lanes

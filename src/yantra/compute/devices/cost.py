@@ -1,8 +1,8 @@
-"""What a die costs: dies per wafer, the part of them that works, and the memory beside it.
+"""What a die costs: dies per wafer, yield, and the memory beside it.
 
 Sources: dies per wafer and yield as in Hennessy and Patterson, "Computer Architecture" (6th ed.),
-section 1.6, the yield being Stapper's negative binomial; prices of memory of October 2023 as in
-LLMCompass's cost model.
+section 1.6 (Stapper's negative binomial); memory prices of October 2023 as in LLMCompass's cost
+model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MM2_PER_CM2: Final = 100.0
 
 
 class Cost(NamedTuple):
-    """Dies of a wafer, the part of them that works, US dollars; None without a wafer's price."""
+    """Dies of a wafer, their yield, US dollars; None without a wafer's price."""
 
     dies_per_wafer: float
     yield_part: float
@@ -27,18 +27,18 @@ class Cost(NamedTuple):
 
 
 def dies_per_wafer(die_mm2: float, wafer_mm: float) -> float:
-    """Return pi (d/2)^2 / A - pi d / sqrt(2 A): what fits, less what the edge cuts off."""
+    """pi (d/2)^2 / A - pi d / sqrt(2 A): what fits, less what the edge cuts off."""
     return pi * (wafer_mm / 2) ** 2 / die_mm2 - pi * wafer_mm / sqrt(2 * die_mm2)
 
 
 def yield_of(die_mm2: float, defects_per_cm2: float, clustering: float) -> float:
-    """Return (1 + A D0 / alpha)^-alpha, the part of the dies without a defect."""
+    """(1 + A D0 / alpha)^-alpha, the part of the dies without a defect."""
     defects = die_mm2 / _MM2_PER_CM2 * defects_per_cm2
     return float((1 + defects / clustering) ** -clustering)
 
 
 def cost_of(device: Device, die_mm2: float) -> Cost:
-    """Return what a die of this area costs. Raises UnsupportedError if none fits on a wafer."""
+    """What a die of this area costs. Raises UnsupportedError if none fits on a wafer."""
     process = device.process
     dies = dies_per_wafer(die_mm2, process.wafer_mm)
     if dies < 1:

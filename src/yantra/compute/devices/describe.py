@@ -1,7 +1,4 @@
-"""A described device in words and as plain values: rates, area, power, cost, three products.
-
-Pure text of what the other files compute.
-"""
+"""A described device in words and as plain values: rates, area, power, cost, three products."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _BYTES_BF16: Final = 2
 
 
 def as_dict(device: Device) -> dict[str, Any]:
-    """Return everything that follows from a description, in SI units, mm2 and US dollars."""
+    """All that follows from a description, in SI units, mm2 and US dollars."""
     area, power = parts_mm2(device), parts_w(device)
     cost = cost_of(device, sum(area.values()))
     return {
@@ -41,7 +38,7 @@ def as_dict(device: Device) -> dict[str, Any]:
 
 
 def report(device: Device) -> str:
-    """Return the description of a device in words, with a line at the end."""
+    """A device in words, with a line at the end."""
     told = as_dict(device)
     cost = told["cost"]
     price = "" if cost["die_usd"] is None else f", {cost['die_usd']:.0f} USD each"

@@ -15,14 +15,14 @@ _FILES = NamedFiles("device", paths.join(paths.dirname(__file__), "dies"))
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in devices, sorted."""
+    """The names of the built-in devices, sorted."""
     return _FILES.names()
 
 
 def load(name: Path, where: str = "device") -> Device:
-    """Return a built-in device by name, or read a file by its path, which ends in `.yaml`.
+    """A built-in device by name, or a file by its path, which ends in `.yaml`.
 
-    `where` is the field that an unknown name is reported at. Raises ConfigError.
+    `where` is the field of errors. Raises ConfigError.
     """
     text = os.fspath(name)
     if text in names():

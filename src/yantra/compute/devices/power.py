@@ -1,11 +1,9 @@
 """What a device draws when all of it works: energy per operation and byte, times the rates.
 
-Dynamic power alone, of arrays, vector units, buffers and memory at their full rate at once;
-leakage, clock trees, links and losses of supply are not in it, so a real device draws more.
-Energies are those of 7 nm, also for its neighbours.
-Source: Jouppi et al., "Ten Lessons From Three Generations Shaped Google's TPUv4i", ISCA 2021, table
-2 (7 nm): multiplication and addition in FP16 and FP32, SRAM of 32 KiB and 1 MiB, HBM2 and DDR4 per
-64 bits; the last two stand for HBM2e and DDR5.
+Dynamic power alone, without leakage, clock trees, links and supply losses, so real devices draw
+more. Energies are of 7 nm throughout. Source: Jouppi et al., "Ten Lessons From Three Generations
+Shaped Google's TPUv4i", ISCA 2021, table 2 (7 nm): multiplication and addition in FP16 and FP32,
+SRAM of 32 KiB and 1 MiB, HBM2 and DDR4 (for HBM2e and DDR5) per 64 bits.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ _BYTES_FP16: Final = 2
 
 
 def parts_w(device: Device) -> dict[str, float]:
-    """Return the dynamic power of each kind of part in W, each at its full rate."""
+    """The dynamic power of each kind of part in W, each at its full rate."""
     lanes = device.cores * device.lanes
     array, clock = device.array, device.clock_hz
     products = device.matrix_flops / 2

@@ -1,13 +1,10 @@
 """How long kernels take on a described device: tiles over cores in waves, each level overlapped.
 
-A product is cut into tiles of its result, one on a core at a time; a wave is one tile on every
-core. While a core's lanes compute a piece of a tile, the next piece comes in, so a tile takes the
-longer of its cycles, by the law of the arrays, and its bytes from the global buffer; what the
-global buffer cannot hold comes from memory again, at the same time. The best tile counts. Every
-other kernel takes the longer of its vector operations and its bytes. Trade-off: a handful of tiles,
-no conflicts.
-Sources: Zhang et al., LLMCompass, ISCA 2024, section III-B; NVIDIA, "Matrix multiplication
-background user's guide", for tile and wave quantisation.
+A wave is one tile of a product's result on every core. A tile's next piece loads during the last,
+so it takes the longer of its cycles (law of the arrays) and bytes from the global buffer, or memory
+for what that cannot hold. The best tile counts. Other kernels take the longer of vector operations
+and bytes. Trade-off: few tiles, no conflicts. Sources: Zhang et al., LLMCompass, ISCA 2024, section
+III-B; NVIDIA, "Matrix multiplication background user's guide" (tile and wave quantisation).
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     Reals = NDArray[np.float64]
 
 _MATRIX_CLASSES = frozenset({"gemm", "attention", "conv", "scan"})
-_BLOCK = 8192  # rows at a time, so that what is computed of them stays in the caches
+_BLOCK = 8192  # rows at a time, to stay in the caches
 _ACCUMULATOR_BYTES = 4
 _WORD_BYTES = 2  # that tiles are chosen for
 _LONGEST_PIECE = 512
@@ -43,22 +40,22 @@ class Tile(NamedTuple):
 
 
 def tiles(m: Any, n: Any, tile: Tile) -> Any:
-    """Return in how many tiles a result is cut."""
+    """Tiles of a result."""
     return up(m, tile.m) * up(n, tile.n)
 
 
 def tile_efficiency(m: Any, n: Any, tile: Tile) -> Any:
-    """Return the part of the tiles that is the result: M N / (tiles tm tn)."""
+    """M N / (tiles tm tn): the part of the tiles that is the result."""
     return m * n / (tiles(m, n, tile) * (tile.m * tile.n))
 
 
 def wave_efficiency(count: Any, slots: int) -> Any:
-    """Return the part of the slots of all waves that have a tile."""
+    """The part of all waves' slots that has a tile."""
     return count / (up(count, slots) * slots)
 
 
 def tiles_of(device: Device) -> tuple[Tile, ...]:
-    """Return the tiles that a core can hold: twice its operands, and sums in registers.
+    """Tiles that a core can hold: twice its operands, and sums in registers.
 
     Sides are powers of two, one at most twice the other.
     """
@@ -78,7 +75,7 @@ def tiles_of(device: Device) -> tuple[Tile, ...]:
 
 
 def _piece(device: Device, m: int, n: int) -> int:
-    """Return how much of K fits twice beside each other, 0 if too little or the sums do not."""
+    """How much of K fits twice, 0 if too little."""
     sums = m * n * _ACCUMULATOR_BYTES
     if sums > device.registers_bytes * device.lanes:
         return 0
@@ -88,7 +85,7 @@ def _piece(device: Device, m: int, n: int) -> int:
 
 
 def seconds(device: Device, kernels: Kernels) -> Reals:
-    """Return how long kernels take without their launch, in seconds."""
+    """Seconds of kernels without their launch."""
     import numpy as np
 
     bytes = kernels.bytes.astype(np.float64)
@@ -109,7 +106,6 @@ def seconds(device: Device, kernels: Kernels) -> Reals:
 
 
 def _products(device: Device, rows: Kernels, of_type: Reals) -> Reals:
-    """Return the time of products on their best tiles; `of_type` is the rate of their type."""
     import numpy as np
 
     of = products_of(rows)
@@ -142,7 +138,6 @@ def _by_tile(device: Device, of: Products, word: Reals, of_type: Reals) -> Itera
 
 
 def _tile_seconds(device: Device, tile: Tile, k: Reals) -> Any:
-    """Return how long the lanes of a core compute a tile, each a part of it."""
     down = 1
     while down * down < device.lanes:
         down *= 2

@@ -1,9 +1,8 @@
 """What a described device is made of, and the table that reads and checks its file.
 
-The hierarchy is that of LLMCompass: memory, a global buffer, cores with a local buffer, and in each
-core lanes of one systolic array and one vector unit. Trade-off: one clock and one kind of core.
-Source: Zhang et al., "LLMCompass: Enabling Efficient Hardware Design for Large Language Model
-Inference", ISCA 2024, section III.
+Memory, a global buffer, cores with a local buffer, lanes of one systolic array and one vector unit.
+Trade-off: one clock and one kind of core. Source: Zhang et al., "LLMCompass: Enabling Efficient
+Hardware Design for Large Language Model Inference", ISCA 2024, section III.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _WIDTHS = ("fp4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64")
 
 
 class Vector(Record):
-    """The vector unit of a lane: its width, and how many units of each kind it has."""
+    """A lane's vector unit: its width, and its units of each kind."""
 
     width: int
     fp32: int
@@ -41,7 +40,7 @@ class ArrayOf(Record):
 
 
 class GlobalBuffer(Record):
-    """The last buffer before memory, which all cores share; `on_die_bytes` with what is off."""
+    """The last buffer before memory, shared by all cores; `on_die_bytes` includes what is off."""
 
     size_bytes: int
     bytes_per_s: float
@@ -49,7 +48,7 @@ class GlobalBuffer(Record):
 
 
 class MemoryOf(Record):
-    """The memory of the device; `interfaces` on the die, of 1024 bits of HBM or 32 of DDR."""
+    """The device's memory; `interfaces` on the die, of 1024 bits of HBM or 32 of DDR."""
 
     kind: MemoryKind
     size_bytes: int
@@ -72,7 +71,7 @@ class Host(Record):
 
 
 class Process(Record):
-    """How the die is made, and what a wafer of it costs and loses."""
+    """How the die is made, and what a wafer costs and loses."""
 
     node: Node
     million_transistors_per_mm2: float
@@ -83,7 +82,7 @@ class Process(Record):
 
 
 class Rates(Record):
-    """How many products of a type an array does for each of FP16; 0 for types that it lacks."""
+    """Products of a type that an array does for each of FP16; 0 for types that it lacks."""
 
     fp4: float = 0.0
     fp8: float = 0.0
@@ -94,7 +93,7 @@ class Rates(Record):
 
 
 class Device(Record):
-    """A device: cores that work and cores on the die, what is in them, and what is around them."""
+    """A device: working cores and cores on the die, what is in and around them."""
 
     name: str
     source: str
@@ -127,10 +126,9 @@ class Device(Record):
         return 2.0 * self.cores * self.lanes * self.vector.fp32 * self.clock_hz
 
     def matrix_rate(self, dtype: str) -> float:
-        """Return what arrays do of a type, for each operation in FP16.
+        """Operations per second of arrays in a type.
 
-        A type that they have not is computed in the next wider one that they have, as software
-        does; wider than all, on the vector units.
+        A type they lack runs in the next wider one they have, wider than all on the vector units.
         """
         at = _WIDTHS.index(dtype) if dtype in _WIDTHS else _WIDTHS.index("fp16")
         for wider in _WIDTHS[at:]:
@@ -144,7 +142,7 @@ class Device(Record):
 
     @property
     def all_cores(self) -> int:
-        """Cores on the die, with those that are off."""
+        """Cores on the die, including those that are off."""
         return self.cores_on_die or self.cores
 
 

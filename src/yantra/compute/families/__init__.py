@@ -1,8 +1,6 @@
 """Families of kernels: one file each says how long the kernels of some operator classes take.
 
-The model `measured` hands each kernel to the family of its class. A family knows the tables that it
-reads and the formula between their rows; a new one is a file here, or an entry point of the group
-`yantra.kernel_families`.
+For the model `measured`. A new one is a file here, or an entry point of `yantra.kernel_families`.
 """
 
 from __future__ import annotations
@@ -17,12 +15,12 @@ families: Registry[type[Family]] = Registry(
 )
 
 DEFAULT = "memory_bound"
-"""The family of every class that no other claims."""
+"""For classes that no other claims."""
 
 
 @cache
 def family_of() -> dict[str, str]:
-    """Return the name of the family of each operator class that one claims."""
+    """The family's name of each claimed operator class."""
     return {
         op_class: name for name in families.names() for op_class in families.get(name).op_classes
     }

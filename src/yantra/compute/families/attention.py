@@ -8,19 +8,17 @@ Prefill, with tiles of 128 queries and 128 keys and `pairs` the pairs of tokens 
 
 Decoding: the bytes of keys and values over the bandwidth x reach, + launch, + a little a block.
 
-Constants are fitted for each framework, and what the formula gets wrong is corrected by a surface:
-linear in log2 of the tokens and of batch x heads, and between (heads, shared heads, width) by
-regression. The fastest framework that is measured with heads like these is taken.
+Constants are fitted for each framework, and corrected by a surface: linear in log2 of tokens and of
+batch x heads, between (heads, shared heads, width) by regression. The fastest framework measured
+with similar heads is taken.
 
-Latent attention has queries and keys wider than values (192 and 128). The formula takes each by its
-own width. The correction is that of heads as wide as the values: kernels for such heads keep their
-results in the same tiles, while heads of 192 for all run in other, slower ones. Beyond the tables
-it is not known whether their rate grows on with the tokens as that of narrower heads: on one B200
-(SimuMax) it did not, and at 32,768 and 131,072 tokens forward kernels took 1.5 and 1.9 times as
-long. So the interval is wider there (`_LATENT_OCTAVE`).
+Latent attention's queries and keys are wider than values (192 and 128): the formula takes both
+widths, the correction that of values, as heads of 192 throughout run in slower tiles. Beyond the
+tables its rate may not grow with tokens: on one B200 (SimuMax), at 32,768 and 131,072 tokens
+forward kernels took 1.5 and 1.9 times as long (`_LATENT_OCTAVE`).
 
-Sources: Dao, "FlashAttention-2", 2023, section 3; the tables are AIConfigurator's, the factor of
-the backward SimuMax's (see NOTICE).
+Sources: Dao, "FlashAttention-2", 2023, section 3; AIConfigurator's tables; SimuMax's factor of the
+backward (NOTICE).
 """
 
 from __future__ import annotations
@@ -50,26 +48,26 @@ _SHORT = 1024
 _EIGHT_BITS = ("fp8", "fp8_block", "fp4", "nvfp4", "int8")
 BACKWARD = 3.2
 FULLER = 4.0
-"""The backward takes 3.2 times a forward of 4 times the batch, divided by 4: it shares its work
-over keys as well, so few heads starve it less. Of 44 shapes on B200 and A100 (SimuMax), 1.2 to 3.7
-times the forward, it is 11 % off in the mean.
+"""The backward is 3.2 times a forward of 4 times the batch, over 4: it shares work over keys as
+well, so few heads starve it less. For 44 shapes on B200 and A100 (SimuMax), 1.2 to 3.7 times the
+forward, 11 % off in the mean.
 """
 _BACKWARD_ERROR = 0.25
 _OCTAVE = 0.05
 _LATENT_OCTAVE = 0.4
-"""What each octave of tokens from 16,384 on adds for latent attention: 1.5 times as long at one."""
+"""Added by each octave of tokens from 16,384 on for latent attention: 1.5 times as long at one."""
 _ERROR = 0.13, 0.15
 _NO_SHAPE = 0.5
 _NO_SHAPE_ERROR = 0.5
 NOISE = 0.04
 WORK = np.arange(0.0, 20.01, 0.5)
-"""Where surfaces have points: log2 of batch x heads (decoding: batch x shared heads)."""
+"""Points of surfaces: log2 of batch x heads (decoding: batch x shared heads)."""
 
 Table = Any
 
 
 class Variant(NamedTuple):
-    """One kind of kernel in a table: types of the arithmetic and of keys, a window, a framework."""
+    """A kernel of a table: types of the arithmetic and of keys, a window, a framework."""
 
     dtype: str
     cache: str
@@ -78,15 +76,15 @@ class Variant(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Variant:
-        """Return the variant that a table names so."""
+        """The variant of a name in a table."""
         dtype, cached, window, framework = text.split("|")
         return cls(dtype, cached, int(window), framework)
 
 
 class Shape(NamedTuple):
-    """Sizes of attentions, one a row; `width` is the mean of those of keys and values.
+    """Sizes of attentions, one a row; `width` is the mean of keys' and values'.
 
-    `like` is the width of the measured heads that have the rate of these.
+    `like` is the width of the measured heads with their rate.
     """
 
     batch: Reals
@@ -103,7 +101,7 @@ class Shape(NamedTuple):
 def prefill_us(
     constants: Reals, shape: Shape, *, peak: float, bandwidth: float, units: int
 ) -> Reals:
-    """Return the formula's microseconds of a forward kernel over many queries."""
+    """The formula's microseconds of a forward kernel over many queries."""
     share, reach, launch, fill, power = constants
     b, q, keys, h, kv, d, window, causal, _ = shape
     limited = (window > 0) & (window < keys)
@@ -124,9 +122,9 @@ def prefill_us(
 def decode_us(
     constants: Reals, shape: Shape, *, bandwidth: float, units: int, width: float
 ) -> Reals:
-    """Return the formula's microseconds of a kernel of one query a sequence.
+    """The formula's microseconds with one query a sequence.
 
-    `width` are bytes of a stored number.
+    `width` is bytes of a stored number.
     """
     reach, launch, block, power, busy = constants
     seen = np.where((shape.window > 0) & (shape.window < shape.keys), shape.window, shape.keys)
@@ -139,7 +137,7 @@ def decode_us(
 
 
 def covariance(first: Reals, second: Reals) -> Reals:
-    """Return how alike the errors of a formula are for two lists of (heads, shared, width).
+    """Covariance of the formula's errors for two lists of (heads, shared, width).
 
     Lengths are from cross-validation over keys (`yantra.accuracy.kernels`).
     """
@@ -151,10 +149,9 @@ def covariance(first: Reals, second: Reals) -> Reals:
 
 
 def presence_covariance(first: Reals, second: Reals) -> Reals:
-    """Return how alike two lists of keys are in which frameworks are measured with them.
+    """Covariance of two lists of keys in the frameworks they are measured with.
 
-    Frameworks are measured with the heads of models, cut into powers of two by tensor parallelism:
-    40, 20, 10 and 5 heads go together.
+    By models' heads, halved by tensor parallelism: 40, 20, 10 and 5 go together.
     """
     apart = _apart(first, second)
     same = _odd(first)[:, None] == _odd(second)[None]
@@ -165,7 +162,7 @@ def presence_covariance(first: Reals, second: Reals) -> Reals:
 
 
 class Apart(NamedTuple):
-    """Distances of keys in octaves, and whether one of two shares its keys between heads."""
+    """Distances of keys in octaves, and whether only one shares keys between heads."""
 
     ratio: Reals
     width: Reals
@@ -186,7 +183,6 @@ def _apart(first: Reals, second: Reals) -> Apart:
 
 
 def _odd(keys: Reals) -> NDArray[np.int64]:
-    """Return the heads without their factors of two."""
     heads = keys[:, 0].astype(np.int64)
     made: NDArray[np.int64] = heads // (heads & -heads)
     return made
@@ -204,7 +200,7 @@ class Surface(NamedTuple):
 
 
 def table_shape(keys: Reals, tokens: Reals, batch: Reals, window: int, decoding: bool) -> Shape:
-    """Return the shapes of a table: keys x tokens x batch."""
+    """The shapes of a table: keys x tokens x batch."""
     heads, kv, width = (keys[:, at, None, None] for at in range(3))
     length = tokens[None, :, None]
     return Shape(
@@ -216,7 +212,7 @@ def table_shape(keys: Reals, tokens: Reals, batch: Reals, window: int, decoding:
 def smooth(
     gpu: Gpu, arrays: Table, at: int, decoding: bool, chosen: NDArray[np.bool_] | None = None
 ) -> Surface:
-    """Return the surface of one variant; `chosen` are the keys it may use, all by default."""
+    """The surface of one variant; `chosen` are the keys it may use, all by default."""
     variant = Variant.of(str(arrays["variants"][at]))
     keys, tokens, batch = (arrays[name].astype(float) for name in ("keys", "tokens", "batch"))
     logs = unpacked(arrays["us"][at])
@@ -236,7 +232,7 @@ def formula_us(
     constants: Reals, shape: Shape, variant: Variant, gpu: Gpu, decoding: bool,
     machine: Machine | None = None,
 ) -> Reals:  # fmt: skip
-    """Return the formula of a variant on its own GPU, or with the rates of a machine."""
+    """The formula of a variant on its own GPU, or with the rates of a machine."""
     bandwidth = machine.memory_bytes_per_s if machine else gpu.memory_bytes_per_s
     if decoding:
         width = 1.0 if variant.cache == "fp8" else 2.0
@@ -246,7 +242,6 @@ def formula_us(
 
 
 def _regular(ratio: Reals, batch: Reals, work: float) -> Reals:
-    """Return a key's tokens x batch at the points of `WORK`; rows without any as the nearest."""
     made = np.full((len(ratio), len(WORK)), np.nan)
     at = np.log2(batch * work)
     for row, values in enumerate(ratio):
@@ -261,20 +256,20 @@ def _regular(ratio: Reals, batch: Reals, work: float) -> Reals:
 
 @cache
 def variants(family: str, gpu: str) -> tuple[Variant, ...]:
-    """Return the variants of a GPU's table, in its order."""
+    """The variants of a GPU's table, in its order."""
     return tuple(Variant.of(str(name)) for name in table(family, gpu).get("variants", ()))
 
 
 @cache
 def surface(family: str, gpu: str, at: int) -> Surface:
-    """Return the surface of one variant."""
+    """The surface of one variant."""
     return smooth(GPUS[gpu], table(family, gpu), at, family == "decode")
 
 
 def fastest_us(
     found: list[tuple[Variant, Surface]], shape: Shape, gpu: Gpu, machine: Machine, decoding: bool
 ) -> Reals:
-    """Return microseconds of the fastest of frameworks, of those measured with keys like these."""
+    """Microseconds of the fastest framework among those measured with keys like these."""
     code = (shape.heads * _MOST + shape.kv_heads) * _MOST + 2 * shape.like  # exact below 2^53
     _, first, which = np.unique(code, return_index=True, return_inverse=True)
     different = np.stack([shape.heads, shape.kv_heads, shape.like], axis=1)[first]
@@ -293,7 +288,7 @@ def fastest_us(
 
 
 def presence(surface: Surface, keys: Reals) -> Reals:
-    """Return how far a framework is measured with keys like these, about 0 to 1."""
+    """How far a framework is measured with keys like these, about 0 to 1."""
     near = presence_covariance(surface.all_keys, surface.all_keys)
     across = presence_covariance(keys, surface.all_keys)
     made: Reals = regressed(surface.measured.astype(float)[:, None], near, across, NOISE)[:, 0]
@@ -303,7 +298,7 @@ def presence(surface: Surface, keys: Reals) -> Reals:
 def correction(
     surface: Surface, different: Reals, which: NDArray[np.int64], shape: Shape, work: Reals
 ) -> Reals:
-    """Return the logarithm of measured / formula."""
+    """The logarithm of measured / formula."""
     near = covariance(surface.keys, surface.keys)
     grid = regressed(surface.log_ratio, near, covariance(different, surface.keys), NOISE)
     places = [place_on(surface.tokens, np.log2(shape.keys)), place_on(WORK, work)]
@@ -317,7 +312,7 @@ class Attention(Family):
     subject = "attention"
 
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
-        """Return durations by what is known of the shape; see the base."""
+        """Durations by what is known of the shape; see the base."""
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
         shaped = (kernels.heads > 0) & (kernels.head_dim > 0) & (kernels.queries > 0)
@@ -332,7 +327,7 @@ class Attention(Family):
         return within(middle, error)
 
     def beyond(self, kernels: Kernels, machine: Machine) -> Reals:
-        """Return how far tokens are outside of the tables; see the base."""
+        """Octaves of tokens outside the tables; see the base."""
         made = np.zeros(len(kernels))
         tokens = np.log2(np.maximum(np.maximum(kernels.keys, kernels.queries), 1))
         for family, rows in (("decode", kernels.queries == 1), ("prefill", kernels.queries > 1)):
@@ -345,7 +340,7 @@ class Attention(Family):
 
 
 def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
-    """Return microseconds and relative errors of fused kernels of one dtype."""
+    """Microseconds and relative errors of fused kernels of one dtype."""
     machine.peak(dtype)
     shape = shape_of(kernels)
     backward = _backward(kernels)
@@ -361,7 +356,7 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
         part = Shape(*(column[rows] for column in shape))
         window, decoding, in_8_bits = int(kind // 4), bool(kind & 1), bool(kind & 2)
         gpu = with_table("decode" if decoding else "prefill", machine.gpu)
-        # Decoding is measured with queries in 16 bits alone.
+        # Decoding is measured only with queries in 16 bits.
         of_queries = "fp8" if eight and not decoding else "bf16"
         wanted = Variant(of_queries, "fp8" if in_8_bits else "bf16", window, "")
         made = _of_kind(part, wanted, gpu, machine, decoding)
@@ -376,7 +371,6 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
 
 
 def _of_kind(shape: Shape, wanted: Variant, gpu: Gpu, machine: Machine, decoding: bool) -> Reals:
-    """Return microseconds of kernels of one kind, by the variants that are most like it."""
     family = "decode" if decoding else "prefill"
     known = variants(family, gpu.name)
     like = min((_unlike(wanted, one) for one in known), default=None)
@@ -389,7 +383,6 @@ def _of_kind(shape: Shape, wanted: Variant, gpu: Gpu, machine: Machine, decoding
 
 
 def _unlike(wanted: Variant, other: Variant) -> tuple[bool, bool, float, bool]:
-    """Return how little a variant is like what is wanted: type, then window, then cache."""
     apart = abs(np.log2(max(wanted.window, 1) / max(other.window, 1)))
     whole = (wanted.window == 0) != (other.window == 0)
     return wanted.dtype != other.dtype, whole, float(apart), wanted.cache != other.cache
@@ -398,7 +391,7 @@ def _unlike(wanted: Variant, other: Variant) -> tuple[bool, bool, float, bool]:
 def _cached_in_8_bits(
     kernels: Kernels, shape: Shape, decodes: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return where the cache has 8 bits a number: as said, else by what decoding moves."""
+    """Where the cache has 8 bits a number: as said, else by what decoding moves."""
     seen = np.where(shape.window > 0, np.minimum(shape.window, shape.keys), shape.keys)
     numbers = 2 * shape.batch * shape.kv_heads * shape.width * seen
     few = decodes & (kernels.bytes > 0) & (kernels.bytes < 1.5 * numbers)
@@ -407,7 +400,7 @@ def _cached_in_8_bits(
 
 
 def shape_of(kernels: Kernels) -> Shape:
-    """Return the shapes of kernels that say their heads."""
+    """The shapes of kernels that say their heads."""
     whole = [
         np.maximum(column, 1).astype(float)
         for column in (kernels.batch, kernels.queries, kernels.heads, kernels.head_dim)
@@ -417,7 +410,7 @@ def shape_of(kernels: Kernels) -> Shape:
     kv = np.where(kernels.kv_heads > 0, np.minimum(kernels.kv_heads, heads), heads)
     value = np.where(kernels.value_dim > 0, kernels.value_dim, head_dim)
     width = (head_dim + value) / 2
-    # Kernels with a short window are others even where it holds all keys.
+    # Kernels with a short window differ even where it holds all keys.
     windowed = (kernels.window < keys) | (kernels.window <= _SHORT)
     window = np.where(windowed, kernels.window, 0).astype(float)
     all_pairs = 4 * batch * heads * width * queries * keys
@@ -428,9 +421,9 @@ def shape_of(kernels: Kernels) -> Shape:
 
 
 def _gradients(kernels: Kernels) -> Reals:
-    """Return how much more the five products of a backward are than 2.5 times those of a forward.
+    """A backward's five products over 2.5 times a forward's.
 
-    Three of them are as wide as keys, two as wide as values; 1 where both are equal.
+    Three are as wide as keys, two as values; 1 where both are equal.
     """
     keys = np.maximum(kernels.head_dim, 1).astype(float)
     values = np.where(kernels.value_dim > 0, kernels.value_dim, keys)
@@ -445,14 +438,12 @@ def _backward(kernels: Kernels) -> NDArray[np.bool_]:
 
 
 def _unfused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
-    """Return products of scores and of context; the gradient is several of them in one."""
     middle, error = products(kernels, dtype, machine)
     one = 2.0 * np.maximum(kernels.batch, 1) * kernels.m * kernels.n * kernels.k
     return middle * np.maximum(np.rint(kernels.flops / one), 1), error
 
 
 def _by_amounts(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
-    """Return half of the peak and of the bandwidth for kernels that say no shape."""
     arithmetic = kernels.flops / (machine.peak(dtype) * _NO_SHAPE)
     traffic = kernels.bytes / (machine.memory_bytes_per_s * _NO_SHAPE)
     return np.maximum(arithmetic, traffic) * 1e6 + 5, np.full(len(kernels), _NO_SHAPE_ERROR)

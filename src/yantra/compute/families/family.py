@@ -1,7 +1,7 @@
 """What a family of kernels is: durations for kernels of some operator classes, from tables.
 
-Trade-off: a family sees kernels of its own classes alone, as columns; what several share (launch,
-scaling to another device, intervals) is in `machine.py`, `surface.py` and here.
+Trade-off: it sees only its own classes, as columns; launch, scaling to another device and intervals
+are shared (here, `machine.py`, `surface.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Family(ABC):
     """Durations of the kernels of `op_classes` on a machine.
 
-    `subject` is what a summary calls the tables.
+    `subject` names the tables in a summary.
     """
 
     op_classes: ClassVar[tuple[str, ...]] = ()
@@ -30,26 +30,23 @@ class Family(ABC):
 
     @abstractmethod
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
-        """Return nanoseconds for each row, low, middle and high (90 %)."""
+        """Nanoseconds for each row, low, middle and high (90 %)."""
 
     def beyond(self, kernels: Kernels, machine: Machine) -> Reals:
-        """Return how many octaves each kernel's sizes are outside of what was measured; 0 within.
-
-        Estimates there are extrapolated, so their interval must be wider.
-        """
+        """Octaves of each kernel's sizes outside the measured ones, which widen its interval."""
         import numpy as np
 
         return np.zeros(len(kernels))
 
     def has_tables(self, machine: Machine) -> bool:
-        """Return whether the estimates rest on measurements of the machine's own GPU."""
+        """Whether measurements are of the machine's own GPU."""
         return machine.is_own
 
 
 def within(middle_us: Reals, error: Reals | float) -> Estimates:
-    """Return estimates in ns of a middle in us, and of the relative error that 90 % stay within.
+    """Estimates in ns of a middle in us and its relative 90 % error.
 
-    The interval is symmetric in the logarithm: from middle / (1 + error) to middle x (1 + error).
+    From middle / (1 + error) to middle x (1 + error).
     """
     middle = middle_us * 1e3
     factor = 1 + error

@@ -5,20 +5,17 @@
     traffic    = (w m k + w n k + 2 m n) / (bandwidth x reach)
     time = (arithmetic^p + traffic^p)^(1/p) + launch
 
-The six constants are fitted to all measured products of a GPU and dtype; what they get wrong is
-corrected by a surface over (log2 m, log2 n, log2 k). So a product that fills its last wave badly is
-slow although no measured one is near, and one beside a measured one is as fast as that.
+Six constants are fitted for a GPU and dtype; a surface over (log2 m, log2 n, log2 k) corrects them.
 
-A gradient of a weight is added to a tensor of `accumulated` bytes: it is read and written once more
-(8 bytes a weight in fp32), of which `EXPOSED` is not hidden behind the arithmetic. With `quantise`
-a kernel before each product in 8 or 4 bits reads the left operand in 16 bits and writes it. The
-gradient of a weight sums over rows, and takes both operands by columns: that kernel writes each a
-second time in training, and types with a scale for the whole tensor read it once more before, for
-its maximum. Both count with the gradient.
+A weight's gradient is added to a tensor of `accumulated` bytes, read and written (8 bytes a weight
+in fp32), `EXPOSED` of it unhidden. With `quantise` a kernel before each product in 8 or 4 bits
+reads the left operand in 16 bits and writes it; for weights' gradients, which take operands by
+columns, it writes each a second time, and types with one scale for the tensor read it once more for
+the maximum. Both count with the gradient.
 
-Sources: tiles and waves as NVIDIA, "Matrix Multiplication Background User's Guide" (2023), section
-4; the tables are AIConfigurator's (see NOTICE). Two layouts of an operand, and the pass for its
-maximum: NVIDIA, Transformer Engine user guide (2025), "FP8 current scaling", "MXFP8", "NVFP4".
+Sources: NVIDIA, "Matrix Multiplication Background User's Guide" (2023), section 4 (tiles and
+waves); AIConfigurator's tables (NOTICE); NVIDIA, Transformer Engine user guide (2025), "FP8 current
+scaling", "MXFP8", "NVFP4" (two layouts of an operand, and the pass for its maximum).
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ TABLES = {
     "bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "fp8_block": "fp8_block", "fp4": "nvfp4",
     "nvfp4": "nvfp4", "int8": "fp8", "tf32": "bf16", "fp32": "bf16", "fp64": "bf16",
 }  # fmt: skip
-"""The table of a dtype: its own, or that whose kernels are most alike."""
+"""A dtype's table: its own, or the most similar."""
 
 _PEAKS = {"fp8_block": "fp8", "nvfp4": "fp4"}
 _ALIKE = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "fp8_block": "fp8", "nvfp4": "fp4"}
@@ -65,18 +62,18 @@ _CHUNK = 1 << 15
 
 
 def kind_of(name: str) -> str:
-    """Return the dtype whose peak bounds products of a table."""
+    """The dtype whose peak bounds products of a table."""
     return _ALIKE[name]
 
 
 EXPOSED = 0.6
-"""The share of the traffic of accumulation that takes time: of 0, 0.2, ... 1 the one with the least
-error for gradients of weights, 10 % for 24 grouped products and 8 % for 161 dense ones.
+"""Share of accumulation's traffic that takes time: of 0, 0.2, ... 1 the best for gradients of
+weights, 10 % off for 24 grouped products and 8 % for 161 dense ones.
 """
 
 
 def accumulation_us(kernels: Kernels, machine: Machine) -> Reals:
-    """Return what adding a product into a tensor takes: it is read and written."""
+    """What adding a product into a tensor takes: it is read and written."""
     moved = 2.0 * kernels.accumulated.astype(np.float64)
     made: Reals = moved * (EXPOSED * 1e6 / machine.memory_bytes_per_s)
     return made
@@ -85,10 +82,10 @@ def accumulation_us(kernels: Kernels, machine: Machine) -> Reals:
 def with_stored_weights(
     middle: Reals, error: Reals, kernels: Kernels, dtype: str, machine: Machine
 ) -> tuple[Reals, Reals]:
-    """Return times where weights are stored in fewer bits than they are multiplied in.
+    """Times with weights stored in fewer bits than they are multiplied in.
 
-    The tables have no such kernels. A time is taken to change as its bound does: arithmetic, or
-    bytes with the weights as they are stored (Frantar et al., "MARLIN", 2024, section 3.1).
+    Untabulated; times change as their bound does: arithmetic, or bytes with the stored weights
+    (Frantar et al., "MARLIN", 2024, section 3.1).
     """
     is_stored = kernels.stored > 0
     if not is_stored.any():
@@ -106,7 +103,7 @@ def with_stored_weights(
 
 
 class Constants(NamedTuple):
-    """What is fitted for a GPU and dtype: shares of its rates, launch, and how tiles fill."""
+    """Fitted for a GPU and dtype: shares of its rates, launch, and how tiles fill."""
 
     share: float
     reach: float
@@ -127,7 +124,7 @@ def formula_us(
     units: int,
     width: float,
 ) -> Reals:
-    """Return the formula's microseconds; sizes broadcast, `width` is bytes of an operand."""
+    """The formula's microseconds; sizes broadcast, `width` is bytes of an operand."""
     best: Any = None
     depth = k + constants.fill
     for rows, columns in TILES:
@@ -147,10 +144,9 @@ def formula_us(
 
 
 class Fitted(NamedTuple):
-    """The table of a GPU and dtype, made smooth: grids over log2 of n, k and m.
+    """The smooth table of a GPU and dtype: grids over log2 of n, k and m.
 
-    `error` is the relative error that 90 % of products of other sides stay within, of less than
-    512 rows and of more.
+    `error` holds for 90 % of products of other sides, below 512 rows and from there on.
     """
 
     constants: Constants
@@ -162,15 +158,15 @@ class Fitted(NamedTuple):
 
     @property
     def usual(self) -> float:
-        """Return what the formula usually gets wrong for many rows, which holds on any device."""
+        """The formula's usual error for many rows, which holds on any device."""
         return float(np.median(self.log_ratio[..., self.m >= np.log2(_MANY)]))
 
 
 def covariance(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Reals:
-    """Return how alike the errors of the formula are for two lists of sides (n, k).
+    """Covariance of the formula's errors for two lists of sides (n, k).
 
-    Near sides err alike; so do, less, those of an equal n, or of an equal k. The numbers are from
-    cross-validation over sides (tools/kernel_tables.py).
+    Near sides err together, less so those of equal n or k; from cross-validation over sides
+    (tools/kernel_tables.py).
     """
     apart_n = np.abs(first[0][:, None] - second[0][None])
     apart_k = np.abs(first[1][:, None] - second[1][None])
@@ -183,11 +179,11 @@ def covariance(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Reals
 
 NOISE = 0.025
 MOST = 0.08
-"""By how much times (their logarithm) are moved at most so that they rise with the sizes."""
+"""Most by which logarithms of times are moved so that they rise with the sizes."""
 
 
 def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = None) -> Fitted:
-    """Return the surface of a table; `chosen` are the sides it may use, all by default."""
+    """The surface of a table; `chosen` are the sides it may use, all by default."""
     n, k, m = (arrays[key].astype(np.float64) for key in ("n", "k", "m"))
     logs = unpacked(arrays[f"us_{name}"])
     constants = Constants(*(float(value) for value in arrays[f"constants_{name}"]))
@@ -215,7 +211,7 @@ def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = 
 
 @cache
 def fitted(gpu: str, name: str) -> Fitted:
-    """Return the surface of a GPU's table."""
+    """The surface of a GPU's table."""
     return smooth(GPUS[gpu], name, table("gemm", gpu))
 
 
@@ -223,7 +219,7 @@ def product_us(
     surface: Fitted, m: Reals, n: Reals, k: Reals, *, gpu: Gpu, machine: Machine, name: str,
     peak: float,
 ) -> tuple[Reals, Reals]:  # fmt: skip
-    """Return microseconds of products and how many octaves they are outside the table."""
+    """Microseconds of products and how many octaves they are outside the table."""
     formula = formula_us(
         surface.constants, m, n, k,
         peak=peak, bandwidth=machine.memory_bytes_per_s, units=gpu.units, width=WIDTHS[name],
@@ -239,13 +235,13 @@ def product_us(
 
 
 class Gemm(Family):
-    """Dense products, and batches of equal ones as one of as many rows."""
+    """Dense products; a batch of equal ones is one of as many rows."""
 
     op_classes: ClassVar[tuple[str, ...]] = ("gemm", "conv")
     subject = "GEMM"
 
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
-        """Return durations by dtype; see the base."""
+        """Durations by dtype; see the base."""
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
         for code in np.unique(kernels.dtype):
@@ -257,7 +253,7 @@ class Gemm(Family):
         return within(middle, error)
 
     def beyond(self, kernels: Kernels, machine: Machine) -> Reals:
-        """Return how far sizes are outside of the table in 16 bits; others end alike."""
+        """Octaves outside the 16-bit table, whose edges all share."""
         gpu = machine.gpu if table("gemm", machine.gpu.name) else _with_table("bf16")
         arrays = table("gemm", gpu.name)
         made = np.zeros(len(kernels))
@@ -268,7 +264,7 @@ class Gemm(Family):
 
 
 def products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
-    """Return microseconds and relative errors of products of one dtype."""
+    """Microseconds and relative errors of products of one dtype."""
     middle = np.empty(len(kernels))
     error = np.empty(len(kernels))
     for start in range(0, len(kernels), _CHUNK):
@@ -302,14 +298,14 @@ def _products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Re
 
 
 MAXIMUM = ("fp8", "nvfp4")
-"""Tables of types with a scale for a whole tensor."""
+"""Tables of types with one scale for a tensor."""
 
 
 def quantised_bytes(kernels: Kernels, m: Reals, n: Reals, k: Reals, name: str) -> Reals:
-    """Return what kernels that make operands move for each product, in a table's type.
+    """Bytes that kernels move to make operands for each product.
 
-    By rows before the other products; for gradients of weights (m x k by k x n, with k rows of the
-    operands) by columns, and for the maximum.
+    By columns for gradients of weights (m x k by k x n, with k rows of operands), with the maximum;
+    else by rows.
     """
     width = WIDTHS[name]
     is_wgrad = np.array([phase == "wgrad" for phase in kernels.phases])[kernels.phase]
@@ -319,7 +315,7 @@ def quantised_bytes(kernels: Kernels, m: Reals, n: Reals, k: Reals, name: str) -
 
 
 def sides(kernels: Kernels) -> tuple[Any, Any, Any]:
-    """Return m, n and k; of a batch of products, m is of all; without a shape, that of a cube."""
+    """M, n and k; of a batch, m is of all; without a shape, a cube's."""
     cube = np.rint(np.cbrt(kernels.flops / 2)).astype(np.int64)
     known = (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
     batch = np.maximum(kernels.batch, 1)
@@ -331,7 +327,6 @@ def sides(kernels: Kernels) -> tuple[Any, Any, Any]:
 
 
 def _with_table(name: str) -> Gpu:
-    """Return the oldest GPU that has a table of products of a type."""
     return next(gpu for gpu in GPUS.values() if f"us_{name}" in table("gemm", gpu.name))
 
 

@@ -1,30 +1,27 @@
 """Products of a mixture of experts, by what a whole layer took: both products and permutations.
 
-With T tokens sent to k experts each, R rows on the busiest device, r_q those of its E
-experts by quantile (`spread.py`), A of which have any, hidden size h and width i between the
-products, each product (n, k) takes the p-norm (p = 3) of
+T tokens go to k experts each. With R rows on the busiest device, r_q those of its E experts by
+quantile (`spread.py`), A experts with any, hidden size h and width i between the products, each
+product (n, k) takes the p-norm (p = 3) of
 
     arithmetic = max(E mean_q ceil(r_q / t_m) ceil(n / 128) / units, 1) 2 t_m 128 (k + fill) units /
                  (peak share (t_m / 128)^taper),  t_m the rows of a tile, from `least` to 128
     traffic    = (w (A n k + R k) + 2 R n) / (bandwidth reach)
 
-and a layer the sum of both, 2 h (a R + b T + d T k) / bandwidth for rows that are moved (the last
-where a kernel has a place for each row of all devices), c T k for indices, a little an expert and a
-launch. Constants are fitted for each kernel; what the formula gets wrong is corrected by a surface:
-linear in log2 of the rows an expert has, and between layers by regression over their sizes. The
-fastest kernel that is measured with layers like these is taken: one that two fifths of the layers
-were measured with, by how near their experts a token are. A kernel's share of its layer is that of
-its operations. A trace has the permutations and the activation between the products as kernels of
-their own, so what the measured layer moves besides operands is left out, down to one dense product
-of all rows.
+and a layer both, 2 h (a R + b T + d T k) / bandwidth for moved rows (the last where a kernel has a
+place for each row of all devices), c T k for indices, a little an expert and a launch. A surface
+corrects each kernel's fit: linear in log2 of an expert's rows, between layers by regression over
+sizes. The fastest kernel counts that two fifths of similar layers (weighted by experts a token)
+were measured with. A product's share of its layer is that of its operations. Permutations and
+activation are kernels of their own in traces, so what the layer moves beyond operands is left out,
+down to one dense product of all rows.
 
-The tables end near a thousand rows an expert. There experts one after the other are taken where
-that is faster, as frameworks for training run them: each a dense product (`gemm`). Of 60 grouped
-products of SimuMax with 512 rows and more they are 2 % off in the median, and 10 % in the mean,
-where both are taken relative to the dense products of the same machine.
+Tables end near a thousand rows an expert; beyond, experts in sequence (`gemm`) are taken where
+faster, as in training frameworks. For 60 grouped products of SimuMax with 512 rows and more they
+are 2 % off in the median, 10 % in the mean, relative to the machine's dense products.
 
-Tables are of forward passes; gradients take the same by SimuMax's grouped products (`DGRAD`), and
-those of weights what their accumulation moves besides. Sources: NOTICE.
+Tables are of forward passes; gradients follow SimuMax's grouped products (`DGRAD`), those of
+weights plus accumulation. Sources: NOTICE.
 """
 
 from __future__ import annotations
@@ -60,11 +57,11 @@ DGRAD = 1.04
 """The gradient of the input over the forward: median of 24 grouped products on B200 and A100."""
 
 FEW, MANY = 256, 1024
-"""Rows of an expert up to which all run as one kernel, and from which one after the other may."""
+"""An expert's rows up to which all run as one kernel, and from which in sequence."""
 
 NOISE = 0.38
 ROWS = np.arange(-8.0, 13.01, 0.5)
-"""Where surfaces have points: log2 of the rows an expert has on average."""
+"""Points of surfaces: log2 of an expert's average rows."""
 _ERROR, _BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.52, 0.25, 0.05, 0.3
 _POWER = 3.0
 _SPIKE = 0.26
@@ -91,8 +88,8 @@ class Constants(NamedTuple):
 class Layer(NamedTuple):
     """Sizes of the experts' layers of one device, one a row.
 
-    `experts` are on the device, `top_k` of all that a token is sent to, `rows` what reaches them,
-    `tokens` are routed over all devices; `gates` is 2 where the first product makes two halves.
+    `experts` are on the device, a token goes to `top_k` of all, `rows` reach them, `tokens` are
+    routed over all devices; `gates` is 2 where the first product makes two halves.
     """
 
     hidden: Reals
@@ -105,12 +102,12 @@ class Layer(NamedTuple):
     skew: Reals
 
     def take(self, rows: Any) -> Layer:
-        """Return some rows."""
+        """Some rows."""
         return Layer(*(part[rows] for part in self))
 
 
 class Load(NamedTuple):
-    """What the busiest device has: rows, those of its experts by quantile, experts with any."""
+    """The busiest device's rows, those of its experts by quantile, experts with any."""
 
     rows: Reals
     each: list[Reals]
@@ -118,7 +115,7 @@ class Load(NamedTuple):
 
 
 def load_of(layer: Layer) -> Load:
-    """Return the load of the busiest device: at most the rows that every token may send it."""
+    """The busiest device's load: at most the rows that every token may send it."""
     devices = np.maximum(layer.tokens * layer.top_k / np.maximum(layer.rows, 1e-9), 1)
     of = law(layer.tokens * layer.top_k, layer.tokens, layer.experts * devices, layer.skew)
     most = layer.tokens * np.minimum(layer.top_k, layer.experts)
@@ -129,7 +126,7 @@ def load_of(layer: Layer) -> Load:
 
 
 def moves_us(constants: Constants, layer: Layer, rows: Reals, bandwidth: float) -> Reals:
-    """Return the formula's microseconds of what is no product: rows that are moved, and indices."""
+    """The formula's microseconds of moved rows and indices."""
     pairs = layer.tokens * layer.top_k
     moved = (
         constants.per_row * rows + constants.per_token * layer.tokens + constants.per_pair * pairs
@@ -142,7 +139,7 @@ def formula_us(
     constants: Constants, layer: Layer, load: Load, *, peak: float, bandwidth: float, units: int,
     width: float,
 ) -> Reals:  # fmt: skip
-    """Return the formula's microseconds of whole layers."""
+    """The formula's microseconds of whole layers."""
     rows, active = load.rows, load.active
     mean = np.maximum(rows / active, 1)
     tile = np.exp2(np.ceil(np.log2(np.clip(mean, constants.least, 128))))
@@ -162,7 +159,7 @@ def formula_us(
 
 
 def features(layer: Layer) -> Reals:
-    """Return what layers are compared by: octaves of a weight, its form, experts and top_k."""
+    """What layers are compared by: octaves of a weight, its form, experts and top_k."""
     hidden = np.log2(layer.hidden)
     inner = np.log2(layer.inner * layer.gates / 2)
     parts = hidden + inner, hidden - inner, np.log2(layer.experts), inner, np.log2(layer.top_k)
@@ -170,7 +167,7 @@ def features(layer: Layer) -> Reals:
 
 
 def covariance(first: Reals, second: Reals) -> Reals:
-    """Return how alike the errors of the formula are for two lists of features."""
+    """Covariance of the formula's errors for two lists of features."""
     apart = np.abs(first[:, None] - second[None])
     size, form, experts, inner, top_k = (apart[..., at] for at in range(5))
     near = matern(size, 4.0) * matern(form, 4.0) * matern(experts, 3.4) * matern(top_k, 1.2)
@@ -180,10 +177,9 @@ def covariance(first: Reals, second: Reals) -> Reals:
 
 
 def measured_near(found: tuple[Surface, ...], near: Reals) -> list[Reals]:
-    """Return for each kernel what share of known layers like those of `near` it was measured with.
+    """For each kernel, the share of layers like `near` it was measured with.
 
-    Layers count by how near their experts a token are, in octaves: frameworks have a kernel for
-    some ways of routing only.
+    Weighted by experts a token, in octaves, as a kernel may suit some routing only.
     """
     known = np.unique(np.concatenate([surface.features for surface in found]), axis=0)
     weight = matern(np.abs(near[:, None, _TOP_K] - known[None, :, _TOP_K]), 1.0)
@@ -196,7 +192,7 @@ def measured_near(found: tuple[Surface, ...], near: Reals) -> list[Reals]:
 
 
 class Surface(NamedTuple):
-    """A kernel's table made smooth: a line over log2 of rows an expert, for each layer and skew."""
+    """A kernel's smooth table: a line over log2 of rows an expert, for each layer and skew."""
 
     constants: Constants
     features: Reals
@@ -204,7 +200,7 @@ class Surface(NamedTuple):
 
 
 def table_layers(arrays: Any, gates: NDArray[np.float64]) -> Layer:
-    """Return the layers of a table: skews x configurations x tokens; `gates` by configuration."""
+    """The layers of a table: skews x configurations x tokens; `gates` by configuration."""
     columns = [column[None, :, None].astype(float) for column in arrays["layers"].T]
     hidden, inner, top_k, experts, tp, ep = columns
     tokens = arrays["tokens"][None, None].astype(float)
@@ -220,7 +216,7 @@ def table_layers(arrays: Any, gates: NDArray[np.float64]) -> Layer:
 def smooth(
     gpu: Gpu, arrays: Any, at: int, chosen: NDArray[np.bool_] | None = None
 ) -> Surface | None:
-    """Return the surface of one kernel from the chosen layers, None where it has none of them."""
+    """The surface of one kernel from the chosen layers, None where it has none of them."""
     name = str(arrays["variants"][at]).split("|")[0]
     constants = Constants(*(float(one) for one in arrays["constants"][at]))
     layer = table_layers(arrays, arrays["gates"][at].astype(float))
@@ -240,11 +236,10 @@ def smooth(
 
 
 def without_spikes(ratio: Reals) -> Reals:
-    """Return the table without the slowest, by their relation to the formula.
+    """The table without the slowest, relative to the formula.
 
-    Some kernels were measured with a bad choice of tiles, 2 to 10 times as slow as their
-    neighbours; nothing in a layer says which, so none of the rest is to follow them. Left out is
-    what is `_SPIKE` times the range of the middle half above it; from cross-validation.
+    Some kernels were measured with bad tiles, 2 to 10 times as slow as neighbours: those `_SPIKE`
+    times the middle half's range above it, from cross-validation.
     """
     quarter, most = np.nanquantile(ratio, (0.25, 0.75))
     made: Reals = np.where(ratio > most + _SPIKE * (most - quarter), np.nan, ratio)
@@ -252,7 +247,7 @@ def without_spikes(ratio: Reals) -> Reals:
 
 
 def _lines(each: Reals, ratio: Reals) -> Reals:
-    """Return a layer's line for each skew; one that was not measured is the mean of the others."""
+    """A layer's line for each skew; an unmeasured one is the others' mean."""
     made = np.full((len(SKEWS), len(ROWS)), np.nan)
     for skew in range(len(SKEWS)):
         known = np.isfinite(ratio[skew])
@@ -265,7 +260,7 @@ def _lines(each: Reals, ratio: Reals) -> Reals:
 
 @cache
 def surfaces(gpu: str, name: str) -> tuple[Surface, ...]:
-    """Return the surfaces of a GPU's kernels of a type."""
+    """The surfaces of a GPU's kernels of a type."""
     arrays = table("moe", gpu)
     names = [str(one) for one in arrays["variants"]] if arrays else []
     own = [at for at, one in enumerate(names) if one.startswith(f"{name}|")]
@@ -276,11 +271,7 @@ def surfaces(gpu: str, name: str) -> tuple[Surface, ...]:
 def fastest_us(
     found: tuple[Surface, ...], layer: Layer, name: str, gpu: Gpu, machine: Machine
 ) -> tuple[Reals, Reals]:
-    """Return microseconds of the fastest kernels for layers.
-
-    Second are those of their products alone, without what is moved: another kernel may be fastest
-    at that, but nobody runs half of one.
-    """
+    """Microseconds of the fastest kernels for whole layers, and of their products alone."""
     near, which = np.unique(features(layer), axis=0, return_inverse=True)
     which = which.reshape(-1)
     best = np.full(len(layer.rows), np.inf)
@@ -306,13 +297,11 @@ def fastest_us(
 
 
 class GroupedGemm(Family):
-    """Products of a mixture of experts."""
-
     op_classes: ClassVar[tuple[str, ...]] = ("grouped_gemm",)
     subject = "MoE"
 
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
-        """Return a kernel's share of its layer, and of one product for those of no layer."""
+        """A kernel's share of its layer; without a layer, one product's."""
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
         told = (kernels.inner > 0) & (kernels.m > 0) & (kernels.batch > 0)
@@ -328,7 +317,6 @@ class GroupedGemm(Family):
 
 
 def _of_products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
-    """Return one product of all rows; it does not know how experts share them."""
     middle, error = products(kernels, dtype, machine)
     return middle, error + _NO_LAYER
 
@@ -356,10 +344,10 @@ def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, R
 def _products_alone(
     kernels: Kernels, layer: Layer, dtype: str, machine: Machine, whole: Reals, alone: Reals
 ) -> Reals:
-    """Return microseconds of the products, of `whole` layers and what they move not.
+    """Microseconds of the products, of `whole` layers less what they move.
 
-    Below `FEW` rows an expert they are what the formula leaves, at least one dense product of all
-    rows. From `MANY` on they are at most experts one after the other; between, in proportion.
+    Below `FEW` rows an expert by the formula, at least one dense product of all rows. From `MANY`
+    on, at most experts in sequence; between, in proportion.
     """
     nothing = np.zeros_like(kernels.accumulated)
     single = kernels.replace(batch=np.ones_like(kernels.batch), accumulated=nothing)
@@ -373,7 +361,6 @@ def _products_alone(
 
 
 def _joined(single: Kernels, kernels: Kernels) -> Kernels:
-    """Return one product of as many rows as all experts have, or of as long sums."""
     is_wgrad = np.array([phase == "wgrad" for phase in kernels.phases])[kernels.phase]
     experts = np.maximum(kernels.batch, 1)
     return single.replace(
@@ -383,10 +370,10 @@ def _joined(single: Kernels, kernels: Kernels) -> Kernels:
 
 
 def layer_of(kernels: Kernels) -> tuple[Layer, Reals]:
-    """Return the layers that products belong to, and each one's share of the operations.
+    """The layers that products belong to, and each one's share of the operations.
 
-    Of the three sizes of a product two are its weight's; the width between both products is one of
-    them, or half of one where the first product makes two halves.
+    Two sizes of a product are its weight's; the width between products is one of them, or half of
+    it where the first makes two halves.
     """
     names = [kernels.phases[int(code)] for code in range(len(kernels.phases))]
     is_wgrad = np.array([name == "wgrad" for name in names])[kernels.phase]

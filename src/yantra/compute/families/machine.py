@@ -1,11 +1,8 @@
 """Which tables a device is estimated by, and how far it is from the GPU they were measured on.
 
-A GPU's own tables are taken as they are. Another device takes those of the nearest GPU: where
-arithmetic bounds a kernel its time follows the ratio of the peaks, where memory does the ratio of
-the bandwidths, and what is neither (launches) stays. What a formula gets wrong fades with how far
-the device is from that GPU (`Machine.likeness`). So it is right for a device that is like the
-other but for its rates, and no further: the interval is wider by `SCALED`. A what-if changes rates
-of the machine that is stated: its tables and likeness stay, so times follow the formula alone.
+Without its own it takes the nearest GPU's: times follow the ratio of peaks or bandwidths, whichever
+bounds; launches stay. Corrections fade with distance (`Machine.likeness`), and intervals widen by
+`SCALED`. A what-if changes rates alone, so times follow the formula.
 """
 
 from __future__ import annotations
@@ -21,18 +18,17 @@ LIKE_BF16 = ("bf16", "fp16")
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 _SAME = 0.01
 SCALED = 0.15
-"""What a device without tables adds to the relative error; from GPUs left out whole."""
+"""Added to the relative error of a device without tables; from GPUs left out whole."""
 
 OF_ANOTHER = "scaled by the data sheets"
-"""What the title of tables ends with that are of another GPU."""
+"""Ends the title of another GPU's tables."""
 
 
 class Gpu(NamedTuple):
     """A GPU with tables. Rates are dense, in FLOP/s and B/s; `units` are its multiprocessors.
 
-    Types that are computed as another have its rate: bf16 as fp16 before Ampere.
-
-    `source` is where the rates are from.
+    Types computed as another have its rate: bf16 as fp16 before Ampere. `source` is where the rates
+    are from.
     """
 
     name: str
@@ -81,9 +77,8 @@ GPUS = {
 class Machine(NamedTuple):
     """A device as families see it: its rates, and the GPU whose tables are taken.
 
-    `peaks` are FLOP/s by dtype, `is_own` whether the tables are of this device, `quantise` whether
-    kernels that make operands of 8 and 4 bits are counted, `alone` whether each kernel is launched
-    by itself from the host.
+    `peaks` are FLOP/s by dtype; `is_own`: the tables are of this device; `quantise`: kernels that
+    make operands of 8 and 4 bits count; `alone`: the host launches each kernel by itself.
     """
 
     gpu: Gpu
@@ -94,11 +89,10 @@ class Machine(NamedTuple):
     quantise: bool = False
     alone: bool = False
     stated: tuple[float, float] | None = None
-    """The peak in 16 bits and the bandwidth of the machine that is meant, if rates are a what-if's;
-    0 for a peak that it does not state."""
+    """The real machine's 16-bit peak (0 if not stated) and bandwidth, if rates are a what-if's."""
 
     def peak(self, dtype: str) -> float:
-        """Return the peak of a dtype; ConfigError if the device has none."""
+        """The peak of a dtype; ConfigError if the device has none."""
         known = self.peaks.get(dtype)
         if known is None:
             problem = f"{dtype} has no rate on {self.name}; expected one of {', '.join(self.peaks)}"
@@ -107,10 +101,10 @@ class Machine(NamedTuple):
 
     @property
     def likeness(self) -> float:
-        """Return how far what a formula gets wrong on the table's GPU holds here, from 0 to 1.
+        """How far errors of a formula on the table's GPU hold here, from 0 to 1.
 
-        Kernels of one generation have like habits: 1 / (1 + d^4), d the sum of the log ratios of
-        the peak in 16 bits and of the bandwidth. H100 and H200 have 0.98, A100 and H100 0.12.
+        1 / (1 + d^4), d the sum of log ratios of the 16-bit peak and of the bandwidth, as kernels
+        of one generation behave similarly. H100 and H200 have 0.98, A100 and H100 0.12.
         """
         both = [name for name in LIKE_BF16 if name in self.peaks and name in self.gpu.peaks]
         peak = self.peaks[both[0]] if both else 0.0
@@ -122,12 +116,12 @@ class Machine(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What a summary calls the tables."""
+        """The tables' name in a summary."""
         return self.gpu.title if self.is_own else f"{self.gpu.title}, {OF_ANOTHER}"
 
 
 def with_table(family: str, gpu: Gpu) -> Gpu:
-    """Return the GPU itself if a family has its table, else the first one that it has."""
+    """The GPU itself if a family has its table, else the first one that it has."""
     if table(family, gpu.name):
         return gpu
     return next(other for other in GPUS.values() if table(family, other.name))
@@ -136,9 +130,10 @@ def with_table(family: str, gpu: Gpu) -> Gpu:
 def nearest(
     peak_flops: float, memory_bytes_per_s: float, dtype: str, but: str | None = None
 ) -> Gpu:
-    """Return the GPU whose peak and bandwidth are nearest, by the sum of their log ratios.
+    """The GPU with tables of products that is nearest, by the sum of log ratios of peak and
+    bandwidth.
 
-    Of those with tables of products; `but` names one that is left out.
+    `but` names one that is left out.
     """
 
     def distance(gpu: Gpu) -> float:
@@ -153,7 +148,7 @@ def nearest(
 
 
 def gpu_named(name: str, where: str) -> Gpu:
-    """Return a GPU with tables; ConfigError at `where` if there are none of the name."""
+    """A GPU with tables; ConfigError at `where` if there are none of the name."""
     if name not in GPUS:
         problem = f"no tables of {name}; expected one of {', '.join(GPUS)}"
         raise ConfigError(where, problem + did_you_mean(name, GPUS))
@@ -171,11 +166,11 @@ def machine_of(
     alone: bool = False,
     stated_memory: float | None = None,
 ) -> Machine:
-    """Return a device's machine: `peak_flops` is of `dtype`, `peaks` those it states of others.
+    """A device's machine: `peak_flops` is of `dtype`, `peaks` those it states of others.
 
-    If it states none, each has the ratio to the table's GPU that `dtype` has. Where neither the GPU
-    nor the rates are given, types that the nearest GPU lacks run at the device's one peak. With
-    stated peaks of `dtype` and `stated_memory`, other rates are a what-if on that machine.
+    Without `peaks`, each has `dtype`'s ratio to the table's GPU. With neither GPU nor rates, types
+    that the nearest GPU lacks run at the device's one peak. With stated peaks of `dtype` and
+    `stated_memory`, other rates are a what-if on that machine.
     """
     meant = (peaks.get(dtype, peak_flops), stated_memory or memory_bytes_per_s)
     gpu = gpu_named(gpu_name, "gpu") if gpu_name else nearest(*meant, dtype)
@@ -200,7 +195,7 @@ def machine_of(
 
 @cache
 def table(family: str, gpu: str) -> Mapping[str, Any]:
-    """Return the arrays of a family's table of a GPU, empty where nothing was measured."""
+    """A family's table of a GPU, empty where nothing was measured."""
     from importlib.resources import as_file, files
 
     import numpy as np

@@ -2,18 +2,17 @@
 
     time = launch + rows x per_row + bytes x per_byte
 
-The three are fitted to the measured kernels of a GPU and kind by least squares of the relative
-error: fp32 tensors of 4,100 to 16,380 rows of 515 to 4,100 numbers. Rows count where a kernel
-reduces each of them (norms, softmax) and a trace says how many there are. GPUs without a table take
-that of the A100, as fast as their bandwidth: its kernels read as wide as theirs. Where arithmetic
-at half of the vector peak takes longer, it takes that; of a kernel that no trace names, which may
-be a product, at what large products reach of their peak (0.75 to 0.85 on GPUs with tables).
+Least squares of relative error for a GPU and kind: fp32 tensors of 4,100 to 16,380 rows of 515 to
+4,100 numbers. Rows count for norms and softmax if a trace has them. GPUs without a table scale the
+A100's by bandwidth, as its kernels read as wide. Arithmetic counts where longer: at half of the
+vector peak, or for a kernel that no trace names, maybe a product, at what large products reach
+(0.75 to 0.85 of the peak on GPUs with tables).
 
-The measured launch is of a kernel alone, from the host: 15 us and more. Behind other kernels of a
-stream it is hidden, and a kernel takes at least what the smallest product does (2 to 5 us).
+The measured launch, from the host, is 15 us and more; hidden behind others, a kernel takes at least
+the smallest product's time (2 to 5 us).
 
-Also for classes that no family claims. What stays in a cache between two kernels is not known here.
-Source: Lee et al., "NeuSight", ASPLOS 2025, scripts/asplos/data (see NOTICE).
+Also for unclaimed classes. No caching between kernels. Source: Lee et al., "NeuSight", ASPLOS 2025,
+scripts/asplos/data (NOTICE).
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from yantra.compute.families.surface import Reals, unpacked
 from yantra.compute.model import Estimates, Kernels
 
 LIKE = {"norm": "ln", "softmax": "softmax", "loss": "softmax", "routing": "softmax"}
-"""The measured kind of an operator class; all others are like `ELSE`."""
+"""The measured kind of an operator class; `ELSE` for others."""
 ELSE = "add"
 READS = {"add": 2, "mul": 2, "div": 2, "pow": 2}
-"""Tensors that a measured kind reads, 1 if not here; all write one."""
+"""Tensors that a measured kind reads, by default 1; all write one."""
 
 _REFERENCE = "a100_pcie"
 _VECTOR_SHARE = 0.5
@@ -46,7 +45,7 @@ _BYTES = 4
 
 
 class Line(NamedTuple):
-    """What a launch, a row and a byte take, in microseconds, on a GPU of some bandwidth."""
+    """Microseconds of a launch, a row and a byte, on a GPU of some bandwidth."""
 
     launch: float
     row: float
@@ -54,7 +53,7 @@ class Line(NamedTuple):
 
 
 def fit(rows: Reals, moved: Reals, us: Reals) -> Line:
-    """Return the line with the least squares of relative errors; none of the three below 0."""
+    """The line with the least squares of relative errors; none of the three below 0."""
     use = [0, 1, 2]
     parts = np.stack([np.ones(len(us)), rows, moved], axis=1) / us[:, None]
     while True:
@@ -66,7 +65,7 @@ def fit(rows: Reals, moved: Reals, us: Reals) -> Line:
 
 
 def measured(gpu: str, kind: str) -> tuple[Reals, Reals, Reals, Reals]:
-    """Return rows, columns, bytes and microseconds of a GPU's kernels of a kind."""
+    """Rows, columns, bytes and microseconds of a GPU's kernels of a kind."""
     arrays = table("memory_bound", gpu)
     own = arrays["kinds"][arrays["kind"]] == kind
     rows, columns = (arrays[name][own].astype(float) for name in ("rows", "columns"))
@@ -76,23 +75,23 @@ def measured(gpu: str, kind: str) -> tuple[Reals, Reals, Reals, Reals]:
 
 @cache
 def line(gpu: str, kind: str) -> Line:
-    """Return the line of a GPU's kernels of a kind."""
+    """The line of a GPU's kernels of a kind."""
     rows, _, moved, us = measured(gpu, kind)
     return fit(rows, moved, us)
 
 
 def source_of(gpu: Gpu) -> Gpu:
-    """Return the GPU whose table is taken."""
+    """The GPU whose table is taken."""
     return gpu if table("memory_bound", gpu.name) else GPUS[_REFERENCE]
 
 
 def floor_us(gpu: Gpu) -> float:
-    """Return what the smallest product in 16 bits takes on a GPU, behind others."""
+    """The smallest 16-bit product's time on a GPU, behind others."""
     return float(fitted(with_table("gemm", gpu).name, "bf16").constants.launch_us)
 
 
 def kernel_us(one: Line, rows: Any, moved: Any, ratio: float) -> Reals:
-    """Return microseconds where the memory is `ratio` times as fast as the table's."""
+    """Microseconds with memory `ratio` times as fast as the table's."""
     made: Reals = one.launch + (one.row * rows + one.byte * moved) / ratio
     return made
 
@@ -104,7 +103,7 @@ class MemoryBound(Family):
     subject = "memory-bound"
 
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
-        """Return the line of each kind; see the base."""
+        """The line of each kind; see the base."""
         source = source_of(machine.gpu)
         ratio = machine.memory_bytes_per_s / source.memory_bytes_per_s
         middle = np.empty(len(kernels))
@@ -126,7 +125,6 @@ class MemoryBound(Family):
 
 
 def _rows(kernels: Kernels, chosen: NDArray[np.bool_]) -> Any:
-    """Return the rows that kernels reduce, none where a trace does not say."""
     return kernels.m[chosen]
 
 

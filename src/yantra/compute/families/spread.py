@@ -1,15 +1,12 @@
 """How tokens are spread over experts, and how many the busiest device gets.
 
-Balanced, each expert has as many. Else the share of an expert is drawn from a power law x^-a cut at
-1 and at 0.8 of all tokens (at 0.01 and 2 where there are fewer rows than experts), by its inverse
-(Devroye, "Non-uniform random variate generation", 1986, section II.2); a device has the sum of its
-experts. That is how the measured layers were made, with a of 1.01 and 1.2. Nothing is drawn here:
-the sum over m experts is taken as gamma distributed with the same mean and variance, its quantile
-by Wilson and Hilferty ("The distribution of chi-square", PNAS 1931), and the greatest of d as the
-quantile 1 - e^-g / d, with g = 0.5772, for which Gumbel's law of extremes has its mean. Within 20 %
-of drawn means for 32 experts and more, 30 % below for 8.
-
-Skews below 101 hundredths are between none and that, in proportion of the logarithm.
+Evenly, or by a power law x^-a cut at 1 and at 0.8 of all tokens (at 0.01 and 2 with fewer rows than
+experts), by its inverse (Devroye, "Non-uniform random variate generation", 1986, section II.2), as
+the measured layers with a of 1.01 and 1.2. Nothing is drawn: the sum over m experts is taken as
+gamma distributed with equal mean and variance, its quantile by Wilson and Hilferty ("The
+distribution of chi-square", PNAS 1931), the greatest of d as the quantile 1 - e^-g / d, g = 0.5772,
+the mean of Gumbel's law. Within 20 % of drawn means for 32 experts and more, 30 % below for 8.
+Below 101 hundredths, interpolated by logarithm.
 """
 
 from __future__ import annotations
@@ -26,11 +23,11 @@ SKEWS = (0, 101, 120)
 """Hundredths of the exponents of the tables: balanced, power laws of 1.01 and 1.2."""
 
 POINTS = 4
-"""How many loads stand for the experts of a device."""
+"""How many loads represent a device's experts."""
 
-_WIDEST = 0.8  # of all tokens: what one expert gets at most
-_FEW = 200.0  # the ratio of the most to the least where there are fewer rows than experts
-_EULER = 0.5615  # e to the power of minus Euler's constant
+_WIDEST = 0.8  # of all tokens, at one expert
+_FEW = 200.0  # most over least with fewer rows than experts
+_EULER = 0.5615  # e^-(Euler's constant)
 
 
 class Law(NamedTuple):
@@ -42,23 +39,22 @@ class Law(NamedTuple):
 
 
 def law(rows: Reals, tokens: Reals, experts: Reals, skew: Reals) -> Law:
-    """Return the law for so many rows in all, tokens and experts in all."""
+    """The law for these rows, tokens and experts, of all devices together."""
     widest = np.where(rows > experts, np.maximum(_WIDEST * tokens, 1.001), _FEW)
     exponent = np.clip(skew, SKEWS[1], SKEWS[-1]) / 100
     return Law(widest, 1 - exponent, np.minimum(skew / SKEWS[1], 1.0))
 
 
 def _moment(of: Law, power: int) -> Reals:
-    """Return the mean of the loads to a power."""
     up = of.power + power
     made: Reals = (of.widest**up - 1) / up * of.power / (of.widest**of.power - 1)
     return made
 
 
 def busiest(of: Law, on_device: Reals, devices: Reals) -> Reals:
-    """Return the rows of the busiest of `devices` over the mean of all; each has so many experts.
+    """The rows of the busiest of `devices` over the mean; each has `on_device` experts.
 
-    No more than the busiest expert has, nor than all rows on one device.
+    At most the busiest expert's for each, and all rows on one device.
     """
     mean = _moment(of, 1)
     spread = _moment(of, 2) / mean**2 - 1
@@ -74,7 +70,7 @@ def busiest(of: Law, on_device: Reals, devices: Reals) -> Reals:
 
 
 def loads(of: Law, on_device: Reals) -> list[Reals]:
-    """Return the loads of a device's experts over their mean; a single expert has the mean.
+    """The loads of a device's experts over their mean; a single expert has the mean.
 
     Each of `POINTS` is the mean of as many experts, in the order of their loads.
     """

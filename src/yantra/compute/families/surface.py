@@ -1,12 +1,11 @@
 """A measured table made smooth: corrections to a formula at any point, and how far they reach.
 
-A table has rows for some keys (the sides of a weight, the heads of an attention) and a grid of
-sizes for each. What a formula gets wrong is kept as the logarithm of measured / formula. Between
-grid points it is interpolated linearly in log2 of the sizes; between keys by Gaussian process
-regression, which follows near keys closely and falls back to the mean of all far from any.
+The logarithm of measured / formula is linear between log2 of sizes; between keys (sides of a
+weight, heads of an attention) by Gaussian process regression, which falls back to the mean far from
+all.
 
-Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1; the
-covariance is a product of Matern-3/2 ones, their eq. 4.17.
+Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1; a
+product of Matern-3/2 covariances, their eq. 4.17.
 """
 
 from __future__ import annotations
@@ -25,27 +24,27 @@ _LOWEST = 2.0
 
 
 def packed(us: Reals) -> NDArray[np.uint16]:
-    """Return microseconds in 16 bits: 2048 steps an octave from 0.25 us (0.03 %), 0 for none."""
+    """Microseconds in 16 bits: 2048 steps an octave from 0.25 us (0.03 %), 0 for none."""
     codes = np.rint((np.log2(us) + _LOWEST) * _STEPS)
     return np.where(np.isfinite(us), np.clip(codes, 1, 65535), 0).astype(np.uint16)
 
 
 def unpacked(codes: NDArray[np.uint16]) -> Reals:
-    """Return the natural logarithm of microseconds, NaN where there is none."""
+    """The natural logarithm of microseconds, NaN where there is none."""
     logs = (codes.astype(np.float64) / _STEPS - _LOWEST) * np.log(2.0)
     known: Reals = np.where(codes == 0, np.nan, logs)
     return known
 
 
 def matern(distance: Reals, length: float) -> Reals:
-    """Return the Matern-3/2 covariance of distances."""
+    """The Matern-3/2 covariance of distances."""
     scaled = np.sqrt(3.0) / length * distance
     made: Reals = (1 + scaled) * np.exp(-scaled)
     return made
 
 
 def weights(covariance: Reals, across: Reals, noise: float) -> Reals:
-    """Return what each known key adds to each asked one: across x (covariance + noise)^-1.
+    """Weights of known keys for asked ones: across x (covariance + noise)^-1.
 
     `covariance` is known x known, `across` asked x known.
     """
@@ -55,9 +54,9 @@ def weights(covariance: Reals, across: Reals, noise: float) -> Reals:
 
 
 def regressed(values: Reals, covariance: Reals, across: Reals, noise: float) -> Reals:
-    """Return `values` (known keys x anything) at the asked keys, by the weights above.
+    """`values` (known keys x anything) at the asked keys, by `weights`.
 
-    Where a key lacks a value, the mean of the others stands for it.
+    A key's missing value is the mean of the others.
     """
     flat = values.reshape(len(values), -1)
     known = np.isfinite(flat)
@@ -70,9 +69,9 @@ def regressed(values: Reals, covariance: Reals, across: Reals, noise: float) -> 
 
 
 class Place(NamedTuple):
-    """Where points are on an axis: between `low` and `low` + 1, `part` of the way.
+    """Where points are on an axis: `part` of the way from `low` to `low` + 1.
 
-    `beyond` is how far outside the axis they are, in its unit.
+    `beyond` is how far outside the axis, in its unit.
     """
 
     low: Wholes
@@ -81,7 +80,7 @@ class Place(NamedTuple):
 
 
 def place_on(axis: Reals, points: Reals) -> Place:
-    """Return where points are on a rising axis; those outside are at its end."""
+    """Points on a rising axis; those outside are at its end."""
     inside = np.minimum(np.maximum(points, axis[0]), axis[-1])
     low = np.searchsorted(axis, inside, side="right") - 1
     np.minimum(low, len(axis) - 2, out=low)
@@ -91,7 +90,7 @@ def place_on(axis: Reals, points: Reals) -> Place:
 
 
 def interpolated(grid: Reals, first: Wholes | None, places: Sequence[Place]) -> Reals:
-    """Return the grid at points: `first` chooses along axis 0, `places` are on the others."""
+    """The grid at points: `first` chooses along axis 0, `places` are on the others."""
     flat = grid.reshape(-1)
     shape = grid.shape
     strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
@@ -105,7 +104,7 @@ def interpolated(grid: Reals, first: Wholes | None, places: Sequence[Place]) -> 
 
 
 def _corner(flat: Reals, start: Wholes, parts: list[Reals], strides: list[int]) -> Reals:
-    """Return the multilinear interpolation of the cells that begin at `start`."""
+    """Multilinear interpolation of the cells that begin at `start`."""
     if not parts:
         value: Reals = flat[start]
         return value
@@ -118,12 +117,10 @@ def _corner(flat: Reals, start: Wholes, parts: list[Reals], strides: list[int]) 
 
 
 def rising(values: Reals, most: float) -> Reals:
-    """Return values that fall along no axis: half way between what came before and what follows.
+    """Values that fall along no axis: the mean of the largest so far and the least from here on.
 
-    The largest value so far and the least from here on both rise; their mean is the rising function
-    whose largest error is least (Barlow et al., "Statistical inference under order restrictions",
-    1972). So more work does not take less by an accident of a measurement. What would move by more
-    than `most` stays: it falls in the measurements.
+    The rising function with the least largest error (Barlow et al., "Statistical inference under
+    order restrictions", 1972). Moves above `most` are not made: measurements do fall there.
     """
     made = values
     for axis in range(values.ndim):

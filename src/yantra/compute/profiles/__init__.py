@@ -1,8 +1,8 @@
 """Profiles of machines: kernels measured on the very machine, and what follows for others.
 
-Machines of one name differ by up to a third: clocks, power, libraries. A profile is a file of
-measured kernels, the output of `yantra microbench` or of others, as `yantra calibrate` writes it.
-The compute model `measured` takes its tables and lets the profile correct them.
+Machines of one name differ by up to a third: clocks, power, libraries. A profile has measured
+kernels from `yantra microbench` or others, as `yantra calibrate` writes it; it corrects the tables
+of the compute model `measured`.
 
     from yantra.compute import profiles
 

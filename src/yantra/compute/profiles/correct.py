@@ -2,9 +2,8 @@
 
     time = table's time x exp(what measured kernels nearby say it is off by)
 
-and no kernel takes less than an empty one. Families of kernels of which the profile has none stay
-as they are. The interval is that of left-out kernels of the profile, and grows to that of the
-tables, too, where nothing near was measured.
+at least an empty kernel's. Families without kernels in the profile stay. The interval is that of
+left-out kernels, and includes the tables' far from all.
 """
 
 from __future__ import annotations
@@ -22,24 +21,25 @@ from yantra.compute.profiles.near import FAMILIES, Near, learned, off, places_of
 from yantra.compute.profiles.types import Profile
 
 UNLIKE, ANOTHER = 1.8, 4.0
-"""Machines of one name differ by up to a third. A profile whose kernels are so many times as slow
-or as fast as the tables is said to be unlike them, or refused as that of another machine."""
+"""Machines of one name differ by up to a third. A profile this many times slower or faster than the
+tables is said to be unlike them, or refused as another machine's.
+"""
 
-_LONG_NS = 2e4  # shorter kernels are launches, which tell little of a machine
+_LONG_NS = 2e4  # shorter kernels are launches
 
 Estimator = Callable[[Kernels], Estimates]
 
 
 class Correction(NamedTuple):
-    """What a profile says of each family that it has kernels of, and of an empty kernel."""
+    """A profile's corrections of families, and an empty kernel's time."""
 
     by_family: tuple[tuple[str, Near], ...]
     launch_ns: float
     slower: float
-    """How many times as long as the tables say its kernels take, in the middle."""
+    """Median ratio of its kernels to the tables."""
 
     def of(self, kernels: Kernels, made: Estimates) -> Estimates:
-        """Return estimates as the profile corrects them."""
+        """Estimates as the profile corrects them."""
         columns = [column.copy() for column in made]
         families = families_of(kernels)
         for family, near in self.by_family:
@@ -57,7 +57,7 @@ class Correction(NamedTuple):
 
 
 def families_of(kernels: Kernels) -> NDArray[np.str_]:
-    """Return the family of each kernel."""
+    """The family of each kernel."""
     known = family_of()
     names = np.array([known.get(name, DEFAULT) for name in kernels.op_classes])
     made: NDArray[np.str_] = names[kernels.op_class]
@@ -65,9 +65,9 @@ def families_of(kernels: Kernels) -> NDArray[np.str_]:
 
 
 def correction_of(profile: Profile, estimate: Estimator, name: str = "profile") -> Correction:
-    """Return what a profile says of a table's estimates: `estimate` gives them for its kernels.
+    """A profile's correction of a table: `estimate` has the table's times of its kernels.
 
-    Raises ConfigError, at the profile's `name`, for that of another machine.
+    Raises ConfigError, at the profile's `name`, for another machine's.
     """
     rows = profile.rows
     kernels, us = rows.kernels, rows.us

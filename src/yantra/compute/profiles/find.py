@@ -15,16 +15,15 @@ _FILES = NamedFiles("profile", paths.join(paths.dirname(__file__), "files"))
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in profiles, sorted."""
+    """The names of the built-in profiles, sorted."""
     return _FILES.names()
 
 
 def load(name: Path, *, where: str = "profile", folder: Path = "") -> Profile:
-    """Return a built-in profile by name, or read a file of the same form by path.
+    """A built-in profile by name, or a file of the same form by path.
 
-    A path has a `/` in it or ends in `.yaml`, or in `.csv` if it is the lines alone; a relative one
-    starts from `folder`. `where` is the field that an unknown name is reported at. Raises
-    ConfigError.
+    A path has a `/` or ends in `.yaml`, or in `.csv` for lines alone; it is relative to `folder`.
+    `where` is the field of errors. Raises ConfigError.
     """
     text = os.fspath(name)
     if text.endswith(".csv"):
@@ -36,7 +35,6 @@ def load(name: Path, *, where: str = "profile", folder: Path = "") -> Profile:
 
 @cache
 def _of_lines(text: str, path: str) -> Profile:
-    """Return the profile of the lines that `yantra microbench` writes."""
     name = paths.splitext(paths.basename(path))[0]
     made = Profile(title=f"Kernels of {name}", device=name, source=path, kernels=text, path=path)
     made.rows  # noqa: B018 - a wrong line is told when the file is read

@@ -1,19 +1,15 @@
 """How far measured kernels say that others are off: regression over sizes, class by class.
 
-What is learned is the logarithm of measured / estimated. Kernels that are alike in their sizes (in
-octaves), phase and type err alike; beside them all err alike that have as many operations or bytes,
-for a clock that falls under load slows the large ones. At a measured kernel the answer is what was
-measured, far from all it is the mean of the class.
-
-The covariance of two kernels is
+Of the logarithm of measured / estimated. Similar sizes (in octaves), phase and type err together;
+so do equal operations or bytes, as a clock falling under load slows large kernels. The covariance
+of two kernels is
 
     alike x product of Matern-3/2 (octaves of each size; 4) + 0.3 Matern-3/2 (octaves of work; 6)
 
-with `alike` 1, times 0.7 for another phase, times 0.5 for another type, and 0.02 more for the very
-same kernel, which a library may run well or badly for reasons of its own. These numbers were
-chosen by leaving out each of 797 kernels of two machines (SimuMax's B200 and A100): 8.6 and 3.2 %
-off for products, 9.3 and 1.5 % for attention, 9.2 and 12 % for grouped products. Nearby choices
-differ by less than a point.
+with `alike` 1, times 0.7 for another phase, 0.5 for another type, plus 0.02 for the very same
+kernel, which a library may run well or badly. Chosen by leaving out each of 797 kernels of
+SimuMax's B200 and A100: 8.6 and 3.2 % off for products, 9.3 and 1.5 % for attention, 9.2 and 12 %
+for grouped products; nearby choices differ by less than a point.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1, and
 section 5.4.2 for leaving one out.
@@ -36,8 +32,8 @@ _OTHER_PHASE, _OTHER_TYPE = 0.7, 0.5
 _OWN = 0.02
 NOISE = 0.001
 _NINETY = 0.9
-_LEAST = 8  # kernels of a class from which their own errors say how wide it is
-_FEW = 0.3  # standard deviation of the logarithm where there are fewer
+_LEAST = 8  # kernels of a class whose own errors give its width
+_FEW = 0.3  # standard deviation of the logarithm with fewer
 
 FAMILIES = ("gemm", "attention", "grouped_gemm", "memory_bound")
 _LABELS = {"bf16": "16", "fp16": "16", "": "16", "fp8": "8", "fp8_block": "8", "int8": "8"}
@@ -56,8 +52,7 @@ class Places(NamedTuple):
 class Near(NamedTuple):
     """What is known of a class: its places, and the regression over them.
 
-    `wide` is what 90 % of left-out kernels stay within, as a multiple of the standard deviation
-    that the regression states of them.
+    `wide` is the 90 % error of left-out kernels in standard deviations of the regression.
     """
 
     places: Places
@@ -68,7 +63,7 @@ class Near(NamedTuple):
 
 
 def places_of(kernels: Kernels, family: str) -> Places:
-    """Return where kernels of a family are."""
+    """Where kernels of a family are."""
     phases = np.array([{"recompute": "forward"}.get(one, one) for one in kernels.phases])
     phase = phases[kernels.phase]
     dtypes = np.array([_LABELS.get(one, one) for one in kernels.dtypes])[kernels.dtype]
@@ -99,7 +94,7 @@ def places_of(kernels: Kernels, family: str) -> Places:
 
 
 def covariance(one: Places, other: Places) -> Reals:
-    """Return how alike the errors of two lists of kernels are."""
+    """Covariance of the errors of two lists of kernels."""
     near = np.ones((len(one.work), len(other.work)))
     same = one.added[:, None] == other.added[None]
     for at in range(one.sizes.shape[1]):
@@ -115,7 +110,7 @@ def covariance(one: Places, other: Places) -> Reals:
 
 
 def learned(places: Places, log_ratio: Reals) -> Near:
-    """Return what measured kernels of a class say of others; at least one."""
+    """What measured kernels of a class, at least one, say of others."""
     count = len(log_ratio)
     inverse: Reals = np.asarray(np.linalg.inv(covariance(places, places) + NOISE * np.eye(count)))
     mean = float(inverse.sum(axis=0) @ log_ratio / inverse.sum())
@@ -124,7 +119,7 @@ def learned(places: Places, log_ratio: Reals) -> Near:
 
 
 def _wide(inverse: Reals, weights: Reals) -> float:
-    """Return the 90 % of left-out errors over the deviations stated (their section 5.4.2)."""
+    """The 90 % of left-out errors over the deviations stated (their section 5.4.2)."""
     if len(weights) < _LEAST:
         return _FEW * WITHIN_90
     left_out = weights / np.diag(inverse)
@@ -133,10 +128,10 @@ def _wide(inverse: Reals, weights: Reals) -> float:
 
 
 def off(near: Near, places: Places) -> tuple[Reals, Reals, Reals]:
-    """Return the logarithm of measured / estimated, its 90 % half-width, and how far it is known.
+    """The logarithm of measured / estimated, its 90 % half-width, and how unknown it is.
 
-    The last is 0 at measured kernels and 1 far from all. Sums go row by row, so that a kernel has
-    the answer it has among others.
+    The last is 0 at measured kernels, 1 far from all. Summed row by row, so that the order of
+    kernels does not matter.
     """
     across = covariance(places, near.places)
     made = near.mean + (across * near.weights[None]).sum(axis=1)

@@ -9,11 +9,10 @@
     launch,,,,2.4
     host_copy,,,bytes=268435456,4900
 
-Lines that begin with `#` are notes. `op` is an operator class, `phase` that of training, `shape`
-the sizes that a trace states of the kernel (`yantra.compute.model.Kernels`), `us` microseconds of
-one kernel behind others of a stream.
-Attention is causal, or with `causal=0` not. A `launch` is an empty kernel: none takes less. A
-`host_copy` moves bytes between the device and the host's memory.
+`#` begins notes. `op` is an operator class, `phase` that of training, `shape` a trace's sizes
+(`yantra.compute.model.Kernels`), `us` microseconds of one kernel behind others of a stream.
+Attention is causal unless `causal=0`. A `launch` is an empty kernel: none takes less. A `host_copy`
+moves bytes between the device and the host's memory.
 """
 
 from __future__ import annotations
@@ -62,16 +61,16 @@ OTHERS = (
 """Classes of kernels that memory bounds; they state the bytes that they move."""
 
 _WORD = 2
-_BACKWARD = 2.5  # operations of a fused gradient of attention over those of its forward
+_BACKWARD = 2.5  # operations of attention's fused gradient over its forward's
 _MOST = 2**53
 _LONGEST_US = 1e12
 
 
 class Rows(NamedTuple):
-    """Kernels and the microseconds that each took.
+    """Kernels and each one's microseconds.
 
     `launch_us` of an empty kernel and `host_bytes_per_s` of the fastest copy to or from the host
-    are 0 where none was measured; `notes` are the lines that begin with `#`.
+    are 0 if not measured; `notes` are the lines that begin with `#`.
     """
 
     kernels: Kernels
@@ -91,7 +90,7 @@ class _Line(NamedTuple):
 
 @cache
 def read(text: str, path: str) -> Rows:
-    """Return the kernels of a text of lines. Raises ConfigError with `path` and the line."""
+    """The kernels of a text of lines. Raises ConfigError with `path` and the line."""
     lines = list(_lines(text, path))
     alone = [one.us for one in lines if one.op == LAUNCH]
     copies = [one.sizes["bytes"] / one.us * 1e6 for one in lines if one.op == HOST_COPY]
@@ -173,7 +172,7 @@ def _microseconds(text: str, where: str) -> float:
 
 
 def _amounts(line: _Line) -> tuple[int, int]:
-    """Return the operations and the bytes of a kernel, as traces state them."""
+    """The operations and bytes of a kernel, as traces state them."""
     of: Mapping[str, Any] = line.sizes
     batch = of.get("batch") or 1
     if "bytes" in of:

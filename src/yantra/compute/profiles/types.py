@@ -1,7 +1,7 @@
 """What a profile is: a title, the machine, the source, and measured kernels as lines of text.
 
-Trade-off: kernels are kept as they were measured, with no model of them, so a profile stays right
-when tables and formulas change; each run makes its correction anew (a tenth of a second).
+Trade-off: kernels are kept as measured, so a profile survives new tables and formulas; each run
+makes its correction anew (a tenth of a second).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Profile(Record):
-    """Measured kernels of a machine; `kernels` has a line for each, `place` is their first line.
+    """Measured kernels of a machine, one a line; `place` is their first line.
 
     `source` says where they were measured and by whom. `path` is the file, for errors.
     """
@@ -29,14 +29,14 @@ class Profile(Record):
 
     @property
     def rows(self) -> Rows:
-        """Return the kernels. Raises ConfigError with file and line."""
+        """The kernels. Raises ConfigError with file and line."""
         from yantra.compute.profiles.rows import read
 
         return read(self.kernels, self.path)
 
 
 OF_STACK = ("based_on", "collectives", "cluster")
-"""What stands beside kernels in a file that is a stack, too."""
+"""The other keys of a file that is also a stack."""
 FILE = Section(
     Profile,
     {

@@ -1,5 +1,5 @@
-"""Networks that are programs of their own: how one is started, and what is said to it.
+"""Networks that are programs of their own.
 
-`process.py` moves lines to a program and back, and never waits for ever. `conversation.py` says
-what the lines mean (docs/reference/external-networks.md), and refuses what breaks the rules.
+`process.py` exchanges lines with a program and never waits forever; `conversation.py` checks what
+they mean (docs/reference/external-networks.md).
 """

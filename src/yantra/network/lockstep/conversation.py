@@ -1,13 +1,12 @@
 """What Yantra and a network program say to each other, version 1; every rule is checked here.
 
-Yantra gives the fabric, then messages, and lets the program advance to a time; the program stops at
-the first arrival and says until when none will come (`next`). So neither clock overtakes the other:
-this is conservative synchronisation with lookahead (Chandy and Misra, "Distributed simulation",
-IEEE TSE 1979, section 4). The page docs/reference/external-networks.md defines every line; it and
-this file change together, with VERSION. Times are whole picoseconds.
+Yantra gives the fabric, then messages, and lets the program advance; it stops at the first arrival
+and says until when none will come (`next`): conservative synchronisation with lookahead (Chandy and
+Misra, "Distributed simulation", IEEE TSE 1979, section 4). docs/reference/external-networks.md
+defines every line; it and this file change together, with VERSION. Times are whole ps.
 
-Trade-off: lines of words and not a binary form. A C++ program reads them with `>>`, a Python one
-with `split`, and a person sees what goes wrong; a message costs about ten microseconds more.
+Trade-off: lines of words, easy to read and debug, cost about ten microseconds more a message than a
+binary form.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 
 VERSION = 1
 NEVER = "never"
-_MOST_DIGITS = 18  # of a number; 10^18 ps are 11 days
+_MOST_DIGITS = 18  # 10^18 ps are 11 days
 
 
 class Reply(NamedTuple):
-    """What a program tells when it has advanced.
+    """What a program answers to `advance`.
 
-    `left` and `arrived` are (message, time) pairs, `clock` is how far it is, and `next` the time
-    before which it will tell of nothing more unless it is sent more; None is never.
+    `left` and `arrived` are (message, time) pairs, `clock` is its time; before `next` it reports
+    nothing unless sent more; None is never.
     """
 
     left: list[tuple[int, int]]
@@ -82,11 +81,11 @@ class Conversation:
 
     @property
     def has_unsaid(self) -> bool:
-        """Whether there are messages that the program does not know of yet."""
+        """Whether the program does not know of some messages yet."""
         return bool(self._unsaid)
 
     def send(self, at: int, source: int, destination: int, size: int, route: Sequence[int]) -> int:
-        """Give it a message that starts at a time, with the next `advance`; return its number."""
+        """Give it, with the next `advance`, a message that starts at `at`; return its number."""
         number = self._sent
         self._sent += 1
         self.under_way[number] = Sent(source, destination, size, at)
@@ -95,10 +94,10 @@ class Conversation:
         return number
 
     def advance(self, until: int | None, now: int) -> Reply:
-        """Let it advance, at most to `until`, or as far as it wants; the run is at `now`.
+        """Let it advance, at most to `until` (None: as far as it wants); the run is at `now`.
 
-        Raises UnsupportedError where it breaks a rule, and where nothing is to come any more and
-        messages are under way.
+        Raises UnsupportedError where it breaks a rule, or has nothing to come with messages under
+        way.
         """
         limit = NEVER if until is None else str(until)
         asked = f"'advance {limit}'"
@@ -121,7 +120,7 @@ class Conversation:
         self._process.end("end\n")
 
     def never_delivered(self) -> UnsupportedError:
-        """Return what to say where nothing is to come and messages are under way."""
+        """The error for messages under way with nothing to come."""
         number, first = next(iter(self.under_way.items()))
         what = f"message {number} of {first.bytes} B from {first.source} to {first.destination}"
         others = len(self.under_way) - 1
@@ -194,7 +193,7 @@ class Conversation:
         self._check_progress(reply, until, asked)
 
     def _check_told(self, message: int, at: int, what: str, clock: int, now: int) -> None:
-        """Check one line that tells of a message."""
+        """Check one line about a message."""
         sent = self.under_way.get(message)
         if sent is None and message < self._sent:
             raise self._process.error(f"it delivers message {message} twice")
@@ -245,7 +244,6 @@ def _ends_a_greeting(_line: str) -> bool:
 
 
 def _described(graph: Graph, gives_routes: bool) -> str:
-    """Return the lines that tell a program of a fabric."""
     from yantra.fabric.graphs.graph import DeviceKind
 
     links = graph.links

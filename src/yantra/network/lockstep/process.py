@@ -1,8 +1,8 @@
 """A program that answers lines with lines: started, asked, and ended whatever it does.
 
-It is started without a shell, in a session of its own, so Ctrl-C reaches Yantra alone, which ends
-the program and all that it started. Its standard error is read all the while, and its last lines
-are kept for errors. Trade-off: one question at a time, each with one deadline; there is no thread.
+It runs without a shell in its own session, so Ctrl-C reaches Yantra alone, which ends it with all
+that it started. Its standard error is drained, and the last lines kept for errors. Trade-off: one
+question at a time, each with a deadline; no thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GRACE_S = 2.0  # to end by itself
 
 
 def found(program: str, where: str) -> str:
-    """Return the path of a program: as it is given where that has a `/`, else found on PATH.
+    """A program's path: as given if it has a `/`, else on PATH.
 
     Raises ConfigError at `where` if there is none, or it may not be run.
     """
@@ -78,17 +78,16 @@ class Process:
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
         self._lines: deque[bytes] = deque()
-        self._begun = b""  # a line that is not whole yet
+        self._begun = b""  # an unfinished line
         self._said = b""
 
     def ask(
         self, text: str, is_last: Callable[[str], bool], asked: str, most_lines: int
     ) -> list[str]:
-        """Write lines, and return the lines of the answer up to the first that `is_last`.
+        """Write lines, and return the answer's lines up to the first that `is_last`.
 
-        `asked` is what errors call the question. Raises UnsupportedError for a program that ends,
-        is silent for longer than the timeout, or writes more lines than an answer has, or what is
-        no line.
+        `asked` names the question in errors. Raises UnsupportedError for a program that ends, times
+        out, or writes too many lines or what is no line.
         """
         deadline = monotonic() + self._timeout_s
         left = memoryview(text.encode())
@@ -112,7 +111,7 @@ class Process:
         return lines
 
     def error(self, problem: str) -> UnsupportedError:
-        """Return what to say of the program, with the end of what it said on standard error."""
+        """The error, with the end of the program's standard error."""
         self._drain()
         self.kill()
         said = self._said.decode(errors="replace").strip().splitlines()[-_STDERR_LINES:]
@@ -139,7 +138,7 @@ class Process:
         self._end()
 
     def _line(self) -> str | None:
-        """Take a line from what was read, if there is a whole one."""
+        """The next whole line of what was read, if any."""
         line = self._lines[0] if self._lines else self._begun
         if len(line) > LONGEST_LINE:
             problem = f"it wrote a line of more than {LONGEST_LINE} bytes, which begins with"
@@ -152,7 +151,7 @@ class Process:
         return line.decode()
 
     def _moved(self, left: memoryview, deadline: float, asked: str) -> memoryview:
-        """Wait for the program, read what it wrote, and write what it takes; return the rest."""
+        """Wait for the program, read its output, write what it takes; return the rest."""
         wait_ms = max(0, int(1000 * (deadline - monotonic())) + 1)
         ready = dict(self._poll.poll(wait_ms))
         if not ready and monotonic() >= deadline:
@@ -172,7 +171,7 @@ class Process:
         except BlockingIOError:
             return left
         except BrokenPipeError:
-            left = left[len(left) :]  # it ends; what it wrote before says why
+            left = left[len(left) :]  # it ends; its output says why
         if not left:
             self._poll.unregister(self._stdin)
         return left
@@ -209,7 +208,6 @@ class Process:
         self._said = (self._said + data)[-_STDERR_KEPT:]
 
     def _drain(self) -> None:
-        """Read what is there of standard error."""
         while self._child.stderr is not None and not self._child.stderr.closed:
             if not select.select([self._stderr], [], [], 0)[0]:
                 return
@@ -230,7 +228,7 @@ def _end_all(child: subprocess.Popen[bytes]) -> None:
 
 
 def shown(text: bytes | str) -> str:
-    """Return what a program wrote, cut to a short line that can be printed."""
+    """A program's output, cut to a short printable line."""
     data = text.encode() if isinstance(text, str) else text
     cut = repr(data[:60].decode("latin-1"))
     return f"{cut[:-1]}...'" if len(data) > 60 else cut

@@ -1,6 +1,6 @@
 """Routings over a fabric: which way messages go. The core's own, each a file of `native/fabric`.
 
-A path is a function of seed and flow, so the same scenario takes the same paths.
+A path is a function of seed and flow, so equal scenarios take equal paths.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LARGEST_SEED = 2**63 - 1
 class Routing(NamedTuple):
     """A routing as a scenario chooses it.
 
-    `by_packet`: packets of a flow go different ways. `by_load`: a way depends on what is under way.
+    `by_packet`: packets of a flow may part. `by_load`: a way depends on what is under way.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Routing(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all routings."""
+    """The names of all routings."""
     return tuple(_native())
 
 
 def find(kind: Named, where: str = "routing") -> Routing:
-    """Return the routing of a name; else ConfigError at `where`."""
+    """The routing of a name. Raises ConfigError at `where`."""
     known = _native().get(kind) if isinstance(kind, str) else None
     if known is None:
         choices = names()
@@ -64,7 +64,7 @@ def find(kind: Named, where: str = "routing") -> Routing:
 
 
 def chosen(choice: PluginChoice, where: str) -> tuple[str, dict[str, float], int]:
-    """Return name, options and seed of a choice. Raises ConfigError."""
+    """Name, options and seed of a choice. Raises ConfigError."""
     routing = find(kind_of(choice), where)
     given = options_of(choice, routing.options, where)
     options = {name: getattr(given, name) for name in given.field_names if name != "seed"}

@@ -22,21 +22,20 @@ generators: Registry[type[Traffic]] = Registry(
 )
 
 MOST_FLOWS = 50_000_000
-"""The longest list that is made: 32 bytes per flow."""
+"""The longest list: 32 bytes per flow."""
 
 
 def generate(kind: str, options: Mapping[str, Any], hosts: int, seed: int, where: str) -> Flows:
-    """Return the flows of a generator, by the time of their start.
+    """The flows of a generator, by start.
 
-    `options` are as a file states them. Raises ConfigError for one that cannot be, and for a list
-    that would be too long.
+    `options` are as in a file. Raises ConfigError for invalid ones, and for too long a list.
     """
     found = generators.get(kind, where)
     return flows_by(found, found.options.read(dict(options), where, ""), hosts, seed, where)
 
 
 def flows_by(found: type[Traffic], given: Any, hosts: int, seed: int, where: str) -> Flows:
-    """Return the flows of a generator by its options, a record of what it says it takes."""
+    """The flows of a generator from a record of its options."""
     from yantra.network.traffic.generator import ordered
 
     if hosts < 2:

@@ -1,9 +1,7 @@
 """All-to-all: every host sends the same to every other, all at once.
 
-It loads every part of a fabric, at the price of n (n - 1) flows.
-
-Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section 3.2
-(uniform traffic).
+It loads every part of a fabric, with n (n - 1) flows. Source: Dally and Towles, "Principles and
+Practices of Interconnection Networks" (2004), section 3.2 (uniform traffic).
 """
 
 from __future__ import annotations
@@ -16,13 +14,13 @@ from yantra.network.traffic.generator import SIZE, Flows, Traffic
 
 
 class Options(Record):
-    """What an all-to-all is told."""
+    """The options of an all-to-all."""
 
     bytes: int
 
 
 class AllToAll(Traffic):
-    """A flow for every ordered pair; the seed changes nothing."""
+    """A flow for every ordered pair; without randomness."""
 
     options = Section(Options, {"size": ("bytes", SIZE, "what each host sends to each other")})
 

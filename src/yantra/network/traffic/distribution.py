@@ -1,6 +1,6 @@
 """Distributions of the sizes of flows: by name, or from a file of bytes and percentages.
 
-Between two points all sizes have the same chance, as in the generator that the named ones are from
+Between two points sizes are uniform, as in the source of the named ones
 (github.com/alibaba-edu/High-Precision-Congestion-Control, traffic_gen/custom_rand.py).
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NAMES = ("alistorage", "hadoop", "websearch")
-"""The distributions that are part of the package, one file each in `sizes/`."""
+"""Built-in distributions, one file each in `sizes/`."""
 
 _FOLDER = paths.join(paths.dirname(__file__), "sizes")
 _HEADER = "bytes,percent"
@@ -37,13 +37,13 @@ class Sizes(NamedTuple):
         return float((middles * np.diff(self.percent)).sum() / 100)
 
     def draw(self, generator: np.random.Generator, number: int) -> NDArray[np.int64]:
-        """Return so many sizes, at least a byte each."""
+        """So many sizes, at least a byte each."""
         drawn = np.interp(generator.uniform(0, 100, number), self.percent, self.bytes)
         return np.maximum(drawn.astype(np.int64), 1)
 
 
 def sizes_of(name: str, where: str) -> Sizes:
-    """Return a distribution by its name, or from a file. Raises ConfigError."""
+    """A distribution by its name, or from a file. Raises ConfigError."""
     if name in NAMES:
         return _parse(paths.join(_FOLDER, f"{name}.csv"))
     if not name.endswith(".csv"):

@@ -1,6 +1,6 @@
 """What a generator of traffic is: options, and the flows that follow from them and a seed.
 
-Flows are columns of numpy. The same options, hosts and seed give the same flows.
+The same options, hosts and seed give the same flows, as columns of numpy.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIZE = Quantity("size", "B", whole=True, at_least=1)
-"""The field of the bytes of a flow."""
+"""The field of a flow's bytes."""
 BANDWIDTH = Quantity("bandwidth", "GB/s", above=0)
-"""The field of the rate of a host; 1 GB/s is 1 byte per ns."""
+"""The field of a host's rate; 1 GB/s is 1 byte per ns."""
 
 
 class Flows(NamedTuple):
-    """A list of flows: from host, to host, bytes, and the start in whole ns."""
+    """Source, destination, bytes, and start in whole ns."""
 
     src: NDArray[np.int64]
     dst: NDArray[np.int64]
@@ -40,24 +40,24 @@ class Traffic(ABC):
         self.given = given
 
     def refuses(self, hosts: int) -> tuple[str, str] | None:
-        """Return the key of an option that cannot be, and why; None if all can."""
+        """The key of an invalid option, and why; None if all are valid."""
         return None
 
     @abstractmethod
     def expected(self, hosts: int) -> float:
-        """Return about how many flows there will be."""
+        """The approximate number of flows."""
 
     @abstractmethod
     def flows(self, hosts: int, seed: int) -> Flows:
-        """Return the flows, in any order."""
+        """The flows, in any order."""
 
 
 def ordered(flows: Flows) -> Flows:
-    """Return flows by start, then source, then destination."""
+    """Flows by start, then source, then destination."""
     order = np.lexsort((flows.dst, flows.src, flows.start_ns))
     return Flows(*(column[order] for column in flows))
 
 
 def others(generator: np.random.Generator, hosts: int, src: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each source another host, each with the same chance."""
+    """For each source another host, uniformly."""
     return (src + generator.integers(1, hosts, len(src))) % hosts

@@ -1,9 +1,7 @@
 """Incast: many hosts send to one at the same time, once.
 
-What the last switch and its buffer make of it decides, as all flows share one link.
-
-Source: Chen et al., "Understanding TCP incast throughput collapse in datacenter networks", WREN
-2009.
+The last switch and its buffer decide, as all flows share one link. Source: Chen et al.,
+"Understanding TCP incast throughput collapse in datacenter networks", WREN 2009.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from yantra.network.traffic.generator import SIZE, Flows, Traffic
 
 
 class Options(Record):
-    """What an incast is told."""
+    """The options of an incast."""
 
     bytes: int
     senders: int | None = None
@@ -24,7 +22,7 @@ class Options(Record):
 
 
 class Incast(Traffic):
-    """Senders are drawn by the seed where they are not all."""
+    """Senders are drawn by the seed if not all send."""
 
     options = Section(
         Options,

@@ -1,9 +1,7 @@
 """Permutation: every host sends to one other, and every host receives from one other, at once.
 
-A fabric without oversubscription could carry it at full rate; what it loses is due to routing.
-
-Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section
-3.2.
+A fabric without oversubscription could carry it at full rate; losses are due to routing. Source:
+Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section 3.2.
 """
 
 from __future__ import annotations
@@ -16,13 +14,13 @@ from yantra.network.traffic.generator import SIZE, Flows, Traffic
 
 
 class Options(Record):
-    """What a permutation is told."""
+    """The options of a permutation."""
 
     bytes: int
 
 
 class Permutation(Traffic):
-    """The hosts in a random circle, each sending to the next: nobody sends to itself."""
+    """A random circle of hosts, each sending to the next."""
 
     options = Section(Options, {"size": ("bytes", SIZE, "what each host sends")})
 

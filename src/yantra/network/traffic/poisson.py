@@ -1,10 +1,8 @@
 """Poisson arrivals: every host starts flows at random, of random sizes, to random others.
 
-The load is what a host sends on average over its rate. With `incast_load`, events are mixed in at
-which many hosts send to one at the same time.
-
-Source: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, section 5.1 (incast of
-60 senders with 500 kB each at 2 % load); the authors' generator,
+The load is a host's average sending over its rate. `incast_load` mixes in events at which many
+hosts send to one at once. Source: Li et al., "HPCC: high precision congestion control", SIGCOMM
+2019, section 5.1 (incast of 60 senders with 500 kB each at 2 % load); the authors' generator,
 github.com/alibaba-edu/High-Precision-Congestion-Control, traffic_gen/traffic_gen.py.
 """
 
@@ -19,7 +17,7 @@ from yantra.network.traffic.generator import BANDWIDTH, SIZE, Flows, Traffic, ot
 
 
 class Options(Record):
-    """What Poisson traffic is told."""
+    """The options of Poisson traffic."""
 
     load: float
     bytes_per_ns: float
@@ -31,7 +29,7 @@ class Options(Record):
 
 
 class Poisson(Traffic):
-    """Arrivals of each host are a Poisson process of its own; all flows start before the end."""
+    """Each host has its own Poisson process; all flows start before the end."""
 
     options = Section(
         Options,
@@ -78,7 +76,7 @@ class Poisson(Traffic):
 
     def flows(self, hosts: int, seed: int) -> Flows:
         generator = np.random.default_rng(seed)
-        # Given their number, the arrivals of a Poisson process are uniform in time.
+        # Given their number, Poisson arrivals are uniform in time.
         number = generator.poisson(self._per_host, hosts)
         src = np.repeat(np.arange(hosts), number)
         count = len(src)

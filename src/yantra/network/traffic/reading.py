@@ -10,13 +10,13 @@ from yantra.fabric.graphs.link_changes import table_of
 from yantra.network.traffic.generator import Flows
 
 COLUMNS = ("src", "dst", "bytes", "start_ns")
-_LARGEST = 2**53  # whole numbers that a double keeps
+_LARGEST = 2**53  # integers that a double keeps
 
 
 def read(path: str) -> Flows:
-    """Read a list of flows, CSV with the columns src, dst, bytes, start_ns in any order.
+    """Read flows from CSV with the columns src, dst, bytes, start_ns in any order.
 
-    `start_ns` is 0 where there is no such column. Raises ConfigError with line and column.
+    `start_ns` is 0 by default. Raises ConfigError with line and column.
     """
     header, rows = table_of(path, COLUMNS, optional=("start_ns",))
     places = {name: header.index(name) for name in header}

@@ -8,11 +8,11 @@ from yantra.network.traffic.generator import Flows
 
 HEADER = "src,dst,bytes,start_ns"
 
-_ROWS = 100_000  # that are written at once
+_ROWS = 100_000  # written at once
 
 
 def write(flows: Flows, path: Path) -> None:
-    """Write a list of flows; the file appears whole or not at all. Raises ConfigError."""
+    """Write flows; the file appears whole or not at all. Raises ConfigError."""
     with whole_text(path) as file:
         file.write(f"{HEADER}\n")
         for first in range(0, len(flows.src), _ROWS):
