@@ -126,7 +126,6 @@ def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
 def _network(
     at: Callable[[Path], str], path: Path, logical: Path | None, backend: str
 ) -> tuple[Topology, Plugin | None, PluginChoice, list[str]]:
-    """The dimensions, the fabric if any, the network, and the warnings."""
     if logical:
         from yantra.astra_sim.ns3 import read_ns3
 

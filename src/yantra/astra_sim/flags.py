@@ -176,7 +176,6 @@ def _require(values: dict[str, Any]) -> None:
 
 
 def _of_version_one(values: dict[str, Any]) -> str:
-    """Which of the files are of ASTRA-sim 1.0."""
     from yantra.astra_sim.version_one import Given, found
 
     named = {field: values.get(field, "") for field in ("network", "system", "workload")}

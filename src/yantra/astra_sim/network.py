@@ -113,7 +113,6 @@ def _added(kind: str, name: str) -> str | None:
 
 
 def _beyond_upstream(topology: Topology, name: str) -> list[str]:
-    """Where ASTRA-sim's congestion-aware network would not run."""
     first, *others = topology.dimensions
     if others:
         return [

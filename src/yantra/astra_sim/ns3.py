@@ -331,7 +331,6 @@ def _options(
 
 
 def _of_scheme(values: dict[str, Any]) -> dict[str, float]:
-    """The options of the congestion control."""
     additive, hyper = values["RATE_AI"], values["RATE_HAI"]
     hpcc = {
         "target_utilisation": values["U_TARGET"],

@@ -22,13 +22,10 @@ class CollectiveAlgorithm(ABC):
     """One collective algorithm over the positions 0..n-1 of a group."""
 
     kinds: ClassVar[frozenset[Kind]]
-    """The collectives that it performs."""
     windowed: ClassVar[bool] = False
     """Whether it takes a number, usually the most messages under way per position."""
     number_is: ClassVar[str] = "messages"
-    """What the number counts."""
     without_number: ClassVar[str] = "no limit"
-    """The meaning of no number."""
     in_network: ClassVar[bool] = False
     in_astra_sim: ClassVar[bool] = False
 

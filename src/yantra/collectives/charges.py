@@ -105,7 +105,6 @@ def _chain(local: int) -> tuple[Charge, ...]:
 
 
 def _trees(nodes: int, local: int) -> list[Charge]:
-    """Each place's share, half on each tree."""
     sent: dict[tuple[int, int], int] = {}
     for round_ in DoubleBinaryTree().schedule(Kind.ALL_REDUCE, nodes).rounds:
         for move in round_.moves:

@@ -134,7 +134,6 @@ class _Loss:
         return parts, best, us[best, self.rows]
 
     def _slope(self, at: Reals) -> tuple[Reals, Reals]:
-        """The gradient and the Gauss-Newton matrix."""
         parts, best, us = self._taken(at)
         off = np.log(us) - self.wanted
         weight = self.counted / np.sqrt(off * off + _ROUND**2) / _ROUND
@@ -164,7 +163,6 @@ class _Loss:
 
 
 def _pull(terms: int, width: Width) -> Reals:
-    """The inverse covariance of latencies, steps and bandwidths of terms."""
     number = np.arange(3 * terms) % 3
     covariance = np.zeros((3 * terms, 3 * terms))
     groups = [(number == 2, width.bandwidth, width.own_bandwidth)]

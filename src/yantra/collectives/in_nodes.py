@@ -250,7 +250,6 @@ def _scatter(over: _Nodes) -> tuple[int, list[_Moves]]:
 
 
 def _side_by_side(several: Iterable[_Moves]) -> _Moves:
-    """Rounds that go on at once: the k-th of each together."""
     joined: _Moves = []
     for moves in several:
         for at, round_ in enumerate(moves):

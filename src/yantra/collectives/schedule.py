@@ -41,23 +41,14 @@ class Kind(StrEnum):
     """The collective operations, in the words of MPI."""
 
     ALL_REDUCE = "all_reduce"
-    """Every position ends with the sum of all."""
     REDUCE_SCATTER = "reduce_scatter"
-    """Every position ends with its block of the sum."""
     ALL_GATHER = "all_gather"
-    """Every position ends with the blocks of all."""
     ALL_TO_ALL = "all_to_all"
-    """Every position has a block for each other."""
     BROADCAST = "broadcast"
-    """Every position ends with the data of one."""
     REDUCE = "reduce"
-    """One position ends with the sum of all."""
     GATHER = "gather"
-    """One position ends with the blocks of all."""
     SCATTER = "scatter"
-    """Every position ends with its block of the data of one."""
     BARRIER = "barrier"
-    """No position leaves before all have entered; it carries no data."""
 
 
 class Move(NamedTuple):
@@ -66,7 +57,6 @@ class Move(NamedTuple):
     src: int
     dst: int
     blocks: Sequence[int]
-    """The numbers of its blocks."""
     reduce: bool = False
     """Whether the receiver adds them to its own instead of replacing those."""
 
@@ -80,7 +70,6 @@ class Round(NamedTuple):
 
     moves: tuple[Move, ...]
     symmetry: Symmetry = "none"
-    """How moves of position 0 map to all others."""
 
 
 class Schedule(NamedTuple):
@@ -92,7 +81,6 @@ class Schedule(NamedTuple):
 
     kind: Kind
     n: int
-    """Positions."""
     blocks: int
     """Blocks that the data is divided into."""
     rounds: tuple[Round, ...]

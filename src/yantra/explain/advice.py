@@ -57,9 +57,9 @@ class Change(NamedTuple):
 
 class Advice(NamedTuple):
     rates: tuple[Rate, ...]
-    """Gains of other rates, the largest first."""
+    """Largest gain first."""
     changes: tuple[Change, ...]
-    """Gains of other plans, the largest first."""
+    """Largest gain first."""
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -117,7 +117,6 @@ def _rates(result: Result) -> Iterator[Rate]:
 
 
 def _scalings(scenario: Scenario) -> Iterator[tuple[str, str, Callable[[float], Scenario]]]:
-    """A scenario's rates by cause: the scenario with it times a factor."""
     if PEAK.applies(scenario):
         for text, cause, rate in (
             ("peak performance", "peak", "peak_flops"),
@@ -180,7 +179,6 @@ def _changes(result: Result) -> Iterator[Change]:
 
 
 def _plans(plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Plans that differ in one thing, unchecked."""
     for factor in (2, 4):
         batch = factor * plan.global_batch
         count = factor * plan.micro_batches

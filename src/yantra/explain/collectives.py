@@ -72,7 +72,6 @@ def _ran(one: Chosen) -> dict[str, Any]:
 
 
 def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[str]:
-    """What runs, and the sizes where that changes."""
     pieces: list[tuple[int, str]] = []
     for (size, chosen), cut in zip(by_size, chunks, strict=True):
         of_it = f" in {cut} chunks" if cut > 1 else ""
@@ -166,7 +165,6 @@ class Bounds:
     def _of_group(
         self, ranks: int, whole: tuple[int, ...] | None, lowest: int | None, local: int
     ) -> Graph | None:
-        """The network of a group alone."""
         dimensions = self._scenario.topology.dimensions
         if ranks == self._scenario.topology.ranks:
             whole = tuple(range(len(dimensions)))

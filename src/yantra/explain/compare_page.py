@@ -111,7 +111,6 @@ def _titles(pairs: Sequence[Data]) -> list[str]:
 
 
 def _heads(pairs: Sequence[Data], head: str) -> list[Head]:
-    """A table's heads: what, the first, then each other and its change."""
     first, *others = _titles(pairs)
     heads = [Head(head, False), Head(first)]
     for name in others:
@@ -177,7 +176,6 @@ def _changes(
     text_of: Callable[[Row], str],
     left_out: int = 0,
 ) -> Html:
-    """A sortable table of times in each result."""
     cells = [[_texts(one, text_of), *_times(one)] for one in rows]
     more = f"{left_out} more changed less." if left_out else None
     whole = table(name, _heads(pairs, head), cells)

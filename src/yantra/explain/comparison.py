@@ -200,7 +200,6 @@ def _by_part(
 
 
 def _scenarios(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
-    """The fields that differ; None is a default."""
     lacking = [name for form, name in zip((a, b), names, strict=True) if "scenario" not in form]
     if lacking:
         missing.append(f"the scenario of {' and '.join(lacking)}: written by an older version")
@@ -225,7 +224,6 @@ def _leaves(tree: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _inputs(a: Form, b: Form) -> list[Row]:
-    """Files of the same name with other content."""
     before, after = a.get("inputs", {}), b.get("inputs", {})
     return [
         {"file": file, "a": before[file], "b": after[file]}
@@ -323,7 +321,6 @@ def _grouped(
 
 
 def _sums(form: Form, name: str, keys: tuple[str, ...]) -> dict[Any, tuple[float, float]]:
-    """By key the average rank's time in ns, and its count."""
     table, of_ranks = _table(form, name), table_in(form, "ranks")
     ranks = len(of_ranks or ()) or len(set(table.values("rank"))) or 1
     sums = time_by(table, keys)

@@ -95,7 +95,6 @@ def _windows(path: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _path(path: Mapping[str, Any]) -> dict[str, Any]:
-    """The path as shown; the largest names and ranks."""
     told = {name: path[name] for name in ("length_ns", "by_kind") if name in path}
     told |= {name: path[name] for name in ("crossings", "step_count", "folded") if name in path}
     for name, most in (("by_name", _MOST_NAMES), ("by_rank", _MOST_RANKS)):
@@ -106,7 +105,6 @@ def _path(path: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ranks(form: Form) -> dict[str, Any] | None:
-    """Where the average rank's time goes, and who computes longest."""
     table = table_in(form, "ranks")
     if not table or "rank" not in table.columns:
         return None
@@ -132,7 +130,6 @@ def _bounds(bounds: WhatIf) -> list[dict[str, Any]]:
 
 
 def _next(bounds: WhatIf) -> dict[str, Any] | None:
-    """What bounds the run after the best removal."""
     if bounds.best is None or bounds.next is None:
         return None
     told = {

@@ -28,7 +28,6 @@ class SideBySide:
 
     def __init__(self, data: dict[str, Any], forms: Sequence[Form]) -> None:
         self.data = data
-        """Plain values."""
         self._forms = forms
 
     def text(self) -> str:

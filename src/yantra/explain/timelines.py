@@ -81,7 +81,6 @@ def _rows_of(nodes: Table, rank: int) -> tuple[int, int]:
 
 
 def _joined(starts: Any, ends: Any) -> Any:
-    """Overlapping or touching spans as one, ascending."""
     import numpy as np
 
     order = np.argsort(starts, kind="stable")

@@ -139,7 +139,6 @@ def _collectives_words(data: Mapping[str, Any]) -> str:
 
 
 def _collectives(data: Mapping[str, Any]) -> list[str]:
-    """What ran each kind of collective, a line for each size where it changes."""
     rows = (data.get("collectives") or {}).get("ran") or []
     lines = []
     for row in rows:

@@ -283,7 +283,6 @@ CONTRACT = Contract(
 
 
 main = partial(contract.main, CONTRACT)
-"""Check the program named on the command line; return the exit status."""
 
 
 if __name__ == "__main__":

@@ -71,7 +71,6 @@ Kind = str | type
 Where = tuple[tuple[str, int, float, float], ...] | Plugin
 """Dimensions, or a fabric."""
 Post = tuple[int, int, int]
-"""Source, destination and bytes of a message."""
 
 
 class Case:

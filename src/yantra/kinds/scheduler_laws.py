@@ -236,7 +236,6 @@ CONTRACT = Contract(
 
 
 main = partial(contract.main, CONTRACT)
-"""Check the scheduler named on the command line; return the exit status."""
 
 
 def _answers(scheduler: Scheduler, nodes: Nodes) -> list[list[int]]:

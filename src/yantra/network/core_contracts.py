@@ -124,4 +124,3 @@ CONTRACTS = {
     "congestion_control": CONGESTION_CONTROL,
     "routing": ROUTING,
 }
-"""Contracts by kind."""

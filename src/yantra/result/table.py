@@ -34,9 +34,7 @@ class Table:
 
     def __init__(self, name: str, length: int, columns: Mapping[str, Column]) -> None:
         self.name = name
-        """The table's name."""
         self.columns = tuple(columns)
-        """The names of the columns, in order."""
         self._length = length
         self._makers = columns
         self._made: dict[str, Any] = {}

@@ -97,7 +97,6 @@ def what_ran(model: Model) -> WhatRan:
 
 
 def _fabric(scenario: Scenario) -> str | None:
-    """The fabric's kind or file name; None for none."""
     if scenario.fabric is None:
         return None
     from yantra.fabric.graphs import builders, files
@@ -162,7 +161,6 @@ def _choices(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _load(about: Mapping[str, Any]) -> str | None:
-    """The load in words: sequences and their lengths."""
     if about.get("kind") == "training":
         batch, sequence = whole(plan_of(about), "global_batch"), whole(about, "sequence")
         steps = whole(plan_of(about), "steps") or 1

@@ -34,7 +34,6 @@ class BinomialTree(CollectiveAlgorithm):
 
 
 def _round(n: int, bit: int, per_position: bool) -> Round:
-    """Towards the root, each with its subtree's blocks, or the only one."""
     return Round(
         tuple(
             Move(p, p - bit, range(p, min(p + bit, n)) if per_position else (0,))

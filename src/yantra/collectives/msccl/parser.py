@@ -92,8 +92,6 @@ def parse_program(data: bytes, where: str = "program") -> Program:
 
 
 class _Element:
-    """A start tag with its line, and its contents."""
-
     __slots__ = ("attributes", "children", "line", "name", "where")
 
     def __init__(self, where: str, line: int, name: str, attributes: dict[str, str]) -> None:

@@ -52,7 +52,6 @@ def prove(program: Program, collective: str | None = None) -> Proof:
 
 
 def _prove_mode(program: Program, order: Order, collective: str, in_place: bool) -> int | None:
-    """Prove in-place or other calls; return the root."""
     memory = Memory(program, collective, in_place)
     values = before(program, collective, memory)
     execution = Execution(order, memory, values, strict=collective != "custom")

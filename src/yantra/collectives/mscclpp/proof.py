@@ -90,8 +90,6 @@ class Access(NamedTuple):
 
 
 class _Execution:
-    """Runs a plan on symbols: what each unit of memory holds."""
-
     def __init__(self, order: Order, memory: Memory, values: Values, collective: str) -> None:
         self.order, self.memory, self.values = order, memory, values
         self._strict = collective != "custom"

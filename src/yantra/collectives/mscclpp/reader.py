@@ -168,8 +168,6 @@ def _check_ends(plan: Plan) -> None:
 
 
 class _Reader:
-    """Reads one GPU."""
-
     def __init__(self, tree: Any, cut: _Cut, number: int, where: str) -> None:
         self.where = f"{where}: gpus[{number}]"
         self.number, self.units, self.chunk_bytes = number, *cut
@@ -197,7 +195,6 @@ class _Reader:
         return Gpu(self.number, inputs, outputs, scratch, tuple(semaphores), tuple(blocks))
 
     def _channels(self) -> dict[str, list[Channel]]:
-        """Channels by kind, as thread blocks number them."""
         found: dict[str, list[Channel]] = {kind: [] for kind in (*_REMOTE, "switch")}
         for one, at in self._each(self.tree, "channels", self.where):
             kind = _one_of(one, "channel_type", at, tuple(found))

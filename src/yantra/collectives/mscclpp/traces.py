@@ -76,7 +76,6 @@ class _Nodes:
         return sorted(found)
 
     def _add(self, number: int, event: Event, waits: list[int]) -> list[int]:
-        """Add the nodes of an event; return those that end it."""
         operation = event.operation
         if operation.kind in WAITS or not (operation.writes or operation.channels):
             return waits

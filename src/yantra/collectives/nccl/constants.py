@@ -113,7 +113,7 @@ TREE_CORRECTION: dict[Protocol, tuple[float, ...]] = {
 """Factors on the bandwidth of trees from 64 B on, one for each power of two."""
 
 MOST_LOCAL_COLLNET = 8
-"""Ranks of a node with CollNet (NCCL_MAX_DIRECT_ARITY + 1)."""
+"""NCCL_MAX_DIRECT_ARITY + 1."""
 
 MOST_LOCAL_NVLS = 32
-"""Ranks of a node with NVLS, beyond all-reduce (NCCL_MAX_NVLS_ARITY)."""
+"""NCCL_MAX_NVLS_ARITY; beyond all-reduce."""

@@ -110,7 +110,6 @@ def _jumps(table: Table, most_bytes: int) -> list[int]:
 
 
 def _crossings(lines: list[Line], first: int, last: int) -> Iterator[int]:
-    """The sizes just before the least of some lines changes."""
     at = float(first)
     current = min(lines, key=lambda line: (line[0] + line[1] * at, line[1]))
     while True:

@@ -181,7 +181,6 @@ def _faster(given: Options, group: Group) -> Faster:
 
 
 def _is_as_named(given: Options, group: Group) -> bool:
-    """Whether the cluster has the measured network, whatever a what-if removes."""
     found = (
         (given.bandwidths, [link.bytes_per_ns for link in group.links]),
         (given.latencies, [link.latency_ns for link in group.links]),
@@ -190,7 +189,6 @@ def _is_as_named(given: Options, group: Group) -> bool:
 
 
 def _known(file: str) -> tuple[Known, str]:
-    """All fits, a file's as of system `own`, and the name of its machine."""
     if not file:
         return fits(), ""
     name, own = load(file)

@@ -229,7 +229,6 @@ def _searched(given: Options) -> tuple[Printed, ...]:
 
 
 def _logged(found: list[Printed], ranks: int, nodes: int, local: int) -> list[Printed]:
-    """The graphs found for a group, those of as many ranks last."""
     some = [
         one
         for one in found

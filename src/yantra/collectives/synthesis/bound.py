@@ -31,7 +31,6 @@ BOUNDED = (
     Kind.BROADCAST,
     Kind.ALL_TO_ALL,
 )
-"""The collectives that have a bound."""
 
 
 class Fabric(NamedTuple):
@@ -61,7 +60,7 @@ class Bound(NamedTuple):
 def bound(kind: Kind, fabric: Fabric, *, switches_add: bool = False) -> Bound:
     """The bound of a collective of `BOUNDED`; a broadcast is from rank 0.
 
-    Ranks add, unless `switches_add` (NVLS, SHARP) and copy.
+    Ranks add in an all-reduce, unless switches add and copy (`switches_add`: NVLS, SHARP).
     """
     if kind is Kind.ALL_GATHER:
         return _all_gather(fabric)

@@ -101,7 +101,6 @@ class Forest(NamedTuple):
         return max(_latencies(tree).values())
 
     def _transfers(self, slot: float, pieces: int) -> Iterator[Transfers]:
-        """Each tree's, link by link, then piece by piece."""
         first = [0] * self.graph.ranks  # block of each rank's next tree, before it is cut
         each = self._common
         for tree in self.trees:

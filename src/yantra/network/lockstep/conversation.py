@@ -193,7 +193,6 @@ class Conversation:
         self._check_progress(reply, until, asked)
 
     def _check_told(self, message: int, at: int, what: str, clock: int, now: int) -> None:
-        """Check one line about a message."""
         sent = self.under_way.get(message)
         if sent is None and message < self._sent:
             raise self._process.error(f"it delivers message {message} twice")

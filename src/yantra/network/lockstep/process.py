@@ -138,7 +138,6 @@ class Process:
         self._end()
 
     def _line(self) -> str | None:
-        """The next whole line of what was read, if any."""
         line = self._lines[0] if self._lines else self._begun
         if len(line) > LONGEST_LINE:
             problem = f"it wrote a line of more than {LONGEST_LINE} bytes, which begins with"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIZE = Quantity("size", "B", whole=True, at_least=1)
-"""The field of a flow's bytes."""
 BANDWIDTH = Quantity("bandwidth", "GB/s", above=0)
 """The field of a host's rate; 1 GB/s is 1 byte per ns."""
 
