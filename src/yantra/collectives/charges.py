@@ -52,6 +52,7 @@ class Charge(NamedTuple):
 
 
 def knows(algorithm: str, kind: str) -> bool:
+    """Whether `charges` covers an algorithm and kind."""
     if algorithm in _DIRECT:
         return kind == "all_to_all"
     if algorithm == "Ring":

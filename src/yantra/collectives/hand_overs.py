@@ -27,6 +27,7 @@ class HandOvers(NamedTuple):
     reduce: bool
 
     def singly(self) -> Iterator[HandOvers]:
+        """Yield them one by one."""
         return repeat(self._replace(length=1), self.length)
 
 

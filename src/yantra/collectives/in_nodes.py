@@ -41,6 +41,8 @@ _Moves = list[list[Move]]
 
 
 class Stages(NamedTuple):
+    """The rounds of each stage, over `blocks` blocks."""
+
     kind: Kind
     n: int
     blocks: int

@@ -97,6 +97,7 @@ class Faster(NamedTuple):
 
     @property
     def is_as_measured(self) -> bool:
+        """Whether nothing is faster or slower."""
         return self[:4] == (1.0, 1.0, 1.0, 1.0)
 
 

@@ -13,7 +13,7 @@ from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 def ask(
     model: ComputeModel, kernels: Kernels, device: Device, name: str, where: str = "compute model"
 ) -> Estimates:
-    """A model's estimates, as columns of float64.
+    """Checked estimates of a model, as columns of float64.
 
     Raises ConfigError at `where` with the model's `name` and the row.
     """

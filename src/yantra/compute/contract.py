@@ -48,7 +48,7 @@ def probes() -> Kernels:
 
 
 def every_kernel_has_a_duration(model: ComputeModel, device: Device) -> str | None:
-    """Low, middle and high of each row are finite, at least 0, and in this order."""
+    """Low, middle and high are finite, at least 0, and in this order."""
     rows = probes()
     try:
         ask(model, rows, device, "it")
@@ -74,7 +74,7 @@ def the_order_of_rows_does_not_matter(model: ComputeModel, device: Device) -> st
 
 
 def a_kernel_does_not_see_the_others(model: ComputeModel, device: Device) -> str | None:
-    """A row has the same answer alone, among others, and with another count."""
+    """A row's answer is the same alone and with another count."""
     rows = probes()
     answer = _answer(model, rows, device)
     for row in range(0, len(rows), 41):
@@ -87,7 +87,7 @@ def a_kernel_does_not_see_the_others(model: ComputeModel, device: Device) -> str
 
 
 def no_kernel_beats_the_roofline(model: ComputeModel, device: Device) -> str | None:
-    """Neither the device's peak nor its bandwidth is exceeded, unless it says it may be."""
+    """Neither peak nor bandwidth is exceeded, unless the model says so."""
     if model.may_beat_the_roofline:
         return None
     rows = probes()
@@ -100,7 +100,7 @@ def no_kernel_beats_the_roofline(model: ComputeModel, device: Device) -> str | N
 
 
 def more_bytes_never_take_less(model: ComputeModel, device: Device) -> str | None:
-    """Of kernels that differ in bytes alone, that with more takes no less time."""
+    """Kernels that differ in bytes alone take no less time with more."""
     rows = probes()
     middle = _answer(model, rows, device).middle.reshape(-1, len(_BYTES))
     wrong = (np.diff(middle) < 0).any(axis=1)
@@ -140,7 +140,7 @@ def violations(model: ComputeModel) -> Iterator[str]:
 
 
 def summary(model: ComputeModel) -> str:
-    """What was checked, and how far from the roofline two kernels are."""
+    """What was checked, and two kernels beside the roofline."""
     held = f"every law holds over {len(probes())} kernels on {len(DEVICES)} devices"
     return f"{held}\n{_figures(model)}" if model.needs else held
 
@@ -157,7 +157,7 @@ CONTRACT = Contract(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the model named on the command line; return the exit status."""
+    """Check the model on the command line; return the exit status."""
     return contract.main(CONTRACT, arguments)
 
 
@@ -177,7 +177,7 @@ def _difference(
 
 
 def _figures(model: ComputeModel) -> str:
-    """A product of matrices and a norm beside the roofline, on the first device."""
+    """A product and a norm beside the roofline, on the first device."""
     side = _PRODUCT
     rows = kernels(
         [2 * side**3, 10 * side**2],

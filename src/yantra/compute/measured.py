@@ -88,7 +88,7 @@ class Measured(ComputeModel):
     splits_by_rates = True
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """What each kernel's family says, corrected by the profile; see the base."""
+        """Each family's estimate, corrected by the profile; see the base."""
         kernels = retyped(kernels, self.given.products)
         made = by_tables(kernels, self._machine(device))
         found = self._correction(device)
@@ -165,7 +165,7 @@ def by_tables(kernels: Kernels, machine: Machine) -> Estimates:
 
 
 def _beyond(kernels: Kernels, machine: Machine) -> str:
-    """The share of kernels larger or smaller than any measured; empty if none."""
+    """The share of kernels outside all measured sizes; empty if none."""
     from yantra.compute.families import families
     from yantra.compute.profiles.correct import families_of
 

@@ -91,7 +91,7 @@ class Kernels(Record):
         return len(self.flops)
 
     def take(self, rows: Any) -> Kernels:
-        """Some rows, in the order of `rows`: places, or a truth value for each row."""
+        """Some rows: places, or a truth value for each row."""
         taken: dict[str, Any] = {
             name: part if isinstance(part, tuple) else part[rows]
             for name, part in self.__dict__.items()
@@ -108,7 +108,7 @@ WHOLE_COLUMNS = Kernels.field_names[Kernels.field_names.index("flops") :]
 """Columns of whole numbers: amounts, sizes, the count."""
 
 SIZES = WHOLE_COLUMNS[WHOLE_COLUMNS.index("batch") : -1]
-"""The columns that hold sizes of a kernel, named as the attributes of a trace."""
+"""A kernel's sizes, named as a trace's attributes."""
 
 
 def kernels(
@@ -119,7 +119,7 @@ def kernels(
     phase: Sequence[str] | str = "",
     **columns: Sequence[int],
 ) -> Kernels:
-    """Kernels of these columns; those not given are 0, and each row counts once."""
+    """Kernels of these columns, by default 0; each row counts once."""
     import numpy as np
 
     size = len(flops)

@@ -78,7 +78,7 @@ def is_product(kernels: Kernels) -> Any:
 
 
 def products_of(rows: Kernels) -> Products:
-    """The products of kernels that are products, those of experts one by one."""
+    """The products of kernels, those of experts one by one."""
     import numpy as np
 
     m, n, k, given = (part.astype(np.float64) for part in (rows.m, rows.n, rows.k, rows.batch))

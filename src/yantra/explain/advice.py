@@ -56,6 +56,8 @@ class Change(NamedTuple):
 
 
 class Advice(NamedTuple):
+    """Other rates and plans, largest gains first."""
+
     rates: tuple[Rate, ...]
     """Largest gain first."""
     changes: tuple[Change, ...]

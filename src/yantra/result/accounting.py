@@ -34,7 +34,7 @@ def with_overlap(ranks: Table) -> Table:
 
 
 def with_slack(nodes: Table, model: Model, outcome: _core.Outcome, recording: Recording) -> Table:
-    """Add `slack_ns`: how much later the node could end with an unchanged makespan."""
+    """Add `slack_ns`: how much later a node could end at the same makespan."""
 
     return nodes.extended(
         {"slack_ns": ("real", lambda: node_times(model, outcome, recording.slack_ticks))}
@@ -44,7 +44,7 @@ def with_slack(nodes: Table, model: Model, outcome: _core.Outcome, recording: Re
 def with_parts(
     collectives: Table, model: Model, outcome: _core.Outcome, recording: Recording
 ) -> Table:
-    """Add the parts of each collective's time; they sum to `end_ns - start_ns` exactly."""
+    """Add parts of each collective's time; they sum to `end_ns - start_ns`."""
 
     def part(name: str) -> Callable[[], Gathered]:
         def make() -> Gathered:

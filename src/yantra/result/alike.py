@@ -56,7 +56,7 @@ def alike(table: Table, columns: Sequence[str]) -> Iterator[Alike]:
 
 
 def _keys(columns: list[Gathered]) -> Sequence[Any]:
-    """A key for each part, equal where all columns are; the most selective columns first."""
+    """A key for each part; the most selective columns first."""
     distinct: list[Sequence[int]] = []
     for column in columns:
         if column.alike not in distinct:

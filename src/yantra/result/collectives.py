@@ -86,7 +86,7 @@ def collective_table(model: Model, outcome: _core.Outcome) -> Table:
 
 
 def by_collective(model: Model, outcome: _core.Outcome, ticks: Callable[[int], Any]) -> Gathered:
-    """A column of times; `ticks` gives those of a rank's completed collectives."""
+    """A column of times; `ticks` are of a rank's completed collectives."""
     runs = runs_of(model, outcome)
     begins = _begins(_blocks(model, outcome), runs)
     return Gathered(begins, ticks, lambda some: Ticks(some, model.ticks_per_ns), alike=runs)
@@ -110,7 +110,7 @@ def _blocks(model: Model, outcome: _core.Outcome) -> list[Block]:
 
 
 class Members:
-    """How many ranks take part in a rank's collectives, for all that share its run."""
+    """How many ranks take part, for all ranks that share a run."""
 
     def __init__(self, model: Model, rank: int) -> None:
         self._groups = model.groups

@@ -150,7 +150,7 @@ def as_list(part: Part) -> list[Any]:
 
 
 def as_array(part: Any, kind: str) -> Any:
-    """A part, or an array column, as a numpy array; missing is NaN."""
+    """A part or array column in numpy; missing is NaN."""
     import numpy as np
 
     if isinstance(part, list):

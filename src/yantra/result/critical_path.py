@@ -72,12 +72,12 @@ class Step(NamedTuple):
 
 
 class CriticalPath:
-    """The steps from the start of a run to the finish of its last rank, and their sums."""
+    """The steps of a run up to the finish of its last rank, and their sums."""
 
     def __init__(self, model: Model, columns: _core.Steps) -> None:
         self._model = model
         self.columns = columns
-        """The core's columns, in ticks, with places in KINDS and in ranks' traces."""
+        """The core's, in ticks; places in KINDS and in ranks' traces."""
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

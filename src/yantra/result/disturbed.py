@@ -37,7 +37,7 @@ class Disturbed(NamedTuple):
 
     @property
     def slowdown_by_failures(self) -> float | None:
-        """How many times as long the run takes as without failures; None if unknown."""
+        """Times as long as without failures; None if unknown."""
         return _over(self.makespan_ns, self.without_failures_ns)
 
     @property

@@ -120,7 +120,7 @@ class Figures(NamedTuple):
 
 
 def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None) -> Figures:
-    """A run's figures; `steady_ns` is what one more iteration of a decode costs."""
+    """A run's figures; `steady_ns` is one more iteration of a decode."""
     time_ns = nanoseconds(max(outcome.finish), model.ticks_per_ns) or 0
     about, machine = about_of(model), model.scenario.machine
     found: dict[str, Any] = _memory(model, about, machine)
@@ -164,7 +164,7 @@ def _rate(tokens: int | None, time_ns: float) -> dict[str, Any]:
 
 
 def utilisation(model: Model, about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
-    """`mfu`, `hfu` and their peak; empty where ranks have devices of their own."""
+    """`mfu`, `hfu` and peak; empty if ranks have their own devices."""
     scenario = model.scenario
     peak = scenario.machine.peak_flops or scenario.device.peak_flops
     needed, done = (whole(about, name) for name in ("model_flops", "hardware_flops"))
@@ -350,5 +350,5 @@ def share_text(share: float) -> str:
 
 
 def count_text(number: float) -> str:
-    """A rate with its thousands apart; small ones with a digit more."""
+    """A rate with thousands apart; small ones with a digit more."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

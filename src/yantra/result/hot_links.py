@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Share(NamedTuple):
-    """What one flow, or pair of ranks, put on a link, from its first byte to its last."""
+    """A flow's, or pair's, bytes on a link, from first to last."""
 
     who: str
     bytes: int
@@ -86,7 +86,7 @@ def _rates(result: Result) -> list[float]:
 
 
 def lines(links: list[HotLink]) -> list[str]:
-    """A table of text: a line for each link, its largest flows below."""
+    """A line for each link, its largest flows below."""
     if not links:
         return ["no link carried anything"]
     rows: list[tuple[str, ...]] = []

@@ -74,7 +74,7 @@ def kinds_used(model: Model) -> set[str]:
 
 
 def lanes_of(model: Model, d: int, kinds: set[str]) -> int:
-    """The most lanes of any collective of the run on a dimension; a lone message has 1."""
+    """The most lanes of any collective on a dimension; a lone message has 1."""
     collectives = model.scenario.collectives
     if Quirk.GROUP_RING in model.quirks and model.groups:
         return 1

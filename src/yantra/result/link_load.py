@@ -114,9 +114,9 @@ def flow_table(
 ) -> Table:
     """One row per link and message that crossed it, of some rows of `Result.links`, or of all.
 
-    `node` is the sending one's id; the bytes held the link from `start_ns` to `end_ns`. By link,
-    then start. A folded run has one link of each class, and one rank. Raises UnsupportedError for
-    some rows of a folded run, and for more than ten million.
+    `sender` and `receiver` are ranks, `node` is the sending one's id; the bytes held the link from
+    `start_ns` to `end_ns`. By link, then start. A folded run has one link of each class, and one
+    rank. Raises UnsupportedError for some rows of a folded run, and for more than ten million.
     """
     if outcome.folded and rows is not None:
         raise UnsupportedError(

@@ -42,13 +42,13 @@ class DimensionUse(NamedTuple):
     bytes: int
     """Bytes that they carried."""
     messages: int
-    """Messages that they carried, on every link crossed where the network keeps links; packets on
-    the network `packet`.
+    """Messages carried, on every link crossed where links are kept; packets on the network
+    `packet`.
     """
     utilisation: float
-    """Bytes over what all its links could have carried in the makespan, 0 to 1."""
+    """Bytes over what its links could have carried, 0 to 1."""
     busy: float
-    """Share of the makespan in which its used links carried bytes; see the module."""
+    """Share of the makespan in which used links carried bytes; see the module."""
 
     @property
     def label(self) -> str:
@@ -123,7 +123,7 @@ def _label_uses(
 
 
 def capacities(model: Model, uses: list[DimensionUse]) -> list[float]:
-    """What the links of each dimension or label carry at most, in bytes/ns."""
+    """Most bytes/ns of each dimension's or label's links."""
     if model.fabric is not None:
         return [model.fabric.label_bytes_per_ns(use.dimension) for use in uses]
     dimensions = model.scenario.topology.dimensions

@@ -29,6 +29,8 @@ _TOTALS = ("packets", "data_packets", "acks", "nacks", "marked_acks", "drops", "
 
 
 class Packets:
+    """The tables of a run; empty without a packet network."""
+
     def __init__(self, seen: _core.SeenPackets | None, name_of: Callable[[int], LinkName]) -> None:
         """`seen` is None for other networks; `name_of` names a link by number."""
         self._seen = seen

@@ -52,9 +52,9 @@ class Recording:
     def messages(self) -> Table:
         """One row per message, as sent.
 
-        `dimension` is the lowest crossed, `queued_ns` the wait for busy links, `node` the sending
-        node's id, `peer_node` the receiving one's (2^64 - 1: none). `alike` counts the messages of
-        a folded run that it represents, itself included.
+        `source` and `destination` are ranks, `dimension` is the lowest crossed, `queued_ns` the
+        wait for busy links, `node` the sending node's id, `peer_node` the receiving one's (2^64 -
+        1: none). `alike` counts the messages of a folded run that it represents, itself included.
         """
         columns = self.native.messages(self._model.native)
         ticks_per_ns = self._model.ticks_per_ns

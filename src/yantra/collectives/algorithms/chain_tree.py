@@ -13,6 +13,8 @@ from yantra.collectives.node_stages import OverNodes
 
 
 class ChainTree(OverNodes):
+    """Chains inside nodes, double binary trees between them."""
+
     inside = "chain"
     between = "trees"
 

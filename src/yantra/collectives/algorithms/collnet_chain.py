@@ -15,6 +15,8 @@ from yantra.collectives.node_stages import OverNodes
 
 
 class CollNetChain(OverNodes):
+    """Chains inside nodes, SHARP between them."""
+
     inside = "chain"
     between = "sharp"
 

@@ -15,6 +15,8 @@ from yantra.collectives.node_stages import OverNodes
 
 
 class CollNetDirect(OverNodes):
+    """Direct exchanges inside nodes, SHARP between them."""
+
     inside = "direct"
     between = "sharp"
 

@@ -24,6 +24,8 @@ from yantra.collectives.switch_tree import scheduled
 
 
 class Nvls(OverNodes):
+    """Loads that switches add, stores that they copy."""
+
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER})
     by_nodes = False
     inside = "nvls"

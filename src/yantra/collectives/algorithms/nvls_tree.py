@@ -13,6 +13,8 @@ from yantra.collectives.node_stages import OverNodes
 
 
 class NvlsTree(OverNodes):
+    """NVLS inside nodes, double binary trees between them."""
+
     inside = "nvls"
     between = "trees"
 

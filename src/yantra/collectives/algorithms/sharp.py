@@ -18,6 +18,8 @@ from yantra.collectives.switch_tree import at_once, down, scheduled, up
 
 
 class Sharp(InNetwork):
+    """An all-reduce up and down trees of switches."""
+
     kinds = frozenset({Kind.ALL_REDUCE})
 
     def lacks(self, n: int) -> str | None:

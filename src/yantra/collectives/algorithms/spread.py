@@ -17,6 +17,8 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Spread(CollectiveAlgorithm):
+    """A part to each other position, then on to all but the root."""
+
     kinds = frozenset({Kind.BROADCAST, Kind.REDUCE})
 
     def schedule(self, kind: Kind, n: int) -> Schedule:

@@ -64,8 +64,10 @@ class System(Record):
 
     @property
     def local(self) -> float:
+        """Ranks per node."""
         return self.ranks / self.nodes
 
     @property
     def all_channels(self) -> int:
+        """Channels of the communicator."""
         return self.channels or self.graphs["Ring"].channels

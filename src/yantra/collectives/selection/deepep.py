@@ -64,6 +64,8 @@ class _Others(PluginField):
 
 
 class DeepEP(Selection):
+    """All-to-alls by DeepEP's measured kernels."""
+
     options = Section(
         Options,
         {

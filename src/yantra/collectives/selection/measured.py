@@ -75,6 +75,8 @@ Known = dict[tuple[str, str, str], Fit]
 
 
 class Measured(Selection):
+    """Collectives by measured times of NCCL."""
+
     options = Section(
         Options,
         {

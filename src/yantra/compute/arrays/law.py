@@ -70,13 +70,13 @@ def cycles(
 
 
 def mapping_efficiency(m: Any, n: Any, k: Any, array: Array) -> Any:
-    """Part of the elements that the folds fill: M N K / (folds R C T)."""
+    """M N K / (folds R C T): elements that the folds fill."""
     on = mapped(m, n, k, array.dataflow)
     return on.rows * on.columns / (folds(m, n, k, array) * (array.rows * array.columns))
 
 
 def utilisation(m: Any, n: Any, k: Any, array: Array, taken: Any) -> Any:
-    """Part of the cycles' multiplications in use: M N K / (cycles R C)."""
+    """M N K / (cycles R C): multiplications in use."""
     return m * n * k / (taken * (array.rows * array.columns))
 
 

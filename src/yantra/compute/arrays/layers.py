@@ -46,7 +46,7 @@ class Gemm(Record):
 
 
 class Convolution(Record):
-    """A convolution of `filters` filters over an input of height x width x channels."""
+    """`filters` filters over a height x width x channels input."""
 
     height: int
     width: int
@@ -59,7 +59,7 @@ class Convolution(Record):
 
     @property
     def rows_out(self) -> int:
-        """Rows of the output: ceil((height - filter height + stride) / stride)."""
+        """Ceil((height - filter height + stride) / stride)."""
         return _steps(self.height + 2 * self.padding, self.filter_height, self.stride)
 
     @property

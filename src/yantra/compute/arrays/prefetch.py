@@ -31,10 +31,10 @@ _LINK = 1  # cycles of a request to memory
 
 
 def reads_without_waiting(demands: Iterable[Words], size: int) -> int:
-    """Words fetched for demands in this order, where memory never makes them wait.
+    """Words fetched for demands in this order, with memory always fast enough.
 
-    A scratchpad of `size` words forgets everything when the half in use, 50 sets of size // 100
-    words, is full.
+    A scratchpad of `size` words is emptied when the half in use, 50 sets of size // 100 words, is
+    full.
     """
     capacity = SETS // 2 * (size // SETS)
     held: set[int] = set()
@@ -71,7 +71,7 @@ class Prefetcher:
         self.fetched = requests * bandwidth
 
     def wait(self, cycle: int, words: list[int]) -> int:
-        """How long the array waits for words at a cycle; below 0 if they came early."""
+        """The wait for words at a cycle; below 0 if they came early."""
         offset = _HIT
         for word in words:
             while not self._holds(word):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 MOST_WORDS = 2 * 10**8
-"""Words followed one by one, some minutes of work; larger layers are refused."""
+"""Words followed, some minutes of work; larger layers are refused."""
 
 
 class Buffers(NamedTuple):
@@ -159,7 +159,7 @@ def _tile(matrix: Words, at: int, width: int) -> Words:
 
 
 def _skewed(tile: Words, before: int, after: int) -> Words:
-    """The word entering each lane in each cycle: lane c begins c cycles later."""
+    """Lane c begins c cycles later."""
     import numpy as np
 
     length, lanes = tile.shape
@@ -170,7 +170,7 @@ def _skewed(tile: Words, before: int, after: int) -> Words:
 
 
 def _stationary(matrix: Words, down: int, across: int, array: Array, streamed: int) -> Words:
-    """The cycles of a tile that stays: its last row first, then nothing is read."""
+    """A tile that stays: its last row first, then nothing is read."""
     import numpy as np
 
     part = _tile(matrix, across, array.columns)[down * array.rows : (down + 1) * array.rows]

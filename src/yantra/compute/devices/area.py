@@ -71,7 +71,7 @@ def registers_mm2(size_bytes: int, width: int, density: float) -> float:
 
 
 def parts_mm2(device: Device) -> dict[str, float]:
-    """The area of each kind of part, in mm2; their sum is the die's."""
+    """mm2 by kind of part; their sum is the die's."""
     density = device.process.million_transistors_per_mm2 * 1e6
     node, vector = device.process.node, device.vector
     lanes = device.all_cores * device.lanes

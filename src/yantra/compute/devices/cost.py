@@ -38,7 +38,7 @@ def yield_of(die_mm2: float, defects_per_cm2: float, clustering: float) -> float
 
 
 def cost_of(device: Device, die_mm2: float) -> Cost:
-    """What a die of this area costs. Raises UnsupportedError if none fits on a wafer."""
+    """The cost of a die of this area. Raises UnsupportedError if none fits on a wafer."""
     process = device.process
     dies = dies_per_wafer(die_mm2, process.wafer_mm)
     if dies < 1:

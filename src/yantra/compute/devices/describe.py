@@ -17,7 +17,7 @@ _BYTES_BF16: Final = 2
 
 
 def as_dict(device: Device) -> dict[str, Any]:
-    """All that follows from a description, in SI units, mm2 and US dollars."""
+    """All that a description implies, in SI units, mm2 and US dollars."""
     area, power = parts_mm2(device), parts_w(device)
     cost = cost_of(device, sum(area.values()))
     return {

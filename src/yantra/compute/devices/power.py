@@ -22,7 +22,7 @@ _BYTES_FP16: Final = 2
 
 
 def parts_w(device: Device) -> dict[str, float]:
-    """The dynamic power of each kind of part in W, each at its full rate."""
+    """W of dynamic power by kind of part, at full rate."""
     lanes = device.cores * device.lanes
     array, clock = device.array, device.clock_hz
     products = device.matrix_flops / 2

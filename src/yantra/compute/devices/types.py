@@ -24,7 +24,7 @@ _WIDTHS = ("fp4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64")
 
 
 class Vector(Record):
-    """A lane's vector unit: its width, and its units of each kind."""
+    """A lane's vector unit: its width, and units by kind."""
 
     width: int
     fp32: int
@@ -40,7 +40,7 @@ class ArrayOf(Record):
 
 
 class GlobalBuffer(Record):
-    """The last buffer before memory, shared by all cores; `on_die_bytes` includes what is off."""
+    """The last buffer before memory; `on_die_bytes` includes what is off."""
 
     size_bytes: int
     bytes_per_s: float
@@ -82,7 +82,7 @@ class Process(Record):
 
 
 class Rates(Record):
-    """Products of a type that an array does for each of FP16; 0 for types that it lacks."""
+    """Products an array does for each of FP16; 0 for types that it lacks."""
 
     fp4: float = 0.0
     fp8: float = 0.0
@@ -93,7 +93,7 @@ class Rates(Record):
 
 
 class Device(Record):
-    """A device: working cores and cores on the die, what is in and around them."""
+    """A device: working cores, cores on the die, and the rest."""
 
     name: str
     source: str
@@ -122,7 +122,7 @@ class Device(Record):
 
     @property
     def vector_flops(self) -> float:
-        """Operations per second of all FP32 units: a multiplication and an addition a cycle."""
+        """Operations per second of FP32 units: two a cycle."""
         return 2.0 * self.cores * self.lanes * self.vector.fp32 * self.clock_hz
 
     def matrix_rate(self, dtype: str) -> float:

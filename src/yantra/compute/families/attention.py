@@ -189,7 +189,7 @@ def _odd(keys: Reals) -> NDArray[np.int64]:
 
 
 class Surface(NamedTuple):
-    """A variant's table made smooth: grids over log2 of tokens and of work, one for each key."""
+    """A variant's smooth table: grids over log2 of tokens and of work, one for each key."""
 
     constants: Reals
     keys: Reals
@@ -269,7 +269,7 @@ def surface(family: str, gpu: str, at: int) -> Surface:
 def fastest_us(
     found: list[tuple[Variant, Surface]], shape: Shape, gpu: Gpu, machine: Machine, decoding: bool
 ) -> Reals:
-    """Microseconds of the fastest framework among those measured with keys like these."""
+    """Microseconds of the fastest framework measured with such keys."""
     code = (shape.heads * _MOST + shape.kv_heads) * _MOST + 2 * shape.like  # exact below 2^53
     _, first, which = np.unique(code, return_index=True, return_inverse=True)
     different = np.stack([shape.heads, shape.kv_heads, shape.like], axis=1)[first]
@@ -288,7 +288,7 @@ def fastest_us(
 
 
 def presence(surface: Surface, keys: Reals) -> Reals:
-    """How far a framework is measured with keys like these, about 0 to 1."""
+    """How far a framework is measured with such keys, about 0 to 1."""
     near = presence_covariance(surface.all_keys, surface.all_keys)
     across = presence_covariance(keys, surface.all_keys)
     made: Reals = regressed(surface.measured.astype(float)[:, None], near, across, NOISE)[:, 0]

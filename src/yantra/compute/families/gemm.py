@@ -73,7 +73,7 @@ weights, 10 % off for 24 grouped products and 8 % for 161 dense ones.
 
 
 def accumulation_us(kernels: Kernels, machine: Machine) -> Reals:
-    """What adding a product into a tensor takes: it is read and written."""
+    """The time to read and write the tensor that a product is added to."""
     moved = 2.0 * kernels.accumulated.astype(np.float64)
     made: Reals = moved * (EXPOSED * 1e6 / machine.memory_bytes_per_s)
     return made
@@ -158,7 +158,7 @@ class Fitted(NamedTuple):
 
     @property
     def usual(self) -> float:
-        """The formula's usual error for many rows, which holds on any device."""
+        """The formula's usual error for many rows, on any device."""
         return float(np.median(self.log_ratio[..., self.m >= np.log2(_MANY)]))
 
 
@@ -179,7 +179,7 @@ def covariance(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Reals
 
 NOISE = 0.025
 MOST = 0.08
-"""Most by which logarithms of times are moved so that they rise with the sizes."""
+"""Most by which logarithms of times move to rise with sizes."""
 
 
 def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = None) -> Fitted:
@@ -219,7 +219,7 @@ def product_us(
     surface: Fitted, m: Reals, n: Reals, k: Reals, *, gpu: Gpu, machine: Machine, name: str,
     peak: float,
 ) -> tuple[Reals, Reals]:  # fmt: skip
-    """Microseconds of products and how many octaves they are outside the table."""
+    """Microseconds of products, and octaves outside the table."""
     formula = formula_us(
         surface.constants, m, n, k,
         peak=peak, bandwidth=machine.memory_bytes_per_s, units=gpu.units, width=WIDTHS[name],
@@ -235,7 +235,7 @@ def product_us(
 
 
 class Gemm(Family):
-    """Dense products; a batch of equal ones is one of as many rows."""
+    """Dense products; a batch is one of as many rows."""
 
     op_classes: ClassVar[tuple[str, ...]] = ("gemm", "conv")
     subject = "GEMM"

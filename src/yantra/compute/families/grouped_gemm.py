@@ -107,7 +107,7 @@ class Layer(NamedTuple):
 
 
 class Load(NamedTuple):
-    """The busiest device's rows, those of its experts by quantile, experts with any."""
+    """The busiest device's rows, its experts' by quantile, experts with any."""
 
     rows: Reals
     each: list[Reals]
@@ -115,7 +115,7 @@ class Load(NamedTuple):
 
 
 def load_of(layer: Layer) -> Load:
-    """The busiest device's load: at most the rows that every token may send it."""
+    """The busiest device's load, at most every token's rows."""
     devices = np.maximum(layer.tokens * layer.top_k / np.maximum(layer.rows, 1e-9), 1)
     of = law(layer.tokens * layer.top_k, layer.tokens, layer.experts * devices, layer.skew)
     most = layer.tokens * np.minimum(layer.top_k, layer.experts)
@@ -192,7 +192,7 @@ def measured_near(found: tuple[Surface, ...], near: Reals) -> list[Reals]:
 
 
 class Surface(NamedTuple):
-    """A kernel's smooth table: a line over log2 of rows an expert, for each layer and skew."""
+    """A kernel's smooth table: a line over log2 of an expert's rows, by layer and skew."""
 
     constants: Constants
     features: Reals
@@ -216,7 +216,7 @@ def table_layers(arrays: Any, gates: NDArray[np.float64]) -> Layer:
 def smooth(
     gpu: Gpu, arrays: Any, at: int, chosen: NDArray[np.bool_] | None = None
 ) -> Surface | None:
-    """The surface of one kernel from the chosen layers, None where it has none of them."""
+    """A kernel's surface from the chosen layers, None without any."""
     name = str(arrays["variants"][at]).split("|")[0]
     constants = Constants(*(float(one) for one in arrays["constants"][at]))
     layer = table_layers(arrays, arrays["gates"][at].astype(float))
@@ -271,7 +271,7 @@ def surfaces(gpu: str, name: str) -> tuple[Surface, ...]:
 def fastest_us(
     found: tuple[Surface, ...], layer: Layer, name: str, gpu: Gpu, machine: Machine
 ) -> tuple[Reals, Reals]:
-    """Microseconds of the fastest kernels for whole layers, and of their products alone."""
+    """Microseconds of the fastest kernels for layers, and of their products alone."""
     near, which = np.unique(features(layer), axis=0, return_inverse=True)
     which = which.reshape(-1)
     best = np.full(len(layer.rows), np.inf)
@@ -297,6 +297,8 @@ def fastest_us(
 
 
 class GroupedGemm(Family):
+    """Products of a mixture of experts."""
+
     op_classes: ClassVar[tuple[str, ...]] = ("grouped_gemm",)
     subject = "MoE"
 

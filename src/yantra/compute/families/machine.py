@@ -121,7 +121,7 @@ class Machine(NamedTuple):
 
 
 def with_table(family: str, gpu: Gpu) -> Gpu:
-    """The GPU itself if a family has its table, else the first one that it has."""
+    """The GPU if a family has its table, else the first with one."""
     if table(family, gpu.name):
         return gpu
     return next(other for other in GPUS.values() if table(family, other.name))
@@ -148,7 +148,7 @@ def nearest(
 
 
 def gpu_named(name: str, where: str) -> Gpu:
-    """A GPU with tables; ConfigError at `where` if there are none of the name."""
+    """A GPU with tables. Raises ConfigError at `where` for others."""
     if name not in GPUS:
         problem = f"no tables of {name}; expected one of {', '.join(GPUS)}"
         raise ConfigError(where, problem + did_you_mean(name, GPUS))

@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 def fit(rows: Reals, moved: Reals, us: Reals) -> Line:
-    """The line with the least squares of relative errors; none of the three below 0."""
+    """The least squares of relative errors, none below 0."""
     use = [0, 1, 2]
     parts = np.stack([np.ones(len(us)), rows, moved], axis=1) / us[:, None]
     while True:

@@ -90,7 +90,7 @@ def place_on(axis: Reals, points: Reals) -> Place:
 
 
 def interpolated(grid: Reals, first: Wholes | None, places: Sequence[Place]) -> Reals:
-    """The grid at points: `first` chooses along axis 0, `places` are on the others."""
+    """The grid at points: `first` along axis 0, `places` on the others."""
     flat = grid.reshape(-1)
     shape = grid.shape
     strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]

@@ -110,7 +110,7 @@ def covariance(one: Places, other: Places) -> Reals:
 
 
 def learned(places: Places, log_ratio: Reals) -> Near:
-    """What measured kernels of a class, at least one, say of others."""
+    """What measured kernels of a class (at least one) say of others."""
     count = len(log_ratio)
     inverse: Reals = np.asarray(np.linalg.inv(covariance(places, places) + NOISE * np.eye(count)))
     mean = float(inverse.sum(axis=0) @ log_ratio / inverse.sum())

@@ -58,7 +58,7 @@ OTHERS = (
     "permute",
     "optimizer",
 )
-"""Classes of kernels that memory bounds; they state the bytes that they move."""
+"""Classes that memory bounds; they state the bytes that they move."""
 
 _WORD = 2
 _BACKWARD = 2.5  # operations of attention's fused gradient over its forward's
