@@ -34,6 +34,7 @@ Trials = dict[int, dict[str, Any]]
 """What came of the finished trials, by their number."""
 
 _SHOWN = 5
+_AGAIN = "run the study again into another folder: yantra explore run STUDY.yaml -o FOLDER"
 
 
 class Read(NamedTuple):
@@ -68,7 +69,7 @@ def read_journal(path: str, study: Study | None = None) -> Read:
     if of is None or (digest is None and not is_sealed):
         raise ConfigError(path, _of_no_study(digest, is_sealed))
     if digest not in (None, of.digest):
-        problem = "holds trials of another study, or of another version; give another folder"
+        problem = f"holds trials of another study, or of another version; {_AGAIN}"
         raise ConfigError(path, problem)
     trials: Trials = {}
     whole, damaged = [], [] if found else [1]
@@ -142,10 +143,10 @@ def _first_line(line: str) -> tuple[str | None, Study | None]:
 def _of_no_study(digest: str | None, is_sealed: bool) -> str:
     """Return why nothing says which study a journal is of, and what to do."""
     if digest is not None:
-        return "has no study in its first line, or one of another version; run the study again"
+        return f"has no study in its first line, or one of another version; {_AGAIN}"
     if is_sealed:
         return "its first line is damaged; yantra explore run STUDY --resume writes it again"
-    return "its first line is damaged, so nothing says which study it is of; run the study again"
+    return f"its first line is damaged, so nothing says which study it is of; {_AGAIN}"
 
 
 def _trial_in(

@@ -166,7 +166,10 @@ def kept(folder: str) -> tuple[Study, Finished]:
     read = read_journal(path)
     study, done = read.study, read.trials
     if study is None:
-        raise ConfigError(path, "has no study in its first line; run the study again")
+        raise ConfigError(
+            path,
+            "has no study in its first line; run it again: yantra explore run STUDY.yaml -o FOLDER",
+        )
     with Reading(path):
         require(study.model, f"{path}: model")
     left = study.trial_count - len(done)
