@@ -15,7 +15,10 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-class AnalyticalNetwork final : public NetworkModel {
+class AnalyticalNetwork final : public NetworkModel,
+                                public FastPath,
+                                public KnownTimes,
+                                public RecurringState {
 public:
     AnalyticalNetwork(const Grid& grid, TimeScale scale, Engine& engine, bool lowest_dimension_only)
         : grid_(grid),
@@ -26,13 +29,16 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    NetworkCapabilities capabilities() const override { return {true, true}; }
+    NetworkCapabilities capabilities() override {
+        return {.fast_path = this, .known_times = this, .recurring_state = this};
+    }
     FixedWay fixed_way(const Message& message) override;
     bool ways_are_alike() const override {
         return grid_.dimensions() == 1 && (grid_.dimension(0).block == Block::fully_connected ||
                                            grid_.dimension(0).block == Block::switched);
     }
     u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override;
+    Vector<LinkUse> what_repeats() const override { return use_; }
     void repeat(const Vector<LinkUse>& before, u64 times) override;
     Vector<LinkRecord> links() const override { return {}; }
     Vector<LinkUse> dimensions() const override { return use_; }

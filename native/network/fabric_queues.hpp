@@ -31,9 +31,7 @@ public:
     void handle(const Event& event) override;
     Vector<LinkRecord> links() const override { return ways_.records(use_); }
     Vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
-    Vector<u64> busiest() const override { return ways_.busiest(use_); }
-    Disturbance disturbance() const override { return disturbance_; }
-    u64 under_way() const override { return transits_.taken(); }
+    NetworkReport report() override { return {ways_.busiest(use_), disturbance_, transits_.taken(), nullptr}; }
 
 private:
     enum Kind : u32 { hop_done, link_free, changes, known, crossed, freed };

@@ -44,12 +44,7 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    NetworkCapabilities capabilities() const override {
-        NetworkCapabilities found;
-        found.holds_links = is_over_classes_;
-        return found;
-    }
-    HeldLinks* held_links() override { return is_over_classes_ ? this : nullptr; }
+    NetworkCapabilities capabilities() override { return {.held_links = is_over_classes_ ? this : nullptr}; }
     void tell(Holder& holder) override { holder_ = &holder; }
     u64 undisturbed(const Message& message) override;
     u32 learn(std::span<const MessagesInTurn> messages) override;
@@ -59,9 +54,9 @@ public:
     void carry_on(const Message& message, Notice arrived, i64 since) override;
     Vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
     Vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
-    Vector<u64> busiest() const override { return ways_->busiest(rounded_use()); }
-    Disturbance disturbance() const override { return disturbance_; }
-    u64 under_way() const override { return transits_.taken(); }
+    NetworkReport report() override {
+        return {ways_->busiest(rounded_use()), disturbance_, transits_.taken(), nullptr};
+    }
 
 private:
     static constexpr double no_end_ns = std::numeric_limits<double>::infinity();

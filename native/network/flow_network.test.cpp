@@ -93,7 +93,7 @@ Vector<u64> arrivals(const Model& model, const Vector<u64>& sent_ns, u64 step,
             check(departed[at] <= arrived[at], "a message leaves after it arrived", step);
         }
     }
-    disturbance = network.disturbance();
+    disturbance = network.report().disturbance;
     return arrived;
 }
 
@@ -211,7 +211,7 @@ void background_shares_links_and_delays_nothing_else() {
         }
         check(arrived == of.arrived_ns, "a message beside background arrives at another time", step);
         check(network.dimensions()[0].bytes == bytes + of.carried, "bytes of the background came or went", step);
-        for (u64 busy : network.busiest()) {
+        for (u64 busy : network.report().busiest) {
             check(busy <= 1000 * of.arrived_ns, "a link is busy for longer than the run takes", step);
         }
         ++step;

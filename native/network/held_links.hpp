@@ -35,14 +35,12 @@ public:
     virtual void tell(Holder& holder) = 0;
     // The ticks of a message that meets no others but those alike; `never` where links are not held for it.
     virtual u64 undisturbed(const Message& message) = 0;
-    // The link over which a message leaves, for which others of its sender wait, and for how long.
+    // The link over which a message leaves, for which others of its sender wait in their order, and for how long.
     struct Departure {
-        u32 link = none;     // none: nobody waits
+        u32 link = none;     // none: their order is not known
         u64 ticks = 0;
     };
     virtual Departure departure(const Message&) { return {}; }
-    // Whether messages of one sender that leave together follow each other as departure() says.
-    virtual bool knows_order() const { return false; }
     // Messages that hold() will be asked for, by number.
     virtual u32 learn(std::span<const MessagesInTurn> messages) = 0;
     // Has the links of such messages for so many ticks from now, and counts what they carry; false if others are

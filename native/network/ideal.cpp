@@ -15,7 +15,7 @@ namespace yantra {
 
 namespace {
 
-class IdealNetwork final : public NetworkModel {
+class IdealNetwork final : public NetworkModel, public KnownTimes, public RecurringState {
 public:
     IdealNetwork(const Grid& grid, TimeScale scale, Engine& engine, double speedup)
         : grid_(grid), scale_(scale), queue_(engine.queue), speedup_(speedup), use_(grid.dimensions()) {}
@@ -28,7 +28,7 @@ public:
         queue_.schedule(queue_.now() + alone(message, message.ranks, use_), arrived);
     }
     void handle(const Event&) override { fail("the ideal network has no events of its own"); }
-    NetworkCapabilities capabilities() const override { return {true, true}; }
+    NetworkCapabilities capabilities() override { return {.known_times = this, .recurring_state = this}; }
 
     u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
         use.resize(grid_.dimensions());
@@ -40,6 +40,7 @@ public:
         return ticks(message, bytes_per_ns);
     }
 
+    Vector<LinkUse> what_repeats() const override { return use_; }
     void repeat(const Vector<LinkUse>& before, u64 times) override {
         repeat_use(use_, before, times);
     }

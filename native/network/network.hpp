@@ -65,12 +65,7 @@ namespace packet {
 class Seen;
 }
 
-// What others may rely on. A model that says nothing promises nothing.
-struct NetworkCapabilities {
-    bool messages_never_wait = false;   // so `alone` knows the time of each
-    bool is_its_events = false;         // pending events and what was carried are all its state
-    bool holds_links = false;           // of messages that come in turn and meet no others: held_links()
-};
+class HeldLinks;
 
 // One of several messages of one size, each over a link that is all its way.
 struct OverLink {
@@ -81,10 +76,83 @@ struct OverLink {
     u64 order = 0;   // as in Message
 };
 
-class HeldLinks;
+// For who sends many messages alike, as collectives do: ways that are asked for once, links that need no search, and
+// whole rounds. A network hands one out where it is worth its while; whoever uses it gets the times and the use of links
+// that send() would give.
+class FastPath {
+public:
+    virtual FixedWay fixed_way(const Message&) { return {}; }
+    // Whether those of messages of one size are the same between any two ranks, and each has one.
+    virtual bool ways_are_alike() const { return false; }
+    // The link that is all the way between two ranks; none where there is no such link, or where the network wants to
+    // know of each message.
+    virtual u32 only_link(RankId /*src*/, RankId /*dst*/) { return none; }
+    // Sends over the link that only_link() named for the ends of the message.
+    virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) { fail("a network that named no link"); }
+    // The same of many, in their order: each carries `bytes`.
+    virtual void send_over_links(std::span<const OverLink> /*many*/, u64 /*bytes*/) {
+        fail("a network that named no link");
+    }
+    // The same where nothing else happens in this tick, and no two are of one rank.
+    virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
+    // The ticks of the same again and again, each time when all before have arrived: where all take as long, and
+    // each link is free by then and meant once. Else 0.
+    virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
+    // So many of these rounds are over.
+    virtual void pass_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/, u64 /*rounds*/) {
+        fail("a network that named no ticks of rounds");
+    }
+
+protected:
+    ~FastPath() = default;
+};
+
+// Of a network on which messages never wait: how long each takes.
+class KnownTimes {
+public:
+    // The ticks of a message, and in `use`, by dimension, `times` of it.
+    virtual u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const = 0;
+
+protected:
+    ~KnownTimes() = default;
+};
+
+// Of a network whose pending events, what was carried and what describe() says are all its state: a run that comes to
+// a state again is moved on.
+class RecurringState {
+public:
+    virtual Vector<LinkUse> what_repeats() const = 0;   // what repeat() wants
+    // What was carried since `before` is carried so many times more.
+    virtual void repeat(const Vector<LinkUse>& before, u64 times) = 0;
+    // Adds what its future depends on beside its events, from now on; false if that cannot be said now.
+    virtual bool describe(Vector<u64>& /*words*/) const { return true; }
+    virtual void leap(u64 /*ticks*/) {}   // moves on what it described
+
+protected:
+    ~RecurringState() = default;
+};
+
+// What others may rely on, each an interface that a network hands out or does not. One that says nothing promises
+// nothing, and is right all the same.
+struct NetworkCapabilities {
+    FastPath* fast_path = nullptr;
+    const KnownTimes* known_times = nullptr;   // messages never wait
+    RecurringState* recurring_state = nullptr;
+    HeldLinks* held_links = nullptr;           // for messages that come in turn and meet no others
+};
+
+// What there is to say of a network at the end, beside its links and dimensions.
+struct NetworkReport {
+    Vector<u64> busiest;       // how long the busiest link of each dimension carried bytes; empty without links
+    Disturbance disturbance;
+    u64 under_way = 0;         // messages that it was given and may keep for ever
+    // What there is to look at of packets, up to now; null where nothing goes as packets.
+    std::shared_ptr<const packet::Seen> packets;
+};
 
 inline namespace YANTRA_RUN {
 
+// At most eight virtual functions (tests/tidy): what is for few networks goes into an interface of its own.
 class NetworkModel {
 public:
     NetworkModel() = default;
@@ -99,58 +167,16 @@ public:
         handle(run.event(at));
         return at + 1;
     }
-    virtual NetworkCapabilities capabilities() const { return {}; }
-    virtual FixedWay fixed_way(const Message&) { return {}; }
-    // Whether those of messages of one size are the same between any two ranks, and each has one.
-    virtual bool ways_are_alike() const { return false; }
-    // The link that is all the way between two ranks, for who sends many messages over it and need not
-    // have each find its way; none where there is no such link, or where the network wants to know.
-    virtual u32 only_link(RankId /*src*/, RankId /*dst*/) { return none; }
-    // Sends over the link that only_link() told for the ends of the message.
-    virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) {
-        fail("a network that told of no link");
-    }
-    // The same of many, in their order: each carries `bytes`.
-    virtual void send_over_links(std::span<const OverLink> many, u64 bytes) {
-        for (const OverLink& one : many) {
-            send_over(one.link, {one.src, one.dst, bytes}, one.arrived);
-        }
-    }
-    // The same where nothing else happens in this tick, and no two are of one rank.
-    virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
-    // The ticks of the same again and again, each time when all before have arrived: where all take as long, and
-    // each link is free by then and meant once. Else 0.
-    virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
-    // So many of these rounds are over.
-    virtual void pass_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/, u64 /*rounds*/) {
-        fail("a network that told no ticks of rounds");
-    }
-    // With `messages_never_wait`: the ticks of a message, and in `use`, by dimension, `times` of it.
-    virtual u64 alone(const Message&, u64 /*times*/, Vector<LinkUse>& /*use*/) const {
-        fail("a network that did not promise to know the time of a message");
-    }
-    virtual HeldLinks* held_links() { return nullptr; }   // null where none are held
-    // With `is_its_events`: what was carried since `before` is carried so many times more.
-    virtual void repeat(const Vector<LinkUse>& /*before*/, u64 /*times*/) {
-        fail("a network that did not promise that it can repeat");
-    }
-    virtual Vector<LinkUse> what_repeats() const { return dimensions(); }   // what repeat() wants
-    // The same: adds what its future depends on beside its events, from now on; false if that cannot be said now.
-    virtual bool describe(Vector<u64>& /*words*/) const { return true; }
-    virtual void leap(u64 /*ticks*/) {}   // moves on what it described
+    // The same for the whole run.
+    virtual NetworkCapabilities capabilities() { return {}; }
 
     // Use of every link that carried something, by dimension.
     virtual Vector<LinkRecord> links() const = 0;
     // Use of each dimension; whether a hop or a crossing counts is the model's grain.
     virtual Vector<LinkUse> dimensions() const = 0;
-    // How long the busiest link of each dimension carried bytes; nothing where there are no links.
-    virtual Vector<u64> busiest() const { return {}; }
-    virtual Disturbance disturbance() const { return {}; }
+    virtual NetworkReport report() { return {}; }
     // All ranks have finished: what crosses links from now on is none of the run's time, unless more is sent.
     virtual void ranks_end() {}
-    virtual u64 under_way() const { return 0; }   // messages that it was given and may keep for ever
-    // What there is to look at of packets, up to now; null where nothing goes as packets.
-    virtual std::shared_ptr<const packet::Seen> packets() { return nullptr; }
 };
 
 }  // namespace YANTRA_RUN

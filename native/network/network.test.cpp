@@ -98,9 +98,10 @@ private:
     void send_now(u32 number) {
         const Message& message = messages_[number];
         const Notice arrival{{Owner::transport, 0}, number};
-        const u32 link = asks_for_links_ ? network_->only_link(message.src, message.dst) : none;
+        FastPath* const fast_path = asks_for_links_ ? network_->capabilities().fast_path : nullptr;
+        const u32 link = fast_path == nullptr ? none : fast_path->only_link(message.src, message.dst);
         if (link != none) {
-            network_->send_over(link, message, arrival);
+            fast_path->send_over(link, message, arrival);
         } else {
             network_->send(message, arrival,
                            wants_departures_ ? Notice{{Owner::transport, 1}, number} : Notice{});
@@ -177,9 +178,9 @@ void a_message_alone_takes_hops_and_bytes(const Make& make, Grain grain, test::R
     check(world.arrived[number] == tick + expected, "a message takes another time", expected);
     const u64 leaves = tick + scale.ticks(time_to_leave(world, message, grain));
     check(world.departed[number] == leaves, "a message leaves at another time", tick);
-    if (world.network().capabilities().messages_never_wait) {
+    if (const KnownTimes* const known = world.network().capabilities().known_times) {
         Vector<LinkUse> use;
-        check(world.network().alone(message, 1, use) == expected, "alone() says another time", expected);
+        check(known->alone(message, 1, use) == expected, "alone() says another time", expected);
     }
 }
 
@@ -199,14 +200,15 @@ void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
         }
     }
     world.run();
-    const bool waits = !world.network().capabilities().messages_never_wait;
+    const KnownTimes* const known = world.network().capabilities().known_times;
+    const bool waits = known == nullptr;
     Vector<LinkUse> alone;
     for (u32 i = 0; i < messages.size(); ++i) {
         const u64 least = i + time_alone(world, messages[i], grain.each_hop);
         check(world.arrived[i] != ~u64{0} && world.departed[i] != ~u64{0}, "a message is lost", i);
         check(world.arrived[i] == least || (waits && world.arrived[i] > least), "a message flies", i);
         if (!waits) {
-            world.network().alone(messages[i], 1, alone);
+            known->alone(messages[i], 1, alone);
         }
     }
     const Vector<LinkUse> carried = world.network().dimensions();
@@ -224,7 +226,8 @@ void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
 
 void what_is_repeated_was_carried(const Make& make, test::Random& random) {
     World world(any_dimensions(random, 2), make);
-    if (!world.network().capabilities().is_its_events) {
+    RecurringState* const state = world.network().capabilities().recurring_state;
+    if (state == nullptr) {
         return;
     }
     world.send(0, any_message(random, world.grid().ranks()));
@@ -233,7 +236,7 @@ void what_is_repeated_was_carried(const Make& make, test::Random& random) {
     world.send(1'000'000'000, any_message(random, world.grid().ranks()));
     world.run();
     const Vector<LinkUse> after = world.network().dimensions();
-    world.network().repeat(before, 5);
+    state->repeat(before, 5);
     const Vector<LinkUse> repeated = world.network().dimensions();
     for (u32 d = 0; d < 2; ++d) {
         check(repeated[d].bytes == after[d].bytes + 5 * (after[d].bytes - before[d].bytes),

@@ -166,10 +166,13 @@ public:
         });
         return sums;
     }
-    Vector<u64> busiest() const override {
-        Vector<u64> most(grid_.dimensions());
-        each_link([&](u32 d, u32, u32, const LinkUse& use) { most[d] = std::max(most[d], use.busy_ticks); });
-        return most;
+    NetworkReport report() override {
+        NetworkReport found;
+        found.busiest.resize(grid_.dimensions());
+        each_link([&](u32 d, u32, u32, const LinkUse& use) {
+            found.busiest[d] = std::max(found.busiest[d], use.busy_ticks);
+        });
+        return found;
     }
 
 private:

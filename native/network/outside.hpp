@@ -30,8 +30,9 @@ public:
         return ways_ ? ways_->records(use_) : Vector<LinkRecord>();
     }
     Vector<LinkUse> dimensions() const override { return ways_ ? ways_->uses(use_) : use_; }
-    Vector<u64> busiest() const override { return ways_ ? ways_->busiest(use_) : Vector<u64>(); }
-    u64 under_way() const override { return transits_.taken(); }
+    NetworkReport report() override {
+        return {ways_ ? ways_->busiest(use_) : Vector<u64>(), {}, transits_.taken(), nullptr};
+    }
 
 private:
     struct Transit {

@@ -36,16 +36,10 @@ public:
     void handle(const Event& event) override;
     Vector<LinkRecord> links() const override { return ways_.records(use()); }
     Vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
-    Vector<u64> busiest() const override { return ways_.busiest(use()); }
-    Disturbance disturbance() const override;
+    NetworkReport report() override;
     void ranks_end() override {
         catch_up();
         simulator_.note_end(queue_.now() * own_ / theirs_);
-    }
-    u64 under_way() const override { return transits_.taken(); }
-    std::shared_ptr<const packet::Seen> packets() override {
-        end_spans();
-        return simulator_.seen();
     }
 
 private:

@@ -130,10 +130,11 @@ bool PacketNetwork::crosses_avoided(const Routes& routes) const {
     return any_of(routes, [this](std::span<const u32> links) { return changes_.crosses_avoided(links); });
 }
 
-Disturbance PacketNetwork::disturbance() const {
-    Disturbance found = disturbance_;
-    found.lost_packets = simulator_.lost().packets;
-    found.lost_bytes = simulator_.lost().bytes;
+NetworkReport PacketNetwork::report() {
+    end_spans();
+    NetworkReport found{ways_.busiest(use()), disturbance_, transits_.taken(), simulator_.seen()};
+    found.disturbance.lost_packets = simulator_.lost().packets;
+    found.disturbance.lost_bytes = simulator_.lost().bytes;
     return found;
 }
 

@@ -448,14 +448,15 @@ Vector<LinkUse> PortNetwork::uses() const {
     return uses;
 }
 
-Vector<u64> PortNetwork::busiest() const {
-    Vector<u64> ticks(grid_.dimensions());
+NetworkReport PortNetwork::report() {
+    NetworkReport found;
+    found.busiest.resize(grid_.dimensions());
     const Vector<LinkUse> all = uses();
     for (u32 port = 0; port < ports_.size(); ++port) {
-        u64& most = ticks[ports_[port].dimension];
+        u64& most = found.busiest[ports_[port].dimension];
         most = std::max(most, all[port].busy_ticks);
     }
-    return ticks;
+    return found;
 }
 
 // Of a folded run they are written out on demand alone: see records().

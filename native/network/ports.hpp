@@ -49,17 +49,19 @@ struct PortClasses {
     }
 };
 
-class PortNetwork final : public NetworkModel, public HeldLinks {
+class PortNetwork final : public NetworkModel, public FastPath, public HeldLinks, public RecurringState {
 public:
     PortNetwork(const Grid& grid, TimeScale scale, Engine& engine, bool lowest_dimension_only,
                 const PortClasses& classes = {});
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    NetworkCapabilities capabilities() const override {
-        NetworkCapabilities found;
-        found.is_its_events = is_over_classes_;   // with describe()
-        found.holds_links = is_over_classes_;
+    NetworkCapabilities capabilities() override {
+        NetworkCapabilities found{.fast_path = this};
+        if (is_over_classes_) {
+            found.recurring_state = this;
+            found.held_links = this;
+        }
         return found;
     }
     u32 only_link(RankId src, RankId dst) override;
@@ -70,11 +72,9 @@ public:
     void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) override;
 
     // Of HeldLinks (ports_held.cpp).
-    HeldLinks* held_links() override { return is_over_classes_ ? this : nullptr; }
     void tell(Holder& holder) override { holder_ = &holder; }
     u64 undisturbed(const Message& message) override;
     Departure departure(const Message& message) override;
-    bool knows_order() const override { return true; }
     u32 learn(std::span<const MessagesInTurn> messages) override;
     bool hold(u32 learnt, u64 ticks, u32 name) override;
     void add(u32 learnt) override { ++turns_[learnt].holds; }
@@ -88,7 +88,7 @@ public:
 
     Vector<LinkRecord> links() const override;
     Vector<LinkUse> dimensions() const override;
-    Vector<u64> busiest() const override;
+    NetworkReport report() override;
     // By port, with what was held.
     Vector<LinkUse> uses() const;
     // Of every link of every class, on demand.

@@ -274,12 +274,13 @@ Vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
     return total;
 }
 
-Vector<u64> StoreAndForwardNetwork::busiest() const {
-    Vector<u64> ticks(grid_.dimensions());
+NetworkReport StoreAndForwardNetwork::report() {
+    NetworkReport found;
+    found.busiest.resize(grid_.dimensions());
     for (const Link& link : links_) {
-        ticks[link.dimension] = std::max(ticks[link.dimension], link.use.busy_ticks);
+        found.busiest[link.dimension] = std::max(found.busiest[link.dimension], link.use.busy_ticks);
     }
-    return ticks;
+    return found;
 }
 
 Vector<LinkRecord> StoreAndForwardNetwork::links() const {

@@ -18,13 +18,14 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-class StoreAndForwardNetwork : public NetworkModel {
+class StoreAndForwardNetwork : public NetworkModel, public FastPath {
 public:
     StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
     u32 handle_run(const EventRun& run, u32 at, u32 until) override;
+    NetworkCapabilities capabilities() override { return {.fast_path = this}; }
     u32 only_link(RankId src, RankId dst) override;
     void send_over(u32 link, const Message& message, Notice arrived) override;
     void send_over_links(std::span<const OverLink> many, u64 bytes) override;
@@ -32,7 +33,7 @@ public:
     void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) override;
     Vector<LinkRecord> links() const override;
     Vector<LinkUse> dimensions() const override;
-    Vector<u64> busiest() const override;
+    NetworkReport report() override;
 
 protected:
     struct Transit {

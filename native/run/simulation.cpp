@@ -313,16 +313,17 @@ Outcome Simulation::without_nodes() const {
     }
     out.first_node.push_back(nodes);
     out.dimensions = network_->dimensions();
-    out.busiest = network_->busiest();
     out.links = network_->links();
-    out.disturbance = network_->disturbance();
-    out.packets = network_->packets();
+    NetworkReport report = network_->report();
+    out.busiest = std::move(report.busiest);
+    out.disturbance = report.disturbance;
+    out.packets = std::move(report.packets);
+    out.under_way = report.under_way;
     out.finished = state.finish_order.size() == actors_.count();
     if (!out.finished && over() && actors_.classes() == nullptr) {
         out.waiting = diagnose(model_, grid_, executor_, transport_, collectives_);
     }
     out.unreceived = unreceived(transport_);
-    out.under_way = network_->under_way();
     out.cut = transport_.cut().and_also(bus_.cut());
     out.events = engine_.queue.processed();
     out.messages = transport_.state().messages;

@@ -68,6 +68,8 @@ public:
         : engine_(engine),
           actors_(actors),
           network_(network),
+          fast_path_(network.capabilities().fast_path),
+          held_links_(network.capabilities().held_links),
           completions_(completions),
           parameters_(parameters),
           watcher_(watcher),
@@ -107,34 +109,40 @@ public:
     // The same of a message that was sent so many ticks ago, over links that were held.
     void pass_on(const Message& message, Notice arrived, i64 since) {
         count(message.ranks);
-        network_.held_links()->carry_on(message, arrived, since);
+        held_links_->carry_on(message, arrived, since);
     }
 
     // The same over the link that is all the way, if there is one.
-    u32 only_link(RankId from, RankId to) { return network_.only_link(from, to); }
+    u32 only_link(RankId from, RankId to) { return fast_path_ == nullptr ? none : fast_path_->only_link(from, to); }
     void pass_over(u32 link, const Message& message, Notice arrived) {
         count(message.ranks);
-        network_.send_over(link, message, arrived);
+        fast_path_->send_over(link, message, arrived);
     }
 
     void pass_over_links(std::span<const OverLink> many, u64 bytes) {
-        count(many.size());
-        network_.send_over_links(many, bytes);
+        if (!many.empty()) {
+            count(many.size());
+            fast_path_->send_over_links(many, bytes);
+        }
     }
     void pass_round(std::span<const OverLink> many, u64 bytes) {
         count(many.size());
-        network_.send_round(many, bytes);
+        fast_path_->send_round(many, bytes);
     }
-    // As in NetworkModel.
-    u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) { return network_.ticks_of_rounds(many, bytes); }
+    // As of FastPath.
+    u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) {
+        return fast_path_ == nullptr ? 0 : fast_path_->ticks_of_rounds(many, bytes);
+    }
     void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) {
         count(many.size() * rounds);
-        network_.pass_rounds(many, bytes, rounds);
+        fast_path_->pass_rounds(many, bytes, rounds);
     }
 
     // The same, of who schedules and counts its messages itself; see FixedWay.
-    FixedWay fixed_way(const Message& message) { return network_.fixed_way(message); }
-    bool ways_are_alike() const { return network_.ways_are_alike(); }
+    FixedWay fixed_way(const Message& message) {
+        return fast_path_ == nullptr ? FixedWay{} : fast_path_->fixed_way(message);
+    }
+    bool ways_are_alike() const { return fast_path_ != nullptr && fast_path_->ways_are_alike(); }
     void count(u64 messages) { state_.messages += messages; }
     void ranks_end() { network_.ranks_end(); }
 
@@ -171,6 +179,8 @@ private:
     Engine& engine_;
     const Actors& actors_;
     NetworkModel& network_;
+    FastPath* const fast_path_;      // null where the network has none
+    HeldLinks* const held_links_;    // the same
     Completions& completions_;
     TransportParameters parameters_;
     OrderWatcher* watcher_;

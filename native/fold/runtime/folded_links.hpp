@@ -34,7 +34,7 @@ public:
     void caused_by(u64 cause) { cause_ = cause; }
 
     void send(const Message& message, Notice arrived, Notice departed) override;
-    u32 only_link(RankId, RankId) override { return none; }   // a class of links has its own number
+    NetworkCapabilities capabilities() override { return {}; }   // a class of links has its own number
     // Of every link, on demand alone: see records().
     Vector<LinkRecord> links() const override { return {}; }
     Vector<LinkUse> dimensions() const override;

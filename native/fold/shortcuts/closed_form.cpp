@@ -8,8 +8,8 @@
 namespace yantra {
 
 Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
-    const NetworkCapabilities network_can = network.capabilities();
-    if (!network_can.messages_never_wait && !network_can.holds_links) {
+    const NetworkCapabilities has = network.capabilities();
+    if (has.known_times == nullptr && has.held_links == nullptr) {
         return {};
     }
     Vector<PhaseSteps> settled;
@@ -34,10 +34,10 @@ Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedF
             const u32 to = place.position_at(run.out, run.by_xor, phase.clockwise);
             const Message message{RankId(place.rank_at(place.position)), RankId(place.rank_at(to)),
                                   run.bytes.of(phase.data, phase.round_up)};
-            if (network_can.messages_never_wait) {
-                steps.message = network.alone(message, steps.sends, form.use);
+            if (has.known_times != nullptr) {
+                steps.message = has.known_times->alone(message, steps.sends, form.use);
             } else {
-                HeldLinks& links = *network.held_links();
+                HeldLinks& links = *has.held_links;
                 steps.message = links.undisturbed(message);
                 if (steps.message == never) {
                     return {};
@@ -273,7 +273,10 @@ std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& netw
     const bool one_at_a_time =
         machine.window == 1 && machine.barrier_at == 0 &&
         std::all_of(steps.begin(), steps.end(), [](const Steps& s) { return s.to == s.from; });
-    if (!one_at_a_time && !form.on_links.empty() && !network.held_links()->knows_order()) {
+    const bool order_is_known =
+        form.on_links.empty() ||
+        std::none_of(steps.begin(), steps.end(), [](const Steps& s) { return s.sends > 0 && s.link == none; });
+    if (!one_at_a_time && !order_is_known) {
         return std::nullopt;
     }
     form.in_turn = one_at_a_time;

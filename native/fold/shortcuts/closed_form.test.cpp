@@ -20,12 +20,12 @@ using test::check;
 constexpr u64 longest = u64{1} << 60U;
 
 // Every pair of ranks is another distance apart.
-class OddNetwork final : public NetworkModel {
+class OddNetwork final : public NetworkModel, public KnownTimes {
 public:
     explicit OddNetwork(bool waits) : waits_(waits) {}
     void send(const Message&, Notice, Notice) override {}
     void handle(const Event&) override {}
-    NetworkCapabilities capabilities() const override { return {!waits_, false}; }
+    NetworkCapabilities capabilities() override { return {.known_times = waits_ ? nullptr : this}; }
     static u64 ticks(u32 src, u32 dst, u64 bytes) { return (src * 7 + dst * 5) % 11 + bytes; }
     u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
         use.resize(1);

@@ -114,7 +114,7 @@ void FastForward::keep(State&& state) {
         words_written_ += waiting.size() / 8;
         state.waiting.add(waiting);
     }
-    state.use = run_.network().what_repeats();
+    state.use = run_.network().capabilities().recurring_state->what_repeats();
     phases_.mark();
     kept_ = std::move(state);
     since_kept_ = 0;
@@ -150,7 +150,7 @@ std::optional<FastForward::State> FastForward::state() {
     }
     StateWriter writer(classes_, state.origins);
     visit(writer);
-    if (!writer.possible() || !run_.network().describe(writer.words)) {
+    if (!writer.possible() || !run_.network().capabilities().recurring_state->describe(writer.words)) {
         return std::nullopt;
     }
     state.words = std::move(writer.words);

@@ -53,7 +53,7 @@ public:
 
     std::optional<JointPhase> find() {
         const ExchangeProgram& machine = phase_.machine;
-        if (!network_.capabilities().messages_never_wait || machine.window != 1 || machine.barrier_at != 0 ||
+        if (network_.capabilities().known_times == nullptr || machine.window != 1 || machine.barrier_at != 0 ||
             machine.returns) {
             return std::nullopt;
         }

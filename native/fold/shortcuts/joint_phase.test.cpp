@@ -15,12 +15,12 @@ using namespace yantra;
 using test::check;
 
 // A message takes as long as its ends' classes say.
-class ByClass final : public NetworkModel {
+class ByClass final : public NetworkModel, public KnownTimes {
 public:
     ByClass(u32 classes, u64 least) : classes_(classes), least_(least) {}
     void send(const Message&, Notice, Notice) override {}
     void handle(const Event&) override {}
-    NetworkCapabilities capabilities() const override { return {true, false}; }
+    NetworkCapabilities capabilities() override { return {.known_times = this}; }
     u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
         use.resize(1);
         use[0].bytes += message.bytes * times;
@@ -40,7 +40,7 @@ private:
 u64 reduction_ticks(u64 bytes) { return bytes / 3; }
 
 // Every rank on its own: it hands over, sends, and waits for the same message of its peer.
-Vector<u64> played(const LonePhase& phase, const NetworkModel& network, const Vector<u64>& starts) {
+Vector<u64> played(const LonePhase& phase, const KnownTimes& network, const Vector<u64>& starts) {
     const u32 size = phase.place.size;
     Vector<u64> at = starts;
     u64 left = phase.machine.sends;

@@ -29,7 +29,7 @@ public:
     KnownPhases(const Model& model, const ActorClasses& classes) : model_(model), classes_(classes) {}
     void ask(Simulation& run) {
         run_ = &run;
-        links_ = run.network().held_links();
+        links_ = run.network().capabilities().held_links;
         if (links_ != nullptr) {
             links_->tell(*this);
         }

@@ -44,8 +44,9 @@ void FastForward::skip(const State& now, u64 times) {
     move_events(ticks * times);
     move_tables(mover.tables);
     match_again(now, moves.tags, times, sent);
-    run_.network().repeat(kept_->use, times);
-    run_.network().leap(ticks * times);
+    RecurringState& network = *run_.network().capabilities().recurring_state;
+    network.repeat(kept_->use, times);
+    network.leap(ticks * times);
     phases_.leap(ticks * times);
     phases_.repeat(times);
     for (u32 at = 0; at < actors(); ++at) {

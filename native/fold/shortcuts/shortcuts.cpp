@@ -18,7 +18,7 @@ public:
 
     NextLook watch(Simulation& run, OrderGuard& guard) override {
         phases_.ask(run);
-        if (!run.network().capabilities().is_its_events) {
+        if (run.network().capabilities().recurring_state == nullptr) {
             return {};
         }
         fast_forward_.emplace(model_, classes_, run, guard, phases_);
