@@ -102,6 +102,16 @@ private:
     bool wants_routes_;
 };
 
+Vector<std::string> names_of_traits(const NetworkLevel& level) {
+    Vector<std::string> names;
+    for (const TraitLine& line : network_traits) {
+        if (level.traits.has(line.trait)) {
+            names.emplace_back(line.name);
+        }
+    }
+    return names;
+}
+
 }  // namespace
 
 std::shared_ptr<const NetworkFactory> network_from_python(nb::object make, bool wants_routes) {
@@ -123,22 +133,17 @@ void register_networks(nb::module_& module) {
         .value("STORED", FlowLists::stored)
         .value("SHARED", FlowLists::shared)
         .value("PACKETS", FlowLists::packets);
+    nb::class_<TraitLine>(module, "NetworkTrait")
+        .def_prop_ro("name", [](const TraitLine& line) { return std::string(line.name); })
+        .def_prop_ro("meaning", [](const TraitLine& line) { return std::string(line.meaning); });
+    module.def("network_traits", [] { return Vector<TraitLine>(network_traits.begin(), network_traits.end()); });
     Class<NetworkLevel>(module, "NetworkLevel")
         .field("name", &NetworkLevel::name)
         .field("help", &NetworkLevel::help)
-        .field("charges_latency", &NetworkLevel::charges_latency)
         .field("detail", &NetworkLevel::detail)
-        .field("has_links", &NetworkLevel::has_links)
-        .field("has_ports", &NetworkLevel::has_ports)
-        .field("on_fabric", &NetworkLevel::on_fabric)
-        .field("has_headers", &NetworkLevel::has_headers)
-        .field("needs_fabric", &NetworkLevel::needs_fabric)
-        .field("on_chip", &NetworkLevel::on_chip)
-        .field("links_change", &NetworkLevel::links_change)
-        .field("takes_background", &NetworkLevel::takes_background)
-        .field("takes_tiers", &NetworkLevel::takes_tiers)
         .field("flow_lists", &NetworkLevel::flow_lists)
         .field("options", &NetworkLevel::options)
+        .def_prop_ro("traits", &names_of_traits)
         .def("check", [](const NetworkLevel& level, const std::map<std::string, double>& options) {
             if (level.check != nullptr) {
                 level.check(options);

@@ -24,7 +24,7 @@ FoldingCapabilities::Network network_of(const Model& model) {
                                   model.fabric == nullptr;
     network.links_by_class = folding == NetworkFolding::links_by_class && model.fabric == nullptr;
     network.shares_by_class = folding == NetworkFolding::shares_links;
-    network.lowest_dimension_only = level != nullptr && level->knows_lowest_dimension_only &&
+    network.lowest_dimension_only = level != nullptr && level->traits.has(NetworkTrait::lowest_dimension_only) &&
                                     model.quirks.lowest_dimension_only;
     return network;
 }

@@ -21,11 +21,8 @@ const RegisteredNetwork registered_analytical({
         return std::make_unique<PortNetwork>(grid, model.scale, engine, lowest);
     },
     .folding = NetworkFolding::ports_by_class,
-    .charges_latency = true,
+    .traits = {NetworkTrait::charges_latency, NetworkTrait::has_ports, NetworkTrait::lowest_dimension_only},
     .detail = 1,
-    .has_links = false,
-    .has_ports = true,
-    .knows_lowest_dimension_only = true,
     .flow_lists = FlowLists::alone,
     .options = {},
 });

@@ -68,9 +68,6 @@ const RegisteredNetwork registered_ideal({
                                               model.network.option("speedup", 1.0));
     },
     .folding = NetworkFolding::messages_never_wait,
-    .charges_latency = false,
-    .has_links = false,
-    .knows_lowest_dimension_only = false,
     .options = {{"speedup", "", 1.0, 1.0, "times the bandwidth of every link"}},
 });
 

@@ -14,6 +14,7 @@
 #include "model/model.hpp"
 #include "network/network.hpp"
 #include "network/option.hpp"
+#include "network/traits.hpp"
 #include "network/ways.hpp"
 
 namespace yantra {
@@ -50,24 +51,11 @@ struct NetworkLevel {
     Make make = nullptr;
     MakeOver make_over = nullptr;   // with `shares_links`: over these links and ways
     NetworkFolding folding = NetworkFolding::unknown;
-    bool charges_latency = true;
+    NetworkTraits traits{};
     // How much it models: of two levels, the one with more is nearer to a real network. 0 is a bound.
     u32 detail = 0;
-    bool has_links = false;    // it keeps the use of each
-    // Messages take turns on the links of ranks, whose use it keeps, unless the quirk links_carry_anything is on.
-    bool has_ports = false;
-    bool stores_messages = false;   // a message crosses each link whole before the next one
-    bool on_fabric = false;    // it runs over a fabric, too (network/ways.hpp)
-    bool takes_background = false;   // it carries flows of nobody's job, too (model/network_choice.hpp)
-    bool takes_tiers = false;   // links of some groups may go by formula (Model::formula_groups)
-    bool links_change = false;   // whose links may fail, or change their rate, at stated times
-    // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
-    bool knows_lowest_dimension_only = false;
     FlowLists flow_lists = FlowLists::as_messages;
     Vector<NetworkOption> options{};
-    bool has_headers = false;    // what it sends is longer than the messages
-    bool needs_fabric = false;   // it runs over nothing else
-    bool on_chip = false;        // it is for short links with a clock, and is compared with others where it is named
     Vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
     // std::invalid_argument for options that do not go together, before there is anything to run.
     void (*check)(const std::map<std::string, double>& options) = nullptr;

@@ -311,12 +311,12 @@ int main() {
     test::Random random(0);
     for (u32 step = 0; step < 100; ++step) {
         for (const NetworkLevel& level : network_levels()) {
-            if (level.needs_fabric || level.on_chip) {
+            if (level.traits.has(NetworkTrait::needs_fabric) || level.traits.has(NetworkTrait::on_chip)) {
                 continue;   // tests hold one to these laws over a graph, and the other to those of its cycles
             }
-            with_latency = level.charges_latency;
+            with_latency = level.traits.has(NetworkTrait::charges_latency);
             const Make make = maker_of(level);
-            const Grain grain{level.stores_messages, level.has_links};
+            const Grain grain{level.traits.has(NetworkTrait::stores_messages), level.traits.has(NetworkTrait::has_links)};
             a_message_alone_takes_hops_and_bytes(make, grain, random);
             nothing_is_lost(make, grain, random);
             what_is_repeated_was_carried(make, random);

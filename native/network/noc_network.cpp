@@ -317,10 +317,9 @@ const RegisteredNetwork registered_noc({
             throw Unsupported(std::string("network noc: ") + refused.what());
         }
     },
+    .traits = {NetworkTrait::charges_latency, NetworkTrait::has_links, NetworkTrait::has_headers,
+               NetworkTrait::on_chip},
     .detail = 5,
-    .has_links = true,
-    .has_headers = true,
-    .on_chip = true,
     .later_options = &noc_network_options,
 });
 

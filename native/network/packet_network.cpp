@@ -46,14 +46,11 @@ const RegisteredNetwork registered_packet({
             throw Unsupported(std::string("network packet: ") + refused.what());
         }
     },
+    .traits = {NetworkTrait::charges_latency, NetworkTrait::has_links, NetworkTrait::has_headers,
+               NetworkTrait::on_fabric, NetworkTrait::needs_fabric, NetworkTrait::links_change,
+               NetworkTrait::takes_tiers},
     .detail = 4,
-    .has_links = true,
-    .on_fabric = true,
-    .takes_tiers = true,
-    .links_change = true,
     .flow_lists = FlowLists::packets,
-    .has_headers = true,
-    .needs_fabric = true,
     .later_options = &packet_network_options,
     .check = [](const std::map<std::string, double>& options) {
         packet::check_scheme(packet_settings_of(options, 100.0));

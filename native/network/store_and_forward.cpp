@@ -22,14 +22,9 @@ const RegisteredNetwork registered_store_and_forward({
         return std::make_unique<StoreAndForwardNetwork>(grid, model.scale, engine);
     },
     .folding = NetworkFolding::links_by_class,
-    .charges_latency = true,
+    .traits = {NetworkTrait::charges_latency, NetworkTrait::has_links, NetworkTrait::stores_messages,
+               NetworkTrait::on_fabric, NetworkTrait::links_change, NetworkTrait::takes_tiers},
     .detail = 2,
-    .has_links = true,
-    .stores_messages = true,
-    .on_fabric = true,
-    .takes_tiers = true,
-    .links_change = true,
-    .knows_lowest_dimension_only = false,
     .flow_lists = FlowLists::stored,
     .options = {},
 });

@@ -88,8 +88,8 @@ KnownCollective known_collective(const Model& model, const JobOfRank& of, const 
 Charges::Charges(const Model& model, const Grid& grid)
     : model_(model), grid_(grid), ways_(model, grid), of_grid_(grid), groups_(ways_.groups()) {
     const NetworkLevel* const level = find_network_level(model.network.level);
-    by_link_ = model.fabric != nullptr || (level != nullptr && level->has_links);
-    keeps_links_ = by_link_ || (level != nullptr && level->has_ports && !model.quirks.links_carry_anything);
+    by_link_ = model.fabric != nullptr || (level != nullptr && level->traits.has(NetworkTrait::has_links));
+    keeps_links_ = by_link_ || (level != nullptr && level->traits.has(NetworkTrait::has_ports) && !model.quirks.links_carry_anything);
     links_.resize(keeps_links_ ? ways_.links() : 0);
 }
 

@@ -189,6 +189,6 @@ def test_phases_that_are_met_are_played_from_where_they_are() -> None:
 
 
 def test_the_core_names_the_rule() -> None:
-    levels = {level.name: level.has_ports for level in _core.network_levels()}
-    assert levels["analytical"]
-    assert not levels["flow"]
+    traits = {level.name: level.traits for level in _core.network_levels()}
+    assert "has_ports" in traits["analytical"]
+    assert "has_ports" not in traits["flow"]

@@ -302,7 +302,7 @@ def _check_links(model: Model, record: bool | None, fold: Fold | None) -> None:
 def _having_links() -> str:
     from yantra.network import level_of, names
 
-    return ", ".join(name for name in names() if level_of(name).has_links)
+    return ", ".join(name for name in names() if level_of(name).has("has_links"))
 
 
 def _warn_of_no_links(model: Model, table: str) -> None:

@@ -139,7 +139,7 @@ class Model:
     @property
     def follows_links(self) -> bool:
         """Whether a message counts on every link it crosses, at recorded times."""
-        return "contention" not in self.without and level_of(self.scenario.network).has_links
+        return "contention" not in self.without and level_of(self.scenario.network).has("has_links")
 
     @property
     def has_ports(self) -> bool:
@@ -147,7 +147,7 @@ class Model:
         return (
             "contention" not in self.without
             and Quirk.LINKS_CARRY_ANYTHING not in self.quirks
-            and level_of(self.scenario.network).has_ports
+            and level_of(self.scenario.network).has("has_ports")
         )
 
 

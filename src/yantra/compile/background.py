@@ -23,8 +23,8 @@ def set_background(
     Raises ConfigError where the network carries none, or a host is unknown.
     """
     level = networks.level_of(scenario.network)
-    if not level.takes_background:
-        able = [name for name in networks.names() if networks.find(name).takes_background]
+    if not level.has("takes_background"):
+        able = [name for name in networks.names() if networks.find(name).has("takes_background")]
         problem = f"the network {level.name} carries none; take one of {', '.join(able)}"
         raise ConfigError("background", problem)
     hosts = scenario.topology.ranks if on is None else on.graph.ranks

@@ -58,7 +58,7 @@ def set_fabric(
     long. Raises ConfigError if the network does not run over fabrics, or ranks do not fit.
     """
     level = networks.level_of(scenario.network)
-    if scenario.fabric is None and level.needs_fabric and "contention" not in without:
+    if scenario.fabric is None and level.has("needs_fabric") and "contention" not in without:
         routing = scenario.routing or _routing_of_dimensions(scenario)
         fabric = _of_dimensions(scenario, level.name)
         scenario = scenario.replace(fabric=fabric, routing=routing)
@@ -69,11 +69,11 @@ def set_fabric(
             "without contention: no network without it runs over a fabric; remove bandwidth or "
             "latency, or run the scenario without cluster.fabric"
         )
-    if not level.on_fabric:
-        able = [name for name in networks.names() if networks.find(name).on_fabric]
+    if not level.has("on_fabric"):
+        able = [name for name in networks.names() if networks.find(name).has("on_fabric")]
         advice = f"take one of {', '.join(able)}" if able else "no network of this version does"
         problem = f"the network {level.name} does not run over a fabric; {advice}"
-        if by_tier := [name for name in able if networks.find(name).takes_tiers]:
+        if by_tier := [name for name in able if networks.find(name).has("takes_tiers")]:
             problem += f"; for the formula of each message alone, {by_tier[0]} with all tiers"
             problem += " in tier_networks"
         raise ConfigError("cluster.fabric", problem)

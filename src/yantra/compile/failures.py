@@ -90,9 +90,9 @@ def set_failures(
 
 def _check_network(scenario: Scenario) -> None:
     level = networks.level_of(scenario.network)
-    if level.links_change:
+    if level.has("links_change"):
         return
-    able = [name for name in networks.names() if networks.find(name).links_change]
+    able = [name for name in networks.names() if networks.find(name).has("links_change")]
     problem = f"links of the network {level.name} do not change; take one of {', '.join(able)}"
     key = "link_changes" if scenario.link_changes is not None else "failures"
     raise ConfigError(f"cluster.{key}", problem)

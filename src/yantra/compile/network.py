@@ -80,7 +80,7 @@ def set_network(
 
 def needs_fabric(scenario: Scenario) -> bool:
     """Whether the network runs only over graphs."""
-    return networks.level_of(scenario.network).needs_fabric
+    return networks.level_of(scenario.network).has("needs_fabric")
 
 
 def _table(block: Block, dimension: ScenarioDimension, where: str) -> _core.BlockTable:

@@ -379,7 +379,7 @@ class Planner:
                 dimension = way.dimensions[level]
                 queue = level if way.in_stages else dimension
                 along = self._tuned.topology.dimensions[dimension]
-                if not level_of(self.scenario.network).charges_latency:
+                if not level_of(self.scenario.network).has("charges_latency"):
                     along = along.replace(latency_ns=0.0)
                 over = crossed(along, self._tuned.collectives.endpoint_delay_ns)
                 one = phase(cost[0], over, queue, share, alike=cost[1])
@@ -468,7 +468,8 @@ class Planner:
         )
 
     def _no_latency(self) -> bool:
-        return "latency" in self.without or not level_of(self.scenario.network).charges_latency
+        level = level_of(self.scenario.network)
+        return "latency" in self.without or not level.has("charges_latency")
 
     def _plan(self, layout: Layout, kind: Kind, chosen: Choices) -> _core.PlanId:
         counts = self._counts(layout, kind, chosen)

@@ -22,8 +22,8 @@ def set_tiers(
     is one for all.
     """
     level = networks.level_of(scenario.network)
-    if not level.takes_tiers:
-        able = [name for name in networks.names() if networks.find(name).takes_tiers]
+    if not level.has("takes_tiers"):
+        able = [name for name in networks.names() if networks.find(name).has("takes_tiers")]
         raise UnsupportedError(
             f"tier_networks: the network {level.name} {_why_alone(level)}; set network to "
             f"one of {', '.join(able)}, in which a tier may be analytical"
@@ -39,9 +39,9 @@ def set_tiers(
 
 
 def _why_alone(level: networks.Level) -> str:
-    if level.on_chip:
+    if level.has("on_chip"):
         return "moves all messages in flits, by one clock"
-    if not level.has_links:
+    if not level.has("has_links"):
         return "is a formula in all tiers as it is"
     return "carries all messages itself, whatever they cross"
 

@@ -109,7 +109,7 @@ class Case:
 
     def crossed(self, source: int, destination: int) -> int:
         """How often a message counts: for each link, or for each dimension."""
-        if self.level.has_links:
+        if self.level.has("has_links"):
             return len(self.links(source, destination))
         return len(self.fabric.crossings(source, destination))
 
@@ -123,7 +123,7 @@ class Case:
         """A message's time by its bytes and, if charged, latency."""
         source, destination, size = post
         links = self.links(source, destination)
-        latency = sum(latency for _, latency in links) if self.level.charges_latency else 0.0
+        latency = sum(latency for _, latency in links) if self.level.has("charges_latency") else 0.0
         return latency + size / min(rate for rate, _ in links)
 
     def arrivals(self, posts: Sequence[Post], *, one_by_one: bool = False) -> list[float]:
@@ -275,7 +275,7 @@ def a_message_in_parts_takes_no_less_than_the_whole(case: Case) -> str | None:
         whole = case.arrivals([(0, destination, PARTS * PART)])[0]
         byte = max(case.ends(what, case.messages([(0, destination, 1)]), 1)[0] for what in ENDS)
         parts = case.arrivals([(0, destination, PART)] * PARTS, one_by_one=True)[-1]
-        most = whole + (PARTS - 1) * byte * (2 if case.level.has_headers else 1)
+        most = whole + (PARTS - 1) * byte * (2 if case.level.has("has_headers") else 1)
         if not whole - 0.01 <= parts <= most + 0.01:
             bounds = f"expected {whole:g}, as the whole, to {most:g}"
             return f"{PARTS} parts of {PART} B to rank {destination} take {parts:g} ns; {bounds}"
@@ -284,7 +284,7 @@ def a_message_in_parts_takes_no_less_than_the_whole(case: Case) -> str | None:
 
 def a_busy_link_carries_no_more_than_its_rate(case: Case) -> str | None:
     """Where links are counted, each had the time for what it carried."""
-    if not case.level.has_links:
+    if not case.level.has("has_links"):
         return None
     ranks = case.topology.ranks
     for posts in ([(a, 0, 50_000) for a in range(1, ranks)], case.every_pair):
@@ -313,8 +313,8 @@ def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
             took, least = case.arrivals([post])[0], case.alone_ns(post)
             hops = len(case.links(0, destination))
             same = isclose(took, least, rel_tol=1e-9, abs_tol=0.002)
-            if case.level.has_headers:
-                more = LONGEST_STAGES if case.level.on_chip else LONGEST_HEADERS
+            if case.level.has("has_headers"):
+                more = LONGEST_STAGES if case.level.has("on_chip") else LONGEST_HEADERS
                 most = 1.2 * case.alone_ns((0, destination, size + more))
                 same = hops == 1 and least <= took <= most
             if not same and (hops == 1 or took < least):
@@ -354,7 +354,7 @@ def bytes_are_conserved(case: Case) -> str | None:
         carried = sum(use.bytes for use in case.run(case.messages(posts)).dimension_uses)
         times = [case.crossed(source, destination) for source, destination, _ in posts]
         least = sum(size * of for (_, _, size), of in zip(posts, times, strict=True))
-        most = least + (sum(times) * (LONGEST_FLIT - 1) if case.level.on_chip else 0)
+        most = least + (sum(times) * (LONGEST_FLIT - 1) if case.level.has("on_chip") else 0)
         if not least <= carried <= most:
             what = "4321 bytes were" if len(posts) == 1 else f"{len(posts)} messages were"
             return f"{what} sent, over all links {least} bytes; {carried} are said to be carried"
@@ -428,9 +428,9 @@ def violations(kind: PluginChoice) -> Iterator[str]:
 def places_of(kind: PluginChoice) -> tuple[Where, ...]:
     """The topologies and fabrics on which a network is checked."""
     level = level_of(kind)
-    if level.on_chip:
+    if level.has("on_chip"):
         return ON_CHIP
-    return (*TOPOLOGIES, *FABRICS) if level.on_fabric else TOPOLOGIES
+    return (*TOPOLOGIES, *FABRICS) if level.has("on_fabric") else TOPOLOGIES
 
 
 def summary(kind: PluginChoice) -> str:

@@ -51,37 +51,43 @@ whole over link after link; sharing links max-min fairly; as packets; by a progr
 """
 
 
+Trait = Literal[
+    "charges_latency",
+    "has_links",
+    "has_ports",
+    "stores_messages",
+    "has_headers",
+    "on_fabric",
+    "needs_fabric",
+    "on_chip",
+    "links_change",
+    "takes_background",
+    "takes_tiers",
+    "lowest_dimension_only",
+]
+"""What a network says of itself; `_core.network_traits()` has a line on each."""
+
+
 class Level(NamedTuple):
     """A network as a scenario chooses it.
 
-    `model`: its class in Python, None for a level of the core. `charges_latency`: a message alone
-    takes its hops' latency. `has_links`: it keeps the use of every link. `has_ports`: only of links
-    with an end at a rank, where messages take turns. `on_fabric`: it can also run over a graph.
-    `links_change`: links may fail or change their rate. `takes_background`: it carries other jobs'
-    traffic. `takes_tiers`: some tiers may go by formula. `detail`: a higher level of the core
-    models more; 0 for a bound and for Python. `needs_fabric`: it runs over graphs alone, which
-    dimensions become. `has_headers`: it sends more than the messages. `on_chip`: for short clocked
-    links, compared with others only where a scenario names it. `choices`: of options that are
-    names. `flow_lists`: how a list of flows runs on it alone.
+    `model`: its class in Python, None for a level of the core. `detail`: a higher level of the core
+    models more; 0 for a bound and for Python. `choices`: of options that are names. `flow_lists`:
+    how a list of flows runs on it alone.
     """
 
     name: str
     help: str
     options: Section | None
-    charges_latency: bool
-    has_links: bool
-    on_fabric: bool
-    links_change: bool
-    takes_background: bool
-    takes_tiers: bool
+    traits: frozenset[Trait]
     model: type[NetworkModel] | None
     detail: int = 0
-    needs_fabric: bool = False
-    has_headers: bool = False
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    on_chip: bool = False
     flow_lists: FlowLists = "as_messages"
-    has_ports: bool = False
+
+    def has(self, trait: Trait) -> bool:
+        """Whether it says this of itself."""
+        return trait in self.traits
 
     @property
     def runs_by_name(self) -> bool:
@@ -168,7 +174,7 @@ def maker(
     given = options_of(choice, level.options, "network")
     assert level.model is not None
     level.model.check_options(given)
-    if level.needs_fabric and ticks_per_ns != _PICOSECONDS:
+    if level.has("needs_fabric") and ticks_per_ns != _PICOSECONDS:
         problem = f"{level.name} counts picoseconds; take semantics: yantra"
         raise ConfigError("network", f"{problem} without the quirk whole-nanoseconds")
 
@@ -213,20 +219,11 @@ def _native(name: str) -> Level | None:
         level.name,
         level.help,
         _section(level),
-        level.charges_latency,
-        level.has_links,
-        level.on_fabric,
-        level.links_change,
-        level.takes_background,
-        level.takes_tiers,
+        frozenset(cast("list[Trait]", level.traits)),
         None,
         level.detail,
-        level.needs_fabric,
-        level.has_headers,
         tuple((option.name, tuple(option.choices)) for option in level.options if option.choices),
-        level.on_chip,
         cast("FlowLists", level.flow_lists.name.lower()),
-        level.has_ports,
     )
 
 
@@ -272,18 +269,10 @@ def _scalar(option: _core.NetworkOption) -> Number | Quantity:
 
 def _in_python(kind: type[NetworkModel]) -> Level:
     help_line = (kind.__doc__ or "").strip().partition("\n")[0]
-    charges, on_fabric = kind.charges_latency, kind.needs_fabric
+    traits: set[Trait] = {"charges_latency"} if kind.charges_latency else set()
+    if kind.needs_fabric:
+        traits |= {"has_links", "on_fabric", "needs_fabric"}
+    shown = networks.shown(kind)
     return Level(
-        networks.shown(kind),
-        help_line,
-        kind.options,
-        charges,
-        on_fabric,
-        on_fabric,
-        False,
-        False,
-        False,
-        kind,
-        needs_fabric=on_fabric,
-        flow_lists=kind.flow_lists,
+        shown, help_line, kind.options, frozenset(traits), kind, flow_lists=kind.flow_lists
     )

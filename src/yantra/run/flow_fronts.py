@@ -220,7 +220,7 @@ class AsMessages(Front):
 
     def alone_ns(self, given: Given) -> NDArray[np.float64]:
         taken = super().alone_ns(given)
-        if find(given.choice.network, "--network").charges_latency:
+        if find(given.choice.network, "--network").has("charges_latency"):
             return taken
         links, hops, starts = _hops(given)
         bytes_alone: NDArray[np.float64] = taken - np.add.reduceat(links.latency_ns[hops], starts)

@@ -162,7 +162,7 @@ def _choices(scenario: Scenario) -> Iterator[PluginChoice]:
     choices: list[PluginChoice] = [
         own if level.name == level_of(own).name else name
         for name, level in levels.items()
-        if (level.runs_by_name and not level.on_chip) or level.name == level_of(own).name
+        if (level.runs_by_name and not level.has("on_chip")) or level.name == level_of(own).name
     ]
     if own not in choices:
         choices.append(own)

@@ -43,7 +43,7 @@ def scenario_over(
     ranks = shown.graph.ranks
     dimension = {"kind": "ring", "size": ranks, "bandwidth": "1 GB/s", "latency": "0 ns"}
     cluster: dict[str, Any] = {"topology": [dimension]}
-    if level.on_fabric:
+    if level.has("on_fabric"):
         cluster |= {
             "fabric": _fabric(shown),
             "routing": {"kind": routing, "options": {"seed": seed}} if seed else routing,
@@ -51,7 +51,9 @@ def scenario_over(
     tree = {"workload": {"traces": "none.{rank}.et"}, "cluster": cluster, **(more or {})}
     chosen = Plugin(kind=network, options=options) if options else network
     scenario = loads(json.dumps(tree)).replace(network=chosen)
-    return scenario if level.on_fabric else scenario.replace(topology=_topology(shown, network))
+    if level.has("on_fabric"):
+        return scenario
+    return scenario.replace(topology=_topology(shown, network))
 
 
 def options_in_order(network: str) -> dict[str, float]:
@@ -70,7 +72,7 @@ def _fabric(shown: Shown) -> object:
 def _topology(shown: Shown, network: str) -> Topology:
     dimensions = dimensions_of(shown)
     if dimensions is None:
-        able = ", ".join(name for name in names() if find(name).on_fabric)
+        able = ", ".join(name for name in names() if find(name).has("on_fabric"))
         problem = (
             f"{describe(network)} runs over dimensions, and {shown.name} is no product of them; "
             f"take one such as R(4)_SW(8), or a network that runs over graphs: {able}"

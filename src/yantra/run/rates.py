@@ -102,8 +102,9 @@ def _why(model: Model, by_formula: list[int]) -> str:
 def _who_lets_them(model: Model, by_formula: list[int]) -> str:
     if by_formula:
         return "by formula; leave them out of tier_networks"
-    name = level_of(model.scenario.network).name
-    if Quirk.LINKS_CARRY_ANYTHING in model.quirks and level_of(model.scenario.network).has_ports:
+    level = level_of(model.scenario.network)
+    name = level.name
+    if Quirk.LINKS_CARRY_ANYTHING in model.quirks and level.has("has_ports"):
         if model.scenario.semantics != "yantra":
             return f"on the network {name} of ASTRA-sim; take network: store_and_forward"
         return f"with the quirk {Quirk.LINKS_CARRY_ANYTHING}; leave it out, or take network: flow"

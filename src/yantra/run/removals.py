@@ -47,8 +47,8 @@ def _always(scenario: Scenario) -> bool:
 def _takes_turns(scenario: Scenario) -> bool:
     # Messages wait for links, and a network without that exists.
     level = level_of(scenario.network)
-    has_ports = level.has_ports and Quirk.LINKS_CARRY_ANYTHING not in quirks_of(scenario)
-    return scenario.fabric is None and (level.has_links or has_ports)
+    has_ports = level.has("has_ports") and Quirk.LINKS_CARRY_ANYTHING not in quirks_of(scenario)
+    return scenario.fabric is None and (level.has("has_links") or has_ports)
 
 
 def _has_roofline(scenario: Scenario) -> bool:

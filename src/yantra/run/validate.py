@@ -199,7 +199,7 @@ def _try(report: Report, model: Model, work: Work) -> None:
     from yantra.run.simulate import run
 
     level = level_of(model.scenario.network)
-    by_packet = level.has_headers or level.model is not None or not level.runs_by_name
+    by_packet = level.has("has_headers") or level.model is not None or not level.runs_by_name
     packets = work.bytes_moved // _PACKET_BYTES if by_packet else 0
     if work.events + packets <= MOST_EVENTS:
         report.tried = True

@@ -63,7 +63,8 @@ def _fabric(scenario: Scenario) -> None:
     if scenario.reroute_delay_ns and scenario.link_changes is None and not scenario.failures:
         problem = "only with link_changes or failures, and there are none"
         raise ConfigError("cluster.reroute_delay", problem)
-    if scenario.semantics != "yantra" and not networks.level_of(scenario.network).needs_fabric:
+    level = networks.level_of(scenario.network)
+    if scenario.semantics != "yantra" and not level.has("needs_fabric"):
         problem = f"only with semantics yantra, or the network packet; got {scenario.semantics}"
         raise ConfigError("cluster.fabric", problem)
     ranks, listed = scenario.topology.ranks, scenario.placement.devices

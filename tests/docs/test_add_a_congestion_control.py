@@ -1,0 +1,36 @@
+"""The guide to congestion controls: its file keeps the laws, and a wrong one is caught by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.core_objects import COMPILER, Objects
+from tests.docs.core_files import files_of, holds
+
+TEST = "network/packet/cc_laws.test.cpp"
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
+
+
+def test_what_the_guide_adds_keeps_the_laws(core_objects: Objects, tmp_path: Path) -> None:
+    files = files_of("add-a-congestion-control.md")
+    assert len(files) == 1
+    done = holds(core_objects, tmp_path, TEST, files)
+    assert done.returncode == 0, done.stdout
+
+
+def test_one_that_never_speeds_up_is_caught_by_its_name(
+    core_objects: Objects, tmp_path: Path
+) -> None:
+    wrong = files_of("add-a-congestion-control.md")[0]
+    for right, instead in (
+        ("of.window += step_", "of.window += 0"),
+        ('"halving"', '"slow_halving"'),
+    ):
+        assert wrong.count(right) == 1
+        wrong = wrong.replace(right, instead)
+    done = holds(core_objects, tmp_path, TEST, [wrong])
+    assert done.returncode == 1
+    assert "slow_halving it_speeds_up_again" in done.stdout
